@@ -1,0 +1,35 @@
+"""What the bytes are: Avro schemas and their catalogue, the codec, and the protocols' models."""
+
+from schemas.canonical import canonical_json, parse_ijson, sha256_hex, uuid5_url
+from schemas.catalogue import CATALOGUE, Catalogue, SchemaEntry
+from schemas.codec import (
+    AvroBody,
+    Decoded,
+    Undecodable,
+    Unencodable,
+    decode,
+    decode_many,
+    encode,
+    encode_many,
+)
+from schemas.problems import Problem, ShapeError
+
+__all__ = [
+    "CATALOGUE",
+    "AvroBody",
+    "Catalogue",
+    "Decoded",
+    "Problem",
+    "SchemaEntry",
+    "ShapeError",
+    "Undecodable",
+    "Unencodable",
+    "canonical_json",
+    "decode",
+    "decode_many",
+    "encode",
+    "encode_many",
+    "parse_ijson",
+    "sha256_hex",
+    "uuid5_url",
+]

@@ -1,0 +1,45 @@
+"""Numbers of packets as exact decimals (spec 1): the double 0.1 is the decimal 0.1.
+
+Comparisons of Decimals are exact as they are.  Arithmetic must go through `product` and
+`difference`, since the default context rounds to 28 digits.
+"""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+
+_EXACT = Context(prec=2000, rounding=ROUND_HALF_EVEN)
+_MAX_SAFE_INTEGER = 2**53 - 1
+
+
+def dec(number: float) -> Decimal:
+    """The decimal that the RFC 8785 spelling of a finite number says."""
+    if isinstance(number, int) and abs(number) <= _MAX_SAFE_INTEGER:
+        return Decimal(number)
+    return Decimal(repr(float(number)))
+
+
+def product(a: Decimal, b: Decimal) -> Decimal:
+    return _EXACT.multiply(a, b)
+
+
+def difference(a: Decimal, b: Decimal) -> Decimal:
+    return _EXACT.subtract(a, b)
+
+
+def round6(number: Decimal | Fraction | float) -> float:
+    """Rounded half-even to 6 decimal places, as formulas write their results."""
+    return float(Decimal(_scaled(number, 6)).scaleb(-6))
+
+
+def to_nano(number: Decimal | Fraction | float) -> int:
+    """In units of 10^-9, rounded half-even (spec 5.6)."""
+    return _scaled(number, 9)
+
+
+def _scaled(number: Decimal | Fraction | float, places: int) -> int:
+    exact = dec(number) if isinstance(number, (int, float)) else number
+    if isinstance(exact, Fraction):
+        return round(exact * 10**places)
+    return int(_EXACT.to_integral_value(_EXACT.scaleb(exact, places)))

@@ -1,0 +1,272 @@
+"""The payloads of the fourteen packet types (spec 2.4, 2.5)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, Strict
+
+from schemas.apc.envelope import Ratio, Time, Uuid
+from schemas.apc.words import (
+    AckStatus,
+    ArtifactKind,
+    CommitmentLevel,
+    ConstraintKind,
+    DataVolumeClass,
+    EvidenceKind,
+    FalsifierCost,
+    SignalWord,
+    TransferMode,
+)
+from schemas.model import Closed, Flag, Name, Natural, Number, OpenObject, Share, Text
+
+
+class OdeSystem(Closed):
+    """Absent times are read as 0 and 50, absent points as 500."""
+
+    state_variables: Annotated[list[Name], Field(min_length=1)]
+    equations: Annotated[list[Name], Field(min_length=1)]
+    parameters: dict[str, Number]
+    initial_state: dict[str, Number]
+    time_start: Number | None = None
+    time_end: Number | None = None
+    num_points: Annotated[int, Strict(), Field(ge=5, le=100_000)] | None = None
+
+
+class FormulaBundle(Closed):
+    representation_version: Text | None = None
+    latex_full: Text | None = None
+    latex_compact: Text | None = None
+    sympy_str: Text | None = None
+    sympy_canonical: Text | None = None
+    functor_map: Text | None = None
+    simulation_snippet: Text | None = None
+    equilibria_sympy: Text | None = None
+    ast_json: OpenObject | None = None
+    domains: list[Text] | None = None
+    var_ontology: dict[str, Text] | None = None
+    ode_system: OdeSystem | None = None
+
+
+class IrHeader(Closed):
+    task_id: Text
+    run_id: Text
+    swarm_id: Text
+    dialect_id: Text
+    dialect_hash: Text
+
+
+class IrClaim(Closed):
+    type: Literal["Claim"]
+    id: Text
+    hypothesis_id: Text
+    text: Text
+    confidence_pre: Share
+    confidence_post: Share
+
+
+class IrFalsifier(Closed):
+    type: Literal["Falsifier"]
+    id: Text
+    target_claim_id: Text
+    test: Text
+    fail_if: Text
+    cost: FalsifierCost
+
+
+class IrDecision(Closed):
+    type: Literal["Decision"]
+    id: Text
+    recommendation: Text
+    priority_distribution: dict[str, Share]
+    next_actions: list[Text]
+
+
+class IrConstraint(Closed):
+    type: Literal["Constraint"]
+    id: Text
+    constraint_kind: ConstraintKind
+    expression: Text
+
+
+class IrEvidence(Closed):
+    type: Literal["Evidence"]
+    id: Text
+    kind: EvidenceKind
+    ref: Text
+    supports: Flag
+
+
+IrObject = Annotated[
+    IrClaim | IrFalsifier | IrDecision | IrConstraint | IrEvidence, Field(discriminator="type")
+]
+
+
+class Normalization(Closed):
+    ordering: Text | None = None
+    text_normalization: Text | None = None
+    hash_algorithm: Text | None = None
+    canonical_hash: Text | None = None
+
+
+class TaskIrPayload(Closed):
+    ir_header: IrHeader
+    objects: Annotated[list[IrObject], Field(min_length=1)]
+    normalization: Normalization | None = None
+    formula_bundle: FormulaBundle | None = None
+
+
+Impact = Annotated[float, Strict(), Field(ge=-1, le=1)]
+
+
+class ExpectedImpact(Closed):
+    quality_gain: Impact
+    cost_change: Impact
+    risk_change: Impact
+
+
+class FailureMode(Closed):
+    id: Text
+    description: Text
+    mitigation: Text
+
+
+class Complexity(Closed):
+    time_class: Text | None = None
+    space_class: Text | None = None
+    data_volume_class: DataVolumeClass | None = None
+
+
+class LanguageBinding(Closed):
+    language: Text
+    adapter_hint: Text
+    required_runtime: Text | None = None
+
+
+class IdeaPayload(Closed):
+    method_id: Text
+    intent: Text
+    assumptions: list[Text]
+    required_capabilities: list[Text]
+    expected_impact: ExpectedImpact
+    failure_modes: list[FailureMode]
+    complexity: Complexity | None = None
+    test_contract_refs: list[Text] | None = None
+    language_bindings: list[LanguageBinding] | None = None
+    formula_bundle: FormulaBundle | None = None
+
+
+class ClaimPayload(Closed):
+    claim_id: Text
+    hypothesis_id: Text
+    text: Text
+    confidence_pre: Share
+    confidence_post: Share
+
+
+class ArtifactPayload(Closed):
+    artifact_id: Text
+    artifact_uri: Text
+    artifact_hash: Text
+    artifact_kind: ArtifactKind
+    language: Text | None = None
+    adapter: Text | None = None
+    formula_bundle: FormulaBundle | None = None
+
+
+class SignalPayload(Closed):
+    signal: SignalWord
+    reason: Text | None = None
+    expected_response_by: Time | None = None
+
+
+class MetricSet(Closed):
+    rtf: Share
+    stability: Share
+    audit: Share
+    outcome: Share
+    learnability: Share
+    generalization_ratio: Ratio
+    symbol_coverage: Share | None = None
+    drift_risk: Share | None = None
+
+
+class Thresholds(Closed):
+    rtf: Number
+    stability: Number
+    audit: Number
+    outcome: Number
+    learnability: Number
+    generalization_ratio: Number
+
+
+class EvalPayload(Closed):
+    metric_set: MetricSet
+    thresholds: Thresholds
+    pass_: Flag = Field(alias="pass")
+    notes: list[Text] | None = None
+
+
+class TransferPolicy(Closed):
+    mode: TransferMode
+    min_generation: Natural
+    threshold_multiplier: Annotated[float, Strict(), Field(ge=1, le=3)] | None = None
+    top_k: Annotated[int, Strict(), Field(ge=1, le=10)] | None = None
+
+
+class TransferPayload(Closed):
+    protocol_id: Text
+    from_swarm: Text
+    to_swarm: Text
+    sender_score: Share
+    receiver_score: Share
+    transfer_policy: TransferPolicy
+    accepted: Flag | None = None
+
+
+class Candidate(Closed):
+    candidate_id: Text
+    packet_ref_ids: list[Uuid]
+    score_components: dict[str, Number]
+    total_score: Share
+    risk_flags: list[Text] | None = None
+
+
+class Veto(Closed):
+    agent_id: Text
+    reason: Text
+
+
+class ArbitrationPayload(Closed):
+    arbitration_id: Text
+    winner_candidate_id: Text
+    candidates: Annotated[list[Candidate], Field(min_length=2)]
+    scoring: dict[str, Number]
+    vetoes: list[Veto] | None = None
+
+
+class DecisionPayload(Closed):
+    decision_id: Text
+    recommendation: Text
+    priority_distribution: dict[str, Share]
+    next_actions: list[Text]
+    commitment_level: CommitmentLevel | None = None
+
+
+class RetractionPayload(Closed):
+    target_packet_id: Uuid
+    reason: Text
+    replacement_packet_id: Uuid | None = None
+
+
+class AckPayload(Closed):
+    acked_packet_id: Uuid
+    ack_status: AckStatus
+    reason: Text | None = None
+
+
+class ErrorPayload(Closed):
+    error_code: Text
+    message: Text
+    retryable: Flag
+    details: OpenObject | None = None

@@ -1,0 +1,121 @@
+"""Shape rules that tie members of a packet together (spec 2.1, 2.4, 2.7).
+
+They look at any JSON object: a member of the wrong type is another rule's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.problems import Problem, pointer
+
+ANTI_DRIFT_CHECKS = (
+    "strengthens_language_evolution",
+    "ci_verifiable",
+    "supports_competition",
+    "within_current_scope",
+    "maps_to_spec_reference",
+    "maps_to_concrete_module",
+    "aligns_with_core_architecture",
+    "phase_appropriate",
+)
+
+_WITH_FORMULA = frozenset({"TASK_IR", "IDEA", "ARTIFACT"})
+_FORMULA = "/payload/formula_bundle"
+_ODE = f"{_FORMULA}/ode_system"
+
+
+def relation_problems(packet: dict[str, Any]) -> Iterator[Problem]:
+    keys = packet.get("symbolic_keys")
+    if isinstance(keys, list):
+        yield from _repeated(keys)
+    recipients = packet.get("recipients")
+    if packet.get("channel") == "INTRA_AGENT" and isinstance(recipients, list):
+        if len(recipients) > 1:
+            message = (
+                f"An INTRA_AGENT packet has one recipient, and recipients has {len(recipients)}."
+            )
+            yield Problem("intra_agent_recipients", "/recipients", message)
+    payload = packet.get("payload")
+    if isinstance(payload, dict) and "formula_bundle" in payload:
+        bundle = payload["formula_bundle"]
+        if packet.get("packet_type") in _WITH_FORMULA and isinstance(bundle, dict):
+            yield from _formula(bundle)
+    metadata = packet.get("metadata")
+    if isinstance(metadata, dict):
+        yield from _metadata(metadata)
+
+
+def _repeated(keys: list[Any]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for i, key in enumerate(keys):
+        if isinstance(key, str):
+            if key in seen:
+                message = f"symbolic_keys has item {i} a second time."
+                yield Problem("array_not_unique", f"/symbolic_keys/{i}", message)
+            seen.add(key)
+
+
+def _formula(bundle: dict[str, Any]) -> Iterator[Problem]:
+    if not any(bundle.get(name) for name in ("latex_full", "sympy_str", "ast_json", "ode_system")):
+        message = "formula_bundle must have one of latex_full, sympy_str, ast_json and ode_system."
+        yield Problem("formula_empty", _FORMULA, message)
+    system = bundle.get("ode_system")
+    if isinstance(system, dict):
+        yield from _ode(system)
+
+
+def _ode(system: dict[str, Any]) -> Iterator[Problem]:
+    variables, equations = system.get("state_variables"), system.get("equations")
+    if isinstance(variables, list) and isinstance(equations, list):
+        if len(variables) != len(equations):
+            message = (
+                f"ode_system has {len(equations)} equations for {len(variables)} state_variables."
+            )
+            yield Problem("ode_equations", _ODE, message)
+    initial = system.get("initial_state")
+    if isinstance(variables, list) and isinstance(initial, dict):
+        missing = sum(1 for name in variables if isinstance(name, str) and name not in initial)
+        if missing:
+            message = f"initial_state has no value for {missing} of the state_variables."
+            yield Problem("ode_initial_state", _ODE, message)
+    start, end = system.get("time_start", 0), system.get("time_end", 50)
+    if _number(start) and _number(end) and not end > start:
+        message = f"time_end, {end:g}, must be after time_start, {start:g}."
+        yield Problem("ode_time", _ODE, message)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _metadata(metadata: dict[str, Any]) -> Iterator[Problem]:
+    if "project_id" in metadata:
+        value = metadata["project_id"]
+        if not isinstance(value, str) or not value:
+            yield _value("a string of at least 1 character", "project_id")
+    if metadata.get("verification", "immediate") not in ("immediate", "deferred"):
+        yield _value("'immediate' or 'deferred'", "verification")
+    if not isinstance(metadata.get("coordination_event", ""), str):
+        yield _value("a string", "coordination_event")
+    attempt = metadata.get("attempt_number", 0)
+    if not _number(attempt) or not 0 <= attempt < 2**53 or attempt != int(attempt):
+        yield _value("an integer from 0 to 2^53 - 1", "attempt_number")
+    yield from _anti_drift(metadata.get("anti_drift", {}))
+
+
+def _anti_drift(checks: Any) -> Iterator[Problem]:
+    if not isinstance(checks, dict):
+        yield _value("an object", "anti_drift")
+        return
+    for name, passed in checks.items():
+        if name not in ANTI_DRIFT_CHECKS:
+            yield _value("absent, being none of the eight checks", "anti_drift", name)
+        elif not isinstance(passed, bool):
+            yield _value("a boolean", "anti_drift", name)
+
+
+def _value(form: str, *place: str) -> Problem:
+    path = pointer("metadata", *place)
+    return Problem("metadata_value", path, f"metadata.{'.'.join(place)} must be {form}.")

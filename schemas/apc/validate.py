@@ -1,0 +1,235 @@
+"""The shape rules of packets (spec 3.1), all of them collected.
+
+The models say what a packet may look like; their errors are translated to rule codes here.  The
+rules that tie members together are functions in `relations`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from schemas.apc import rules as r
+from schemas.apc.packets import MODELS, Envelope
+from schemas.apc.relations import relation_problems
+from schemas.branches import PAYLOADS
+from schemas.canonical import canonical_json
+from schemas.nesting import MAX_NESTING, Normaliser, too_deep
+from schemas.problems import Problem, pointer
+
+MAX_PACKET_BYTES = 524_288
+
+_METADATA, _DETAILS = ("metadata",), ("payload", "details")
+_AST = ("payload", "formula_bundle", "ast_json")
+_OPEN = frozenset({_METADATA, _DETAILS, _AST})
+_NON_FINITE = ("NaN", "Infinity", "-Infinity")
+
+_RULES = {
+    "missing": r.MEMBER_MISSING,
+    "extra_forbidden": r.MEMBER_UNKNOWN,
+    "literal_error": r.ENUM_VALUE,
+    "union_tag_invalid": r.ENUM_VALUE,
+    "union_tag_not_found": r.MEMBER_MISSING,
+    "string_too_short": r.STRING_EMPTY,
+    "greater_than_equal": r.NUMBER_RANGE,
+    "less_than_equal": r.NUMBER_RANGE,
+    "finite_number": r.NUMBER_RANGE,
+    "too_short": r.ARRAY_SIZE,
+    "too_long": r.ARRAY_SIZE,
+    "format_uuid": r.FORMAT_UUID,
+    "format_time": r.FORMAT_TIME,
+    "string_unicode": r.JSON_INVALID,
+}
+
+
+def validate(
+    value: object, *, edge: bool = True, max_bytes: int = MAX_PACKET_BYTES
+) -> list[Problem]:
+    """Every shape rule that a packet's JSON breaks, sorted by path, then rule.
+
+    edge: the value comes from outside; else it is the JSON form of an Avro record, in which there
+    are no nulls, integral numbers are integers and non-finite ones are words.  `created_at` is
+    required: edges fill it in before.
+    """
+    if not isinstance(value, dict):
+        return [Problem("json_invalid", "", "The packet must be a JSON object.")]
+    normaliser = Normaliser(_OPEN)
+    packet: dict[str, Any] = normaliser.run(value) if edge else value
+    packet_type = packet.get("packet_type")
+    model = MODELS.get(packet_type) if isinstance(packet_type, str) else None
+    problems = set(normaliser.problems)
+    try:
+        (model or Envelope).__pydantic_validator__.validate_python(packet)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False)
+        problems.update(_problem(error, packet, edge) for error in errors)
+    if model is None and not isinstance(packet.get("payload", {}), dict):
+        problems.add(Problem("member_type", "/payload", "payload must be an object."))
+    problems.update(relation_problems(packet))
+    problems.update(_size_problems(packet, max_bytes, suspect=bool(problems)))
+    if normaliser.nulls:
+        problems.update(_null_problems(normaliser.nulls, problems, model is None))
+    return sorted(problems, key=lambda problem: (problem.path, problem.rule))
+
+
+def validate_avro(
+    value: dict[str, Any], packet: dict[str, Any], *, max_bytes: int = MAX_PACKET_BYTES
+) -> list[Problem]:
+    """Every shape rule that a decoded ApcPacket breaks; packet: its JSON form."""
+    problems = validate(packet, edge=False, max_bytes=max_bytes)
+    if value["payload"][0] == PAYLOADS[value["packet_type"]]:
+        return problems
+    branch = value["payload"][0].rpartition(".")[2]
+    mismatch = Problem(
+        "payload_type_mismatch", "/payload", f"payload is {branch}, not of {value['packet_type']}."
+    )
+    others = [p for p in problems if p.path != "/payload" and not p.path.startswith("/payload/")]
+    return sorted([*others, mismatch], key=lambda problem: (problem.path, problem.rule))
+
+
+def _problem(error: ErrorDetails, packet: dict[str, Any], edge: bool) -> Problem:
+    place = error["loc"]
+    if place[:2] == ("payload", "objects") and len(place) > 4:
+        place = (*place[:3], *place[4:])  # the model's name for the branch of the union
+    if error["type"].startswith("union_tag"):
+        place = (*place, "type")
+    rule = _rule(error, place, packet, edge)
+    return Problem(rule.code, pointer(*place), _message(rule, error, str(place[-1])))
+
+
+def _rule(error: ErrorDetails, place: tuple[int | str, ...], packet: Any, edge: bool) -> r.Rule:
+    given = error["input"]
+    rule = _RULES.get(error["type"], r.MEMBER_TYPE)
+    if rule is r.MEMBER_TYPE:
+        if not edge and place in _OPEN:
+            return r.JSON_TEXT
+        if error["type"] in ("float_type", "int_type"):
+            infinite = isinstance(given, float) and not _finite(given)
+            words = not edge and isinstance(given, str) and given in _NON_FINITE
+            return r.NUMBER_RANGE if infinite or words else rule
+    elif rule is r.MEMBER_MISSING and len(place) == 1:
+        if place[0] == "lineage":
+            return r.LINEAGE_MISSING
+        if place[0] == "proof_bundle":
+            return r.PROOF_BUNDLE_MISSING
+    elif rule is r.ENUM_VALUE:
+        word = given.get("type") if error["type"] == "union_tag_invalid" else given
+        if not isinstance(word, str):
+            return r.MEMBER_TYPE
+        return r.VERSION_UNSUPPORTED if place == ("protocol_version",) else rule
+    return rule
+
+
+def _finite(number: float) -> bool:
+    return number - number == 0
+
+
+def _message(rule: r.Rule, error: ErrorDetails, name: str) -> str:
+    context = error.get("ctx", {})
+    match rule.code:
+        case "member_missing" | "lineage_missing" | "proof_bundle_missing":
+            return f"{name} is missing."
+        case "member_unknown":
+            return f"{name} is no member of this object."
+        case "json_text":
+            return f"{name} must be the text of a JSON object."
+        case "string_empty":
+            return f"{name} must have at least 1 character."
+        case "format_uuid":
+            return f"{name} must be a UUID."
+        case "format_time":
+            return f"{name} must be an RFC 3339 date-time with a zone, of a real instant."
+        case "enum_value" | "version_unsupported":
+            return f"{name} must be {context.get('expected') or context.get('expected_tags')}."
+        case "array_size":
+            if "min_length" in context:
+                return f"{name} must have at least {context['min_length']} items."
+            return f"{name} must have at most {context['max_length']} items."
+        case "number_range":
+            return f"{name} must be {_bound(context)}."
+        case _:
+            return f"{name} must be {_TYPES.get(error['type'], 'of another type')}."
+
+
+_TYPES = {
+    "string_type": "a string",
+    "literal_error": "a string",
+    "union_tag_invalid": "a string",
+    "string_unicode": "text without lone surrogates",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "bool_type": "a boolean",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+
+
+def _bound(context: dict[str, Any]) -> str:
+    if "ge" in context:
+        return f"at least {context['ge']:g}"
+    return f"at most {context['le']:.16g}" if "le" in context else "a finite number"
+
+
+def _size_problems(packet: dict[str, Any], max_bytes: int, suspect: bool) -> list[Problem]:
+    """suspect: other rules are broken, so that depth may hide anywhere; else in open members."""
+    problems = []
+    if _too_deep(packet, suspect):
+        message = f"The packet is nested more than {MAX_NESTING} deep."
+        problems.append(Problem("packet_too_large", "", message))
+    try:
+        size = _size(packet, max_bytes)
+    except UnicodeEncodeError:
+        return [*problems, Problem("json_invalid", "", "A string has a lone surrogate.")]
+    except (ValueError, RecursionError, TypeError):
+        return problems
+    if size > max_bytes and not problems:
+        message = f"The packet is {size} bytes of canonical JSON, more than {max_bytes}."
+        problems.append(Problem("packet_too_large", "", message))
+    return problems
+
+
+def _too_deep(packet: dict[str, Any], suspect: bool) -> bool:
+    if suspect:
+        return too_deep(packet)
+    payload = packet["payload"]
+    bundle = payload.get("formula_bundle")
+    return (
+        ("metadata" in packet and too_deep(packet["metadata"], 2))
+        or ("details" in payload and too_deep(payload["details"], 3))
+        or (bundle is not None and too_deep(bundle, 3))
+    )
+
+
+def _size(packet: dict[str, Any], max_bytes: int) -> int:
+    """Bytes of canonical JSON; a cheaper count where that is far from the bound."""
+    try:
+        size = len(orjson.dumps(packet))
+    except TypeError:
+        size = len(json.dumps(packet, ensure_ascii=False).encode())
+    # A number is at most 22 characters in RFC 8785, and at least 3 in orjson where they differ.
+    if size * 8 <= max_bytes:
+        return size
+    try:
+        return len(canonical_json(packet))
+    except ValueError:
+        return size
+
+
+def _null_problems(
+    nulls: list[str], problems: set[Problem], payload_unknown: bool
+) -> list[Problem]:
+    found = []
+    reported = {problem.path for problem in problems}
+    for path in nulls:
+        covered = any(path == p or path.startswith(p + "/") for p in reported if p)
+        if covered or (payload_unknown and path.startswith("/payload/")):
+            continue
+        name = path.rpartition("/")[2]
+        found.append(Problem("member_type", path, f"{name} must not be null."))
+    return found

@@ -1,0 +1,217 @@
+"""The Avro value of a JSON form: the way back of `json_form`, for the edges.
+
+Meant to be used after validation.  What Avro cannot carry raises ShapeError with the rule that the
+protocol's validation has for it, so that an edge that skipped validation can still answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from schemas.branches import PAYLOADS, TYPES, json_name
+from schemas.canonical import canonical_json
+from schemas.catalogue import CATALOGUE
+from schemas.formats import parse_ms
+from schemas.problems import ShapeError
+from schemas.sources import Schema
+
+_RECORDS = {word: record for record, word in TYPES.items()}
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_RTES_RULES = {
+    "headrace.saop.AgentId": "agent_unknown",
+    "headrace.rtes.ToolStatus": "status_unknown",
+}
+_BITS = {"int": 31, "long": 63}
+
+
+def from_json(record: str, value: Any) -> dict[str, Any]:
+    """The Avro value of a record's JSON form.
+
+    Integral numbers become integers where the field is one; `x` becomes `x_json`, canonical; the
+    branch of a payload is told by `packet_type` or `type`; ISO times become ms.  Ids are left as
+    they are.  Raises ShapeError.
+    """
+    entry = CATALOGUE.latest(record)
+    result: dict[str, Any] = _Reader(record).record(entry.schema, value, "")
+    return result
+
+
+@cache
+def _named(record: str) -> dict[str, Schema]:
+    """The named types of a record's schema, by full name."""
+    found: dict[str, Schema] = {}
+
+    def visit(schema: Any) -> None:
+        if isinstance(schema, list):
+            for branch in schema:
+                visit(branch)
+        elif isinstance(schema, dict):
+            if "namespace" in schema:
+                found[f"{schema['namespace']}.{schema['name']}"] = schema
+            for field in schema.get("fields", ()):
+                visit(field["type"])
+            visit(schema.get("items"))
+            visit(schema.get("values"))
+
+    visit(CATALOGUE.latest(record).schema)
+    return found
+
+
+class _Reader:
+    def __init__(self, record: str) -> None:
+        self.named = _named(record)
+        self.rtes = record == "headrace.rtes.RtesEvent"
+        self.kinds: dict[str, Callable[[Any, Any, str], Any]] = {
+            "record": self.record,
+            "array": self.array,
+            "map": self.map,
+            "enum": self.enum,
+            "string": self.string,
+            "boolean": self.boolean,
+            "double": self.double,
+            "int": self.integer,
+            "long": self.integer,
+        }
+
+    def fail(self, rule: str, path: str, message: str) -> ShapeError:
+        return ShapeError("schema_invalid" if self.rtes else rule, path, message)
+
+    def value(self, schema: Any, value: Any, path: str) -> Any:
+        if isinstance(schema, list):
+            if value is None and "null" in schema:
+                return None
+            return self.value(next(branch for branch in schema if branch != "null"), value, path)
+        if isinstance(schema, str):
+            schema = self.named.get(schema, schema)
+        kind = schema["type"] if isinstance(schema, dict) else schema
+        return self.kinds[kind](schema, value, path)
+
+    def record(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.fail("member_type" if path else "json_invalid", path, "must be an object")
+        name = f"{schema['namespace']}.{schema['name']}"
+        rest = dict(value)
+        if name in TYPES:
+            rest.pop("type", None)
+        result = {}
+        for field in schema["fields"]:
+            shown = json_name(field["name"]) or field["name"]
+            place = f"{path}/{shown}"
+            if shown not in rest:
+                if "default" not in field:
+                    raise self.fail("member_missing", place, f"{shown} is missing")
+                result[field["name"]] = field["default"]
+                continue
+            member = rest.pop(shown)
+            result[field["name"]] = self.member(field, member, value, place)
+        if rest:
+            unknown = min(rest)
+            escaped = unknown.replace("~", "~0").replace("/", "~1")
+            raise self.fail("member_unknown", f"{path}/{escaped}", "no such member is known")
+        return result
+
+    def member(self, field: Schema, member: Any, owner: dict[str, Any], path: str) -> Any:
+        schema = field["type"]
+        if isinstance(schema, list) and "null" not in schema:
+            return self.branch(owner, member, path)
+        nullable = isinstance(schema, list) and member is None
+        if json_name(field["name"]) and not nullable:
+            return self.text_of(member, path)
+        return self.value(schema, member, path)
+
+    def text_of(self, member: Any, path: str) -> str:
+        """Open JSON as text; a string stands for itself, as `json_form.open_json` shows it."""
+        if isinstance(member, str):
+            return str(self.string("string", member, path))
+        try:
+            return canonical_json(member).decode()
+        except ValueError as exc:
+            raise self.fail("json_invalid", path, f"is no I-JSON: {exc}") from exc
+
+    def branch(self, owner: dict[str, Any], member: Any, path: str) -> tuple[str, dict[str, Any]]:
+        if "packet_type" in owner:
+            record = PAYLOADS.get(str(owner["packet_type"]))
+            if record is None:
+                raise self.fail("enum_value", "/packet_type", "is no packet type")
+        else:
+            record = self.typed(member, path)
+        return record, self.record(self.named[record], member, path)
+
+    def typed(self, member: Any, path: str) -> str:
+        """The record that the member `type` of an object names."""
+        if not isinstance(member, dict):
+            raise self.fail("member_type", path, "must be an object")
+        if "type" not in member:
+            raise self.fail("member_missing", f"{path}/type", "type is missing")
+        record = _RECORDS.get(str(member["type"]))
+        if record is None or record not in self.named:
+            rule = "event_type_unknown" if self.rtes else "enum_value"
+            raise ShapeError(rule, f"{path}/type", "is no type that is known here")
+        return record
+
+    def array(self, schema: Schema, value: Any, path: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise self.fail("member_type", path, "must be an array")
+        items = schema["items"]
+        if isinstance(items, list):
+            return [self.branch({}, item, f"{path}/{i}") for i, item in enumerate(value)]
+        return [self.value(items, item, f"{path}/{i}") for i, item in enumerate(value)]
+
+    def map(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.fail("member_type", path, "must be an object")
+        return {
+            name: self.value(schema["values"], member, f"{path}/{name}")
+            for name, member in value.items()
+        }
+
+    def enum(self, schema: Schema, value: Any, path: str) -> str:
+        if not isinstance(value, str):
+            raise self.fail("member_type", path, "must be a string")
+        if value not in schema["symbols"]:
+            rule = _RTES_RULES.get(f"{schema['namespace']}.{schema['name']}", "enum_value")
+            raise ShapeError(rule, path, "is not one of " + ", ".join(schema["symbols"]))
+        return value
+
+    def string(self, schema: Any, value: Any, path: str) -> str:
+        if not isinstance(value, str):
+            raise self.fail("member_type", path, "must be a string")
+        try:
+            value.encode()
+        except UnicodeEncodeError as exc:
+            rule = "text_invalid" if self.rtes else "json_invalid"
+            raise ShapeError(rule, path, "has a lone surrogate") from exc
+        return value
+
+    def boolean(self, schema: Any, value: Any, path: str) -> bool:
+        if not isinstance(value, bool):
+            raise self.fail("member_type", path, "must be a boolean")
+        return value
+
+    def double(self, schema: Any, value: Any, path: str) -> float:
+        if isinstance(value, str) and value in _SPECIAL:
+            return _SPECIAL[value]
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.fail("member_type", path, "must be a number")
+        try:
+            return float(value)
+        except OverflowError:
+            return math.copysign(math.inf, value)
+
+    def integer(self, schema: Any, value: Any, path: str) -> int:
+        if isinstance(schema, dict) and isinstance(value, str):
+            ms = parse_ms(value)
+            if ms is None:
+                raise self.fail("format_time", path, "must be a date-time")
+            return ms
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise self.fail("member_type", path, "must be an integer")
+        bits = _BITS[schema["type"] if isinstance(schema, dict) else schema]
+        if not -(1 << bits) <= value < 1 << bits:
+            raise self.fail("number_range", path, f"does not fit {bits + 1} bits")
+        return value

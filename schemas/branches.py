@@ -1,0 +1,48 @@
+"""Which branch of a union of records a word of the JSON form stands for."""
+
+from __future__ import annotations
+
+PAYLOADS = {
+    packet_type: f"headrace.apc.{record}Payload"
+    for packet_type, record in {
+        "TASK_IR": "TaskIr",
+        "IDEA": "Idea",
+        "CLAIM": "Claim",
+        "ARTIFACT": "Artifact",
+        "SIGNAL": "Signal",
+        "HEARTBEAT": "Signal",
+        "EVAL": "Eval",
+        "TRANSFER": "Transfer",
+        "ARBITRATION": "Arbitration",
+        "DECISION": "Decision",
+        "RETRACTION": "Retraction",
+        "ACK": "Ack",
+        "NACK": "Ack",
+        "ERROR": "Error",
+    }.items()
+}
+"""packet_type → the record of ApcPacket.payload."""
+
+TYPES = {
+    "headrace.apc.IrClaim": "Claim",
+    "headrace.apc.IrFalsifier": "Falsifier",
+    "headrace.apc.IrDecision": "Decision",
+    "headrace.apc.IrConstraint": "Constraint",
+    "headrace.apc.IrEvidence": "Evidence",
+    "headrace.rtes.ThoughtStream": "THOUGHT_STREAM",
+    "headrace.rtes.ToolInvoked": "TOOL_LIFECYCLE_INVOKED",
+    "headrace.rtes.ToolCompleted": "TOOL_LIFECYCLE_COMPLETED",
+    "headrace.rtes.TaskTransition": "TASK_TRANSITION",
+    "headrace.rtes.SandboxPulse": "SANDBOX_PULSE",
+}
+"""Record → the word its JSON form has as member `type`."""
+
+KEPT_NAMES = frozenset({"ast_json"})
+"""Members that are called `…_json` in the JSON form too."""
+
+
+def json_name(field: str) -> str | None:
+    """The JSON member of an Avro field that holds JSON as text, None for any other field."""
+    if not field.endswith("_json"):
+        return None
+    return field if field in KEPT_NAMES else field.removesuffix("_json")

@@ -1,0 +1,142 @@
+"""Canonical JSON (RFC 8785), hashes over it, and strict reading of I-JSON (RFC 7493)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import uuid
+from functools import lru_cache
+from typing import Any, NoReturn
+
+import orjson
+import rfc8785
+
+from schemas.problems import ShapeError
+
+MAX_SAFE_INTEGER = 2**53 - 1
+
+_OPTIONS = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
+
+# Keys are sorted by UTF-8 bytes there, by UTF-16 units here: these differ beyond U+FFFF only.
+_ASTRAL = re.compile(rb"[\xf0-\xf7]")
+
+
+def canonical_json(value: Any) -> bytes:
+    """The RFC 8785 form of a JSON value.
+
+    An integer beyond ±(2^53 - 1) stands for the nearest double, as the RFC has it.  Raises
+    ValueError for NaN, infinities, lone surrogates and values that are not JSON.
+    """
+    try:
+        text = orjson.dumps(value, option=_OPTIONS)
+    except TypeError:
+        return _slow(value)
+    if (text.isascii() or not _ASTRAL.search(text)) and _same_spelling(value):
+        return text
+    return _slow(value)
+
+
+def _same_spelling(value: Any) -> bool:
+    """Whether orjson spells every number in it as RFC 8785 does.
+
+    It does not where a float is integral (1.0), is written with an exponent (1e16, 1e-7), or is
+    not finite (null), and where an integer is beyond the doubles' exact range.
+    """
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is dict or kind is list:
+        for item in value.values() if kind is dict else value:
+            # Strings are most of it, and are not worth a call.
+            if type(item) is not str and not _same_spelling(item):
+                return False
+        return True
+    if kind is int:
+        return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
+    if kind is float:
+        return 1e-4 < abs(value) < 1e15 and not value.is_integer()
+    return False
+
+
+def _slow(value: Any) -> bytes:
+    try:
+        return rfc8785.dumps(_doubles(value))
+    except (OverflowError, RecursionError, UnicodeError) as exc:
+        raise ValueError(f"no RFC 8785 form: {exc}") from exc
+
+
+def _doubles(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _doubles(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_doubles(item) for item in value]
+    if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
+        return float(value)
+    return value
+
+
+def sha256_hex(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def uuid5_url(name: str) -> str:
+    """The UUIDv5 of a name in the URL namespace, in lower case."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
+
+
+def parse_ijson(text: str | bytes) -> Any:
+    """The value of a JSON text that keeps I-JSON: UTF-8, no duplicate names, no lone surrogates.
+
+    A number beyond the doubles is read as an infinity, so that the rule of its member can say so.
+    Raises ShapeError `json_invalid`.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        value = _DECODER.decode(text)
+        if "\\u" in text or not text.isascii():
+            _refuse_surrogates(value)
+    except (ValueError, RecursionError) as exc:
+        raise ShapeError("json_invalid", "", f"The text is not I-JSON: {_reason(exc)}.") from exc
+    return value
+
+
+def _reason(exc: Exception) -> str:
+    if isinstance(exc, json.JSONDecodeError):
+        return f"{exc.msg} at character {exc.pos}"
+    return "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("an object has two members of one name")
+    return members
+
+
+def _constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= 309 else math.copysign(math.inf, -(digits[0] == "-") or 1)
+
+
+def _refuse_surrogates(value: Any) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError("a string has a lone surrogate") from None
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_members, parse_constant=_constant, parse_int=_integer
+)

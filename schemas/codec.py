@@ -1,0 +1,232 @@
+"""From bytes on the log to values and back.  The only module that imports fastavro.
+
+Written: the Confluent wire format, byte 0, four-byte big-endian schema id, Avro binary body.
+Read: that, and Avro single-object encoding (C3 01, eight-byte fingerprint).  Values are plain
+dicts; a union of several records is `(full name, dict)`; timestamps are ints (ms); enums are str.
+
+Bodies of a record's latest version go through functions compiled from its schema (`decoder`,
+`encoder`): measured on a 1 KB packet, 9 µs to decode and 5 µs to encode, half and a quarter of
+fastavro's.  fastavro resolves bodies of earlier versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import fastavro
+from fastavro.schema import fingerprint, to_parsing_canonical_form
+from fastavro.types import AvroMessage
+
+from schemas.catalogue import CATALOGUE, SchemaEntry
+from schemas.decoder import ERRORS, Decode, compile_decoder
+from schemas.encoder import AvroBody, Encode, Unencodable, compile_encoder
+from schemas.sources import Schema
+
+__all__ = [
+    "AvroBody",
+    "Decoded",
+    "Undecodable",
+    "Unencodable",
+    "decode",
+    "decode_many",
+    "encode",
+    "encode_many",
+]
+
+_SINGLE_OBJECT = b"\xc3\x01"
+
+
+class Decoded(NamedTuple):
+    """A record as read.
+
+    value: in the shape of this version's schema.  body: the Avro bytes without framing.
+    schema_id: the writer's.  current: the writer's schema is this version's own, so that body may
+    be spliced into other records (`AvroBody`) as it is.
+    """
+
+    value: dict[str, Any]
+    body: bytes
+    schema_id: int
+    current: bool
+
+
+class Undecodable(Exception):
+    """Bytes that are no record of the type expected.
+
+    code: `null_value`, `frame_unknown`, `schema_unknown`, `record_mismatch` or `body_invalid`.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+class _Coder(NamedTuple):
+    entry: SchemaEntry
+    prefix: bytes
+    decode: Decode
+    encode: Encode
+
+
+@cache
+def _coder(record: str) -> _Coder:
+    entry = CATALOGUE.latest(record)
+    return _Coder(
+        entry,
+        b"\x00" + entry.id.to_bytes(4, "big"),
+        compile_decoder(entry.schema),
+        compile_encoder(entry.schema),
+    )
+
+
+@cache
+def _parsed(id: int) -> Any:
+    return fastavro.parse_schema(_without_logical_types(CATALOGUE.entry(id).schema))
+
+
+@cache
+def _ids_by_fingerprint() -> dict[bytes, int]:
+    return {fingerprint_of(entry.schema): entry.id for entry in CATALOGUE}
+
+
+def fingerprint_of(schema: Schema) -> bytes:
+    """The CRC-64-AVRO fingerprint of a schema, as single-object encoding writes it."""
+    return bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
+
+
+def _without_logical_types(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_logical_types(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "logicalType" in schema:
+        return schema["type"]
+    return {
+        name: _without_logical_types(part)
+        if name in ("type", "items", "values", "fields")
+        else part
+        for name, part in schema.items()
+    }
+
+
+def _frame(value: bytes) -> tuple[int, bytes]:
+    """The writer's schema id and the body of a framed record."""
+    if value[:1] == b"\x00" and len(value) >= 5:
+        id = int.from_bytes(value[1:5], "big")
+        if id not in CATALOGUE:
+            raise Undecodable("schema_unknown", f"Schema id {id} is not in the catalogue.")
+        return id, value[5:]
+    if value[:2] == _SINGLE_OBJECT and len(value) >= 10:
+        known = _ids_by_fingerprint().get(value[2:10])
+        if known is None:
+            raise Undecodable(
+                "schema_unknown", f"Schema fingerprint {value[2:10].hex()} is not in the catalogue."
+            )
+        return known, value[10:]
+    raise Undecodable("frame_unknown", "The value is in no framing of Avro that is known here.")
+
+
+def decode(value: bytes | None, record: str) -> Decoded:
+    """Read a framed record of the type named.  Raises Undecodable, and nothing else."""
+    if value is None:
+        raise Undecodable("null_value", "The record has no value.")
+    id, body = _frame(value)
+    coder = _coder(record)
+    if id == coder.entry.id:
+        return Decoded(_read_current(coder, body), body, id, True)
+    entry = CATALOGUE.entry(id)
+    if entry.record != record:
+        raise Undecodable("record_mismatch", f"The value is a {entry.record}, not a {record}.")
+    return Decoded(_read_earlier(entry, coder.entry, body), body, id, False)
+
+
+def _read_current(coder: _Coder, body: bytes) -> dict[str, Any]:
+    try:
+        value, end = coder.decode(body, 0)
+    except ERRORS as exc:
+        raise Undecodable("body_invalid", f"The body is no {coder.entry.record}: {exc}.") from exc
+    if end != len(body):
+        raise Undecodable(
+            "body_invalid", f"The body of {len(body)} bytes does not end where its record ends."
+        )
+    return value
+
+
+def _read_earlier(writer: SchemaEntry, latest: SchemaEntry, body: bytes) -> dict[str, Any]:
+    """A body of an earlier version, resolved to the latest one by Avro's rules."""
+    _read_current(_coder_of(writer), body)
+    resolved: AvroMessage = fastavro.schemaless_reader(
+        BytesIO(body),
+        _parsed(writer.id),
+        _parsed(latest.id),
+        return_record_name=True,
+        return_record_name_override=True,
+    )
+    value: dict[str, Any] = _plain_enums(resolved)
+    return value
+
+
+@cache
+def _coder_of_id(id: int) -> _Coder:
+    entry = CATALOGUE.entry(id)
+    return _Coder(entry, b"", compile_decoder(entry.schema), compile_encoder(entry.schema))
+
+
+def _coder_of(entry: SchemaEntry) -> _Coder:
+    return _coder_of_id(entry.id)
+
+
+def _plain_enums(value: Any) -> Any:
+    """fastavro names the branch of a nullable enum as it does a record's; here it is a str."""
+    if isinstance(value, dict):
+        return {name: _plain_enums(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_plain_enums(item) for item in value]
+    if isinstance(value, tuple):
+        name, inner = value
+        return inner if isinstance(inner, str) else (name, _plain_enums(inner))
+    return value
+
+
+def decode_many(values: Sequence[bytes | None], record: str) -> list[Decoded | Undecodable]:
+    """`decode` of each value; what it would raise stands in the list instead."""
+    coder = _coder(record)
+    prefix, read, id = coder.prefix, coder.decode, coder.entry.id
+    results: list[Decoded | Undecodable] = []
+    for value in values:
+        try:
+            if value is not None and value[:5] == prefix:
+                body = value[5:]
+                decoded, end = read(body, 0)
+                if end == len(body):
+                    results.append(Decoded(decoded, body, id, True))
+                    continue
+            results.append(decode(value, record))
+        except Undecodable as exc:
+            results.append(exc)
+        except ERRORS as exc:
+            results.append(Undecodable("body_invalid", f"The body is no {record}: {exc}."))
+    return results
+
+
+def encode(record: str, value: dict[str, Any]) -> bytes:
+    """Frame a value with the record's latest schema.
+
+    A field that is a record may be given as `AvroBody`.  Raises Unencodable.
+    """
+    coder = _coder(record)
+    out = bytearray(coder.prefix)
+    try:
+        coder.encode(value, out)
+    except (*ERRORS, TypeError, AttributeError) as exc:
+        raise Unencodable(f"{record}: {type(exc).__name__}: {exc}") from exc
+    return bytes(out)
+
+
+def encode_many(record: str, values: Sequence[dict[str, Any]]) -> list[bytes]:
+    """`encode` of each value."""
+    return [encode(record, value) for value in values]

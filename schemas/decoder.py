@@ -1,0 +1,194 @@
+"""Avro binary decoding, compiled: one Python function per record, made from its schema.
+
+Strict where fast readers are lax, because bytes that were read here are spliced into other
+records and must be readable by every Avro library: no index outside its union or enum, no integer
+beyond its type, no boolean but 0 and 1, no length that leaves the buffer, block sizes that are
+true.  Values of unions of several records come as `(full name, value)`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from schemas.sources import Schema
+
+Decode = Callable[[bytes, int], tuple[dict[str, Any], int]]
+
+ERRORS = (IndexError, KeyError, ValueError, struct.error)
+"""What a decoding function raises for bytes that are no encoding of its record."""
+
+_DOUBLE = struct.Struct("<d").unpack_from
+_SHORT = [n >> 1 if n < 128 and not n & 1 else -1 for n in range(256)]
+
+
+def long(b: bytes, p: int) -> tuple[int, int]:
+    """A zig-zag variable-length integer at p, and the place behind it."""
+    result = shift = 0
+    while True:
+        byte = b[p]
+        p += 1
+        result |= (byte & 127) << shift
+        if byte < 128:
+            break
+        shift += 7
+        if shift > 63:
+            raise ValueError("an integer is longer than ten bytes")
+    if result >> 64:
+        raise ValueError("an integer does not fit 64 bits")
+    return (result >> 1) ^ -(result & 1), p
+
+
+def int32(b: bytes, p: int) -> tuple[int, int]:
+    n, p = long(b, p)
+    if not -(1 << 31) <= n < 1 << 31:
+        raise ValueError("an integer does not fit 32 bits")
+    return n, p
+
+
+def length(b: bytes, p: int) -> tuple[int, int]:
+    n, p = long(b, p)
+    if not 0 <= n <= len(b) - p:
+        raise ValueError("a length leaves the buffer")
+    return n, p
+
+
+def block(b: bytes, p: int) -> tuple[int, int, int]:
+    """The head of a block: how many items, where they begin, where they must end (-1: unsaid)."""
+    n, p = long(b, p)
+    if n >= 0:
+        return n, p, -1
+    size, p = length(b, p)
+    return -n, p, p + size
+
+
+def block_end(p: int, end: int) -> None:
+    if end not in (-1, p):
+        raise ValueError("a block's size is not that of its items")
+
+
+class _Compiler:
+    """Writes the source of the decoding functions of one self-contained schema."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {
+            "SHORT": _SHORT,
+            "long": long,
+            "int32": int32,
+            "length": length,
+            "block": block,
+            "block_end": block_end,
+            "double": _DOUBLE,
+            "BOOLEAN": {0: False, 1: True},
+        }
+        self.names: dict[str, str] = {}
+        self.enums: set[str] = set()
+        self.lines: list[str] = []
+
+    def record(self, schema: Schema) -> str:
+        function = f"decode_{len(self.names)}"
+        self.names[f"{schema['namespace']}.{schema['name']}"] = function
+        body = [f"def {function}(b, p):"]
+        members = []
+        for i, field in enumerate(schema["fields"]):
+            body += self.value(field["type"], f"f{i}", 1, 1)
+            members.append(f'"{field["name"]}": f{i}')
+        self.lines += [*body, f" return {{{', '.join(members)}}}, p"]
+        return function
+
+    def value(self, schema: Any, x: str, indent: int, depth: int) -> list[str]:
+        """Lines that read a value into the variable x and move p behind it."""
+        return [" " * indent + line for line in self._lines(schema, x, depth)]
+
+    def _lines(self, schema: Any, x: str, depth: int) -> list[str]:
+        if isinstance(schema, list):
+            return self._union(schema, x, depth)
+        kind = schema["type"] if isinstance(schema, dict) else schema
+        if kind in ("long", "int"):
+            slow = "long" if kind == "long" else "int32"
+            return [f"{x} = SHORT[b[p]]", f"if {x} >= 0: p += 1", f"else: {x}, p = {slow}(b, p)"]
+        if kind == "string":
+            head = ["n = SHORT[b[p]]", "if n >= 0: p += 1", "else: n, p = length(b, p)"]
+            return [*head, "q = p + n", f"{x} = b[p:q].decode()", "p = q"]
+        if kind == "double":
+            return [f"{x} = double(b, p)[0]", "p += 8"]
+        if kind == "boolean":
+            return [f"{x} = BOOLEAN[b[p]]", "p += 1"]
+        if kind in ("array", "map"):
+            return self._collection(schema, x, depth)
+        return self._named(schema, x)
+
+    def _named(self, schema: Any, x: str) -> list[str]:
+        name = schema if isinstance(schema, str) else f"{schema['namespace']}.{schema['name']}"
+        if isinstance(schema, dict):
+            self._define(schema, name)
+        if name in self.enums:
+            return [f"{x} = {self.names[name]}[b[p]]", "p += 1"]
+        return [f"{x}, p = {self.names[name]}(b, p)"]
+
+    def _define(self, schema: Schema, name: str) -> None:
+        if schema["type"] == "record":
+            self.record(schema)
+            return
+        symbols = schema["symbols"]
+        if len(symbols) > 64:
+            raise ValueError(f"{name} has more symbols than one byte tells apart")
+        self.enums.add(name)
+        self.names[name] = f"ENUM_{len(self.names)}"
+        self.scope[self.names[name]] = {i * 2: symbol for i, symbol in enumerate(symbols)}
+
+    def _collection(self, schema: Schema, x: str, depth: int) -> list[str]:
+        n, end, item = f"n{depth}", f"e{depth}", f"i{depth}"
+        array = schema["type"] == "array"
+        inner = schema["items" if array else "values"]
+        loop = [] if array else self.value("string", f"k{depth}", 3, depth + 1)
+        loop += self.value(inner, item, 3, depth + 1)
+        loop.append(f"   {x}.append({item})" if array else f"   {x}[k{depth}] = {item}")
+        return [
+            f"{x} = {'[]' if array else '{}'}",
+            "if not b[p]: p += 1",
+            "else:",
+            f" {n}, p, {end} = block(b, p)",
+            f" while {n}:",
+            f"  for _ in range({n}):",
+            *loop,
+            f"  block_end(p, {end})",
+            f"  {n}, p, {end} = block(b, p)",
+        ]
+
+    def _union(self, schema: list[Any], x: str, depth: int) -> list[str]:
+        if len(schema) == 2 and schema[0] == "null":
+            some = ["elif b[p] == 2:", " p += 1", *self.value(schema[1], x, 1, depth)]
+            return [
+                f"if not b[p]: {x} = None; p += 1",
+                *some,
+                "else: raise ValueError('no such branch')",
+            ]
+        table = f"BRANCHES_{len(self.scope)}"
+        branches: dict[int, Any] = {}
+        self.scope[table] = branches
+        for i, branch in enumerate(schema):
+            if isinstance(branch, dict):
+                self._define(branch, f"{branch['namespace']}.{branch['name']}")
+            name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
+            branches[i * 2] = (name, self.names[name])
+        return [f"name, read = {table}[b[p]]", f"{x}, p = read(b, p + 1)", f"{x} = (name, {x})"]
+
+
+def compile_decoder(schema: Schema) -> Decode:
+    """The decoding function of a self-contained record schema: (buffer, place) → (value, place).
+
+    The place returned may lie behind the buffer's end: the caller compares it with where the
+    value ought to end.  Raises `ERRORS`.
+    """
+    compiler = _Compiler()
+    main = compiler.record(schema)
+    scope = compiler.scope
+    exec(compile("\n".join(compiler.lines), "<avro decoder>", "exec"), scope)
+    for table, branches in scope.items():
+        if table.startswith("BRANCHES_"):
+            for index, (name, function) in branches.items():
+                branches[index] = (name, scope[function])
+    decode: Decode = scope[main]
+    return decode

@@ -1,0 +1,167 @@
+"""Avro binary encoding, compiled: one Python function per record, made from its schema.
+
+A record's encoding is the concatenation of its fields' encodings, so a field that is itself a
+record may be given as the bytes it was read from (`AvroBody`), which are spliced in as they are.
+The functions append to a bytearray.  Values of unions of several records are `(full name, value)`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+from schemas.sources import Schema
+
+Encode = Callable[[dict[str, Any], bytearray], None]
+
+
+class AvroBody(bytes):
+    """The Avro encoding of a record, without framing, standing for its value in another record."""
+
+
+class Unencodable(ValueError):
+    """A value that its record's schema cannot carry."""
+
+
+def varint(n: int) -> bytes:
+    """A zig-zag variable-length integer of up to 64 bits."""
+    if not -(1 << 63) <= n < 1 << 63:
+        raise ValueError("an integer does not fit 64 bits")
+    rest = n * 2 if n >= 0 else -n * 2 - 1
+    out = bytearray()
+    while rest > 127:
+        out.append(rest & 127 | 128)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def varint32(n: int) -> bytes:
+    if not -(1 << 31) <= n < 1 << 31:
+        raise ValueError("an integer does not fit 32 bits")
+    return varint(n)
+
+
+_SMALL = [varint(n) for n in range(4096)]
+
+
+class _Compiler:
+    """Writes the source of the encoding functions of one self-contained schema."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {
+            "SMALL": _SMALL,
+            "varint": varint,
+            "varint32": varint32,
+            "double": struct.Struct("<d").pack,
+            "BOOLEAN": {False: b"\x00", True: b"\x01"},
+            "Body": AvroBody,
+        }
+        self.names: dict[str, str] = {}
+        self.kinds: dict[str, str] = {}
+        self.lines: list[str] = []
+
+    def record(self, schema: Schema) -> str:
+        name = f"{schema['namespace']}.{schema['name']}"
+        function = f"encode_{len(self.names)}"
+        self.names[name], self.kinds[name] = function, "record"
+        body = [f"def {function}(v, o):"]
+        for field in schema["fields"]:
+            get = f'v.get("{field["name"]}")' if "default" in field else f'v["{field["name"]}"]'
+            body += [f" x0 = {get}", *self.value(field["type"], "x0", 1)]
+        self.lines += body
+        return function
+
+    def value(self, schema: Any, x: str, depth: int) -> list[str]:
+        """Lines that append the encoding of the variable x, indented by depth."""
+        return [" " * depth + line for line in self._lines(schema, x, depth)]
+
+    def _lines(self, schema: Any, x: str, depth: int) -> list[str]:
+        if isinstance(schema, list):
+            return self._union(schema, x, depth)
+        kind = schema["type"] if isinstance(schema, dict) else schema
+        if kind in ("long", "int"):
+            slow = "varint" if kind == "long" else "varint32"
+            return [f"o += SMALL[{x}] if 0 <= {x} < 4096 else {slow}({x})"]
+        if kind == "string":
+            return [
+                f"s = {x}.encode()",
+                "n = len(s)",
+                "o += SMALL[n] if n < 4096 else varint(n)",
+                "o += s",
+            ]
+        if kind == "double":
+            return [f"o += double({x})"]
+        if kind == "boolean":
+            return [f"o += BOOLEAN[{x}]"]
+        if kind in ("array", "map"):
+            return self._collection(schema, x, depth)
+        return self._named(schema, x)
+
+    def _named(self, schema: Any, x: str) -> list[str]:
+        if isinstance(schema, dict):
+            name = f"{schema['namespace']}.{schema['name']}"
+            if schema["type"] == "record":
+                self.record(schema)
+            elif name not in self.names:
+                self.names[name], self.kinds[name] = f"ENUM_{len(self.names)}", "enum"
+                self.scope[self.names[name]] = {
+                    s: varint(i) for i, s in enumerate(schema["symbols"])
+                }
+        else:
+            name = schema
+        if self.kinds[name] == "enum":
+            return [f"o += {self.names[name]}[{x}]"]
+        call = f"{self.names[name]}({x}, o)"
+        return [f"if type({x}) is Body: o += {x}", f"else: {call}"]
+
+    def _collection(self, schema: Schema, x: str, depth: int) -> list[str]:
+        inner = f"x{depth}"
+        head = [f"if {x}:", f" n = len({x})", " o += SMALL[n] if n < 4096 else varint(n)"]
+        if schema["type"] == "array":
+            loop = [f" for {inner} in {x}:", *self.value(schema["items"], inner, 2)]
+        else:
+            key = f"k{depth}"
+            loop = [f" for {key}, {inner} in {x}.items():"]
+            loop += self.value("string", key, 2) + self.value(schema["values"], inner, 2)
+        return [
+            *head,
+            *loop,
+            f"elif {x} is None: raise TypeError('null for a list or map')",
+            "o += b'\\0'",
+        ]
+
+    def _union(self, schema: list[Any], x: str, depth: int) -> list[str]:
+        branches = [(i, b) for i, b in enumerate(schema) if b != "null"]
+        if len(branches) == 1:
+            ((index, branch),) = branches
+            null = varint(schema.index("null"))
+            some = ["else:", f" o += {varint(index)!r}", *self.value(branch, x, 1)]
+            return [f"if {x} is None: o += {null!r}", *some]
+        table = f"BRANCH_{len(self.scope)}"
+        branch_of: dict[str, tuple[bytes, str]] = {}
+        self.scope[table] = branch_of
+        for index, branch in branches:
+            self._named(branch, x)
+            name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
+            branch_of[name] = (varint(index), self.names[name])
+        return [f"b, f = {table}[{x}[0]]", "o += b", f"f({x}[1], o)"]
+
+
+def compile_encoder(schema: Schema) -> Encode:
+    """The encoding function of a self-contained record schema.
+
+    It raises KeyError, TypeError, AttributeError, ValueError or struct.error for a value that the
+    schema cannot carry; `codec.encode` wraps these.
+    """
+    compiler = _Compiler()
+    main = compiler.record(schema)
+    scope = compiler.scope
+    exec(compile("\n".join(compiler.lines), "<avro encoder>", "exec"), scope)
+    for name, table in scope.items():
+        if name.startswith("BRANCH_"):
+            for branch, (index, function) in table.items():
+                table[branch] = (index, scope[function])
+    encode: Encode = scope[main]
+    return encode

@@ -1,0 +1,164 @@
+"""The JSON form of Avro values, compiled: one Python function per record, made from its schema.
+
+Members of protocol objects that are absent (Avro null) are left out; records written by the
+service show them as null.  `x_json` appears as `x`, parsed; times as ISO 8601 with milliseconds;
+doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import orjson
+
+from schemas.branches import PAYLOADS, TYPES, json_name
+from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
+from schemas.catalogue import CATALOGUE
+from schemas.formats import iso_ms
+from schemas.problems import ShapeError
+from schemas.sources import Schema
+
+JsonObject = dict[str, Any]
+ToJson = Callable[[dict[str, Any]], JsonObject]
+
+_PROTOCOL = {"headrace.apc.ApcPacket", "headrace.rtes.RtesEvent", *TYPES, *PAYLOADS.values()}
+
+
+def to_json(record: str, value: dict[str, Any]) -> JsonObject:
+    """The JSON form of an Avro value of the record named.  It may share lists with the value."""
+    result = _converter(record)(value)
+    if record == "headrace.apc.ApcEvent":
+        _fill(result["transitions"], result["at"], result["cause"])
+    elif record == "headrace.apc.ApcPacketState":
+        _fill(result["history"], result["logged_at"], result["position"])
+    return result
+
+
+def _fill(transitions: list[JsonObject], at: str, cause: str) -> None:
+    """A transition leaves out what equals its fact's or its row's (apc spec 9.14)."""
+    for transition in transitions:
+        if transition["at"] is None:
+            transition["at"] = at
+        if transition["cause"] is None:
+            transition["cause"] = cause
+
+
+def number(x: float) -> int | float | str:
+    """A double as JSON shows it."""
+    if x.is_integer():
+        return int(x) if -MAX_SAFE_INTEGER <= x <= MAX_SAFE_INTEGER else x
+    if math.isfinite(x):
+        return x
+    return "NaN" if x != x else "Infinity" if x > 0 else "-Infinity"
+
+
+def open_json(text: str) -> Any:
+    """The value of a text of I-JSON with finite numbers; any other text itself."""
+    try:
+        value = orjson.loads(text)
+        if canonical_json(value) == text.encode():
+            return value
+    except ValueError:
+        pass
+    try:
+        value = parse_ijson(text)
+        canonical_json(value)
+    except (ShapeError, ValueError):
+        return text
+    return value
+
+
+@cache
+def _converter(record: str) -> ToJson:
+    return compile_converter(CATALOGUE.latest(record).schema)
+
+
+class _Compiler:
+    """Writes the source of the conversion functions of one self-contained schema."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {
+            "number": number,
+            "iso_ms": iso_ms,
+            "open_json": open_json,
+        }
+        self.names: dict[str, str] = {}
+        self.enums: set[str] = set()
+        self.lines: list[str] = []
+
+    def record(self, schema: Schema, protocol: bool) -> str:
+        name = f"{schema['namespace']}.{schema['name']}"
+        function = self.names[name] = f"convert_{len(self.names)}"
+        protocol = protocol or name in _PROTOCOL
+        body = [f"def {function}(v):", " r = {}"]
+        if name in TYPES:
+            body.append(f' r["type"] = "{TYPES[name]}"')
+        for field in schema["fields"]:
+            body += self._member(field, protocol)
+        self.lines += [*body, " return r"]
+        return function
+
+    def _member(self, field: Schema, protocol: bool) -> list[str]:
+        opened = json_name(field["name"])
+        target = f'r["{opened or field["name"]}"]'
+        lines = [f' x = v["{field["name"]}"]']
+        schema = field["type"]
+        nullable = isinstance(schema, list) and schema[0] == "null"
+        shown = self.expression(schema[1] if nullable else schema, "x", protocol)
+        if opened:
+            shown = "open_json(x)"
+        if not nullable:
+            return [*lines, f" {target} = {shown}"]
+        if protocol:
+            return [*lines, f" if x is not None: {target} = {shown}"]
+        return [*lines, f" {target} = None if x is None else {shown}"]
+
+    def expression(self, schema: Any, x: str, protocol: bool) -> str:
+        """An expression for the JSON form of the variable x, which is not null."""
+        if isinstance(schema, list):
+            return self._union(schema, x, protocol)
+        if isinstance(schema, str):
+            if schema in self.names and schema not in self.enums:
+                return f"{self.names[schema]}({x})"
+            return f"number({x})" if schema == "double" else x
+        kind = schema["type"]
+        if kind == "record":
+            return f"{self.record(schema, protocol)}({x})"
+        if kind == "array":
+            item = self.expression(schema["items"], "y", protocol)
+            return x if item == "y" else f"[{item} for y in {x}]"
+        if kind == "map":
+            item = self.expression(schema["values"], "y", protocol)
+            return x if item == "y" else f"{{k: {item} for k, y in {x}.items()}}"
+        if kind == "enum":
+            self.enums.add(f"{schema['namespace']}.{schema['name']}")
+            return x
+        return f"iso_ms({x})" if schema.get("logicalType") == "timestamp-millis" else x
+
+    def _union(self, schema: list[Any], x: str, protocol: bool) -> str:
+        table = f"BRANCHES_{len(self.scope)}"
+        branches: dict[str, Any] = {}
+        self.scope[table] = branches
+        for branch in schema:
+            if isinstance(branch, dict):
+                self.record(branch, protocol)
+            name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
+            branches[name] = self.names[name]
+        return f"{table}[{x}[0]]({x}[1])"
+
+
+def compile_converter(schema: Schema) -> ToJson:
+    """The conversion function of a self-contained record schema."""
+    compiler = _Compiler()
+    main = compiler.record(schema, protocol=False)
+    scope = compiler.scope
+    exec(compile("\n".join(compiler.lines), "<json form>", "exec"), scope)
+    for name, table in scope.items():
+        if name.startswith("BRANCHES_"):
+            for branch, function in table.items():
+                table[branch] = scope[function]
+    convert: ToJson = scope[main]
+    return convert

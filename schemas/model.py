@@ -1,0 +1,41 @@
+"""What the protocols' models have in common: closed objects, and the types of their members.
+
+A member marked `| None` may be absent.  JSON null is no value of it: `validate` refuses null, and
+the exported JSON Schemas do not allow it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
+
+
+class Closed(BaseModel):
+    """An object with no members but those listed."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=()
+    )
+
+
+Text = Annotated[str, Strict()]
+Name = Annotated[str, Strict(), Field(min_length=1)]
+Flag = Annotated[bool, Strict()]
+Number = Annotated[float, Strict()]
+Share = Annotated[float, Strict(), Field(ge=0, le=1)]
+Natural = Annotated[int, Strict(), Field(ge=0, le=2**53 - 1)]
+Integer = Annotated[int, Strict()]
+OpenObject = dict[str, Any]
+
+
+class JsonSchema(GenerateJsonSchema):
+    """JSON Schema of the protocol's JSON, in which an absent member is not a null."""
+
+    def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
+        return self.generate_inner(schema["schema"])

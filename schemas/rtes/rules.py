@@ -1,0 +1,100 @@
+"""The closed set of rule codes of RTES events, as far as they are built."""
+
+from __future__ import annotations
+
+from schemas.rules import Rule, Stage, Where, rules_of
+
+# Shape (spec 3.1).
+JSON_INVALID = Rule("json_invalid", "the text is not I-JSON", Stage.SCHEMA, Where.EDGE)
+SCHEMA_INVALID = Rule(
+    "schema_invalid",
+    "a required member is missing, null, or of the wrong JSON type",
+    Stage.SCHEMA,
+    Where.BOTH,
+)
+TEXT_INVALID = Rule("text_invalid", "a string has a lone surrogate", Stage.SCHEMA, Where.BOTH)
+EVENT_ID_INVALID = Rule("event_id_invalid", "event_id is not a UUID", Stage.SCHEMA, Where.BOTH)
+EVENT_TYPE_UNKNOWN = Rule(
+    "event_type_unknown", "payload.type is none of the five", Stage.SCHEMA, Where.BOTH
+)
+AGENT_UNKNOWN = Rule(
+    "agent_unknown", "agent_id is none of the four agents", Stage.SCHEMA, Where.BOTH
+)
+TURN_INDEX_INVALID = Rule(
+    "turn_index_invalid",
+    "turn_index is not an integer from 0 to 2^53 - 1",
+    Stage.SCHEMA,
+    Where.BOTH,
+)
+STATUS_UNKNOWN = Rule(
+    "status_unknown", "status is neither success, failure nor timeout", Stage.SCHEMA, Where.BOTH
+)
+DURATION_INVALID = Rule(
+    "duration_invalid", "duration_ms is not finite, or negative", Stage.SCHEMA, Where.BOTH
+)
+TIMESTAMP_INVALID = Rule(
+    "timestamp_invalid",
+    "timestamp is not a UTC date-time of the protocol's form",
+    Stage.SCHEMA,
+    Where.BOTH,
+)
+
+# Log (spec 5.2).
+KEY_MISMATCH = Rule("key_mismatch", "the record key is not session_id", Stage.LOG, Where.PROCESSOR)
+PARTITION_MISMATCH = Rule(
+    "partition_mismatch",
+    "the record lies on another partition than its key's",
+    Stage.LOG,
+    Where.PROCESSOR,
+)
+EVENT_DUPLICATE = Rule(
+    "event_duplicate", "the session has recorded this event already", Stage.LOG, Where.PROCESSOR
+)
+EVENT_ID_CONFLICT = Rule(
+    "event_id_conflict",
+    "the session has recorded another event of this id",
+    Stage.LOG,
+    Where.PROCESSOR,
+)
+OUTPUT_TOO_LARGE = Rule(
+    "output_too_large",
+    "what the event would write is over its topic's bound",
+    Stage.LOG,
+    Where.PROCESSOR,
+)
+NOT_YET = Rule(
+    "not_yet", "events of this type are not recorded by this version", Stage.LOG, Where.PROCESSOR
+)
+
+# Task transitions (spec 4.3), in the order of checking.
+OTHER_PROTOCOL = Rule(
+    "other_protocol",
+    "recorded as the processor of another protocol reported it",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+FROM_STATE_MISMATCH = Rule(
+    "from_state_mismatch", "from_state is not the task's state", Stage.POLICY, Where.PROCESSOR
+)
+OPEN_PROFILE = Rule(
+    "open_profile",
+    "recorded under a profile in which every transition is legal",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+UNKNOWN_STATE = Rule(
+    "unknown_state",
+    "one of the two states is not of the task's profile",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+ILLEGAL_TRANSITION = Rule(
+    "illegal_transition", "the profile has no such transition", Stage.POLICY, Where.PROCESSOR
+)
+REWIND_REQUIRED = Rule(
+    "rewind_required", "the transition needs a git_hash or a rewind", Stage.POLICY, Where.PROCESSOR
+)
+EDGE = Rule("edge", "recorded: the profile has this transition", Stage.POLICY, Where.PROCESSOR)
+
+ALL = rules_of(dict(globals()))
+"""Every rule code and warning, in the order of declaration."""

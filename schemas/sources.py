@@ -1,0 +1,111 @@
+"""The committed Avro sources, `avro/<namespace>/<Name>.avsc`, and their self-contained form.
+
+A file defines one named type; types of one file may be defined inside it, others are referred to
+by name.  The self-contained form of a record spells each type out where it is first used.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+Schema = dict[str, Any]
+
+_NAMED = ("record", "enum", "fixed")
+_PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
+
+RECORDS = (
+    "headrace.apc.ApcPacket",
+    "headrace.apc.ApcEvent",
+    "headrace.apc.ApcDelivery",
+    "headrace.apc.ApcPacketState",
+    "headrace.apc.ApcCoordination",
+    "headrace.apc.ApcThrottle",
+    "headrace.apc.ApcTransferDelta",
+    "headrace.apc.ApcLineage",
+    "headrace.apc.ApcDecision",
+    "headrace.apc.ApcTask",
+    "headrace.rtes.RtesEvent",
+    "headrace.rtes.RtesRecord",
+    "headrace.rtes.RtesRejection",
+    "headrace.rtes.RtesSession",
+    "headrace.rtes.RtesId",
+    "headrace.saop.SaopTask",
+    "headrace.core.TimerRow",
+    "headrace.core.LineageEdge",
+    "headrace.core.InputPosition",
+    "headrace.core.KnownInputs",
+    "headrace.core.AcceptedGap",
+)
+"""The records that topics and tables hold, in the order of their schema ids."""
+
+
+def full_name(name: str, namespace: str) -> str:
+    return name if "." in name else f"{namespace}.{name}"
+
+
+@cache
+def definitions() -> dict[str, tuple[Schema, str]]:
+    """Every named type by full name: its definition, and the namespace its names are read in."""
+    found: dict[str, tuple[Schema, str]] = {}
+    for folder in sorted(files("schemas").joinpath("avro").iterdir(), key=lambda p: p.name):
+        for file in sorted(folder.iterdir(), key=lambda p: p.name):
+            _collect(json.loads(file.read_text("utf-8")), f"headrace.{folder.name}", found)
+    return found
+
+
+def _collect(schema: Any, namespace: str, found: dict[str, tuple[Schema, str]]) -> None:
+    if isinstance(schema, list):
+        for branch in schema:
+            _collect(branch, namespace, found)
+    elif isinstance(schema, dict):
+        if schema["type"] in _NAMED:
+            name = full_name(schema["name"], namespace)
+            if name in found:
+                raise ValueError(f"{name} is defined twice")
+            found[name] = (schema, namespace)
+        for field in schema.get("fields", ()):
+            _collect(field["type"], namespace, found)
+        for inner in ("items", "values"):
+            if inner in schema:
+                _collect(schema[inner], namespace, found)
+
+
+def self_contained(record: str) -> Schema:
+    """The schema of a record with everything it refers to, without documentation."""
+    expanded: Schema = _expand(record, "", set())
+    return expanded
+
+
+def _expand(schema: Any, namespace: str, seen: set[str]) -> Any:
+    if isinstance(schema, list):
+        return [_expand(branch, namespace, seen) for branch in schema]
+    if isinstance(schema, str):
+        if schema in _PRIMITIVE:
+            return schema
+        name = full_name(schema, namespace)
+        definition, inner = definitions()[name]
+        return name if name in seen else _expand(definition, inner, seen)
+    kind = schema["type"]
+    if kind == "array":
+        return {"type": "array", "items": _expand(schema["items"], namespace, seen)}
+    if kind == "map":
+        return {"type": "map", "values": _expand(schema["values"], namespace, seen)}
+    if kind not in _NAMED:
+        return dict(schema)
+    name = full_name(schema["name"], namespace)
+    if name in seen:
+        return name
+    seen.add(name)
+    space, _, short = name.rpartition(".")
+    result = {"type": kind, "name": short, "namespace": space}
+    if kind == "enum":
+        return {**result, "symbols": list(schema["symbols"])}
+    return {**result, "fields": [_field(f, namespace, seen) for f in schema["fields"]]}
+
+
+def _field(field: Schema, namespace: str, seen: set[str]) -> Schema:
+    expanded = {"name": field["name"], "type": _expand(field["type"], namespace, seen)}
+    return {**expanded, "default": field["default"]} if "default" in field else expanded

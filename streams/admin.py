@@ -1,0 +1,87 @@
+"""Topics on a log as the topology declares them: what is missing, what differs, creating them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from streams.engine.log import Log, NewTopic
+from streams.errors import TopicsMismatch
+from streams.settings import Settings
+from topology import topics
+from topology.declarations import Topic
+
+
+class Standing(StrEnum):
+    """How a declared topic stands on a log."""
+
+    MISSING = "missing"
+    THERE = "there"
+    MISMATCH = "mismatch"  # there, with another number of partitions
+
+
+class PlannedTopic(NamedTuple):
+    """name: in full, prefix included.  found: its partitions on the log, None if it is missing."""
+
+    topic: Topic
+    name: str
+    partitions: int
+    found: int | None
+
+    @property
+    def standing(self) -> Standing:
+        if self.found is None:
+            return Standing.MISSING
+        return Standing.THERE if self.found == self.partitions else Standing.MISMATCH
+
+
+def plan(log: Log, settings: Settings) -> list[PlannedTopic]:
+    """Every declared topic against the log, in the order of their declaration."""
+    there = log.topics()
+    planned = []
+    for topic in topics.ALL:
+        name = topics.full_name(topic, settings.prefix)
+        info = there.get(name)
+        wanted = topics.partitions_of(topic, settings.partitions)
+        planned.append(PlannedTopic(topic, name, wanted, info.partitions if info else None))
+    return planned
+
+
+def create_topics(log: Log, settings: Settings) -> list[PlannedTopic]:
+    """Create what is missing; returns what was created, as it was planned.
+
+    Raises TopicsMismatch, and creates nothing, when a topic has another number of partitions:
+    keys would go elsewhere than the state that belongs to them.
+    """
+    planned = plan(log, settings)
+    refuse_mismatch(planned, settings)
+    missing = [one for one in planned if one.standing is Standing.MISSING]
+    if missing:
+        log.create([_new(one) for one in missing])
+    return missing
+
+
+def require_topics(log: Log, settings: Settings) -> None:
+    """Raises TopicsMismatch unless every declared topic is there with its partitions."""
+    planned = plan(log, settings)
+    refuse_mismatch(planned, settings)
+    missing = [one.name for one in planned if one.standing is Standing.MISSING]
+    if missing:
+        raise TopicsMismatch(
+            f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
+        )
+
+
+def refuse_mismatch(planned: list[PlannedTopic], settings: Settings) -> None:
+    differ = [one for one in planned if one.standing is Standing.MISMATCH]
+    if differ:
+        listed = ", ".join(f"{one.name} has {one.found}, not {one.partitions}" for one in differ)
+        raise TopicsMismatch(
+            f"partitions are fixed once a topic is created: {listed}",
+            advice=f"Set HEADRACE_PARTITIONS (now {settings.partitions}) to what the topics have, "
+            "or HEADRACE_PREFIX to a new prefix.",
+        )
+
+
+def _new(planned: PlannedTopic) -> NewTopic:
+    return NewTopic(planned.name, planned.partitions, topics.config_of(planned.topic))

@@ -1,0 +1,23 @@
+"""Runs a command that gets SIGTERM when the process that asked for it ends (Linux).
+
+    python launch.py PARENT-PID COMMAND [ARGUMENT …]
+
+Run as a script, so it imports nothing of this package.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+
+PR_SET_PDEATHSIG = 1
+
+
+def main(parent: int, command: list[str]) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() == parent:  # else it ended before prctl, and nothing would tell us
+        os.execv(command[0], command)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

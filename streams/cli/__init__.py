@@ -1,0 +1,95 @@
+"""The command line.  Commands are imported when they are used, so that `--help` is quick."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import NamedTuple
+
+import click
+
+from streams.errors import HeadraceError
+
+INTERRUPTED = 130
+
+
+class Lazy(NamedTuple):
+    """Where a command lives, and its line in the list of commands."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "up": Lazy("up", "Run everything on this machine: broker, topics, worker."),
+    "demo": Lazy("demo", "Watch packets go through the whole system."),
+    "send": Lazy("send", "Send JSON to a topic."),
+    "tail": Lazy("tail", "Follow a stream, decoded."),
+    "query": Lazy("query", "Ask any read route."),
+    "packet-trace": Lazy("packet_trace", "Show packets and their histories."),
+    "packet-replay": Lazy("packet_replay", "Show a run, packet by packet and step by step."),
+    "validate": Lazy("validate", "Check one envelope, offline."),
+    "play": Lazy("play", "Run a scenario on the in-memory log, offline."),
+    "worker": Lazy("worker", "Run a stream worker."),
+    "topics": Lazy("topics", "Create, list and describe topics."),
+    "broker": Lazy("broker", "Run a local Apache Kafka."),
+    "dlq": Lazy("dlq", "Look at dead letters."),
+}
+
+
+class Loaded(MutableMapping[str, click.Command]):
+    """Commands by name, each imported when it is asked for."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        command: click.Command = import_module(f"streams.cli.{COMMANDS[name].module}").command
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        raise TypeError("commands are declared in COMMANDS")
+
+    def __delitem__(self, name: str) -> None:
+        raise TypeError("commands are declared in COMMANDS")
+
+
+class Commands(click.Group):
+    """Turns errors into one line and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, lazy.help) for name, lazy in COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except HeadraceError as exc:
+            click.echo(f"headrace: {exc}", err=True)
+            ctx.exit(exc.exit_code)
+        except KeyboardInterrupt:
+            ctx.exit(INTERRUPTED)
+
+
+@click.command(
+    cls=Commands,
+    commands=Loaded(),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="headrace")
+def main() -> None:
+    """An event-sourced governance log for fleets of AI agents.
+
+    Settings come from the environment (HEADRACE_…).  Exit codes: 0 done, 1 a negative answer,
+    2 usage, 3 infrastructure, 130 interrupted.
+
+    \b
+    Example:
+      headrace up
+    """

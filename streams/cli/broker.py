@@ -1,0 +1,87 @@
+"""`headrace broker`."""
+
+from __future__ import annotations
+
+import signal
+
+import click
+
+from streams.cli import common
+from streams.settings import Settings
+
+
+@click.group("broker")
+def command() -> None:
+    """Run a local single-node Apache Kafka, its data under the state directory.
+
+    \b
+    Example:
+      headrace broker status
+    """
+
+
+@command.command("run")
+@click.option("--detach", is_flag=True, help="Return when it is ready, and leave it running.")
+def run_broker(detach: bool) -> None:
+    """Run the broker until Ctrl-C, SIGTERM or `headrace broker stop`.
+
+    \b
+    Example:
+      headrace broker run --detach
+    """
+    from streams import broker
+
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    status = broker.run(Settings.load(), foreground=not detach, progress=_say)
+    if status.running:
+        click.echo(status.bootstrap)
+
+
+@command.command("stop")
+@click.pass_context
+def stop_broker(ctx: click.Context) -> None:
+    """Stop the broker of this state directory; its data stay.
+
+    \b
+    Example:
+      headrace broker stop
+    """
+    from streams import broker
+
+    if not broker.stop(Settings.load(), progress=_say):
+        _say("no broker runs here")
+        ctx.exit(1)
+
+
+@command.command("status")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.pass_context
+def show_status(ctx: click.Context, as_json: bool) -> None:
+    """Show the broker that commands talk to.  Exits with 1 when it does not run.
+
+    \b
+    Example:
+      headrace broker status --json
+    """
+    from streams import broker
+
+    status = broker.status(Settings.load())
+    shown = {
+        "running": status.running,
+        "bootstrap": status.bootstrap,
+        "pid": status.pid,
+        "data": None if status.data is None else str(status.data),
+        "log": None if status.log is None else str(status.log),
+    }
+    if as_json:
+        common.show_json(shown)
+    else:
+        common.show_table(
+            ("what", "value"), [(k, "-" if v is None else v) for k, v in shown.items()]
+        )
+    if not status.running:
+        ctx.exit(1)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

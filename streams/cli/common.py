@@ -1,0 +1,156 @@
+"""What commands share: the log they talk to, the view they ask, how they print."""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams.errors import BrokerUnavailable, StateLocked, UsageError
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.engine.kafka import KafkaLog
+    from streams.engine.log import Log
+    from streams.views import View
+
+CATCH_UP_S = 30.0
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def show_json(value: Any) -> None:
+    """Indented by 2, on stdout."""
+    click.echo(json_text(value))
+
+
+def json_text(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def json_line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    """Columns of text, as wide as they must be."""
+    cells = [titles, *[tuple(str(cell) for cell in row) for row in rows]]
+    widths = [max(len(row[n]) for row in cells) for n in range(len(titles))]
+    for row in cells:
+        padded = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        click.echo("  ".join(padded).rstrip())
+
+
+def bootstrap_of(settings: Settings) -> str:
+    """The broker to talk to: the one that is set, else the local one that runs.
+
+    Raises BrokerUnavailable when neither answers.
+    """
+    from streams.broker import status
+
+    found = status(settings)
+    if found.bootstrap is None:
+        raise BrokerUnavailable("no broker is set, and no local one runs")
+    if not found.running:
+        raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
+    return found.bootstrap
+
+
+@contextmanager
+def connect(settings: Settings) -> Iterator[KafkaLog]:
+    """The log.  Raises BrokerUnavailable when no broker answers."""
+    from streams.engine.kafka import KafkaLog
+    from streams.engine.task import group_of
+
+    log = KafkaLog(bootstrap_of(settings), settings.security(), group_of(settings))
+    try:
+        yield log
+    finally:
+        log.close()
+
+
+@contextmanager
+def open_view(log: Log, settings: Settings) -> Iterator[View]:
+    """A view at the ends that the topics have now.
+
+    It is kept under the state directory; while another process has that one, it is a private
+    temporary one.
+    """
+    from streams.engine.store import DirectoryLock
+    from streams.views import View
+
+    with tempfile.TemporaryDirectory(prefix="headrace-view-") as folder:
+        kept = settings.state_dir / "view"
+        lock: DirectoryLock | None = None
+        try:
+            lock = DirectoryLock(kept)
+        except StateLocked:
+            kept = Path(folder)
+        try:
+            with View(log, kept / "rows", settings.prefix) as view:
+                view.catch_up(CATCH_UP_S)
+                yield view
+        finally:
+            if lock is not None:
+                lock.release()
+
+
+def ask(path: str, query: str, settings: Settings) -> Any:
+    """The answer of a read route.
+
+    Raises what the problem says: 404 is a negative answer, 422 wrong usage, 504 infrastructure.
+    """
+    from streams.routes import Routes
+
+    with connect(settings) as log, open_view(log, settings) as view:
+        answer = Routes(view, log, settings, now_ms).handle("GET", path, query)
+    if answer.status != 200:
+        raise _refused(answer.status, answer.body)
+    return answer.body
+
+
+def _refused(status: int, body: Any) -> Exception:
+    from streams.errors import InfrastructureError, NotFound
+
+    detail = f"{body['path']}: {body['detail']}" if "path" in body else body["detail"]
+    match status:
+        case 404:
+            return NotFound(detail) if "rule" in body else UsageError(detail)
+        case 405 | 422:
+            return UsageError(detail)
+        case _:
+            return InfrastructureError(detail)
+
+
+@contextmanager
+def interrupts() -> Iterator[threading.Event]:
+    """Inside, Ctrl-C and SIGTERM only set the event, so that work ends where it can."""
+    event = threading.Event()
+    before = [
+        (number, signal.signal(number, lambda *_: event.set()))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    ]
+    try:
+        yield event
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def after_option(function: Any) -> Any:
+    """`--after POSITION`: read your own write."""
+    return click.option(
+        "--after",
+        metavar="POSITION",
+        help="Wait for the answer to the record at topic/partition/offset first.",
+    )(function)

@@ -1,0 +1,35 @@
+"""`headrace packet-trace`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from streams.cli import common
+from streams.settings import Settings
+
+
+@click.command("packet-trace")
+@click.option("--session-id", metavar="ID", help="Packets of this session.")
+@click.option("--run-id", metavar="ID", help="Packets of this run.")
+@click.option("--task-id", metavar="ID", help="Packets of this task.")
+@click.option("--packet-id", metavar="UUID", help="This packet.")
+@click.option("--packet-type", metavar="TYPE", help="Packets of this type, as IDEA.")
+@click.option("--run-phase", metavar="PHASE", help="Packets of this phase, as DISCOVERY.")
+@click.option("--trace-id", metavar="ID", help="Packets of this trace.")
+@click.option("--limit", type=click.IntRange(1), default=200, show_default=True)
+@click.option("--include-events/--no-events", default=True, help="Show histories.  [default: yes]")
+@common.after_option
+def command(include_events: bool, **wanted: Any) -> None:
+    """Show the newest packets that fit, and the whole history of these.
+
+    \b
+    Examples:
+      headrace packet-trace --session-id sess-01
+      headrace packet-trace --run-id run-01 --packet-type IDEA --no-events
+    """
+    given = {name: value for name, value in wanted.items() if value is not None}
+    query = urlencode({**given, "include_events": str(include_events).lower()})
+    common.show_json(common.ask("/v1/apc/packets", query, Settings.load()))

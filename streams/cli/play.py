@@ -1,0 +1,59 @@
+"""`headrace play`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TextIO
+
+import click
+
+from streams.cli import common
+from streams.errors import UsageError
+from streams.settings import Settings
+
+
+@click.command("play")
+@click.argument("file", type=click.File("r"), default="-")
+@click.option(
+    "--set", "sets", metavar="NAME=VALUE", multiple=True, help="A setting for this run; repeatable."
+)
+@click.option(
+    "--partitions", type=click.IntRange(1, 256), help="Partitions of each topic.  [default: 1]"
+)
+def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None:
+    """Run a scenario through the real processors, on an in-memory log and its own clock.
+
+    FILE holds one JSON object a line (default: standard input):
+
+    \b
+      {"topic": "apc.packets", "value": {…}}       send; "key" and "timestamp" may be given
+      {"topic": "apc.packets", "key": "s", "raw_base64": "…"}   send bytes as they are
+      {"topic": "rtes.raw", "as": "service", "value": {…}}      skip what an edge does
+      {"advance_ms": 60000}                        let time pass; due timers fire
+      {"query": "GET /v1/apc/packets?run_id=r1"}   ask a view
+      {"restart": true}                            restore all tables from the log
+
+    Prints what the service writes, one JSON object a line; the same on every run.
+
+    \b
+    Examples:
+      headrace play scenarios/idea.jsonl
+      headrace play --set APC_REQUIRE_ANTI_DRIFT=true scenarios/idea.jsonl
+    """
+    from streams.play import play
+
+    settings = settings_of(sets, partitions)
+    for output in play(file, settings):
+        click.echo(common.json_line(output))
+
+
+def settings_of(sets: tuple[str, ...], partitions: int | None) -> Settings:
+    """From the environment, one partition, then what is given."""
+    texts: dict[str, str] = {}
+    for given in sets:
+        name, equals, value = given.partition("=")
+        if not equals:
+            raise UsageError(f"--set {given} is not NAME=VALUE")
+        texts[name] = value
+    settings = replace(Settings.load(), partitions=1).assign(texts)
+    return settings if partitions is None else replace(settings, partitions=partitions)

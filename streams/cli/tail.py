@@ -1,0 +1,130 @@
+"""`headrace tail`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams.cli import INTERRUPTED, common
+from streams.errors import UsageError
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.tail import Seen
+    from topology.declarations import Topic
+
+
+@click.command("tail")
+@click.argument("topic")
+@click.option("--session", "session_id", metavar="ID", help="Only records of this session.")
+@click.option("--type", "kind", metavar="TYPE", help="Only records of this type.")
+@click.option(
+    "--from",
+    "start",
+    metavar="earliest|latest|CURSOR",
+    help="Where to begin.  [default: latest; with --until-end earliest]",
+)
+@click.option("--until-end", is_flag=True, help="Stop at the end that the topic has at the start.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    topic: str,
+    session_id: str | None,
+    kind: str | None,
+    start: str | None,
+    until_end: bool,
+    as_json: bool,
+) -> None:
+    """Follow a stream, decoded.  TOPIC is rtes (the events of all sessions) or a topic's name.
+
+    Only what was committed is shown.  On exit the cursor goes to standard error; --from takes it,
+    and nothing is repeated or left out.
+
+    \b
+    Examples:
+      headrace tail rtes --session sess-01
+      headrace tail apc.events --until-end --json
+    """
+    from streams.tail import Filters, Tail
+
+    declared = topic_of(topic)
+    settings = Settings.load()
+    begin = start or ("earliest" if until_end else "latest")
+    show = _as_json(declared) if as_json else line_of
+    with common.connect(settings) as log:
+        tail = Tail(log, declared, settings.prefix, Filters(session_id, kind), begin)
+        try:
+            with common.interrupts() as interrupted:
+                for seen in tail.follow(until_end, interrupted.is_set):
+                    click.echo(show(seen))
+        finally:
+            click.echo(f"cursor {tail.cursor()}", err=True)
+            tail.close()
+    if interrupted.is_set():
+        ctx.exit(INTERRUPTED)
+
+
+def topic_of(name: str) -> Topic:
+    """Raises UsageError for a topic that does not exist."""
+    from topology import topics
+
+    if name == "rtes":
+        return topics.RTES_EVENTS
+    if name not in topics.BY_NAME:
+        raise UsageError(
+            f"{name} is not a topic", advice=f"Topics: rtes, {', '.join(topics.BY_NAME)}."
+        )
+    return topics.BY_NAME[name]
+
+
+def _as_json(topic: Topic) -> Callable[[Seen], str]:
+    """Of the event stream the records themselves, else with their place on the log."""
+    from streams.show import record_json
+    from topology import topics
+
+    def text(seen: Seen) -> str:
+        if topic is topics.RTES_EVENTS:
+            return common.json_line(seen.value)
+        record = seen.record
+        place = {"partition": record.partition, "offset": record.offset}
+        return common.json_line({**record_json(topic, record), **place})
+
+    return text
+
+
+def line_of(seen: Seen) -> str:
+    """One line for people."""
+    from streams.engine.headers import iso
+
+    record = seen.record
+    place = f"{record.topic}/{record.partition}/{record.offset}"
+    return f"{iso(record.timestamp).decode()}  {place}  {_summary(seen.value)}"
+
+
+_WORDS = (
+    "session_id",
+    "sequence",
+    "verdict",
+    "kind",
+    "packet_type",
+    "packet_id",
+    "recipient_agent_id",
+    "attempt",
+    "rule",
+    "state",
+)
+
+
+def _summary(value: Any) -> str:
+    if not isinstance(value, dict):
+        return common.json_line(value)
+    payload = value.get("payload")
+    words = [str(value[name]) for name in _WORDS if value.get(name) is not None]
+    if isinstance(payload, dict) and payload.get("type") == "TASK_TRANSITION":
+        words.append(f"{payload['task_id']}: {payload['from_state']} → {payload['to_state']}")
+    elif isinstance(payload, dict) and "type" in payload:
+        words.append(str(payload["type"]))
+    return "  ".join(words) or common.json_line(value)

@@ -1,0 +1,46 @@
+"""`headrace up`."""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import click
+
+from streams.settings import Settings
+
+_LOOK_S = 0.2
+
+
+@click.command("up")
+def command() -> None:
+    """Run everything on this machine: a broker, unless one is configured, topics and one worker.
+
+    Prints the addresses when all is ready.  Ctrl-C stops everything cleanly; state is kept in the
+    state directory, and the next `up` goes on with it.
+
+    \b
+    Example:
+      headrace up
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    settings = Settings.load()
+    begun = time.monotonic()
+    from streams.system import running_system
+
+    try:
+        with running_system(settings, _say) as system:
+            _say(f"ready after {time.monotonic() - begun:.1f} s")
+            click.echo(f"kafka   {system.settings.bootstrap}")
+            click.echo(f"state   {settings.state_dir.absolute()}")
+            click.echo(f"worker  process {system.worker.process.pid}, log {system.log}")
+            click.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
+            while True:
+                system.check()
+                time.sleep(_LOOK_S)
+    except KeyboardInterrupt:
+        _say("stopped; state is kept")
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

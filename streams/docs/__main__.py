@@ -1,0 +1,24 @@
+"""`python -m streams.docs [--check]`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from streams.docs import drift, write
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when a page differs.")
+def main(check: bool) -> None:
+    """Write docs/reference from the declarations."""
+    if not check:
+        write()
+    elif stale := drift():
+        click.echo(f"docs/reference differs: {', '.join(stale)}; run `make docs`", err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""The pages on topics, tables and processors."""
+
+from __future__ import annotations
+
+from streams.docs.markdown import code, codes, fenced, grid
+from topology import processors, tables, topics
+from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.diagrams import mermaid_processors
+
+CLIENTS = "clients"
+
+
+def _duration(ms: int | None) -> str:
+    if ms is None:
+        return "for ever"
+    hours = ms // topics.HOUR_MS
+    return f"{hours // 24} days" if hours % 24 == 0 and hours > 24 else f"{hours} h"
+
+
+def _size(number: int) -> str:
+    whole, rest = divmod(number, topics.MIB)
+    return f"{whole} MiB" if not rest else f"{whole} MiB + {rest // topics.KIB} KiB"
+
+
+def _writers(topic: Topic) -> str:
+    names = [CLIENTS] if topic.kind in (Kind.COMMAND, Kind.COLLECTOR) else []
+    return ", ".join(names + [processor.name for processor in processors.writers_of(topic)])
+
+
+def _kept(topic: Topic) -> str:
+    return "latest row per key" if topic.compacted else _duration(topic.retention_ms)
+
+
+def topics_page() -> str:
+    rows = [
+        (
+            code(topic.name),
+            topic.kind,
+            topic.meaning,
+            topic.key,
+            code(topic.record) if topic.record else "bytes",
+            _writers(topic),
+            ", ".join(processor.name for processor in processors.readers_of(topic)),
+            _kept(topic),
+            _size(topic.max_bytes),
+        )
+        for topic in topics.ALL
+    ]
+    header = ("topic", "kind", "holds", "key", "value", "written by", "read by", "kept", "largest")
+    kinds = grid(("topic", "settings"), ((code(t.name), _config(t)) for t in topics.ALL))
+    return (
+        "# Topics\n\n"
+        "Names take the prefix of the environment, if one is set. Facts, inboxes and tables are\n"
+        "there for anyone to read; `read by` names the processors. Every topic has as many\n"
+        "partitions as `HEADRACE_PARTITIONS` says, but dead letters have one.\n\n"
+        "The key of an input or an inbox record decides its partition: murmur2 of the key, as\n"
+        "Kafka's Java clients compute it. Facts and rows lie on the partition number of the input\n"
+        "that caused them. In a key of several parts, joined by `/`, a `/` inside a part is\n"
+        "written `%2F` and a `%` is written `%25`.\n\n"
+        f"{grid(header, rows)}\n## Broker settings\n\n{kinds}"
+    )
+
+
+def _config(topic: Topic) -> str:
+    return ", ".join(code(f"{name}={value}") for name, value in topics.config_of(topic).items())
+
+
+def _owner(table: Table) -> str:
+    owner = processors.owner_of(table)
+    return owner.name if owner else "the engine"
+
+
+def tables_page() -> str:
+    rows = [
+        (
+            code(table.name),
+            table.meaning,
+            table.key,
+            code(table.record),
+            _owner(table),
+            code((table.topic or topics.CHANGELOG).name),
+            _duration(table.lifetime_ms),
+        )
+        for table in tables.ALL
+    ]
+    header = ("table", "holds", "key", "row", "kept by", "changelog", "row kept after its end")
+    return (
+        "# Tables\n\n"
+        "Each table lies in RocksDB and can be rebuilt from its changelog at any time. A public\n"
+        "table's changelog is its topic; the other tables share one.\n\n"
+        f"{grid(header, rows)}"
+    )
+
+
+def _processor(processor: ProcessorDeclaration) -> str:
+    rows = (
+        ("reads", codes(topic.name for topic in processor.inputs)),
+        ("writes", codes(topic.name for topic in processor.outputs)),
+        ("owns the tables", codes(table.name for table in processor.tables)),
+    )
+    return f"\n## {processor.name}\n\nIt {processor.meaning}.\n\n{grid(('', ''), rows)}"
+
+
+def processors_page() -> str:
+    sections = "".join(map(_processor, processors.ALL))
+    graph = fenced("mermaid", mermaid_processors(processors.ALL))
+    return f"# Processors\n\n{graph}{sections}"

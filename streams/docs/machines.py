@@ -1,0 +1,78 @@
+"""The page on state machines."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import Any
+
+import topology.machines
+from streams.docs.markdown import code, codes, fenced, grid
+from topology.diagrams import mermaid, mermaid_profile
+from topology.machine import ANY, Machine
+from topology.machines import task_profiles
+from topology.machines.task_profiles import Profile
+
+
+def machines() -> Iterator[tuple[ModuleType, Machine[Any]]]:
+    """Every machine declared in `topology.machines`, with its module."""
+    for found in pkgutil.iter_modules(topology.machines.__path__):
+        module = importlib.import_module(f"topology.machines.{found.name}")
+        if hasattr(module, "MACHINE"):
+            yield module, module.MACHINE
+
+
+def _machine(module: ModuleType, machine: Machine[Any]) -> str:
+    anywhere = "any state" + (f" but {codes(sorted(machine.sealed))}" if machine.sealed else "")
+    rows = (
+        (anywhere if state == ANY else code(state), code(event), code(target))
+        for (state, event), target in machine.edges.items()
+    )
+    return (
+        f"\n## {machine.name}\n\n{inspect.getdoc(module)}\n\n"
+        f"Initial: `{machine.initial}`. "
+        f"Terminal: {codes(state for state in machine.states if state in machine.terminal)}.\n\n"
+        f"{fenced('mermaid', mermaid(machine))}\n{grid(('from', 'event', 'to'), rows)}"
+    )
+
+
+def _profiles(profiles: Iterable[Profile]) -> str:
+    lists = ("active", "failure", "done", "paused")
+    rows = (
+        (
+            code(profile.name),
+            profile.checks,
+            "folded to upper case" if profile.fold_case else "as sent",
+            *(codes(sorted(getattr(profile, name))) for name in lists),
+            codes(filter(None, [profile.rewind_target])),
+            codes(filter(None, [profile.rewind_later])),
+        )
+        for profile in profiles
+    )
+    header = ("profile", "checks", "names", *lists, "rewind target", "tasks after it")
+    return grid(header, rows)
+
+
+def _edges(profile: Profile) -> str:
+    rows = (
+        (code(source), code(target), code(guard) if guard else "")
+        for source, target, guard in profile.edges
+    )
+    return (
+        f"\n### Edges of {profile.name}\n\n{fenced('mermaid', mermaid_profile(profile))}\n"
+        f"{grid(('from', 'to', 'guard'), rows)}"
+    )
+
+
+def machines_page() -> str:
+    essay, profiles = inspect.getdoc(task_profiles), list(task_profiles.PROFILES.values())
+    return (
+        "# State machines\n\n"
+        "An event without an edge changes nothing.\n"
+        + "".join(_machine(module, machine) for module, machine in machines())
+        + f"\n## Task profiles\n\n{essay}\n\n{_profiles(profiles)}"
+        + "".join(_edges(profile) for profile in profiles if profile.edges)
+    )

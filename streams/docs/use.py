@@ -1,0 +1,75 @@
+"""The pages on rules, settings and the command line."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import click
+
+import schemas.apc.rules
+import schemas.rtes.rules
+from streams import cli
+from streams.docs.markdown import code, codes, fenced, grid
+from streams.settings import BY_FIELD, Declaration
+
+HELP_WIDTH = 96
+
+
+def _rules(title: str, module: ModuleType) -> str:
+    rows = ((code(rule.code), rule.stage, rule.where, rule.meaning) for rule in module.ALL)
+    return f"\n## {title}\n\n{grid(('code', 'stage', 'where', 'meaning'), rows)}"
+
+
+def rules_page() -> str:
+    return (
+        "# Rules\n\n"
+        "Every verdict names the rule that decided it, one of these codes. `E` is applied at the\n"
+        "edges, before anything is produced; `P` in the processor.\n"
+        + _rules("APC", schemas.apc.rules)
+        + _rules("RTES", schemas.rtes.rules)
+    )
+
+
+def _allowed(declared: Declaration) -> str:
+    if declared.choices:
+        return codes(declared.choices)
+    return f"{declared.low} to {declared.high}" if declared.kind == "whole number" else ""
+
+
+def _default(value: object) -> str:
+    if value is None or value == "":
+        return "unset"
+    return code(str(value).lower() if isinstance(value, bool) else value)
+
+
+def settings_page() -> str:
+    rows = (
+        (code(d.env), d.meaning, d.kind, _default(d.default), _allowed(d))
+        for d in BY_FIELD.values()
+    )
+    return (
+        "# Settings\n\n"
+        "Environment variables, read once when a command starts. An empty one counts as unset; an\n"
+        "unknown one that begins with `HEADRACE_` is an error.\n\n"
+        f"{grid(('variable', 'meaning', 'type', 'default', 'allowed'), rows)}"
+    )
+
+
+def _command(command: click.Command, path: str, parent: click.Context | None) -> str:
+    """The help of a command as it prints it, then that of the commands below it."""
+    context = click.Context(
+        command,
+        parent=parent,
+        info_name=path.rpartition(" ")[2],
+        terminal_width=HELP_WIDTH,
+        **command.context_settings,
+    )
+    text = f"\n## {path}\n\n{fenced('text', command.get_help(context))}"
+    if not isinstance(command, click.Group):
+        return text
+    below = ((name, command.get_command(context, name)) for name in command.list_commands(context))
+    return text + "".join(_command(sub, f"{path} {name}", context) for name, sub in below if sub)
+
+
+def cli_page() -> str:
+    return "# Command line\n" + _command(cli.main, "headrace", None)

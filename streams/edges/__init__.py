@@ -1,0 +1,19 @@
+"""From JSON to records on the log: what HTTP, the command line and `play` do alike."""
+
+from streams.edges.encode import EDGES, Edge, as_it_is, edge_of, to_output
+from streams.edges.kinds import KINDS, Kind, check, kind_of
+from streams.edges.lines import Unparsed, read_values
+
+__all__ = [
+    "EDGES",
+    "KINDS",
+    "Edge",
+    "Kind",
+    "Unparsed",
+    "as_it_is",
+    "check",
+    "edge_of",
+    "kind_of",
+    "read_values",
+    "to_output",
+]

@@ -1,0 +1,40 @@
+"""Text that holds one JSON value, a list of them, or one on each line."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from schemas import ShapeError, parse_ijson
+
+
+class Unparsed(NamedTuple):
+    """A line that is not I-JSON."""
+
+    message: str
+
+
+def read_values(text: str | bytes) -> list[Any]:
+    """The values in a text; a line that cannot be parsed stands as `Unparsed`.
+
+    A text that is one JSON list gives its items, one that is any other JSON value gives that.
+    """
+    raw = text.encode() if isinstance(text, str) else text
+    whole = _parse(raw)
+    if isinstance(whole, list):
+        return whole
+    if not isinstance(whole, Unparsed):
+        return [whole]
+    lines = [line for line in raw.split(b"\n") if line.strip()]
+    return [_parse(line) for line in lines] if _looks_like_lines(lines) else [whole]
+
+
+def _looks_like_lines(lines: list[bytes]) -> bool:
+    """More than one line, the first of which is a value of its own (no pretty-printed object)."""
+    return len(lines) > 1 and not isinstance(_parse(lines[0]), Unparsed)
+
+
+def _parse(raw: bytes) -> Any:
+    try:
+        return parse_ijson(raw)
+    except ShapeError as exc:
+        return Unparsed(exc.message)

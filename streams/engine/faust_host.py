@@ -1,0 +1,326 @@
+"""Faust as the host of tasks: group membership, rebalances, life cycle, signals.
+
+Its agents, streams and tables are not used.  What it fetches is handed to tasks as whole lists;
+delivery, state and exactly-once are the tasks' own.  The only module that imports faust and
+aiokafka, whose internals it touches in four places, each marked with why.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import aiokafka
+import faust
+from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
+from aiokafka.coordinator.protocol import (
+    ConsumerProtocolMemberAssignment,
+    ConsumerProtocolMemberMetadata,
+)
+from aiokafka.helpers import create_ssl_context
+from aiokafka.protocol.group import HeartbeatRequest
+from faust.transport.drivers import aiokafka as driver
+from faust.types.tuples import TP
+
+from streams.engine.assignment import Member, Share, assign
+from streams.engine.records import TopicPartition
+from streams.engine.runner import TaskRunner
+from streams.engine.tasks import TaskSet
+from streams.errors import HeadraceError, NotCoPartitioned
+from streams.settings import Settings
+
+log = logging.getLogger(__name__)
+
+SESSION_TIMEOUT_S = 10.0
+_HEARTBEAT_S = 1.0
+_MAX_POLL_S = 24 * 3600.0  # a long restore polls nothing
+_FETCH_BYTES = 4 << 20
+_FETCH_WAIT_MS = 500
+_POLL_S = 0.1
+_POLL_SOME_S = 0.01
+_NOT_HUNGRY_S = 0.005
+
+
+class WholeNumbers(AbstractPartitionAssignor):
+    """The group protocol around `streams.engine.assignment`."""
+
+    name = "headrace-numbers"
+
+    def __init__(self, partitions: int) -> None:
+        self._partitions = partitions
+        self._owned: tuple[int, ...] = ()
+        self.missing: frozenset[str] = frozenset()
+
+    def metadata(self, topics: Any) -> ConsumerProtocolMemberMetadata:  # type: ignore[override]
+        owned = ",".join(map(str, self._owned)).encode()
+        return ConsumerProtocolMemberMetadata(0, sorted(topics), owned)
+
+    def assign(  # type: ignore[override]
+        self, cluster: Any, members: Mapping[str, ConsumerProtocolMemberMetadata]
+    ) -> dict[str, ConsumerProtocolMemberAssignment]:
+        shares = assign({name: _member(m) for name, m in members.items()}, self._partitions)
+        return {
+            name: _assignment(share, members[name].subscription) for name, share in shares.items()
+        }
+
+    def on_assignment(  # type: ignore[override]
+        self, assignment: ConsumerProtocolMemberAssignment
+    ) -> None:
+        numbers = {p for _, partitions in assignment.assignment for p in partitions}
+        self._owned = tuple(sorted(numbers))
+        self.missing = frozenset(filter(None, assignment.user_data.decode().split(",")))
+
+
+def _member(metadata: ConsumerProtocolMemberMetadata) -> Member:
+    owned = [int(n) for n in (metadata.user_data or b"").decode().split(",") if n]
+    return Member(frozenset(metadata.subscription), frozenset(owned))
+
+
+def _assignment(share: Share, topics: Sequence[str]) -> ConsumerProtocolMemberAssignment:
+    parts = [(topic, list(share.numbers)) for topic in sorted(topics)] if share.numbers else []
+    return ConsumerProtocolMemberAssignment(0, parts, ",".join(sorted(share.missing)).encode())
+
+
+class HostApp(faust.App):
+    """A Faust app that hosts tasks."""
+
+    headrace: Settings
+    task_set: TaskSet
+    group_assignor: WholeNumbers
+    failure: HeadraceError | None = None
+
+    async def fail(self, error: HeadraceError) -> None:
+        """Stop the worker for a reason that `run` raises again."""
+        if self.failure is None:
+            self.failure = error
+            log.error("the worker stops: %s", error)
+            await self.crash(error)
+
+
+class ConsumerThread(driver.AIOKafkaConsumerThread):
+    """Faust's consumer thread around a consumer with our settings."""
+
+    def _create_worker_consumer(self, transport: Any) -> aiokafka.AIOKafkaConsumer:
+        # Faust offers neither read_committed without its own exactly_once, nor an assignor of
+        # the app's, nor the fetch wait.
+        app: HostApp = self.app
+        self._assignor = app.group_assignor
+        return aiokafka.AIOKafkaConsumer(
+            bootstrap_servers=app.headrace.bootstrap,
+            client_id="headrace",
+            group_id=app.conf.id,
+            group_instance_id=app.conf.consumer_group_instance_id,
+            partition_assignment_strategy=[app.group_assignor],
+            isolation_level="read_committed",
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_poll_records=None,
+            max_poll_interval_ms=int(_MAX_POLL_S * 1000),
+            max_partition_fetch_bytes=_FETCH_BYTES,
+            fetch_max_wait_ms=_FETCH_WAIT_MS,
+            check_crcs=False,
+            session_timeout_ms=int(SESSION_TIMEOUT_S * 1000),
+            rebalance_timeout_ms=60_000,
+            heartbeat_interval_ms=int(_HEARTBEAT_S * 1000),
+            **_security(app.headrace.security()),
+        )
+
+    async def confirmed(self) -> bool:
+        """A heartbeat of our generation, sent now, is accepted.
+
+        aiokafka's own heartbeat also succeeds during a rebalance, and says nothing.
+        """
+        coordinator = self._ensure_consumer()._coordinator
+        request = HeartbeatRequest(
+            coordinator.group_id, coordinator.generation, coordinator.member_id
+        )
+        try:
+            answer = await coordinator._send_req(request)
+        except Exception as exc:
+            log.info("the group does not confirm: %r", exc)
+            return False
+        return bool(answer.error_code == 0)
+
+    def stands_at(self, tp: TopicPartition) -> tuple[int, int | None] | None:
+        """(fetch position, last stable offset heard) of an assigned partition."""
+        subscription = self._ensure_consumer()._subscription.subscription
+        assignment = subscription and subscription.assignment
+        key = driver._TopicPartition(*tp)
+        if not assignment or key not in assignment.tps:
+            return None
+        state = assignment.state_value(key)
+        return None if state._position is None else (state._position, state.lso)
+
+
+class Consumer(driver.Consumer):
+    """Moves fetched lists to tasks; opens, parks and closes tasks on rebalances."""
+
+    app: HostApp
+    _thread: ConsumerThread
+
+    def _new_consumer_thread(self) -> ConsumerThread:
+        return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
+
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        return None  # its livelock warnings assume agents
+
+    async def perform_seek(self) -> None:
+        return None  # Faust would cancel it at the next rebalance; each task seeks when restored
+
+    async def seek_tasks(self, positions: Mapping[TopicPartition, int]) -> None:
+        await self.seek_wait({driver._TopicPartition(*tp): n for tp, n in positions.items()})
+
+    async def confirmed(self) -> bool:
+        return bool(await self._thread.call_thread(self._thread.confirmed))
+
+    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+        await super().on_partitions_assigned(assigned, generation_id)
+        if missing := self.app.group_assignor.missing:
+            await self.app.fail(_disagree(missing))
+            return
+        numbers = {tp.partition for tp in assigned}
+        wanted = {(t, p) for t in self.app.task_set.topics for p in numbers}
+        if {(tp.topic, tp.partition) for tp in assigned} != wanted:
+            await self.app.fail(NotCoPartitioned(f"the group assigned parts of tasks: {assigned}"))
+            return
+        await self.app.task_set.assigned(numbers, self.seek_tasks, self.confirmed)
+
+    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+        self.stop_flow()
+        await self.app.task_set.park()
+        await super().on_partitions_revoked(revoked)
+
+    async def on_stop(self) -> None:
+        await self.app.task_set.close()
+        await super().on_stop()
+
+    async def _drain_messages(self, fetcher: Any) -> None:
+        try:
+            while not (self.should_stop or fetcher.should_stop):
+                if not self.flow_active:
+                    await self.wait(self.can_resume_flow)
+                await self._fetch_once()
+        except (asyncio.CancelledError, *self.consumer_stopped_errors):
+            if not self.app.should_stop:
+                raise
+
+    async def _fetch_once(self) -> None:
+        runners = self.app.task_set.runners
+        ready = {r: (r.epoch, r.sought) for r in runners.values() if r.ready}
+        wanted = [tp for r in ready for tp in r.task.hungry()]
+        if not wanted:  # never ask with an empty set: that drains every partition
+            await asyncio.sleep(_NOT_HUNGRY_S if ready else _POLL_SOME_S * 5)
+            return
+        wait = _POLL_S if len(ready) == len(runners) else _POLL_SOME_S
+        fetched = await self._getmany({driver._TopicPartition(*tp) for tp in wanted}, wait)
+        for tp, records in (fetched or {}).items():
+            await self._hand_over(TopicPartition(*tp), records, ready)
+        for runner, (epoch, sought) in ready.items():
+            if sought and runner.sought and runner.epoch == epoch:
+                self._report(runner)
+
+    async def _hand_over(
+        self,
+        tp: TopicPartition,
+        records: Sequence[Any],
+        ready: Mapping[TaskRunner, tuple[int, bool]],
+    ) -> None:
+        """Give records to the task that asked for them, in the epoch in which it asked.
+
+        A fetch that began before the task's seek had returned may lie anywhere, and one that
+        outlived a rebalance is another epoch's: both are dropped and sought back.
+        """
+        runner = self.app.task_set.runners.get(tp.partition)
+        if runner is None or not runner.ready:
+            return
+        if ready.get(runner) == (runner.epoch, True):
+            runner.task.put(tp, records)
+            runner.wake()
+        else:
+            await self.seek_tasks({tp: runner.task.seek_of(tp)})
+
+    def _report(self, runner: TaskRunner) -> None:
+        """Tell the task where the consumer stands, which runs ahead of it over markers."""
+        for tp in runner.task.tps:
+            stands = self._thread.stands_at(tp)
+            if stands is not None:
+                runner.task.fetched_to(tp, *stands)
+
+
+class Transport(driver.Transport):
+    Consumer = Consumer
+
+
+def _disagree(missing: frozenset[str]) -> NotCoPartitioned:
+    return NotCoPartitioned(
+        f"other workers of this group also read {', '.join(sorted(missing))}",
+        advice="Start this worker from the same version, with the same settings.",
+    )
+
+
+def _security(properties: Mapping[str, str]) -> dict[str, Any]:
+    """librdkafka's properties in aiokafka's words."""
+    if not properties:
+        return {}
+    found: dict[str, Any] = {
+        "security_protocol": properties.get("security.protocol", "PLAINTEXT"),
+        "sasl_mechanism": properties.get("sasl.mechanism", "PLAIN"),
+        "sasl_plain_username": properties.get("sasl.username"),
+        "sasl_plain_password": properties.get("sasl.password"),
+    }
+    if "SSL" in found["security_protocol"]:
+        found["ssl_context"] = create_ssl_context(
+            cafile=properties.get("ssl.ca.location"),
+            certfile=properties.get("ssl.certificate.location"),
+            keyfile=properties.get("ssl.key.location"),
+            password=properties.get("ssl.key.password"),
+        )
+    return found
+
+
+def run(
+    settings: Settings,
+    group: str,
+    task_set: TaskSet,
+    directory: Path,
+    *,
+    instance_id: str | None,
+    background: Sequence[Callable[[], Awaitable[None]]] = (),
+) -> None:
+    """Host the tasks until SIGINT or SIGTERM.  Raises what stopped the worker otherwise.
+
+    instance_id: for static membership, stable over restarts; None joins dynamically.
+    """
+    app = HostApp(
+        group,
+        broker=f"kafka://{(settings.bootstrap or '').replace(',', ';')}",
+        store="memory://",
+        datadir=str(directory / "faust"),
+        web_enabled=False,
+        topic_disable_leader=True,
+        stream_wait_empty=False,
+        broker_session_timeout=SESSION_TIMEOUT_S,
+        broker_heartbeat_interval=_HEARTBEAT_S,
+        consumer_group_instance_id=instance_id,
+    )
+    app.headrace = settings
+    app.task_set = task_set
+    app.group_assignor = WholeNumbers(settings.partitions)
+    app.transport = Transport(app.conf.broker, app)
+    task_set.on_failure = app.fail
+    for topic in task_set.topics:  # a subscription without an agent
+        app.topics.add(app.topic(topic, value_type=bytes))
+    for job in background:
+        app.task(job)
+    worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
+    worker.spinner = None  # it hides the cursor of a terminal that is not its own
+    try:
+        worker.execute_from_commandline()
+    except SystemExit as exc:
+        if app.failure is None and exc.code not in (0, None):
+            raise
+    if app.failure is not None:
+        raise app.failure

@@ -1,0 +1,75 @@
+"""Headers of what the service writes: CloudEvents (binary mode), trace context, cause.
+
+Facts and inbox records carry all of them; table and internal records carry their cause only.
+Dead letters carry the names that Spring's dead-letter tools read.
+"""
+
+from __future__ import annotations
+
+import struct
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from schemas import CATALOGUE
+from streams.engine.records import Headers, Record
+from topology.declarations import Kind, Topic
+
+CAUSE = "headrace-cause"
+TRACEPARENT = "traceparent"
+_PUBLIC = (Kind.FACT, Kind.INBOX)
+
+
+@lru_cache(maxsize=4096)
+def iso(ms: int) -> bytes:
+    """ISO 8601 in UTC with milliseconds."""
+    at = datetime.fromtimestamp(ms / 1000, UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
+
+
+@lru_cache(maxsize=256)
+def _constant(topic: Topic, processor: str) -> list[tuple[str, bytes]]:
+    assert topic.record is not None
+    schema = f"/schemas/ids/{CATALOGUE.id_of(topic.record)}"
+    return [
+        ("ce_specversion", b"1.0"),
+        ("ce_type", topic.record.encode()),
+        ("ce_source", f"/headrace/{processor}".encode()),
+        ("ce_dataschema", schema.encode()),
+    ]
+
+
+def outgoing(
+    topic: Topic,
+    processor: str,
+    key: bytes,
+    id: str,
+    at: int,
+    cause: str,
+    traceparent: bytes | None,
+) -> list[tuple[str, bytes]]:
+    """The headers of one record that a processor sends."""
+    headers = [(CAUSE, cause.encode())]
+    if traceparent is not None:
+        headers.append((TRACEPARENT, traceparent))
+    if topic.kind in _PUBLIC:
+        headers += _constant(topic, processor)
+        headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
+    return headers
+
+
+def dead_letter(record: Record, code: str, message: str, masked: bool) -> Headers:
+    """The original headers, then why and from where the record came."""
+    headers = [] if masked else list(record.headers or ())
+    headers += [
+        ("kafka_dlt-original-topic", record.topic.encode()),
+        ("kafka_dlt-original-partition", struct.pack(">i", record.partition)),
+        ("kafka_dlt-original-offset", struct.pack(">q", record.offset)),
+        ("kafka_dlt-original-timestamp", struct.pack(">q", record.timestamp)),
+        ("kafka_dlt-original-timestamp-type", b"LogAppendTime"),
+        ("kafka_dlt-exception-fqcn", code.encode()),
+        ("kafka_dlt-exception-message", message.encode()),
+        (CAUSE, f"{record.topic}/{record.partition}/{record.offset}".encode()),
+    ]
+    if masked:
+        headers.append(("headrace-masked", b"true"))
+    return headers

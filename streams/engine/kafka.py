@@ -1,0 +1,382 @@
+"""The log on Apache Kafka.  The only module that imports confluent_kafka.
+
+Tasks write through a transactional producer each; readers take assigned partitions and never
+join a group.  The workers' group consumer is Faust's (`streams.engine.worker`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+)
+from confluent_kafka import Message as KafkaMessage
+from confluent_kafka import Producer as KafkaProducer
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import NewTopic as KafkaNewTopic
+
+from streams.engine.log import NewTopic, TopicInfo
+from streams.engine.records import LogRecord, Output, Record, TopicPartition
+from streams.errors import BrokerUnavailable, CommitFailed, Fenced, ProduceUnknown, TopicsMismatch
+
+T = TypeVar("T")
+
+_TIMEOUT_S = 30
+_MAX_MESSAGE = 64 << 20
+_FENCED = (
+    KafkaError._FENCED,
+    KafkaError.PRODUCER_FENCED,
+    KafkaError.INVALID_PRODUCER_EPOCH,
+    KafkaError.INVALID_PRODUCER_ID_MAPPING,
+)
+_AWAY = (
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._ALL_BROKERS_DOWN,
+    KafkaError._RESOLVE,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+_COMMON = {
+    "socket.nagle.disable": True,
+    "log_level": 2,
+    "retry.backoff.ms": 5,  # a transaction begun right after a commit is refused for a moment
+    "reconnect.backoff.max.ms": 1000,
+}
+_PRODUCER = {
+    **_COMMON,
+    "partitioner": "murmur2_random",
+    "batch.size": 1 << 20,
+    "message.max.bytes": _MAX_MESSAGE,
+    "queue.buffering.max.messages": 1_000_000,
+    "compression.type": "lz4",
+}
+_READER = {
+    **_COMMON,
+    "group.id": "headrace-reader",  # required by the client; nothing joins or commits
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",
+    "fetch.max.bytes": 64 << 20,
+    "max.partition.fetch.bytes": 16 << 20,
+    "message.max.bytes": _MAX_MESSAGE,
+    "receive.message.max.bytes": 2 * _MAX_MESSAGE,
+    "queued.min.messages": 1_000_000,
+    "queued.max.messages.kbytes": 65_536,
+    "fetch.queue.backoff.ms": 5,
+    "fetch.wait.max.ms": 20,  # the end of a log shows only when a fetch returns
+    "check.crcs": False,
+}
+
+
+class KafkaLog:
+    """bootstrap: host:port[,host:port…]; security: properties of the Kafka clients."""
+
+    def __init__(self, bootstrap: str, security: Mapping[str, str], group: str) -> None:
+        self._base: dict[str, Any] = {"bootstrap.servers": bootstrap, **security}
+        self._bootstrap = bootstrap
+        self._group = group
+        self._admin = AdminClient({**self._base, **_COMMON})
+        self._appender: KafkaProducer | None = None
+
+    def cluster_id(self) -> str:
+        return self._ask(lambda: self._result(self._admin.describe_cluster()).cluster_id)
+
+    def topics(self) -> dict[str, TopicInfo]:
+        def ask() -> dict[str, TopicInfo]:
+            names = [n for n in self._admin.list_topics(timeout=_TIMEOUT_S).topics if n[:2] != "__"]
+            if not names:
+                return {}
+            described = self._admin.describe_topics(TopicCollection(names))
+            return {n: _info(n, self._result(f)) for n, f in described.items()}
+
+        return self._ask(ask)
+
+    def create(self, topics: Sequence[NewTopic]) -> None:
+        new = [KafkaNewTopic(t.name, t.partitions, config=dict(t.config)) for t in topics]
+        for name, future in (self._admin.create_topics(new) if new else {}).items():
+            try:
+                future.result(_TIMEOUT_S)
+            except KafkaException as exc:
+                if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
+
+    def delete(self, topics: Sequence[str]) -> None:
+        for future in self._admin.delete_topics(list(topics)).values():
+            self._ask(lambda f=future: self._result(f))
+
+    def append(self, outputs: Sequence[Output]) -> list[Record]:
+        if self._appender is None:
+            config = {"enable.idempotence": True, "linger.ms": 5, "delivery.timeout.ms": 30_000}
+            self._appender = KafkaProducer({**self._base, **_PRODUCER, **config})
+        placed: list[Record | KafkaError | None] = [None] * len(outputs)
+
+        def report(index: int) -> Callable[[KafkaError | None, KafkaMessage], None]:
+            def delivered(error: KafkaError | None, message: KafkaMessage) -> None:
+                placed[index] = error or _placed(outputs[index], message)
+
+            return delivered
+
+        for index, output in enumerate(outputs):
+            _produce(self._appender, output, report(index))
+        self._appender.flush(60)
+        records: list[Record] = []
+        for result in placed:
+            if result is None or isinstance(result, KafkaError):
+                why = "no answer" if result is None else result.str()
+                raise ProduceUnknown(f"whether all records were written is unknown: {why}")
+            records.append(result)
+        return records
+
+    def starts(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(tps, OffsetSpec.earliest())
+
+    def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(tps, OffsetSpec.latest())
+
+    def _offsets(
+        self, tps: Sequence[TopicPartition], spec: OffsetSpec
+    ) -> dict[TopicPartition, int]:
+        def ask() -> dict[TopicPartition, int]:
+            asked = self._admin.list_offsets(
+                {KafkaPartition(*tp): spec for tp in tps},
+                isolation_level=IsolationLevel.READ_COMMITTED,
+                request_timeout=_TIMEOUT_S,
+            )
+            return {
+                TopicPartition(tp.topic, tp.partition): self._result(future).offset
+                for tp, future in asked.items()
+            }
+
+        return self._ask(ask) if tps else {}
+
+    def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The group's offsets, which serve lag tools only."""
+
+        def ask() -> dict[TopicPartition, int]:
+            wanted = [KafkaPartition(*tp) for tp in tps]
+            asked = self._admin.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(self._group, wanted)]
+            )
+            found = self._result(asked[self._group]).topic_partitions
+            return {TopicPartition(t.topic, t.partition): t.offset for t in found if t.offset >= 0}
+
+        return self._ask(ask)
+
+    def reader(self, positions: Mapping[TopicPartition, int]) -> KafkaReader:
+        return KafkaReader({**self._base, **_READER}, positions)
+
+    def producer(self, transactional_id: str) -> KafkaTransactions:
+        return KafkaTransactions(self._base, transactional_id, self._group)
+
+    def close(self) -> None:
+        if self._appender is not None:
+            self._appender.flush(_TIMEOUT_S)
+            self._appender = None
+
+    def _result(self, future: Future[Any]) -> Any:
+        return future.result(_TIMEOUT_S)
+
+    def _ask(self, question: Callable[[], T]) -> T:
+        try:
+            return question()
+        except KafkaException as exc:
+            error = exc.args[0]
+            if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise TopicsMismatch(f"Kafka does not know a topic: {error.str()}") from exc
+            raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}: {exc}") from exc
+        except TimeoutError as exc:
+            raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
+
+
+class KafkaTransactions:
+    """The transactional producer of one task.  Its calls block."""
+
+    def __init__(self, base: Mapping[str, Any], transactional_id: str, group: str) -> None:
+        self._base = base
+        self._config = {
+            **base,
+            **_PRODUCER,
+            "transactional.id": transactional_id,
+            "transaction.timeout.ms": 10_000,
+            "linger.ms": 2,
+        }
+        self._group = group
+        self._producer: KafkaProducer | None = None
+        self._metadata: Any = None
+
+    def open(self) -> None:
+        self._producer = KafkaProducer(self._config)
+        try:
+            self._producer.init_transactions(60)
+        except KafkaException as exc:
+            raise _failed(exc) from exc
+        # Group metadata without a membership: fencing is done by the transactional id.
+        consumer = Consumer({**self._base, **_COMMON, "group.id": self._group})
+        try:
+            self._metadata = consumer.consumer_group_metadata()
+        finally:
+            consumer.close()
+
+    def commit(
+        self, outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        assert self._producer is not None
+        try:
+            return self._commit(self._producer, outputs, offsets)
+        except KafkaException as exc:
+            if exc.args[0].txn_requires_abort():
+                self._abort(self._producer)
+            raise _failed(exc) from exc
+
+    def _commit(
+        self,
+        producer: KafkaProducer,
+        outputs: Sequence[Output],
+        offsets: Mapping[TopicPartition, int],
+    ) -> dict[TopicPartition, int]:
+        ends: dict[TopicPartition, int] = {}
+        failed: list[KafkaError] = []
+
+        def delivered(error: KafkaError | None, message: KafkaMessage) -> None:
+            if error is not None:
+                failed.append(error)
+                return
+            tp = TopicPartition(message.topic(), message.partition())
+            ends[tp] = max(ends.get(tp, 0), message.offset() + 1)
+
+        producer.begin_transaction()
+        for output in outputs:
+            _produce(producer, output, delivered)
+        if offsets:
+            positions = [KafkaPartition(*tp, offset) for tp, offset in offsets.items()]
+            producer.send_offsets_to_transaction(positions, self._metadata, _TIMEOUT_S)
+        producer.commit_transaction(_TIMEOUT_S)
+        if failed:
+            raise CommitFailed(f"a record of a committed transaction failed: {failed[0].str()}")
+        return ends
+
+    def _abort(self, producer: KafkaProducer) -> None:
+        try:
+            producer.abort_transaction(_TIMEOUT_S)
+        except KafkaException:
+            return  # the next owner's init_transactions aborts it
+
+    def close(self) -> None:
+        """Drop the producer.  What is not committed is aborted by the next owner."""
+        if self._producer is not None:
+            self._producer.purge()
+        self._producer = None
+
+
+class KafkaReader:
+    """Assigned partitions, read_committed, no group."""
+
+    def __init__(self, config: Mapping[str, Any], positions: Mapping[TopicPartition, int]) -> None:
+        self._consumer = Consumer(dict(config))
+        self._positions = dict(positions)
+        self._consumer.assign([_start(tp, offset) for tp, offset in positions.items()])
+
+    def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
+        records: list[Record] = []
+        for message in self._consumer.consume(max_records, timeout_s):
+            tp = TopicPartition(message.topic(), message.partition())
+            error = message.error()
+            if error is None:
+                records.append(_record(message))
+                self._positions[tp] = message.offset() + 1
+            elif error.code() == KafkaError._PARTITION_EOF:
+                self._positions[tp] = max(self._positions[tp], message.offset())
+            elif error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
+                raise BrokerUnavailable(f"reading {tp.topic}/{tp.partition}: {error.str()}")
+        return records
+
+    def position(self, tp: TopicPartition) -> int:
+        return self._positions[tp]
+
+    def seek(self, tp: TopicPartition, offset: int) -> None:
+        self._consumer.seek(_start(tp, offset))
+        self._positions[tp] = offset
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _start(tp: TopicPartition, offset: int) -> KafkaPartition:
+    return KafkaPartition(tp.topic, tp.partition, offset if offset > 0 else OFFSET_BEGINNING)
+
+
+def _produce(
+    producer: KafkaProducer,
+    output: Output,
+    delivered: Callable[[KafkaError | None, KafkaMessage], None],
+) -> None:
+    more: dict[str, Any] = {}
+    if output.partition is not None:
+        more["partition"] = output.partition
+    if output.timestamp is not None:
+        more["timestamp"] = output.timestamp
+    while True:
+        try:
+            producer.produce(
+                output.topic,
+                output.value,
+                output.key,
+                on_delivery=delivered,
+                headers=list(output.headers),
+                **more,
+            )
+            return
+        except BufferError:  # the client's queue is full: let it drain
+            producer.poll(0.1)
+
+
+def _record(message: KafkaMessage) -> LogRecord:
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    stamp = message.timestamp()[1]
+    headers = message.headers() or ()
+    return LogRecord(topic, partition, offset, stamp, message.key(), message.value(), headers)
+
+
+def _placed(output: Output, message: KafkaMessage) -> LogRecord:
+    stamp = max(0, message.timestamp()[1])
+    partition, offset = message.partition(), message.offset()
+    return LogRecord(
+        output.topic, partition, offset, stamp, output.key, output.value, output.headers
+    )
+
+
+def _info(name: str, description: Any) -> TopicInfo:
+    uuid = description.topic_id
+    bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
+    topic_id = "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
+    return TopicInfo(name, topic_id, len(description.partitions))
+
+
+def _failed(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:
+    error: KafkaError = exc.args[0]
+    if error.code() in _AWAY:
+        return BrokerUnavailable(f"Kafka does not answer: {error.str()}")
+    if error.code() in _FENCED:
+        return Fenced(f"another owner has taken the task over: {error.str()}")
+    return CommitFailed(f"the transaction failed: {error.str()}")

@@ -1,0 +1,117 @@
+"""Tasks over the in-memory log, driven step by step in one thread: `headrace play` and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from streams.engine.log import Reader
+from streams.engine.memory import MemoryLog
+from streams.engine.processor import Processor
+from streams.engine.records import Record, TopicPartition
+from streams.engine.task import Cycle, Task
+from streams.settings import Settings
+
+
+class LocalTask:
+    """One task with its reader.  Every call ends with nothing in flight."""
+
+    def __init__(
+        self,
+        partition: int,
+        processors: Sequence[Processor],
+        source: MemoryLog,
+        settings: Settings,
+        directory: Path,
+    ) -> None:
+        self.task = Task(partition, processors, source, settings, directory, source.clock)
+        self.task.open()
+        self._reader: Reader = source.reader(self.task.resume())
+        self._source = source
+
+    def step(self) -> bool:
+        """Fetch, and decide and commit one cycle; False when there was nothing to do."""
+        self._fetch()
+        cycle = self.task.next_cycle()
+        if cycle is None:
+            return False
+        self._commit(cycle)
+        return True
+
+    def fire(self) -> bool:
+        """Fire what is due by the log's clock, behind the gate."""
+        if self.task.ends_wanted:
+            self.task.ask_ends()
+        limit = self.task.timers_due()
+        cycle = None if limit is None else self.task.fire(limit)
+        if cycle is None:
+            return False
+        self._commit(cycle)
+        return True
+
+    def _fetch(self) -> None:
+        by_tp: dict[TopicPartition, list[Record]] = {}
+        for record in self._reader.poll(0):
+            by_tp.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
+        ends = self._source.ends(list(self.task.tps))
+        for tp in self.task.tps:
+            if tp in by_tp:
+                self.task.put(tp, by_tp[tp])
+            self.task.fetched_to(tp, self._reader.position(tp), ends[tp])
+
+    def _commit(self, cycle: Cycle) -> None:
+        self.task.submit(cycle)
+        self.task.commit(cycle)
+        self.task.settled()
+
+    def close(self) -> None:
+        self._reader.close()
+        self.task.close()
+
+
+class LocalHost:
+    """All tasks of one environment on an in-memory log.
+
+    processors: called once per task.  restart() closes everything and opens it again with empty
+    directories, so that every table is restored from the log.
+    """
+
+    def __init__(
+        self,
+        source: MemoryLog,
+        processors: Callable[[], Sequence[Processor]],
+        settings: Settings,
+        directory: Path,
+    ) -> None:
+        self._source = source
+        self._processors = processors
+        self._settings = settings
+        self._directory = directory
+        self._starts = 0
+        self.tasks: list[LocalTask] = []
+        self._open()
+
+    def _open(self) -> None:
+        self._starts += 1
+        directory = self._directory / str(self._starts)
+        self.tasks = [
+            LocalTask(p, self._processors(), self._source, self._settings, directory)
+            for p in range(self._settings.partitions)
+        ]
+
+    def run(self) -> None:
+        """Until every task is at rest; timers that are due by now have fired."""
+        while any([task.step() for task in self.tasks]) or any(t.fire() for t in self.tasks):
+            pass
+
+    def next_due(self) -> int | None:
+        """The earliest timer of all tasks, in ms."""
+        return min((d for t in self.tasks if (d := t.task.next_due) is not None), default=None)
+
+    def restart(self) -> None:
+        self.close()
+        self._open()
+
+    def close(self) -> None:
+        for task in self.tasks:
+            task.close()

@@ -1,0 +1,219 @@
+"""The in-memory log: partitions, offsets, transactions, fencing, compaction; for `headrace play`
+and tests.
+
+Every transaction is committed at once under one lock, so an open or aborted one is never in the
+log.  A commit leaves a marker in each partition it wrote, as Kafka's does, so that code which
+counts offsets instead of reading them fails here too.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import Self
+
+from streams.engine.log import NewTopic, TopicInfo
+from streams.engine.records import LogRecord, Output, Record, TopicPartition
+from streams.errors import Fenced, TopicsMismatch
+from topology.keys import partition_of
+
+Clock = Callable[[], int]
+
+
+class MemoryTopic:
+    """Slots by offset; a slot without a record is a marker or was compacted away."""
+
+    def __init__(self, spec: NewTopic, topic_id: str) -> None:
+        self.spec = spec
+        self.topic_id = topic_id
+        self.slots: list[list[LogRecord | None]] = [[] for _ in range(spec.partitions)]
+        self.starts = [0] * spec.partitions
+        self.append_time = spec.config.get("message.timestamp.type") == "LogAppendTime"
+
+
+class MemoryLog:
+    """A log in this process.  clock gives LogAppendTime in ms."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+        self._topics: dict[str, MemoryTopic] = {}
+        self._epochs: dict[str, int] = {}
+        self._offsets: dict[TopicPartition, int] = {}
+        self._lock = threading.RLock()
+        self._ids = 0
+        self._cluster = str(uuid.uuid4())
+        self.on_append: Callable[[LogRecord], None] | None = None
+        """Called for every record, in log order."""
+
+    def cluster_id(self) -> str:
+        return self._cluster
+
+    def topics(self) -> dict[str, TopicInfo]:
+        return {
+            name: TopicInfo(name, topic.topic_id, topic.spec.partitions)
+            for name, topic in self._topics.items()
+        }
+
+    def create(self, topics: Sequence[NewTopic]) -> None:
+        for spec in topics:
+            if spec.name not in self._topics:
+                self._ids += 1
+                self._topics[spec.name] = MemoryTopic(spec, f"memory-{self._ids}")
+
+    def delete(self, topic: str) -> None:
+        del self._topics[topic]
+
+    def append(self, outputs: Sequence[Output]) -> list[Record]:
+        with self._lock:
+            return [self._append(output) for output in outputs]
+
+    def _append(self, output: Output) -> LogRecord:
+        topic = self._topic(output.topic)
+        partition = output.partition
+        if partition is None:
+            partition = partition_of(output.key or b"", topic.spec.partitions)
+        now = self.clock()
+        stamp = now if topic.append_time or output.timestamp is None else output.timestamp
+        slots = topic.slots[partition]
+        record = LogRecord(
+            output.topic, partition, len(slots), stamp, output.key, output.value, output.headers
+        )
+        slots.append(record)
+        if self.on_append:
+            self.on_append(record)
+        return record
+
+    def place(self, output: Output, timestamp: int) -> LogRecord:
+        """Append with this very timestamp, whatever the topic's timestamp type."""
+        with self._lock:
+            record = self._append(output)._replace(timestamp=timestamp)
+            self._topic(output.topic).slots[record.partition][record.offset] = record
+            return record
+
+    def starts(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: self._topic(tp.topic).starts[tp.partition] for tp in tps}
+
+    def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: len(self._topic(tp.topic).slots[tp.partition]) for tp in tps}
+
+    def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The group's offsets, as transactions committed them."""
+        return {tp: self._offsets[tp] for tp in tps if tp in self._offsets}
+
+    def reader(self, positions: Mapping[TopicPartition, int]) -> MemoryReader:
+        return MemoryReader(self, positions)
+
+    def producer(self, transactional_id: str) -> MemoryProducer:
+        return MemoryProducer(self, transactional_id)
+
+    def compact(self, topic: str) -> None:
+        """Keep the latest record of each key; offsets stay."""
+        for slots in self._topic(topic).slots:
+            seen: set[bytes | None] = set()
+            for offset in range(len(slots) - 1, -1, -1):
+                record = slots[offset]
+                if record is None:
+                    continue
+                if record.key in seen:
+                    slots[offset] = None
+                seen.add(record.key)
+
+    def truncate(self, tp: TopicPartition, start: int) -> None:
+        """Retention: forget everything below start."""
+        topic = self._topic(tp.topic)
+        topic.starts[tp.partition] = start
+        topic.slots[tp.partition][:start] = [None] * start
+
+    def slots(self, tp: TopicPartition) -> list[LogRecord | None]:
+        return self._topic(tp.topic).slots[tp.partition]
+
+    def _topic(self, name: str) -> MemoryTopic:
+        try:
+            return self._topics[name]
+        except KeyError:
+            raise TopicsMismatch(f"topic {name} does not exist; create it first") from None
+
+    def open_producer(self, transactional_id: str) -> int:
+        with self._lock:
+            epoch = self._epochs.get(transactional_id, -1) + 1
+            self._epochs[transactional_id] = epoch
+            return epoch
+
+    def commit(
+        self,
+        transactional_id: str,
+        epoch: int,
+        outputs: Sequence[Output],
+        offsets: Mapping[TopicPartition, int],
+    ) -> dict[TopicPartition, int]:
+        with self._lock:
+            if self._epochs[transactional_id] != epoch:
+                raise Fenced(f"{transactional_id} has another owner now")
+            for output in outputs:
+                self._topic(output.topic)
+            ends: dict[TopicPartition, int] = {}
+            for output in outputs:
+                record = self._append(output)
+                ends[TopicPartition(record.topic, record.partition)] = record.offset + 1
+            for tp in ends:
+                self.slots(tp).append(None)
+            self._offsets.update(offsets)
+            return ends
+
+    def close(self) -> None:
+        return None
+
+
+class MemoryProducer:
+    def __init__(self, log: MemoryLog, transactional_id: str) -> None:
+        self._log = log
+        self._id = transactional_id
+        self._epoch = -1
+
+    def open(self) -> None:
+        self._epoch = self._log.open_producer(self._id)
+
+    def commit(
+        self, outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        return self._log.commit(self._id, self._epoch, outputs, offsets)
+
+    def close(self) -> None:
+        return None
+
+
+class MemoryReader:
+    def __init__(self, log: MemoryLog, positions: Mapping[TopicPartition, int]) -> None:
+        self._log = log
+        self._positions = dict(positions)
+
+    def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
+        found: list[Record] = []
+        for tp, offset in self._positions.items():
+            slots = self._log.slots(tp)
+            while offset < len(slots) and len(found) < max_records:
+                record = slots[offset]
+                offset += 1
+                if record is not None:
+                    found.append(record)
+            self._positions[tp] = offset
+        return found
+
+    def position(self, tp: TopicPartition) -> int:
+        return self._positions[tp]
+
+    def seek(self, tp: TopicPartition, offset: int) -> None:
+        self._positions[tp] = offset
+
+    def close(self) -> None:
+        return None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,90 @@
+"""Taking records from a task's buffers, in the order in which they are to be judged.
+
+A processor with several inputs takes them by (timestamp, declared order, offset).  It stops
+before an input whose buffer is empty while more of it is known to lie in the log: with a backlog
+a cancel must not be read before the task it cancels.  No time bound breaks that wait.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from streams.engine.records import Record
+from streams.engine.step import Taken
+from topology.declarations import Topic
+
+_BYTES = 8 << 20
+
+
+@dataclass(slots=True)
+class Buffer:
+    """Fetched records of one input that are not decided yet.
+
+    next: offset of the next record to be put in; what lies below was put in before.
+    fetched: where the consumer stands, records and markers below it handed over; None: unknown.
+    known: an end offset of the log, as last heard.
+    """
+
+    topic: Topic
+    next: int = 0
+    fetched: int | None = None
+    known: int = 0
+    records: deque[Record] = field(default_factory=deque)
+    size: int = 0
+
+    def put(self, records: Sequence[Record]) -> None:
+        """Add fetched records; a seek may deliver the same list twice, so known ones are dropped."""
+        for record in records:
+            if record.offset >= self.next:
+                self.records.append(record)
+                self.size += _size(record)
+                self.next = record.offset + 1
+
+    def take(self) -> Record:
+        record = self.records.popleft()
+        self.size -= _size(record)
+        return record
+
+    def full(self, count: int) -> bool:
+        return len(self.records) >= count or self.size >= _BYTES
+
+    def behind(self) -> bool:
+        """Nothing in hand, though the log is known to hold more."""
+        stands = self.next if self.fetched is None else max(self.fetched, self.next)
+        return not self.records and stands < self.known
+
+    def decided_to(self, end: int, position: int) -> bool:
+        """Everything below `end` was decided, given the task's own position."""
+        stands = position if self.fetched is None or self.records else max(self.fetched, position)
+        return stands >= end
+
+
+def _size(record: Record) -> int:
+    return len(record.value or b"") + len(record.key or b"") + 64
+
+
+def take(buffers: Sequence[Buffer], count: int) -> list[Taken]:
+    """Up to `count` records (and 8 MiB) of one processor's inputs, in order."""
+    taken: list[Taken] = []
+    size = 0
+    while len(taken) < count and size < _BYTES:
+        if any(buffer.behind() for buffer in buffers):
+            break
+        first = _first(buffers)
+        if first is None:
+            break
+        size += _size(first.records[0])
+        taken.append((first.topic, first.take()))
+    return taken
+
+
+def _first(buffers: Sequence[Buffer]) -> Buffer | None:
+    best: Buffer | None = None
+    for buffer in buffers:
+        if buffer.records and (
+            best is None or buffer.records[0].timestamp < best.records[0].timestamp
+        ):
+            best = buffer
+    return best

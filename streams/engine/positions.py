@@ -1,0 +1,107 @@
+"""Where a task goes on reading: rows of the task itself, written with everything else it decides.
+
+They win over the consumer group's offsets, which Kafka drops from an idle group.  The row of
+known inputs says which topics this state has ever read; a topic it does not name starts at its
+beginning and joins in the same transaction.  A known topic without a position, or created anew,
+stops the task: nothing is ever read twice or skipped in silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from schemas import decode, encode
+from streams.engine.log import Log
+from streams.engine.records import Output, TopicPartition
+from streams.engine.rows import Bytes, GetMany, store_key
+from streams.errors import InputTruncated, PositionsLost
+from topology.declarations import Topic
+from topology.tables import INPUT_POSITIONS, KNOWN_INPUTS
+from topology.topics import CHANGELOG
+
+_KNOWN_KEY = "inputs"
+
+
+class Positions:
+    """Next offset of every input of one task, by topic."""
+
+    def __init__(self, prefix: str, partition: int, inputs: list[Topic]) -> None:
+        self._prefix = prefix
+        self._partition = partition
+        self._inputs = inputs
+        self._ids: dict[str, str] = {}
+        self._known_ids: dict[str, str] = {}
+        self._unsaved = True
+        self.next: dict[Topic, int] = {}
+
+    def tp(self, topic: Topic) -> TopicPartition:
+        return TopicPartition(self._prefix + topic.name, self._partition)
+
+    def load(self, log: Log, read: GetMany, empty: bool) -> None:
+        """From the restored rows.  Raises PositionsLost, InputTruncated."""
+        topics = log.topics()
+        self._ids = {t.name: topics[self._prefix + t.name].topic_id for t in self._inputs}
+        known = self._known(read)
+        if known is None and not empty:
+            raise PositionsLost(
+                f"task {self._partition} has rows but no record of its inputs",
+                advice="The changelog was cut: restore it, or begin with another HEADRACE_PREFIX.",
+            )
+        starts = log.starts([self.tp(t) for t in self._inputs])
+        for topic in self._inputs:
+            self.next[topic] = self._position(topic, known or {}, read)
+            if self.next[topic] < starts[self.tp(topic)]:
+                raise InputTruncated(
+                    f"{self._prefix}{topic.name}/{self._partition} begins at offset"
+                    f" {starts[self.tp(topic)]}, task {self._partition} had read to"
+                    f" {self.next[topic]}",
+                    advice=self._release(topic),
+                )
+        self._known_ids = {**(known or {}), **self._ids}
+        self._unsaved = known != self._known_ids
+
+    def _known(self, read: GetMany) -> dict[str, str] | None:
+        raw = read([store_key(KNOWN_INPUTS.name, _KNOWN_KEY)])[0]
+        return None if raw is None else decode(raw, KNOWN_INPUTS.record).value["inputs"]
+
+    def _position(self, topic: Topic, known: Mapping[str, str], read: GetMany) -> int:
+        if topic.name not in known:
+            return 0
+        raw = read([store_key(INPUT_POSITIONS.name, topic.name)])[0]
+        if raw is None:
+            why = "its position is not among the restored rows"
+        elif known[topic.name] != self._ids[topic.name]:
+            why = "the topic was deleted and created anew since"
+        else:
+            offset: int = decode(raw, INPUT_POSITIONS.record).value["next_offset"]
+            return offset
+        raise PositionsLost(
+            f"task {self._partition} cannot go on reading {self._prefix}{topic.name}: {why}",
+            advice=self._release(topic),
+        )
+
+    def _release(self, topic: Topic) -> str:
+        command = f"headrace topics accept-gap {self._prefix}{topic.name} {self._partition}"
+        return f"`{command}` makes the task go on from the earliest record there is."
+
+    def advance(self, offsets: Mapping[Topic, int], rows: Bytes, outputs: list[Output]) -> None:
+        """Note new positions, and add the rows that keep them to a cycle."""
+        self.next.update(offsets)
+        changed = self.next if self._unsaved else offsets
+        for topic, offset in changed.items():
+            value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
+            self._put(store_key(INPUT_POSITIONS.name, topic.name), value, rows, outputs)
+        if self._unsaved:
+            value = encode(KNOWN_INPUTS.record, {"inputs": self._known_ids})
+            self._put(store_key(KNOWN_INPUTS.name, _KNOWN_KEY), value, rows, outputs)
+            self._unsaved = False
+
+    def drop_rows(self, rows: Bytes, outputs: list[Output]) -> None:
+        """Tombstones in the shared changelog for rows that the engine itself removes."""
+        name = self._prefix + CHANGELOG.name
+        outputs += [Output(name, key, None, (), self._partition) for key in rows]
+
+    def _put(self, key: bytes, value: bytes, rows: Bytes, outputs: list[Output]) -> None:
+        rows[key] = value
+        name = self._prefix + CHANGELOG.name
+        outputs.append(Output(name, key, value, (), self._partition))

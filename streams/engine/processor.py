@@ -1,0 +1,115 @@
+"""The contract of a processor: a pure function over its tables and a batch of records or timers.
+
+No I/O, no wall clock, no random.  Time is the record's timestamp or the tick's.  A batch that
+raises is tried again in halves until the record that raises stands alone; it becomes a dead
+letter.  So a processor must not keep anything between calls but what it writes through `Work`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from streams.engine.records import Record
+from topology.declarations import ProcessorDeclaration, Table, Topic
+
+AvroValue = dict[str, Any]
+
+
+class Message(NamedTuple):
+    """A decoded input record.
+
+    topic: the declaration (its name is without the prefix; `record.topic` has it).
+    value: the Avro value; in a union of several records a branch is `(full name, value)`;
+      timestamps are ints (ms).  body: the Avro bytes as they came, without framing.
+    current: the writer's schema is this version's own, so that `body` may be spliced as it is.
+    """
+
+    topic: Topic
+    record: Record
+    value: AvroValue
+    body: bytes
+    current: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """A row of the timer table.  Equal due times fire in the order of (kind, key).
+
+    due_ms: when.  kind: which timer of the processor, e.g. `apc.ttl`.  key: whose.
+    data: strings the processor wants back.
+    """
+
+    due_ms: int
+    kind: str
+    key: str
+    data: Mapping[str, str]
+
+
+class Rows(Protocol):
+    """One table as a processor sees it: this cycle's rows, those in flight, then the store's."""
+
+    def load(self, keys: Iterable[str]) -> None:
+        """Fetch rows that will be asked for, in one call; only a matter of speed."""
+
+    def get(self, key: str) -> AvroValue | None:
+        """A row of the caller's own: change it and `put` it back, or leave it."""
+
+    def put(self, key: str, row: AvroValue) -> None: ...
+
+    def delete(self, key: str) -> None: ...
+
+
+class Work(Protocol):
+    """What one decide step reads and writes; dropped as a whole when it raises."""
+
+    partition: int
+    partitions: int
+    """The number of this task, and P, the partition count of all inputs."""
+    settings: Mapping[str, Any]
+    """Settings by name without HEADRACE_, of the type that streams.settings declares."""
+    cause: str
+    """Position of the record (of a timer: its packet's) being judged.  Set it before changing
+    rows: table records carry it in their header."""
+
+    def rows(self, table: Table) -> Rows: ...
+
+    def send(
+        self,
+        topic: Topic,
+        key: str,
+        value: AvroValue,
+        *,
+        id: str,
+        at: int,
+        cause: str,
+        traceparent: bytes | None = None,
+    ) -> None:
+        """Write one record.  id, at (ms), cause (position) and traceparent become its headers.
+
+        Facts go to the task's own partition number, others by their key.  A field of the value
+        that is itself a record may be given as `schemas.AvroBody` (bytes to be spliced).
+        """
+
+    def set_timer(self, timer: Timer) -> None: ...
+
+    def delete_timer(self, due_ms: int, kind: str, key: str) -> None: ...
+
+
+class Processor(Protocol):
+    """What the engine runs.  One instance per task; settings come with `Work`."""
+
+    declaration: ProcessorDeclaration
+
+    def decide(self, batch: Sequence[Message], work: Work) -> None:
+        """Judge the records in order.  Pure."""
+
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        """Timers that are due at `now_ms`, by due time, kind, key.  Pure."""
+
+    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        """The outputs of this record exceed `topic.max_bytes`: write the coded refusal instead."""
+
+    def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
+        """What the dead-letter topic keeps of an input's bytes (as they are, but for rtes.raw)."""

@@ -1,0 +1,197 @@
+"""The tables of one task in RocksDB, and the changelog positions that they stand for.
+
+The store is a cache of the changelog.  It is wiped and rebuilt when a changelog topic or the
+cluster is another one (a topic created anew passes every offset check), when its row format is
+older, when its position does not lie in the log, when it is behind for longer than tombstones
+are kept, and when it does not open.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import orjson
+
+from streams.engine.log import Log, Reader
+from streams.engine.processor import Timer
+from streams.engine.records import Record, TopicPartition
+from streams.engine.rows import Bytes
+from streams.engine.store import Store
+from streams.engine.work import timer_of
+from streams.errors import StoreFailed
+from schemas import decode
+from topology.declarations import Table
+from topology.tables import TIMERS
+from topology.topics import CHANGELOG, DELETE_RETENTION_MS
+
+log = logging.getLogger(__name__)
+
+ROW_FORMAT = 1
+_META = b"\0meta"
+_TIMERS = TIMERS.name.encode() + b"\0"
+
+
+class State:
+    """Rows and timers of one task."""
+
+    def __init__(
+        self, path: Path, source: Log, prefix: str, partition: int, tables: Iterable[Table]
+    ) -> None:
+        self._path = path
+        self._log = source
+        self._row_prefix = {
+            prefix + t.topic.name: t.name.encode() + b"\0" for t in tables if t.topic
+        }
+        self._row_prefix[prefix + CHANGELOG.name] = b""
+        self._tps = [TopicPartition(name, partition) for name in self._row_prefix]
+        self._ids: dict[str, str] = {}
+        self._cluster = ""
+        self.positions: dict[str, int] = {}
+        self.next_due: int | None = None
+        self._floor = 0
+
+    def open(self, now_ms: int, stopping: threading.Event | None = None) -> int:
+        """Open or rebuild the store, then apply the changelog to its end; returns records read."""
+        topics = self._log.topics()
+        self._cluster = self._log.cluster_id()
+        self._ids = {tp.topic: topics[tp.topic].topic_id for tp in self._tps}
+        ends = self._log.ends(self._tps)
+        self._store = self._open_store(ends, now_ms)
+        read = self._restore(ends, stopping)
+        self._find_due()
+        return read
+
+    def _open_store(self, ends: Mapping[TopicPartition, int], now_ms: int) -> Store:
+        try:
+            store = Store(self._path)
+            why = self._stale(store.get(_META), ends, now_ms)
+        except StoreFailed as exc:
+            why, store = str(exc), None
+        if why is None and store is not None:
+            return store
+        if why:
+            log.warning("store %s is rebuilt from its changelog: %s", self._path, why)
+        if store is not None:
+            store.close()
+        Store.destroy(self._path)
+        self.positions = self._log_starts()
+        return Store(self._path)
+
+    def _stale(
+        self, raw: bytes | None, ends: Mapping[TopicPartition, int], now_ms: int
+    ) -> str | None:
+        """Why the store cannot be used ("" for a new one); None, with positions set, if it can."""
+        if raw is None:
+            return ""
+        meta = orjson.loads(raw)
+        if meta["format"] != ROW_FORMAT:
+            return f"row format {meta['format']}, this version writes {ROW_FORMAT}"
+        if meta["cluster"] != self._cluster:
+            return "it belongs to another Kafka cluster"
+        positions: dict[str, int] = meta["positions"]
+        starts = self._log_starts()
+        for tp in self._tps:
+            name = tp.topic
+            if name not in positions:
+                positions[name] = starts[name]  # a table new to this state
+            elif meta["ids"].get(name) != self._ids[name]:
+                return f"topic {name} was created anew"
+            elif not starts[name] <= positions[name] <= ends[tp]:
+                return f"position {positions[name]} of {name} is outside of the log"
+            elif positions[name] < ends[tp] and now_ms - meta["at_end"] > DELETE_RETENTION_MS:
+                return f"{name} may have dropped tombstones that were never read"
+        self.positions = positions
+        return None
+
+    def _log_starts(self) -> dict[str, int]:
+        return {tp.topic: start for tp, start in self._log.starts(self._tps).items()}
+
+    def _restore(self, ends: Mapping[TopicPartition, int], stopping: threading.Event | None) -> int:
+        behind = {tp for tp in self._tps if self.positions[tp.topic] < ends[tp]}
+        if not behind:
+            return 0
+        count = 0
+        starts = {tp: self.positions[tp.topic] for tp in behind}
+        with self._log.reader(starts) as reader:
+            while behind and not (stopping and stopping.is_set()):
+                records = reader.poll(0.1)
+                count += len(records)
+                self._apply_records(records, reader, behind)
+                behind = {tp for tp in behind if reader.position(tp) < ends[tp]}
+        return count
+
+    def _apply_records(
+        self, records: Sequence[Record], reader: Reader, behind: set[TopicPartition]
+    ) -> None:
+        rows: Bytes = {}
+        for record in records:
+            if record.key is not None:
+                rows[self._row_prefix[record.topic] + record.key] = record.value
+        for tp in behind:
+            self.positions[tp.topic] = reader.position(tp)
+        self._write(rows, at_end=0)
+
+    def apply(self, rows: Bytes, ends: Mapping[TopicPartition, int], now_ms: int) -> None:
+        """Store the rows of a committed transaction, with the positions they stand for."""
+        for tp, end in ends.items():
+            if tp.topic in self.positions:
+                self.positions[tp.topic] = end
+        self._write(rows, at_end=now_ms)
+        timers = [key for key in rows if key.startswith(_TIMERS)]
+        if timers:
+            added = [_due(key) for key in timers if rows[key] is not None]
+            self._floor = min([self._floor, *added])
+            self._find_due()
+
+    def _write(self, rows: Bytes, at_end: int) -> None:
+        meta = {
+            "format": ROW_FORMAT,
+            "cluster": self._cluster,
+            "ids": self._ids,
+            "positions": self.positions,
+            "at_end": at_end,
+        }
+        self._store.write({**rows, _META: orjson.dumps(meta)})
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return self._store.get_many(keys)
+
+    def scan(self, table: str) -> Iterable[tuple[bytes, bytes]]:
+        """Rows of one table, keys without its name."""
+        prefix = table.encode() + b"\0"
+        return ((key[len(prefix) :], value) for key, value in self._store.scan(prefix))
+
+    def empty(self) -> bool:
+        """No row at all: a task that never committed anything."""
+        return next(iter(self._store.scan(b"", b"\1")), None) is None
+
+    def due(self, limit_ms: int, count: int) -> list[tuple[bytes, str, Timer]]:
+        """(store key, processor, timer) of timers due at limit_ms, in firing order."""
+        found: list[tuple[bytes, str, Timer]] = []
+        for key, value in self._timers():
+            if len(found) == count or _due(key) > limit_ms:
+                break
+            data = decode(value, TIMERS.record).value["data"]
+            found.append((key, *timer_of(key[len(_TIMERS) :].decode(), data)))
+        return found
+
+    def _timers(self) -> Iterable[tuple[bytes, bytes]]:
+        """From the last due time on: what lies before it are tombstones only."""
+        return self._store.scan(_TIMERS, _TIMERS + b"%015d" % self._floor)
+
+    def _find_due(self) -> None:
+        first = next(iter(self._timers()), None)
+        self.next_due = _due(first[0]) if first else None
+        if self.next_due is not None:
+            self._floor = self.next_due
+
+    def close(self) -> None:
+        """Flush and close."""
+        self._store.close()
+
+
+def _due(key: bytes) -> int:
+    return int(key[len(_TIMERS) : len(_TIMERS) + 15])

@@ -1,0 +1,129 @@
+"""Running a processor over a batch: decode, decide, and set aside what cannot be decided.
+
+Bytes that do not decode are the sender's fault: each becomes a dead letter, and any number of
+them never stops a task.  A record that makes the decide step raise is poison: the batch is tried
+again in halves until it stands alone.  Failures of store, log or memory are neither; they pass.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+
+from schemas import Undecodable, decode_many
+from streams.engine import headers
+from streams.engine.processor import Message, Processor, Timer
+from streams.engine.records import Output, Record
+from streams.engine.rows import GetMany, layered
+from streams.engine.work import Context, Effects, StepWork, TooLarge
+from streams.errors import HeadraceError
+from topology.declarations import Topic
+from topology.topics import dead_letters_of
+
+log = logging.getLogger(__name__)
+
+Taken = tuple[Topic, Record]
+Decide = Callable[[StepWork], None]
+_NOT_POISON = (HeadraceError, MemoryError)
+
+
+class Step:
+    """One processor over what it took in one cycle.
+
+    effects: what it causes.  undecodable, poison: how many records became dead letters, and why.
+    """
+
+    def __init__(self, processor: Processor, context: Context, read: GetMany) -> None:
+        self.effects = Effects()
+        self.undecodable = 0
+        self.poison = 0
+        self._processor = processor
+        self._context = context
+        self._read = layered([self.effects.rows], read)
+
+    def records(self, taken: Sequence[Taken]) -> None:
+        messages = list(self._decode(taken))
+        if messages:
+            self._decide(messages)
+
+    def timers(self, due: Sequence[Timer], now_ms: int) -> None:
+        failure = self._attempt(lambda work: self._processor.fire(due, now_ms, work))
+        if failure is None:
+            return
+        if len(due) > 1:
+            middle = len(due) // 2
+            self.timers(due[:middle], now_ms)
+            self.timers(due[middle:], now_ms)
+        else:
+            self._poisoned_timer(due[0], failure)
+
+    def _decode(self, taken: Sequence[Taken]) -> Iterable[Message]:
+        by_topic: dict[Topic, list[Record]] = {}
+        for topic, record in taken:
+            by_topic.setdefault(topic, []).append(record)
+        decoded = {
+            topic: iter(decode_many([r.value for r in records], topic.record or ""))
+            for topic, records in by_topic.items()
+        }
+        for topic, record in taken:
+            result = next(decoded[topic])
+            if isinstance(result, Undecodable):
+                self.undecodable += 1
+                self._dead_letter(topic, record, result.code, result.message)
+            else:
+                yield Message(topic, record, result.value, result.body, result.current)
+
+    def _decide(self, messages: Sequence[Message]) -> None:
+        failure = self._attempt(lambda work: self._processor.decide(messages, work))
+        if failure is None:
+            return
+        if len(messages) > 1:
+            middle = len(messages) // 2
+            self._decide(messages[:middle])
+            self._decide(messages[middle:])
+        else:
+            self._alone(messages[0], failure)
+
+    def _alone(self, message: Message, failure: Exception) -> None:
+        """The one record that raises: too large an output has a coded refusal, the rest is poison."""
+        if isinstance(failure, TooLarge):
+            topic, size = failure.topic, failure.size
+            second = self._attempt(lambda w: self._processor.too_large(message, topic, size, w))
+            if second is None:
+                return
+            failure = second
+        record = message.record
+        where = f"{record.topic}/{record.partition}/{record.offset}"
+        log.error("poison at %s: %r", where, failure, exc_info=failure)
+        self.poison += 1
+        self._dead_letter(message.topic, record, "decide_failed", repr(failure)[:500])
+
+    def _poisoned_timer(self, timer: Timer, exc: Exception) -> None:
+        log.error("timer %s of %s raises: %r", timer.kind, timer.key, exc, exc_info=exc)
+        self.poison += 1
+        topic = dead_letters_of(self._processor.declaration.inputs[0])
+        heads = [
+            ("kafka_dlt-exception-fqcn", b"timer_failed"),
+            ("kafka_dlt-exception-message", repr(exc)[:500].encode()),
+        ]
+        key = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}".encode()
+        self.effects.outputs.append(Output(self._context.prefix + topic.name, key, b"", heads, 0))
+
+    def _attempt(self, decide: Decide) -> Exception | None:
+        """Take the effects of a step, or return what it raised and keep nothing of it."""
+        work = StepWork(self._processor.declaration, self._context, self._read)
+        try:
+            decide(work)
+            self.effects.add(work.seal())
+        except _NOT_POISON:
+            raise
+        except Exception as exc:
+            return exc
+        return None
+
+    def _dead_letter(self, topic: Topic, record: Record, code: str, message: str) -> None:
+        kept = self._processor.dead_letter(topic, record.value)
+        masked = kept != record.value
+        heads = headers.dead_letter(record, code, "" if masked else message, masked)
+        name = self._context.prefix + dead_letters_of(topic).name
+        self.effects.outputs.append(Output(name, record.key, kept, heads, 0))

@@ -1,0 +1,149 @@
+"""RocksDB, as the engine uses it: bytes to bytes, atomic batches, ordered scans.
+
+The log is the truth and this store follows it, so there is no write-ahead log: after a kill the
+rows since the last flush are read from the changelog again.  Everything lies in one column
+family, because families flush apart and a position could then outlive the rows it stands for.
+The only module that imports rocksdict.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    Options,
+    Rdict,
+    WriteBatch,
+    WriteOptions,
+)
+
+from streams.errors import StateLocked, StoreFailed
+
+_WRITE_BUFFER = 8 << 20
+_BLOCK_CACHE = 8 << 20
+
+
+def _options() -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_write_buffer_size(_WRITE_BUFFER)
+    options.set_max_write_buffer_number(2)
+    options.set_max_open_files(64)
+    options.set_keep_log_file_num(2)
+    options.set_compression_type(DBCompressionType.lz4())
+    table = BlockBasedOptions()
+    table.set_block_cache(Cache(_BLOCK_CACHE))
+    table.set_bloom_filter(10, False)
+    options.set_block_based_table_factory(table)
+    return options
+
+
+class Store:
+    """One RocksDB directory.  Raises errors.StoreFailed when RocksDB does."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._db = Rdict(str(path), _options())
+        except Exception as exc:  # rocksdict raises plain Exception
+            raise StoreFailed(f"RocksDB at {path} does not open: {exc}") from exc
+        self._no_wal = WriteOptions()
+        self._no_wal.disable_wal = True
+
+    @staticmethod
+    def destroy(path: Path) -> None:
+        """Remove a closed store; it is rebuilt from the log."""
+        shutil.rmtree(path, ignore_errors=True)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        try:
+            found: list[bytes | None] = self._db.get(list(keys))
+        except Exception as exc:
+            raise StoreFailed(f"RocksDB at {self.path} cannot be read: {exc}") from exc
+        return found
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.get_many([key])[0]
+
+    def write(self, rows: Mapping[bytes, bytes | None]) -> None:
+        """Put (bytes) and delete (None) all rows at once."""
+        batch = WriteBatch(raw_mode=True)
+        for key, value in rows.items():
+            if value is None:
+                batch.delete(key)
+            else:
+                batch.put(key, value)
+        try:
+            self._db.write(batch, self._no_wal)
+        except Exception as exc:
+            raise StoreFailed(f"RocksDB at {self.path} cannot be written: {exc}") from exc
+
+    def scan(
+        self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Rows whose key begins with prefix, in key order (or against it), from `start` on.
+
+        start counts: the first row is the one at or after it (in reverse: at or before it).
+        """
+        rows = self._db.iter()
+        if reverse:
+            rows.seek_for_prev(start if start is not None else prefix + b"\xff" * 8)
+        else:
+            rows.seek(start if start is not None else prefix)
+        while rows.valid():
+            key = rows.key()
+            if not key.startswith(prefix):
+                return
+            yield key, rows.value()
+            if reverse:
+                rows.prev()
+            else:
+                rows.next()
+
+    def flush(self) -> None:
+        self._db.flush()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+class DirectoryLock:
+    """Keeps a state directory to one process.  Raises errors.StateLocked when it is taken."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self._file = open(directory / "lock", "a+")  # noqa: SIM115 - held until release
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as exc:
+            self._file.seek(0)
+            owner = self._file.read().strip() or "another process"
+            self._file.close()
+            raise StateLocked(
+                f"{directory} is in use by {owner}; give this process a directory of its own"
+                " with HEADRACE_STATE_DIR"
+            ) from exc
+        self._file.truncate(0)
+        self._file.write(f"pid {os.getpid()}")
+        self._file.flush()
+
+    def release(self) -> None:
+        self._file.close()

@@ -1,0 +1,267 @@
+"""A task: everything that happens on one partition number.
+
+Task p owns partition p of every input topic, one transactional producer, one RocksDB.  It works
+in cycles: take records (or due timers), decide over an overlay of rows, write everything the
+cycle causes in one transaction, then apply the same rows to RocksDB.  The store never leads the
+log.  The next cycle may be decided while one commit is in flight; it reads through the rows of
+that one.
+
+The order on opening is what makes this exactly once: fence the former owner, restore, take the
+positions from the restored rows, only then read.  After any doubt the task is closed and opened
+again; nothing is redone in place.
+
+The same code runs over Kafka and over the in-memory log; a host feeds it and drives it
+(`streams.engine.worker`, `streams.engine.local`).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from streams.engine import merge
+from streams.engine.log import Log
+from streams.engine.positions import Positions
+from streams.engine.processor import Processor, Timer
+from streams.engine.records import Record, TopicPartition
+from streams.engine.rows import Bytes, layered
+from streams.engine.state import State
+from streams.engine.step import Step
+from streams.engine.work import Context, Effects
+from streams.errors import TooManyDeadLetters
+from streams.settings import Settings
+from topology.declarations import Kind, Topic
+
+log = logging.getLogger(__name__)
+
+_MINUTE_MS = 60_000
+_SKEW_MS = 500
+_POISON_COUNT = 20
+_POISON_SHARE = 0.01
+
+
+def group_of(settings: Settings) -> str:
+    """The consumer group that all workers of one environment form."""
+    return f"{settings.prefix}headrace"
+
+
+def transactional_id(settings: Settings, partition: int) -> str:
+    """Stable across owners, so that a new owner fences the old one."""
+    return f"{group_of(settings)}-{partition}"
+
+
+@dataclass(slots=True)
+class Cycle:
+    """What one transaction writes.  records: how many inputs it decided."""
+
+    effects: Effects = field(default_factory=Effects)
+    offsets: dict[Topic, int] = field(default_factory=dict)
+    records: int = 0
+
+
+class Task:
+    """One partition number.  `open`, `commit` and `close` block; all else is plain CPU."""
+
+    def __init__(
+        self,
+        partition: int,
+        processors: Sequence[Processor],
+        source: Log,
+        settings: Settings,
+        directory: Path,
+        clock: Callable[[], int],
+    ) -> None:
+        self.partition = partition
+        self.stopping = threading.Event()
+        self._log = source
+        self._settings = settings
+        self._clock = clock
+        self._processors = sorted(processors, key=_share_order)
+        prefix = settings.prefix
+        inputs = [t for p in processors for t in p.declaration.inputs]
+        tables = [t for p in processors for t in p.declaration.tables]
+        self._context = Context(partition, settings.partitions, prefix, settings.as_work())
+        self._positions = Positions(prefix, partition, inputs)
+        self._state = State(directory / str(partition), source, prefix, partition, tables)
+        self.tps = {self._positions.tp(t): t for t in inputs}
+        self._producer = source.producer(transactional_id(settings, partition))
+        self._buffers: dict[Topic, merge.Buffer] = {}
+        self._pending: Bytes = {}
+        self._ends: dict[TopicPartition, int] = {}
+        self.ends_at = 0
+        self._minute: deque[tuple[int, int, int]] = deque()
+        self._skew_told = 0
+        self.restored = 0
+
+    def open(self) -> None:
+        """Fence, restore, find positions, ask for the ends.  Raises PositionsLost and others."""
+        self._producer.open()
+        self.restored = self._state.open(self._clock(), self.stopping)
+        if self.stopping.is_set():
+            return
+        self._positions.load(self._log, self._state.get_many, self._state.empty())
+        self.ask_ends()
+
+    def resume(self) -> dict[TopicPartition, int]:
+        """Drop what was fetched before; returns where to seek.  Only later fetches may be put."""
+        self._buffers = {
+            topic: merge.Buffer(topic, self._positions.next[topic], None, self._ends[tp])
+            for tp, topic in self.tps.items()
+        }
+        return {tp: self._positions.next[topic] for tp, topic in self.tps.items()}
+
+    def put(self, tp: TopicPartition, records: Sequence[Record]) -> None:
+        self._buffers[self.tps[tp]].put(records)
+        self._watch_clock(records[-1].timestamp)
+
+    def _watch_clock(self, append_time: int) -> None:
+        """Timers run by this clock, deadlines by the log's: say when they part."""
+        now = self._clock()
+        if append_time - now > _SKEW_MS and now - self._skew_told > _MINUTE_MS:
+            self._skew_told = now
+            log.warning("this clock is %d ms behind the broker's: set it", append_time - now)
+
+    def fetched_to(self, tp: TopicPartition, offset: int, end: int | None) -> None:
+        """The consumer stands at offset, with everything below it put in; `end` as last heard."""
+        buffer = self._buffers[self.tps[tp]]
+        buffer.fetched = offset
+        buffer.known = max(buffer.known, end or 0)
+
+    def hungry(self) -> list[TopicPartition]:
+        """Inputs to fetch: back pressure is per topic, or a full one would starve its partner."""
+        count = 2 * self._settings.batch
+        return [tp for tp, t in self.tps.items() if not self._buffers[t].full(count)]
+
+    def seek_of(self, tp: TopicPartition) -> int:
+        """The next offset this task wants to be given."""
+        return self._buffers[self.tps[tp]].next
+
+    def idle(self) -> bool:
+        return not any(buffer.records for buffer in self._buffers.values())
+
+    def next_cycle(self) -> Cycle | None:
+        """Decide what lies in the buffers; None when there is nothing to decide now."""
+        work = [(p, taken) for p in self._processors if (taken := self._take(p))]
+        if not work:
+            return None
+        cycle = Cycle()
+        poison = 0
+        for processor, taken in work:
+            step = self._step(processor, cycle)
+            step.records(taken)
+            cycle.effects.add(step.effects)
+            cycle.records += len(taken)
+            poison += step.poison
+            for topic, record in taken:
+                cycle.offsets[topic] = record.offset + 1
+        self._count_poison(cycle.records, poison)
+        return cycle
+
+    def _take(self, processor: Processor) -> list[tuple[Topic, Record]]:
+        live = sum(any(self._buffers[t].records for t in p.declaration.inputs) for p in self._processors)
+        quota = max(1, self._settings.batch // max(1, live))
+        return merge.take([self._buffers[t] for t in processor.declaration.inputs], quota)
+
+    def _step(self, processor: Processor, cycle: Cycle) -> Step:
+        layers = [cycle.effects.rows, self._pending]
+        return Step(processor, self._context, layered(layers, self._state.get_many))
+
+    def timers_due(self) -> int | None:
+        """The clock up to which timers may fire now, or None.
+
+        A timer due at T fires only after everything that lay in the inputs when the clock stood
+        at T is decided, so that an answer which came in time counts, however long the task was
+        down.  When the ends known were asked for too early, `ends_wanted` becomes true.
+        """
+        due = self._state.next_due
+        if due is None or due > self.ends_at:
+            return None
+        decided = all(
+            self._buffers[t].decided_to(self._ends[tp], self._positions.next[t])
+            for tp, t in self.tps.items()
+        )
+        return self.ends_at if decided else None
+
+    @property
+    def next_due(self) -> int | None:
+        return self._state.next_due
+
+    @property
+    def ends_wanted(self) -> bool:
+        """A timer is due that the ends known do not cover."""
+        due = self._state.next_due
+        return due is not None and self.ends_at < due <= self._clock()
+
+    def ask_ends(self) -> None:
+        """Ask the log where its inputs end.  Blocks."""
+        at = self._clock()
+        self._ends = self._log.ends(list(self.tps))
+        self.ends_at = at
+
+    def fire(self, limit_ms: int) -> Cycle | None:
+        """Timers due at limit_ms, in a cycle of their own.  Only with nothing in flight."""
+        due = self._state.due(limit_ms, self._settings.batch)
+        if not due:
+            return None
+        cycle = Cycle()
+        by_processor: dict[str, list[Timer]] = {}
+        gone: Bytes = {}
+        for key, name, timer in due:
+            gone[key] = None
+            by_processor.setdefault(name, []).append(timer)
+        cycle.effects.rows.update(gone)
+        self._positions.drop_rows(gone, cycle.effects.outputs)
+        poison = 0
+        for processor in self._processors:
+            timers = by_processor.get(processor.declaration.name)
+            if timers:
+                step = self._step(processor, cycle)
+                step.timers(timers, limit_ms)
+                cycle.effects.add(step.effects)
+                poison += step.poison
+        self._count_poison(len(due), poison)
+        return cycle
+
+    def submit(self, cycle: Cycle) -> None:
+        """From now on the cycle's rows are read, and its positions count, as if committed."""
+        self._positions.advance(cycle.offsets, cycle.effects.rows, cycle.effects.outputs)
+        self._pending = cycle.effects.rows
+
+    def commit(self, cycle: Cycle) -> None:
+        """One transaction, then one write to the store.  Blocks; raises Fenced, CommitFailed."""
+        offsets = {self._positions.tp(t): offset for t, offset in cycle.offsets.items()}
+        ends = self._producer.commit(cycle.effects.outputs, offsets)
+        mine = {tp: end for tp, end in ends.items() if tp.partition == self.partition}
+        self._state.apply(cycle.effects.rows, mine, self._clock())
+
+    def settled(self) -> None:
+        """The commit in flight is done and stored."""
+        self._pending = {}
+
+    def close(self) -> None:
+        """Close producer and store.  An unfinished transaction is aborted by the next owner."""
+        self.stopping.set()
+        self._producer.close()
+        self._state.close()
+
+    def _count_poison(self, records: int, poison: int) -> None:
+        now = self._clock()
+        self._minute.append((now, records, poison))
+        while self._minute[0][0] < now - _MINUTE_MS:
+            self._minute.popleft()
+        seen = sum(entry[1] for entry in self._minute)
+        bad = sum(entry[2] for entry in self._minute)
+        if bad > _POISON_COUNT and bad > seen * _POISON_SHARE:
+            raise TooManyDeadLetters(
+                f"task {self.partition}: {bad} of {seen} records of the last minute cannot be"
+                " decided; that is a fault of this version, not of the records"
+            )
+
+
+def _share_order(processor: Processor) -> int:
+    """Internal inputs first: they finish what was begun."""
+    return 0 if any(t.kind is Kind.INTERNAL for t in processor.declaration.inputs) else 1

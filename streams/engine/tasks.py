@@ -1,0 +1,132 @@
+"""The tasks of one worker: opened, parked and closed as the group assigns partition numbers.
+
+A task that fails is closed and opened again from the log, after a pause that grows.  A fenced
+one waits until the group has confirmed that the partition is still ours, so that a process woken
+from a long sleep cannot fence the rightful owner in turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+
+from streams.engine.records import TopicPartition
+from streams.engine.runner import Seek, TaskRunner
+from streams.engine.task import Task
+from streams.errors import (
+    BrokerUnavailable,
+    CommitFailed,
+    Fenced,
+    HeadraceError,
+    StoreFailed,
+)
+
+log = logging.getLogger(__name__)
+
+Confirm = Callable[[], Awaitable[bool]]
+_REDONE = (Fenced, CommitFailed, BrokerUnavailable, StoreFailed)
+"""What opening again can cure.  All other errors stop the worker."""
+_LIMIT = 20
+_FIRST_PAUSE_S = 0.2
+_LONGEST_PAUSE_S = 5.0
+
+
+class TaskSet:
+    """make: builds the task of a number.  topics: full names of all inputs."""
+
+    def __init__(self, make: Callable[[int], Task], topics: Collection[str]) -> None:
+        self.runners: dict[int, TaskRunner] = {}
+        self.topics = frozenset(topics)
+        self.on_failure: Callable[[HeadraceError], Awaitable[None]] | None = None
+        self.on_ready: Callable[[int], None] | None = None
+        self._make = make
+        self._keepers: dict[int, asyncio.Task[None]] = {}
+        self._generation = 0
+
+    async def assigned(self, numbers: Collection[int], seek: Seek, confirm: Confirm) -> None:
+        """Go on with the numbers that stay, open the new ones, close the others."""
+        self._generation += 1
+        lost = [self.runners.pop(n) for n in set(self.runners) - set(numbers)]
+        await asyncio.gather(*[self._close(runner) for runner in lost])
+        log.info("assigned %s, kept %s", sorted(numbers), sorted(self.runners))
+        for number in sorted(numbers):
+            self._keepers[number] = asyncio.ensure_future(self._keep(number, seek, confirm))
+
+    async def park(self) -> None:
+        """Before a rebalance: nothing in flight, nothing new.  What cannot be parked is closed."""
+        self._generation += 1
+        await self._stop_keepers()
+        numbers = list(self.runners)
+        parked = await asyncio.gather(*[self.runners[n].park() for n in numbers])
+        failed = [self.runners.pop(n) for n, ok in zip(numbers, parked, strict=True) if not ok]
+        await asyncio.gather(*[self._close(runner) for runner in failed])
+
+    async def close(self) -> None:
+        """Finish what is in flight and give everything back."""
+        await self.park()
+        runners, self.runners = self.runners, {}
+        await asyncio.gather(*[self._close(runner) for runner in runners.values()])
+
+    async def _stop_keepers(self) -> None:
+        keepers, self._keepers = list(self._keepers.values()), {}
+        for runner in self.runners.values():
+            runner.ready = runner.sought = False
+        for keeper in keepers:
+            keeper.cancel()
+        if keepers:
+            await asyncio.wait(keepers)
+
+    async def _keep(self, number: int, seek: Seek, confirm: Confirm) -> None:
+        """Run the task of this number until the assignment ends."""
+        generation = self._generation
+        pause = _FIRST_PAUSE_S
+        failures = 0
+        while generation == self._generation:
+            runner = self.runners.get(number)
+            if runner is None:
+                runner = self.runners[number] = TaskRunner(self._make(number))
+            commits = runner.commits
+            try:
+                await self._run(number, runner, seek)
+            except _REDONE as exc:
+                log.warning("task %d is closed and opens again: %s", number, exc)
+                if runner.commits > commits:
+                    failures, pause = 0, _FIRST_PAUSE_S
+                failures += not isinstance(exc, BrokerUnavailable)
+                if failures > _LIMIT:
+                    await self._fail(exc)
+                    return
+            except HeadraceError as exc:
+                await self._fail(exc)
+                return
+            except Exception as exc:
+                log.exception("task %d failed", number)
+                await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
+                return
+            else:
+                return  # the task was told to stop while it opened
+            self.runners.pop(number, None)
+            await self._close(runner)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_S)
+            while not await confirm():
+                await asyncio.sleep(_FIRST_PAUSE_S)
+
+    async def _run(self, number: int, runner: TaskRunner, seek: Seek) -> None:
+        async def sought(positions: dict[TopicPartition, int]) -> None:
+            await seek(positions)
+            if self.on_ready is not None:
+                self.on_ready(number)
+
+        await runner.run(sought)  # type: ignore[arg-type]
+
+    async def _fail(self, exc: HeadraceError) -> None:
+        if self.on_failure is not None:
+            await self.on_failure(exc)
+
+    async def _close(self, runner: TaskRunner) -> None:
+        try:
+            await runner.close()
+        except Exception as exc:
+            log.warning("task %d does not close cleanly: %r", runner.task.partition, exc)

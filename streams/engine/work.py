@@ -1,0 +1,172 @@
+"""One decide step: what a processor wrote, encoded and ready for a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from schemas import encode_many
+from streams.engine import headers
+from streams.engine.processor import AvroValue, Timer
+from streams.engine.records import Output
+from streams.engine.rows import Bytes, GetMany, TableRows, store_key
+from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.keys import composite, split
+from topology.tables import TIMERS
+from topology.topics import CHANGELOG
+
+_OVERHEAD = 2048
+"""Bytes of a record besides key and value, with room for headers."""
+_OWN_PARTITION = (Kind.FACT,)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What does not change while a task lives."""
+
+    partition: int
+    partitions: int
+    prefix: str
+    settings: Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Effects:
+    """What one or more steps cause: rows for the store, records for the log."""
+
+    rows: Bytes = field(default_factory=dict)
+    outputs: list[Output] = field(default_factory=list)
+
+    def add(self, other: Effects) -> None:
+        self.rows.update(other.rows)
+        self.outputs += other.outputs
+
+
+class TooLarge(Exception):
+    """An output exceeds its topic's limit; `size` is what it would have taken, in bytes."""
+
+    def __init__(self, topic: Topic, size: int) -> None:
+        super().__init__(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
+        self.topic = topic
+        self.size = size
+
+
+@dataclass(slots=True)
+class _Send:
+    topic: Topic
+    key: str
+    value: AvroValue
+    id: str
+    at: int
+    cause: str
+    traceparent: bytes | None
+
+
+def timer_key(processor: str, due_ms: int, kind: str, key: str) -> str:
+    """Row key of a timer; the order of the keys is the order of firing."""
+    return f"{due_ms:015d}/{composite(processor, kind, key)}"
+
+
+def timer_of(row_key: str, data: Mapping[str, str]) -> tuple[str, Timer]:
+    """The processor a timer row belongs to, and the timer."""
+    due, rest = row_key.split("/", 1)
+    processor, kind, key = split(rest)
+    return processor, Timer(int(due), kind, key, data)
+
+
+class StepWork:
+    """The `Work` of one step of one processor."""
+
+    def __init__(self, declaration: ProcessorDeclaration, context: Context, read: GetMany) -> None:
+        self.partition = context.partition
+        self.partitions = context.partitions
+        self.settings = context.settings
+        self.cause = ""
+        self._declaration = declaration
+        self._context = context
+        self._read = read
+        self._tables: dict[str, TableRows] = {}
+        self._sends: list[_Send] = []
+
+    def rows(self, table: Table) -> TableRows:
+        rows = self._tables.get(table.name)
+        if rows is None:
+            rows = TableRows(table, self._read, lambda: self.cause)
+            self._tables[table.name] = rows
+        return rows
+
+    def send(
+        self,
+        topic: Topic,
+        key: str,
+        value: AvroValue,
+        *,
+        id: str,
+        at: int,
+        cause: str,
+        traceparent: bytes | None = None,
+    ) -> None:
+        self._sends.append(_Send(topic, key, value, id, at, cause, traceparent))
+
+    def set_timer(self, timer: Timer) -> None:
+        key = timer_key(self._declaration.name, timer.due_ms, timer.kind, timer.key)
+        self.rows(TIMERS).put(key, {"data": dict(timer.data)})
+
+    def delete_timer(self, due_ms: int, kind: str, key: str) -> None:
+        self.rows(TIMERS).delete(timer_key(self._declaration.name, due_ms, kind, key))
+
+    def seal(self) -> Effects:
+        """Encode everything.  Raises TooLarge, and whatever a wrong value makes the codec raise."""
+        by_topic: dict[str, list[Output]] = {}
+        self._seal_sends(by_topic)
+        effects = Effects()
+        for rows in self._tables.values():
+            self._seal_rows(rows, effects.rows, by_topic)
+        for topic in (*self._declaration.outputs, CHANGELOG):
+            effects.outputs += by_topic.pop(topic.name, ())
+        if by_topic:
+            raise KeyError(f"{self._declaration.name} does not declare {sorted(by_topic)}")
+        return effects
+
+    def _seal_sends(self, by_topic: dict[str, list[Output]]) -> None:
+        grouped: dict[str, list[_Send]] = {}
+        for send in self._sends:
+            grouped.setdefault(send.topic.name, []).append(send)
+        for sends in grouped.values():
+            topic = sends[0].topic
+            assert topic.record is not None
+            values = encode_many(topic.record, [send.value for send in sends])
+            by_topic[topic.name] = [
+                self._output(s, v) for s, v in zip(sends, values, strict=True)
+            ]
+
+    def _output(self, send: _Send, value: bytes) -> Output:
+        topic = send.topic
+        key = send.key.encode()
+        _check_size(topic, key, value)
+        heads = headers.outgoing(
+            topic, self._declaration.name, key, send.id, send.at, send.cause, send.traceparent
+        )
+        partition = self.partition if topic.kind in _OWN_PARTITION else None
+        return Output(self._context.prefix + topic.name, key, value, heads, partition)
+
+    def _seal_rows(self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]) -> None:
+        table = rows.table
+        topic = table.topic or CHANGELOG
+        name = self._context.prefix + topic.name
+        outputs = by_topic.setdefault(topic.name, [])
+        for key, value, cause in rows.encoded():
+            place = store_key(table.name, key)
+            store[place] = value
+            log_key = key.encode() if table.topic else place
+            if value is not None:
+                _check_size(topic, log_key, value)
+            heads = [(headers.CAUSE, cause.encode())] if cause else []
+            outputs.append(Output(name, log_key, value, heads, self.partition))
+
+
+def _check_size(topic: Topic, key: bytes, value: bytes) -> None:
+    size = len(key) + len(value) + _OVERHEAD
+    if size > topic.max_bytes:
+        raise TooLarge(topic, size)

@@ -1,0 +1,124 @@
+"""A worker: one process, one state directory, the tasks that the group assigns to it."""
+
+from __future__ import annotations
+
+import logging
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from streams.engine import faust_host
+from streams.engine.kafka import KafkaLog
+from streams.engine.log import Log
+from streams.engine.processor import Processor
+from streams.engine.store import DirectoryLock
+from streams.engine.task import Task, group_of
+from streams.engine.tasks import TaskSet
+from streams.errors import BrokerUnavailable, TopicsMismatch
+from streams.settings import Settings
+from topology.declarations import ProcessorDeclaration
+from topology.topics import CHANGELOG, dead_letters_of
+
+log = logging.getLogger(__name__)
+
+READY_FILE = "ready"
+"""Written into the state directory when every task that was assigned is ready for the first time."""
+
+
+def clock() -> int:
+    """Milliseconds since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
+def worker_directory(settings: Settings) -> Path:
+    return settings.state_dir / "worker"
+
+
+def kafka_log(settings: Settings) -> KafkaLog:
+    """Raises BrokerUnavailable when no broker is configured."""
+    if not settings.bootstrap:
+        raise BrokerUnavailable("no Kafka broker is configured (HEADRACE_BOOTSTRAP is not set)")
+    return KafkaLog(settings.bootstrap, settings.security(), group_of(settings))
+
+
+def run_worker(
+    settings: Settings, processors: Callable[[], Sequence[Processor]], *, static: bool = False
+) -> None:
+    """Run until SIGINT or SIGTERM, then finish what is in flight and close.
+
+    processors: makes the processors of one task (`streams.processors.all_processors`).
+    static: join the group under an id kept in the state directory, so that a restart finds its
+    tasks again at once; only where this worker alone owns that directory.
+    Raises StateLocked, TopicsMismatch, BrokerUnavailable, PositionsLost, InputTruncated,
+    NotCoPartitioned, TooManyDeadLetters.
+    """
+    logging.getLogger("streams").setLevel(settings.log_level.upper())
+    directory = worker_directory(settings)
+    lock = DirectoryLock(directory)
+    try:
+        source = kafka_log(settings)
+        declared = [p.declaration for p in processors()]
+        check_topics(source, settings, declared)
+        (directory / READY_FILE).unlink(missing_ok=True)
+
+        def make(partition: int) -> Task:
+            return Task(partition, processors(), source, settings, directory, clock)
+
+        topics = {settings.prefix + t.name for d in declared for t in d.inputs}
+        tasks = TaskSet(make, topics)
+        tasks.on_ready = Readiness(tasks, directory)
+        faust_host.run(
+            settings,
+            group_of(settings),
+            tasks,
+            directory,
+            instance_id=_instance_id(directory) if static else None,
+        )
+    finally:
+        lock.release()
+
+
+def check_topics(
+    source: Log, settings: Settings, processors: Sequence[ProcessorDeclaration]
+) -> None:
+    """Raises TopicsMismatch unless every topic is there, each input with P partitions."""
+    there = source.topics()
+    inputs = [t for p in processors for t in p.inputs]
+    outputs = [t for p in processors for t in p.outputs]
+    wanted = dict.fromkeys([*inputs, *outputs, *map(dead_letters_of, inputs), CHANGELOG])
+    missing = [name for t in wanted if (name := settings.prefix + t.name) not in there]
+    if missing:
+        raise TopicsMismatch(
+            f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
+        )
+    for topic in inputs:
+        found = there[settings.prefix + topic.name].partitions
+        if found != settings.partitions:
+            raise TopicsMismatch(
+                f"{settings.prefix}{topic.name} has {found} partitions,"
+                f" HEADRACE_PARTITIONS says {settings.partitions}",
+                advice=f"The count is fixed once topics exist: set HEADRACE_PARTITIONS={found}.",
+            )
+
+
+class Readiness:
+    """Says once that all assigned tasks are ready: in the log, and by a file."""
+
+    def __init__(self, tasks: TaskSet, directory: Path) -> None:
+        self._tasks = tasks
+        self._directory = directory
+        self._ready: set[int] = set()
+
+    def __call__(self, number: int) -> None:
+        self._ready.add(number)
+        if self._ready >= set(self._tasks.runners):
+            log.info("ready: tasks %s", sorted(self._tasks.runners))
+            (self._directory / READY_FILE).write_text(f"{clock()}\n")
+
+
+def _instance_id(directory: Path) -> str:
+    path = directory / "instance-id"
+    if not path.exists():
+        path.write_text(str(uuid.uuid4()))
+    return path.read_text().strip()

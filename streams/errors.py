@@ -1,0 +1,133 @@
+"""Every error that headrace raises on purpose.
+
+HeadraceError
+├── UsageError            exit 2: the caller asked for something that makes no sense
+│   └── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
+├── NegativeAnswer        exit 1: the question was understood, and the answer is no
+│   ├── InvalidInput        a value breaks rules; `problems` lists them
+│   ├── NotFound            nothing has that id
+│   └── OutputTooLarge      a record would exceed its topic's size
+└── InfrastructureError   exit 3: something that headrace stands on is not as it must be
+    ├── BrokerUnavailable   no broker answers, and none can be started
+    ├── TopicsMismatch      topics are missing, or there with another partition count
+    ├── NotCoPartitioned    a worker was given parts of different partition numbers
+    ├── Fenced              another worker has taken the task over
+    ├── CommitFailed        a transaction was aborted, or its outcome is in doubt
+    ├── ProduceUnknown      whether a record was written is not known
+    ├── PositionsLost       a task does not know where to go on reading
+    ├── InputTruncated      records were deleted before a task had read them
+    ├── StoreFailed         RocksDB failed
+    ├── StateLocked         another process uses the state directory
+    └── TooManyDeadLetters  so many records fail that the code must be wrong
+
+Errors of other libraries are wrapped once, where they are first met, with `raise … from exc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from schemas import Problem
+
+
+class HeadraceError(Exception):
+    """The root.  Its text is what happened, then what to do next.
+
+    exit_code: what the command line exits with.
+    advice: what to do next, one sentence; a class has a default that `advice=` replaces.
+    """
+
+    exit_code: ClassVar[int] = 3
+    default_advice: ClassVar[str] = ""
+
+    def __init__(self, message: str, *, advice: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.advice = self.default_advice if advice is None else advice
+
+    def __str__(self) -> str:
+        return f"{self.message.rstrip('.')}. {self.advice}" if self.advice else self.message
+
+
+class UsageError(HeadraceError):
+    exit_code = 2
+    default_advice = "See `headrace --help`."
+
+
+class SettingsError(UsageError):
+    default_advice = "Settings and their defaults are listed in docs/reference/settings.md."
+
+
+class NegativeAnswer(HeadraceError):
+    exit_code = 1
+
+
+class InvalidInput(NegativeAnswer):
+    """problems: rule, path and message of each rule broken, in the order they are reported."""
+
+    default_advice = "Correct the value and send it again."
+
+    def __init__(self, problems: Sequence[Problem], *, advice: str | None = None) -> None:
+        self.problems = tuple(problems)
+        lines = [f"{rule} at {path or 'the top'}: {text}" for rule, path, text in self.problems]
+        super().__init__("; ".join(lines) or "invalid input", advice=advice)
+
+
+class NotFound(NegativeAnswer):
+    default_advice = "Check the id; what was sent a moment ago is found with --after POSITION."
+
+
+class OutputTooLarge(NegativeAnswer):
+    default_advice = "Send less in one envelope; limits are listed in docs/reference/topics.md."
+
+
+class InfrastructureError(HeadraceError):
+    exit_code = 3
+
+
+class BrokerUnavailable(InfrastructureError):
+    default_advice = "Start one with `headrace up`, or set HEADRACE_BOOTSTRAP to one that runs."
+
+
+class TopicsMismatch(InfrastructureError):
+    default_advice = "Compare with `headrace topics list`; `headrace topics create` adds topics."
+
+
+class NotCoPartitioned(InfrastructureError):
+    default_advice = "Run the same headrace version with the same settings in every worker."
+
+
+class Fenced(InfrastructureError):
+    default_advice = "The task reopens once the consumer group has confirmed the partition."
+
+
+class CommitFailed(InfrastructureError):
+    default_advice = "Nothing is lost: the task reopens and reads its inputs again."
+
+
+class ProduceUnknown(InfrastructureError):
+    default_advice = "Send again with the same id: what was written already counts as a duplicate."
+
+
+class PositionsLost(InfrastructureError):
+    default_advice = "`headrace topics accept-gap TOPIC PARTITION` makes the task go on."
+
+
+class InputTruncated(InfrastructureError):
+    default_advice = (
+        "Raise the topic's retention; `headrace topics accept-gap TOPIC PARTITION` goes on without."
+    )
+
+
+class StoreFailed(InfrastructureError):
+    default_advice = "Check the disk; a deleted state directory is rebuilt from the log."
+
+
+class StateLocked(InfrastructureError):
+    default_advice = "Stop the other process, or set HEADRACE_STATE_DIR to another directory."
+
+
+class TooManyDeadLetters(InfrastructureError):
+    default_advice = "Look at `headrace dlq list`, fix the cause, then start the worker again."

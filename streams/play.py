@@ -1,0 +1,269 @@
+"""Scenarios: the real processors, codecs, views and routes over the in-memory log.
+
+Time is the scenario's own, so the same lines give the same output on every run.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from schemas import ShapeError, parse_ijson
+from schemas.formats import parse_time
+from streams.edges import as_it_is, edge_of, to_output
+from streams.engine.local import LocalHost
+from streams.engine.log import NewTopic
+from streams.engine.memory import MemoryLog
+from streams.engine.processor import Processor
+from streams.engine.records import Headers, LogRecord, Output, Record
+from streams.errors import InvalidInput, UsageError
+from streams.processors import all_processors
+from streams.routes import Routes
+from streams.settings import Settings
+from streams.show import record_json
+from streams.views import View
+from topology import topics
+from topology.declarations import Topic
+
+START_MS = 1_767_225_600_000
+"""2026-01-01T00:00:00.000Z, where the clock of every scenario starts."""
+
+Json = dict[str, Any]
+_MEMBERS = {
+    "topic": {"topic", "value", "key", "timestamp", "raw_base64", "as", "headers"},
+    "advance_ms": {"advance_ms"},
+    "query": {"query", "headers", "body"},
+    "restart": {"restart"},
+}
+
+
+class LineError(UsageError):
+    """A line of a scenario that says nothing that can be done."""
+
+    default_advice = "See `headrace play --help`."
+
+
+def play(
+    lines: Iterable[str],
+    settings: Settings,
+    processors: Callable[[], Sequence[Processor]] = all_processors,
+) -> Iterator[Json]:
+    """Every output line of a scenario.  Raises LineError, which names the line."""
+    with tempfile.TemporaryDirectory(prefix="headrace-play-") as folder, ExitStack() as stack:
+        scenario = Scenario(settings, Path(folder), processors)
+        stack.callback(scenario.close)
+        count = 0
+        for number, text in enumerate(lines, 1):
+            if not text.strip():
+                continue
+            for output in scenario.line(number, text):
+                count += 1
+                yield {"n": count, "input": number, **output}
+
+
+class Scenario:
+    """One run: a log, all tasks, a view and a clock (ms)."""
+
+    def __init__(
+        self, settings: Settings, folder: Path, processors: Callable[[], Sequence[Processor]]
+    ) -> None:
+        self.now = START_MS
+        self._settings = settings
+        self._folder = folder
+        self._begun = False
+        self._views = 0
+        self._written: list[LogRecord] = []
+        self._by_name = {settings.prefix + topic.name: topic for topic in topics.ALL}
+        self._log = MemoryLog(lambda: self.now)
+        self._log.create([self._new_topic(topic) for topic in topics.ALL])
+        self._host = LocalHost(self._log, processors, settings, folder / "state")
+        self._log.on_append = self._written.append
+        self._view = self._new_view()
+
+    def _new_topic(self, topic: Topic) -> NewTopic:
+        partitions = topics.partitions_of(topic, self._settings.partitions)
+        name = topics.full_name(topic, self._settings.prefix)
+        return NewTopic(name, partitions, topics.config_of(topic))
+
+    def _new_view(self) -> View:
+        self._views += 1
+        path = self._folder / f"view-{self._views}"
+        return View(self._log, path, self._settings.prefix, lambda: self.now)
+
+    def line(self, number: int, text: str) -> list[Json]:
+        """What one line brings about, after which every processor is at rest."""
+        try:
+            return self._do(_parse(text))
+        except LineError as exc:
+            raise LineError(f"line {number}: {exc.message}", advice=exc.advice) from exc
+        except (UsageError, ShapeError) as exc:
+            raise LineError(f"line {number}: {exc}") from exc
+
+    def _do(self, line: Json) -> list[Json]:
+        if "topic" in line:
+            return self._record(line)
+        if "query" in line:
+            return self._query(line)
+        if "advance_ms" in line:
+            self._move(self.now + _count(line["advance_ms"]), inclusive=True)
+            return self._drain()
+        if line["restart"] is not True:
+            raise LineError('"restart" is true, or the line is left out')
+        self._restart()
+        return []
+
+    def _record(self, line: Json) -> list[Json]:
+        given = _time(line["timestamp"]) if "timestamp" in line else None
+        stamp = self._next() if given is None else given
+        try:
+            output = self._output(line, max(stamp, self.now))
+        except InvalidInput as exc:
+            rejected = exc.problems[0]._asdict()
+            return [{"topic": None, "rejected": rejected}]
+        self._move(stamp, inclusive=False)
+        self._place(output, stamp)
+        self._host.run()
+        return self._drain()
+
+    def _output(self, line: Json, now: int) -> Output:
+        topic = self._input(line["topic"])
+        if line.get("as", "service") != "service":
+            raise LineError('"as" is "service", or the line is left out')
+        headers = _headers(line.get("headers"))
+        if "raw_base64" in line:
+            output = Output(self._settings.prefix + topic.name, None, _bytes(line["raw_base64"]))
+        elif line.get("value") is None:
+            output = Output(self._settings.prefix + topic.name, None, None)
+        elif line.get("as") == "service":
+            output = as_it_is(topic, line["value"], self._settings)
+        else:
+            output = to_output(edge_of(topic.name), line["value"], now, self._settings)
+        if "key" in line:
+            output = output._replace(key=_key(line["key"]))
+        return output._replace(headers=[*output.headers, *headers])
+
+    def _input(self, name: object) -> Topic:
+        topic = topics.BY_NAME.get(name) if isinstance(name, str) else None
+        if topic is None or not topic.is_input:
+            inputs = ", ".join(t.name for t in topics.ALL if t.is_input)
+            raise LineError(f"{name} is not a topic that processors read; those are {inputs}")
+        return topic
+
+    def _place(self, output: Output, stamp: int) -> Record:
+        self._log.on_append = None
+        record = self._log.place(output, stamp)
+        self._log.on_append = self._written.append
+        self._begun = True
+        return record
+
+    def _next(self) -> int:
+        """The time of a record that names none."""
+        return self.now + 1 if self._begun else self.now
+
+    def _move(self, target: int, *, inclusive: bool) -> None:
+        """Turn the clock on, firing timers at their own due times.
+
+        A record that comes at the very time of a timer is judged before the timer fires, as in a
+        worker; so the way to a record ends just before its time.
+        """
+        last = target if inclusive else target - 1
+        while (due := self._host.next_due()) is not None and due <= last:
+            self.now = max(self.now, due)
+            self._host.run()
+        self.now = max(self.now, target)
+
+    def _query(self, line: Json) -> list[Json]:
+        method, _, target = str(line["query"]).partition(" ")
+        if not target.startswith("/"):
+            raise LineError('"query" is a method and a path, as "GET /v1/apc/packets"')
+        path, _, query = target.partition("?")
+        routes = Routes(
+            self._view, self._log, self._settings, self._next, wait_s=0, append=self._append
+        )
+        self._view.catch_up(0)
+        headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
+        answer = routes.handle(method, path, query, headers, line.get("body"))
+        self._host.run()
+        shown = {"query": line["query"], "status": answer.status, "body": answer.body}
+        return [shown, *self._drain()]
+
+    def _append(self, outputs: Sequence[Output]) -> list[Record]:
+        placed = []
+        for output in outputs:
+            stamp = self._next()
+            self._move(stamp, inclusive=False)
+            placed.append(self._place(output, stamp))
+        return placed
+
+    def _drain(self) -> list[Json]:
+        """What the service has written since; the shared changelog is its own affair."""
+        shown = [
+            record_json(topic, record)
+            for record in self._written
+            if (topic := self._by_name[record.topic]) is not topics.CHANGELOG
+        ]
+        self._written.clear()
+        return shown
+
+    def _restart(self) -> None:
+        self._view.close()
+        self._host.restart()
+        self._view = self._new_view()
+
+    def close(self) -> None:
+        self._view.close()
+        self._host.close()
+
+
+def _parse(text: str) -> Json:
+    line = parse_ijson(text)
+    if not isinstance(line, dict):
+        raise LineError("not a JSON object")
+    for what, members in _MEMBERS.items():
+        if what in line:
+            unknown = sorted(set(line) - members)
+            if unknown:
+                raise LineError(f"unknown member {unknown[0]}; known are {', '.join(members)}")
+            return line
+    raise LineError(f"none of {', '.join(_MEMBERS)} is there")
+
+
+def _time(value: object) -> int:
+    ns = parse_time(value) if isinstance(value, str) else None
+    if ns is None:
+        raise LineError(f"timestamp {value!r} is not a date-time with a zone")
+    return ns // 1_000_000
+
+
+def _count(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise LineError(f"advance_ms {value!r} is not a whole number of ms")
+    return value
+
+
+def _bytes(value: object) -> bytes:
+    try:
+        return base64.b64decode(str(value), validate=True)
+    except binascii.Error as exc:
+        raise LineError(f"raw_base64 is not base64: {exc}") from exc
+
+
+def _key(value: object) -> bytes | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise LineError("key is a string or null")
+    return value.encode()
+
+
+def _headers(value: object) -> Headers:
+    if value is None:
+        return []
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise LineError("headers are an object of strings")
+    return [(name, text.encode()) for name, text in value.items()]

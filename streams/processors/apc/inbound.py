@@ -1,0 +1,137 @@
+"""One packet record on its way through the rules, and the desk it is judged at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from schemas import CATALOGUE, AvroBody, decode
+from schemas.apc import fold_ids, packet_hashes, packet_json
+from schemas.json_form import from_json
+from streams.engine.processor import AvroValue, Message, Rows, Work
+from streams.engine.records import header, position
+from topology.keys import composite
+from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES
+
+PACKET = "headrace.apc.ApcPacket"
+_HEX = frozenset("0123456789abcdef")
+
+
+class Inbound:
+    """What is known of one packet record.
+
+    at: the record's time (ms).  cause: its position.  packet: what facts and rows keep of it,
+    the bytes as they came if they may be spliced.  json: the packet's JSON form, ids folded.
+    target: the row of the packet that an ACK, NACK or RETRACTION names.
+    warnings: those known by now.  effects: facts about other packets, in order.
+    """
+
+    __slots__ = (
+        "at", "cause", "effects", "identity_hash", "json", "key", "message", "metadata", "packet",
+        "packet_hash", "packet_id", "packet_type", "payload", "session_id", "target", "trace",
+        "trace_id", "traceparent", "value", "warnings",
+    )  # fmt: skip
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.value = message.value
+        self.at = message.record.timestamp
+        self.cause = position(message.record)
+        self.trace: AvroValue = self.value["trace"]
+        self.session_id: str = self.trace["session_id"]
+        self.packet_id: str = self.value["packet_id"].lower()
+        self.packet_type: str = self.value["packet_type"]
+        self.payload: AvroValue = self.value["payload"][1]
+        self.key = composite(self.session_id, self.packet_id)
+        self.traceparent = header(message.record, "traceparent")
+        self.trace_id = trace_id(self.traceparent) or self.trace["run_id"]
+        self.warnings: list[str] = []
+        self.effects: list[AvroValue] = []
+        self.target: AvroValue | None = None
+
+    def read(self) -> None:
+        """Take the JSON form, fold the ids, compute the hashes."""
+        plain = packet_json(self.value)
+        self.json = fold_ids(plain)
+        self.packet_hash, self.identity_hash = packet_hashes(self.json)
+        metadata = self.json.get("metadata")
+        self.metadata = metadata if isinstance(metadata, dict) else {}
+        self.packet: AvroBody | AvroValue
+        if self.json is not plain:
+            self.value = from_json(PACKET, self.json)
+            self.payload = self.value["payload"][1]
+            self.packet = self.value
+        else:
+            self.packet = AvroBody(self.message.body) if self.message.current else self.value
+
+
+class Desk:
+    """What a batch is judged with: its tables and settings.
+
+    sessions: per session the swarms its row is known to hold, so that it is read once.
+    """
+
+    __slots__ = ("coordination", "sessions", "settings", "states", "tasks", "work")
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.settings = work.settings
+        self.states: Rows = work.rows(PACKET_STATES)
+        self.coordination: Rows = work.rows(COORDINATION)
+        self.tasks: Rows = work.rows(APC_TASK_FACTS)
+        self.sessions: dict[str, set[str]] = {}
+
+    def load(self, packets: Sequence[Inbound]) -> None:
+        keys = [packet.key for packet in packets]
+        for packet in packets:
+            keys += [composite(packet.session_id, target) for target in named_by(packet)]
+        self.states.load(keys)
+        self.coordination.load({composite(packet.session_id) for packet in packets})
+
+    def target(self, packet: Inbound, packet_id: str) -> AvroValue | None:
+        """The row of another packet of the same session."""
+        return self.states.get(composite(packet.session_id, packet_id.lower()))
+
+    @staticmethod
+    def key_of(row: AvroValue) -> str:
+        return composite(row["session_id"], row["packet_id"])
+
+    def put(self, row: AvroValue) -> None:
+        self.states.put(self.key_of(row), row)
+
+
+def packet_value(packet: AvroValue | AvroBody) -> AvroValue:
+    """The packet of a row, which is still in bytes if the row was written in this very step."""
+    if not isinstance(packet, AvroBody):
+        return packet
+    frame = b"\0" + CATALOGUE.id_of(PACKET).to_bytes(4, "big")
+    return decode(frame + packet, PACKET).value
+
+
+def named_by(packet: Inbound) -> list[str]:
+    """The packets whose rows a packet may move, lower case; also of one that breaks rules."""
+    payload = packet.payload
+    target = payload.get("acked_packet_id") or payload.get("target_packet_id")
+    if target is not None:
+        return [target.lower()]
+    if packet.packet_type == "EVAL":
+        bundle = packet.value["proof_bundle"] or {}
+        return referenced(bundle.get("evidence_refs"))
+    refs = [ref for c in payload.get("candidates", ()) for ref in c["packet_ref_ids"]]
+    return [ref.lower() for ref in refs]
+
+
+def referenced(evidence_refs: Sequence[str] | None) -> list[str]:
+    """The packets that evidence references name as `packet:<packet_id>`."""
+    return [ref[7:].lower() for ref in evidence_refs or () if ref.startswith("packet:")]
+
+
+def trace_id(traceparent: bytes | None) -> str | None:
+    """The trace id of a W3C traceparent header, None if it has no valid one."""
+    if traceparent is None:
+        return None
+    parts = traceparent.decode("ascii", "replace").split("-")
+    if len(parts) < 4 or len(parts[0]) != 2 or parts[0] == "ff":
+        return None
+    found = parts[1]
+    valid = len(found) == 32 and _HEX.issuperset(found) and found.strip("0")
+    return found if valid else None

@@ -1,0 +1,239 @@
+"""The apc processor: one verdict for each packet record.
+
+A packet that stands in the wrong place is refused before it is known.  One that is known already
+is a duplicate or a conflict.  Then its shape is judged, then policy, and every packet judged so
+far has a row and keeps its id.  An accepted packet is delivered, lives on as far as it can at
+once, and has its effects on others: it acknowledges, retracts, verifies, opens the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from schemas import Problem, canonical_json
+from schemas.apc import rules, validate_avro
+from schemas.formats import is_uuid
+from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.processors.apc import (
+    delivery,
+    facts,
+    gates,
+    lifecycle,
+    policy,
+    retraction,
+    session,
+    tasks,
+    verification,
+    warnings,
+)
+from streams.processors.apc.inbound import Desk, Inbound, named_by
+from topology.declarations import Topic
+from topology.keys import partition_of
+from topology.processors import APC
+
+_NAMING = frozenset({"ACK", "NACK", "RETRACTION"})
+_IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
+
+_JSON_PER_AVRO_BYTE = 32
+_JSON_ENVELOPE = 4096
+"""No packet's JSON is longer than its Avro bytes times the one plus the other.
+
+Most of a packet's JSON that is not in its Avro bytes are member names; the worst is an array of
+empty IR objects, about 20 JSON characters for each Avro byte.
+"""
+
+
+class ApcProcessor:
+    """Reads `apc.packets`; owns `apc.events`, `apc.inbox`, the packet and session rows."""
+
+    declaration = APC
+
+    def decide(self, batch: Sequence[Message], work: Work) -> None:
+        desk = Desk(work)
+        packets = [Inbound(message) for message in batch]
+        desk.load(packets)
+        for packet in packets:
+            _judge(packet, desk)
+
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        desk = Desk(work)
+        desk.states.load(timer.key for timer in timers)
+        for timer in timers:
+            delivery.fire(timer, now_ms, desk)
+
+    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        packet = Inbound(message)
+        text = f"It would take {size} bytes on {topic.name}, which takes {topic.max_bytes}."
+        fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE, text, fault="service")
+        facts.send(work, fact, packet.traceparent)
+
+    def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
+        return value
+
+
+def _judge(packet: Inbound, desk: Desk) -> None:
+    if _misplaced(packet, desk) or _without_identity(packet, desk):
+        return
+    packet.read()
+    if _known(packet, desk):
+        return
+    problems = _problems(packet, desk)
+    if problems:
+        _refuse_shape(packet, problems, desk)
+        return
+    packet.warnings = warnings.of_content(packet)
+    if packet.packet_type in _NAMING:
+        packet.target = desk.target(packet, named_by(packet)[0])
+        if packet.target is not None:
+            delivery.expire_overdue(packet.target, packet, desk)
+    refusal = policy.refusal(packet, desk)
+    if refusal is not None:
+        _refuse(packet, refusal, desk)
+    else:
+        _accept(packet, desk)
+
+
+def _misplaced(packet: Inbound, desk: Desk) -> bool:
+    record, work = packet.message.record, desk.work
+    expected = packet.session_id.encode()
+    if record.key != expected:
+        key = None if record.key is None else record.key.decode("utf-8", "replace")
+        shown = "null" if key is None else f'"{key}"'
+        text = f'The record key is {shown}; trace.session_id makes it "{packet.session_id}".'
+        fact = facts.rejection(packet, rules.KEY_MISMATCH, text)
+        facts.send(work, fact, packet.traceparent, key)
+        return True
+    partition = partition_of(expected, work.partitions)
+    if record.partition != partition:
+        text = (
+            f"The record lies on partition {record.partition}; murmur2 of its key modulo "
+            f"{work.partitions} makes it {partition}."
+        )
+        fact = facts.rejection(packet, rules.PARTITION_MISMATCH, text)
+        facts.send(work, fact, packet.traceparent)
+        return True
+    return False
+
+
+def _without_identity(packet: Inbound, desk: Desk) -> bool:
+    """A packet that has no row to be known by."""
+    if packet.session_id and is_uuid(packet.packet_id):
+        return False
+    packet.read()
+    found = validate_avro(packet.value, packet.json)
+    problems = [problem for problem in found if problem.path in _IDENTITY_PATHS]
+    fact = facts.rejection(
+        packet, problems[0].rule, problems[0].message, errors=_errors(problems)
+    )
+    fact["packet_id"] = packet.message.value["packet_id"]
+    facts.send(desk.work, fact, packet.traceparent)
+    return True
+
+
+def _known(packet: Inbound, desk: Desk) -> bool:
+    row = desk.states.get(packet.key)
+    if row is None:
+        return False
+    if row["identity_hash"] == packet.identity_hash:
+        text = f"The same packet was judged at {row['position']}."
+        fact = facts.duplicate(packet, rules.DUPLICATE, text)
+    else:
+        text = (
+            f"Another packet has this id in session {packet.session_id}: that at "
+            f"{row['position']} with identity hash {row['identity_hash']}."
+        )
+        hashes = {"packet_hash": packet.packet_hash, "identity_hash": packet.identity_hash}
+        fact = facts.rejection(packet, rules.PACKET_CONFLICT, text, **hashes)
+    facts.send(desk.work, fact, packet.traceparent)
+    return True
+
+
+def _problems(packet: Inbound, desk: Desk) -> list[Problem]:
+    problems = validate_avro(packet.value, packet.json)
+    limit = desk.settings["APC_MAX_PACKET_BYTES"]
+    if len(packet.message.body) * _JSON_PER_AVRO_BYTE + _JSON_ENVELOPE > limit:
+        size = len(canonical_json(packet.json))
+        if size > limit:
+            text = f"The packet takes {size} bytes of canonical JSON; at most {limit} are allowed."
+            problems = sorted(
+                [*problems, Problem(rules.PACKET_TOO_LARGE, "", text)],
+                key=lambda problem: (problem.path, problem.rule),
+            )
+    return problems
+
+
+def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
+    return [problem._asdict() for problem in problems[: facts.MAX_ERRORS]]
+
+
+def _refuse_shape(packet: Inbound, problems: Sequence[Problem], desk: Desk) -> None:
+    first = problems[0]
+    row = lifecycle.draft(packet, first.rule)
+    lifecycle.arrive(row, lifecycle.SCHEMA_FAILED)
+    figures = {**_figures(packet, row), "errors": _errors(problems)}
+    _conclude(packet, row, facts.rejection(packet, first.rule, first.message, **figures), desk)
+
+
+def _refuse(packet: Inbound, refusal: policy.Refusal, desk: Desk) -> None:
+    rule, message, verdict = refusal
+    if verdict == "duplicate":
+        facts.send(desk.work, facts.duplicate(packet, rule, message), packet.traceparent)
+        return
+    row = lifecycle.draft(packet, rule)
+    lifecycle.arrive(row, lifecycle.POLICY_FAILED)
+    figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
+    _conclude(packet, row, facts.rejection(packet, rule, message, **figures), desk)
+
+
+def _accept(packet: Inbound, desk: Desk) -> None:
+    deadline_at = delivery.deadline(packet)
+    row = lifecycle.draft(packet, rules.ACCEPTED)
+    if packet.packet_type == "EVAL":
+        row["gates"] = gates.gates(packet.payload["metric_set"])
+    if deadline_at <= packet.at:
+        packet.warnings.append(rules.EXPIRED_ON_ARRIVAL)
+        lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL)
+        message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
+    else:
+        message = delivery.deliver(packet, row, deadline_at, desk)
+        _effects(packet, row, deadline_at, desk)
+    figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
+    fact = facts.verdict(packet, "accepted", rules.ACCEPTED, message, **figures)
+    _conclude(packet, row, fact, desk)
+
+
+def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> None:
+    """What an accepted packet does to others, in this order."""
+    match packet.packet_type:
+        case "ACK" | "NACK":
+            delivery.acknowledge(packet, desk)
+        case "RETRACTION":
+            retraction.retract(packet, deadline_at, desk)
+        case "EVAL":
+            tasks.add(packet, desk, row["gates"]["met"])
+            verification.decide(packet, desk)
+        case "ARBITRATION":
+            verification.decide(packet, desk)
+    session.observe(packet, desk)
+
+
+def _figures(packet: Inbound, row: AvroValue) -> AvroValue:
+    """The members of a verdict on a packet that has got a row."""
+    return {
+        "packet": packet.packet,
+        "packet_hash": packet.packet_hash,
+        "identity_hash": packet.identity_hash,
+        "transitions": row["history"],
+        "state": row["state"],
+        "gates": row["gates"],
+        "acks": row["acks"],
+        "verification": row["verification"],
+    }
+
+
+def _conclude(packet: Inbound, row: AvroValue, fact: AvroValue, desk: Desk) -> None:
+    """The verdict first, then the facts about the packets it moved."""
+    facts.send(desk.work, fact, packet.traceparent)
+    for effect in packet.effects:
+        facts.send(desk.work, effect, packet.traceparent)
+    desk.states.put(packet.key, row)

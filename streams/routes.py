@@ -1,0 +1,273 @@
+"""Every route as a row of a table, without a web framework: HTTP, `query` and `play` share it.
+
+Errors are problem details (RFC 9457) with two members more: `rule`, the code of the rule broken,
+and `path`, where (a JSON Pointer into the body, or the name of a query parameter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from schemas import Problem
+from streams.edges import Unparsed, edge_of, read_values, to_output
+from streams.engine.headers import TRACEPARENT
+from streams.engine.log import Log
+from streams.engine.records import Output, Record, position
+from streams.errors import HeadraceError, InvalidInput, NotFound, OutputTooLarge, ProduceUnknown
+from streams.settings import Settings
+from streams.views import Params, Position, QueryError, View, ViewBehind, apc, rtes
+from topology import topics
+
+WAIT_S = 10.0
+"""How long `?after=` waits."""
+MOST_AT_ONCE = 1000
+
+Append = Callable[[Sequence[Output]], Sequence[Record]]
+
+
+class Response(NamedTuple):
+    """body is JSON; one with an error status is `application/problem+json`."""
+
+    status: int
+    body: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request that has found its route."""
+
+    routes: Routes
+    ids: Mapping[str, str]
+    params: Params
+    headers: Mapping[str, str]
+    body: Any
+
+    @property
+    def view(self) -> View:
+        return self.routes.view
+
+
+class Route(NamedTuple):
+    """template: segments in braces are ids, percent-decoded.  parameters: of the query."""
+
+    method: str
+    template: str
+    answer: Callable[[Call], Response]
+    parameters: tuple[str, ...] = ()
+    meaning: str = ""
+
+
+def _read(query: Callable[[Call], Any]) -> Callable[[Call], Response]:
+    return lambda call: Response(200, query(call))
+
+
+def _produce(topic: str) -> Callable[[Call], Response]:
+    def answer(call: Call) -> Response:
+        values = call.body if isinstance(call.body, list) else [call.body]
+        if isinstance(call.body, bytes | str):
+            values = read_values(call.body)
+        return call.routes.produce(topic, values, call.headers)
+
+    return answer
+
+
+_PACKET = "/v1/apc/sessions/{session_id}/packets/{packet_id}"
+
+ROUTES: tuple[Route, ...] = (
+    Route("POST", "/v1/apc/packets", _produce(topics.APC_PACKETS.name), (), "send packets"),
+    Route(
+        "GET",
+        "/v1/apc/packets",
+        _read(lambda call: apc.trace(call.view, call.params)),
+        apc.TRACE_PARAMS,
+        "the newest packets and their histories",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/replay",
+        _read(lambda call: apc.replay(call.view, call.params)),
+        apc.REPLAY_PARAMS,
+        "a run, packet by packet and step by step",
+    ),
+    Route(
+        "GET",
+        _PACKET,
+        _read(lambda call: apc.packet(call.view, **call.ids)),
+        (),
+        "one packet: its state, history and acknowledgements",
+    ),
+    Route(
+        "GET",
+        f"{_PACKET}/events",
+        _read(lambda call: apc.packet_events(call.view, **call.ids, params=call.params)),
+        ("limit", "cursor"),
+        "every fact about one packet",
+    ),
+    Route("POST", "/v1/rtes/events", _produce(topics.RTES_RAW.name), (), "send events"),
+    Route(
+        "GET",
+        "/v1/rtes/events",
+        _read(lambda call: rtes.events(call.view, call.params)),
+        rtes.EVENT_PARAMS,
+        "the events of a session, by sequence",
+    ),
+    Route(
+        "GET",
+        "/v1/rtes/rejections",
+        _read(lambda call: rtes.rejections(call.view, call.params)),
+        rtes.REJECTION_PARAMS,
+        "duplicate and rejected events of a session",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/tasks",
+        _read(lambda call: rtes.tasks(call.view, call.params)),
+        rtes.TASK_PARAMS,
+        "tasks and their states",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Routes:
+    """The table over one view and one log.
+
+    clock: ms since the epoch.  wait_s: the bound of `?after=`.  append: how records get on the log
+    (default: the log's own append).
+    """
+
+    view: View
+    log: Log
+    settings: Settings
+    clock: Callable[[], int]
+    wait_s: float = WAIT_S
+    append: Append | None = field(default=None)
+
+    def handle(
+        self,
+        method: str,
+        path: str,
+        query: str = "",
+        headers: Mapping[str, str] | None = None,
+        body: Any = None,
+    ) -> Response:
+        """path and query as in the request line, percent-encoded; body is JSON text or a value."""
+        try:
+            route, ids = _find(method, path)
+            after = ("after",) if route.method == "GET" else ()
+            params = Params(query, (*route.parameters, *after))
+            if wanted := params.position():
+                self._wait(wanted)
+            return route.answer(Call(self, ids, params, headers or {}, body))
+        except _NoRoute as exc:
+            return problem(exc.status, str(exc))
+        except HeadraceError as exc:
+            return _failed(exc)
+
+    def produce(self, topic: str, values: Sequence[Any], headers: Mapping[str, str]) -> Response:
+        """All of them or, if one is not valid, none."""
+        if len(values) > MOST_AT_ONCE:
+            return problem(
+                413, f"{len(values)} values at once, at most {MOST_AT_ONCE}", "too_large"
+            )
+        now, edge = self.clock(), edge_of(topic)
+        outputs: list[Output] = []
+        errors: list[dict[str, Any]] = []
+        for index, value in enumerate(values):
+            try:
+                outputs.append(
+                    _traced(to_output(edge, _parsed(value), now, self.settings), headers)
+                )
+            except InvalidInput as exc:
+                errors += [{"index": index, **problem._asdict()} for problem in exc.problems]
+        if errors:
+            first = errors[0]
+            refused = problem(422, first["message"], first["rule"], first["path"])
+            return Response(422, {**refused.body, "errors": errors})
+        written = (self.append or self.log.append)(outputs)
+        return Response(202, {"positions": [position(record) for record in written]})
+
+    def _wait(self, wanted: Position) -> None:
+        known = {self.settings.prefix + t.name for t in topics.ALL if t.is_input}
+        if wanted.topic not in known:
+            raise QueryError("after", f"a position on one of {', '.join(sorted(known))}")
+        there = self.log.topics().get(wanted.topic)
+        if there is None or wanted.partition >= there.partitions:
+            raise QueryError("after", f"{wanted.topic} has no partition {wanted.partition}")
+        self.view.wait(wanted, self.wait_s)
+
+
+class _NoRoute(Exception):
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def _find(method: str, path: str) -> tuple[Route, dict[str, str]]:
+    others = set()
+    for route in ROUTES:
+        ids = _match(route.template, path)
+        if ids is not None and route.method == method:
+            return route, ids
+        if ids is not None:
+            others.add(route.method)
+    if others:
+        raise _NoRoute(405, f"{path} takes {', '.join(sorted(others))}, not {method}")
+    raise _NoRoute(404, f"there is no {path}")
+
+
+def _match(template: str, path: str) -> dict[str, str] | None:
+    """The ids in a path, None when it is not of this template."""
+    names, parts = template.split("/"), path.split("/")
+    if len(names) != len(parts):
+        return None
+    ids: dict[str, str] = {}
+    for name, part in zip(names, parts, strict=True):
+        if name.startswith("{"):
+            ids[name[1:-1]] = unquote(part)
+        elif name != part:
+            return None
+    return ids
+
+
+def _parsed(value: Any) -> Any:
+    if isinstance(value, Unparsed):
+        raise InvalidInput([Problem("json_invalid", "", value.message)])
+    return value
+
+
+def _traced(output: Output, headers: Mapping[str, str]) -> Output:
+    """The record carries the trace context of the request."""
+    traceparent = next((v for k, v in headers.items() if k.lower() == TRACEPARENT), None)
+    if traceparent is None:
+        return output
+    return output._replace(headers=[*output.headers, (TRACEPARENT, traceparent.encode())])
+
+
+def problem(status: int, detail: str, rule: str | None = None, path: str | None = None) -> Response:
+    """Problem details."""
+    title = HTTPStatus(status).phrase
+    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    more = {"rule": rule, "path": path}
+    return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
+
+
+def _failed(exc: HeadraceError) -> Response:
+    match exc:
+        case InvalidInput(problems=[first, *_]):
+            return problem(422, first.message, first.rule, first.path)
+        case NotFound():
+            return problem(404, exc.message, "not_found")
+        case OutputTooLarge():
+            return problem(413, exc.message, "too_large")
+        case ViewBehind():
+            late = problem(504, str(exc), "not_seen_in_time")
+            return Response(504, {**late.body, "lag": exc.lag})
+        case ProduceUnknown():
+            return problem(503, str(exc), "service_unavailable")
+        case _:
+            return problem(503, str(exc), "service_unavailable")

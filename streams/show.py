@@ -1,0 +1,65 @@
+"""Records as people and programs read them: decoded values, headers as text."""
+
+from __future__ import annotations
+
+import base64
+import struct
+from typing import Any
+
+from schemas import Undecodable, decode
+from schemas.json_form import to_json
+from streams.engine.headers import iso
+from streams.engine.records import Record, header
+from topology.declarations import Kind, Topic
+
+_NUMBERS = {
+    "kafka_dlt-original-partition": ">i",
+    "kafka_dlt-original-offset": ">q",
+    "kafka_dlt-original-timestamp": ">q",
+}
+MASKED = "headrace-masked"
+
+
+def value_json(topic: Topic, record: Record) -> Any:
+    """The protocol's JSON; `{"raw_base64"}` or `{"text"}` where there is none, None for null."""
+    if record.value is None:
+        return None
+    if topic.kind is Kind.DEAD_LETTER and header(record, MASKED):
+        return {"text": record.value.decode(errors="backslashreplace")}
+    if topic.record is None:
+        return _raw(record.value)
+    try:
+        return to_json(topic.record, decode(record.value, topic.record).value)
+    except Undecodable:
+        return _raw(record.value)
+
+
+def _raw(value: bytes) -> dict[str, str]:
+    return {"raw_base64": base64.b64encode(value).decode()}
+
+
+def headers_json(record: Record) -> dict[str, Any]:
+    """By name; of several with one name the last, which is the one the service added."""
+    return {name: _header(name, value) for name, value in record.headers or ()}
+
+
+def _header(name: str, value: bytes) -> Any:
+    form = _NUMBERS.get(name)
+    if form and len(value) == struct.calcsize(form):
+        return struct.unpack(form, value)[0]
+    return value.decode(errors="backslashreplace")
+
+
+def key_text(record: Record) -> str | None:
+    return None if record.key is None else record.key.decode(errors="backslashreplace")
+
+
+def record_json(topic: Topic, record: Record) -> dict[str, Any]:
+    """topic, key, timestamp, value and headers of a record."""
+    return {
+        "topic": record.topic,
+        "key": key_text(record),
+        "timestamp": iso(record.timestamp).decode(),
+        "value": value_json(topic, record),
+        "headers": headers_json(record),
+    }

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.broker import running_broker
+from streams.settings import Settings
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real Kafka: HEADRACE_BOOTSTRAP's, else one for this session of tests."""
+    state_dir: Path = tmp_path_factory.mktemp("state")
+    with running_broker(Settings.load(state_dir=state_dir)) as bootstrap:
+        yield bootstrap

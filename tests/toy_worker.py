@@ -1,0 +1,30 @@
+"""A worker process with the toy processor: `python -m tests.toy_worker [second]`."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from streams.engine.worker import run_worker
+from streams.errors import HeadraceError
+from streams.settings import Settings
+from tests.toy import ToyProcessor
+
+
+def main(arguments: list[str]) -> int:
+    logging.basicConfig(level="INFO", format="%(asctime)s %(name)s %(message)s")
+    try:
+        run_worker(
+            Settings.load(),
+            lambda: [ToyProcessor(second="second" in arguments)],
+            static="static" in arguments,
+        )
+    except HeadraceError as exc:
+        print(f"stopped: {type(exc).__name__}: {exc}", flush=True)
+        return exc.exit_code
+    print("stopped: cleanly", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,77 @@
+"""The reference pages: made from the declarations, and committed as made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from schemas.apc import rules as apc_rules
+from schemas.rtes import rules as rtes_rules
+from streams import docs
+from streams.docs.__main__ import main
+from streams.docs.markdown import grid
+from streams.settings import BY_ENV
+from topology import processors, tables, topics
+from topology.machines.apc_packet import PacketEvent, PacketState
+from topology.machines.task_profiles import PROFILES
+
+
+def test_the_committed_pages_are_what_the_declarations_say() -> None:
+    assert docs.drift() == [], "run `make docs` and commit what it wrote"
+
+
+def test_pages_are_written_as_rendered(tmp_path: Path) -> None:
+    docs.write(tmp_path)
+    assert docs.drift(tmp_path) == []
+    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.md" for name in docs.PAGES}
+
+
+def test_a_page_that_was_changed_missing_or_unknown_is_named(tmp_path: Path) -> None:
+    docs.write(tmp_path)
+    (tmp_path / "topics.md").write_text("# Topics\n", encoding="utf-8")
+    (tmp_path / "rules.md").unlink()
+    (tmp_path / "stray.md").write_text("# Stray\n", encoding="utf-8")
+    assert docs.drift(tmp_path) == ["rules.md", "stray.md", "topics.md"]
+
+
+def test_the_check_exits_with_1_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.docs.__main__.drift", lambda: ["topics.md"])
+    result = CliRunner().invoke(main, ["--check"])
+    assert result.exit_code == 1
+    assert "topics.md" in result.output
+    monkeypatch.setattr("streams.docs.__main__.drift", list)
+    assert CliRunner().invoke(main, ["--check"]).exit_code == 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_declaration_is_on_its_page() -> None:
+    pages = docs.render()
+    assert all(f"| `{topic.name}` |" in pages["topics.md"] for topic in topics.ALL)
+    assert all(f"| `{table.name}` |" in pages["tables.md"] for table in tables.ALL)
+    assert all(f"## {processor.name}\n" in pages["processors.md"] for processor in processors.ALL)
+    assert all(f"| `{name}` |" in pages["settings.md"] for name in BY_ENV)
+    codes = {rule.code for rule in (*apc_rules.ALL, *rtes_rules.ALL)}
+    assert all(f"| `{code}` |" in pages["rules.md"] for code in codes)
+
+
+def test_machines_are_shown_with_every_state_and_event() -> None:
+    page = docs.render()["machines.md"]
+    assert all(f"`{word}`" in page for word in (*PacketState, *PacketEvent))
+    assert all(f"| `{name}` |" in page for name in PROFILES)
+    assert page.count("stateDiagram-v2") == 2
+
+
+def test_every_command_is_shown_with_its_help() -> None:
+    page = docs.render()["cli.md"]
+    shown = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert shown[0] == "headrace"
+    assert page.count("Usage: ") == len(shown) > 1
+
+
+def test_a_bar_in_a_cell_does_not_end_it() -> None:
+    assert grid(("a",), [("x|y\nz",)]) == "| a |\n| --- |\n| x\\|y z |\n"

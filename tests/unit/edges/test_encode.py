@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas import decode
+from schemas.json_form import to_json
+from streams.edges import as_it_is, edge_of, to_output
+from streams.engine.records import Output
+from streams.errors import InvalidInput, OutputTooLarge, UsageError
+from streams.settings import Settings
+from tests.unit.envelopes import idea, transition
+from topology import topics
+
+NOW = 1_767_225_600_123
+SETTINGS = Settings()
+
+
+def produced(topic: str, value: Any, settings: Settings = SETTINGS) -> Output:
+    return to_output(edge_of(topic), value, NOW, settings)
+
+
+def json_of(output: Output, record: str) -> dict[str, Any]:
+    return to_json(record, decode(output.value, record).value)
+
+
+def refused(topic: str, value: Any, settings: Settings = SETTINGS) -> list[tuple[str, str]]:
+    with pytest.raises(InvalidInput) as caught:
+        produced(topic, value, settings)
+    return [(problem.rule, problem.path) for problem in caught.value.problems]
+
+
+def test_a_packet_gets_its_session_as_key() -> None:
+    output = produced("apc.packets", idea())
+    assert (output.topic, output.key, output.partition) == ("apc.packets", b"s1", None)
+    assert json_of(output, "headrace.apc.ApcPacket") == idea()
+
+
+def test_created_at_is_filled_with_the_edges_clock() -> None:
+    output = produced("apc.packets", idea(created_at=...))
+    packet = json_of(output, "headrace.apc.ApcPacket")
+    assert packet["created_at"] == "2026-01-01T00:00:00.123Z"
+
+
+def test_a_created_at_of_null_is_not_filled() -> None:
+    assert refused("apc.packets", idea(created_at=None)) == [("member_type", "/created_at")]
+
+
+def test_the_prefix_is_put_before_the_topic() -> None:
+    assert produced("apc.packets", idea(), Settings(prefix="acme.")).topic == "acme.apc.packets"
+
+
+def test_broken_rules_are_named_with_their_paths() -> None:
+    packet = idea(confidence=2, extra=1, payload__intent=...)
+    assert refused("apc.packets", packet) == [
+        ("number_range", "/confidence"),
+        ("member_unknown", "/extra"),
+        ("member_missing", "/payload/intent"),
+    ]
+
+
+@pytest.mark.parametrize("value", [None, 3, "text", [], [1]])
+def test_a_packet_that_is_no_object_is_refused(value: object) -> None:
+    assert [rule for rule, _ in refused("apc.packets", value)] == ["json_invalid"]
+
+
+def test_at_most_ten_problems_of_a_packet_are_reported() -> None:
+    packet = idea() | {f"extra-{n:02d}": 1 for n in range(12)}
+    assert len(refused("apc.packets", packet)) == 10
+
+
+def test_the_largest_packet_is_a_setting() -> None:
+    assert refused("apc.packets", idea(), Settings(apc_max_packet_bytes=500)) == [
+        ("packet_too_large", "")
+    ]
+
+
+def test_the_largest_record_is_a_setting() -> None:
+    with pytest.raises(OutputTooLarge):
+        produced("rtes.raw", transition(task_id="t" * 2000), Settings(max_record_bytes=1024))
+
+
+def test_unknown_keys_and_the_origin_of_an_event_are_dropped_and_counted() -> None:
+    event = transition(extra=1) | {"origin": "apc"}
+    output = produced("rtes.raw", event)
+    assert dict(output.headers) == {"headrace-dropped-keys": b"2"}
+    assert json_of(output, "headrace.rtes.RtesEvent") == transition()
+
+
+def test_an_event_without_unknown_keys_has_no_header() -> None:
+    assert produced("rtes.raw", transition()).headers == []
+
+
+def test_an_event_with_a_broken_rule_is_refused() -> None:
+    assert refused("rtes.raw", transition() | {"event_id": "x"}) == [
+        ("event_id_invalid", "/event_id")
+    ]
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        {"type": "SANDBOX_PULSE", "line": "password=hunter2", "masked": False},
+        {
+            "type": "TOOL_LIFECYCLE_INVOKED",
+            "call_id": "c1",
+            "tool": "curl",
+            "arguments": {"password": "hunter2"},
+        },
+    ],
+)
+def test_text_that_is_not_masked_never_reaches_the_log(payload: dict[str, Any]) -> None:
+    event = transition() | {"payload": payload | {"timestamp": "2026-02-19T07:50:00Z"}}
+    value = produced("rtes.raw", event).value
+    assert value is not None
+    assert b"hunter2" not in value
+
+
+def test_as_the_service_only_avro_has_to_approve() -> None:
+    output = as_it_is(topics.APC_PACKETS, idea(confidence=2), SETTINGS)
+    assert json_of(output, "headrace.apc.ApcPacket")["confidence"] == 2
+
+
+def test_as_the_service_the_origin_stays() -> None:
+    output = as_it_is(topics.RTES_RAW, transition() | {"origin": "apc"}, SETTINGS)
+    assert json_of(output, "headrace.rtes.RtesEvent")["origin"] == "apc"
+
+
+@pytest.mark.parametrize("changes", [{"sender": ...}, {"confidence": "high"}, {"packet_type": "X"}])
+def test_what_avro_cannot_carry_is_refused_as_the_service_too(changes: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput):
+        as_it_is(topics.APC_PACKETS, idea(**changes), SETTINGS)
+
+
+@pytest.mark.parametrize("topic", ["apc.events", "apc.packets.dlq", "nonsense"])
+def test_topics_of_the_service_are_not_for_users(topic: str) -> None:
+    with pytest.raises(UsageError, match=topic):
+        edge_of(topic)

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+
+from streams import admin
+from streams.engine.log import NewTopic
+from streams.engine.memory import MemoryLog
+from streams.errors import TopicsMismatch
+from streams.settings import Settings
+from topology import topics
+
+SETTINGS = Settings(partitions=3)
+
+
+@pytest.fixture
+def log() -> MemoryLog:
+    return MemoryLog(lambda: 0)
+
+
+def test_on_an_empty_log_every_topic_is_missing(log: MemoryLog) -> None:
+    planned = admin.plan(log, SETTINGS)
+    assert [one.topic for one in planned] == list(topics.ALL)
+    assert {one.standing for one in planned} == {admin.Standing.MISSING}
+    with pytest.raises(TopicsMismatch, match="headrace topics create"):
+        admin.require_topics(log, SETTINGS)
+
+
+def test_topics_are_created_with_their_partitions(log: MemoryLog) -> None:
+    created = admin.create_topics(log, SETTINGS)
+    assert [one.topic for one in created] == list(topics.ALL)
+    there = log.topics()
+    assert there[topics.APC_PACKETS.name].partitions == 3
+    assert there[topics.APC_PACKETS_DLQ.name].partitions == 1
+    assert {one.standing for one in admin.plan(log, SETTINGS)} == {admin.Standing.THERE}
+    admin.require_topics(log, SETTINGS)
+
+
+def test_creating_again_creates_nothing(log: MemoryLog) -> None:
+    admin.create_topics(log, SETTINGS)
+    ids = log.topics()
+    assert admin.create_topics(log, SETTINGS) == []
+    assert log.topics() == ids
+
+
+def test_only_what_is_missing_is_created(log: MemoryLog) -> None:
+    log.create([NewTopic(topics.APC_PACKETS.name, 3, {})])
+    created = admin.create_topics(log, SETTINGS)
+    assert topics.APC_PACKETS not in [one.topic for one in created]
+    assert len(created) == len(topics.ALL) - 1
+
+
+def test_another_number_of_partitions_is_refused_and_nothing_created(log: MemoryLog) -> None:
+    log.create([NewTopic(topics.APC_PACKETS.name, 2, {})])
+    with pytest.raises(TopicsMismatch, match=r"apc\.packets has 2, not 3") as caught:
+        admin.create_topics(log, SETTINGS)
+    assert "HEADRACE_PARTITIONS" in str(caught.value)
+    assert list(log.topics()) == [topics.APC_PACKETS.name]
+    with pytest.raises(TopicsMismatch):
+        admin.require_topics(log, SETTINGS)
+
+
+def test_a_prefix_makes_another_set_of_topics(log: MemoryLog) -> None:
+    admin.create_topics(log, SETTINGS)
+    created = admin.create_topics(log, Settings(partitions=5, prefix="acme."))
+    assert {one.name for one in created} == {f"acme.{topic.name}" for topic in topics.ALL}

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from streams.errors import SettingsError
+from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
+
+
+def test_an_empty_environment_gives_the_declared_defaults() -> None:
+    settings = Settings.load({})
+    assert settings == Settings()
+    assert settings.bootstrap is None
+    assert settings.state_dir == Path(".headrace")
+    assert settings.partitions == 4
+
+
+def test_every_default_is_allowed_by_its_own_declaration() -> None:
+    defaults = {of.name: getattr(Settings(), of.name) for of in fields(Settings)}
+    assert Settings.load({}, **defaults) == Settings()
+
+
+def test_every_setting_is_declared_with_a_variable_of_its_own_name_and_a_meaning() -> None:
+    for key, declared in BY_FIELD.items():
+        assert declared.env == PREFIX + key.upper()
+        assert declared.meaning
+        assert declared.kind in {"text", "whole number", "true or false", "path"}
+    assert len(BY_ENV) == len(BY_FIELD)
+
+
+def test_variables_are_read_with_their_types() -> None:
+    settings = Settings.load(
+        {
+            "HEADRACE_BOOTSTRAP": "kafka:9092",
+            "HEADRACE_STATE_DIR": "/var/lib/headrace",
+            "HEADRACE_PARTITIONS": "12",
+            "HEADRACE_APC_REQUIRE_ANTI_DRIFT": "True",
+            "PATH": "/usr/bin",
+        }
+    )
+    assert settings.bootstrap == "kafka:9092"
+    assert settings.state_dir == Path("/var/lib/headrace")
+    assert settings.partitions == 12
+    assert settings.apc_require_anti_drift is True
+
+
+def test_an_empty_variable_counts_as_unset() -> None:
+    assert Settings.load({"HEADRACE_BOOTSTRAP": "", "HEADRACE_PARTITIONS": ""}) == Settings()
+
+
+def test_the_environment_of_the_process_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_PREFIX", "acme.")
+    assert Settings.load().prefix == "acme."
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("HEADRACE_STATEDIR", "HEADRACE_STATE_DIR"),
+        ("HEADRACE_PARTITION", "HEADRACE_PARTITIONS"),
+        ("HEADRACE_SECURITY_SASL_USER", "HEADRACE_SECURITY_SASL_USERNAME"),
+        ("HEADRACE_APC_MAX_BYTES", "HEADRACE_APC_MAX_PACKET_BYTES"),
+    ],
+)
+def test_an_unknown_variable_names_the_nearest_one(name: str, nearest: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        Settings.load({name: "1"})
+    assert name in str(caught.value)
+    assert f"nearest is {nearest}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("PARTITIONS", "0"),
+        ("PARTITIONS", "257"),
+        ("PARTITIONS", "four"),
+        ("PARTITIONS", "4.0"),
+        ("PARTITIONS", "-1"),
+        ("PARTITIONS", "٤"),
+        ("PARTITIONS", "9" * 5000),
+        ("BROKER_PORT", "80"),
+        ("APC_REQUIRE_ANTI_DRIFT", "yes"),
+        ("LOG_LEVEL", "loud"),
+        ("SECURITY_PROTOCOL", "sasl_ssl"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_refused_by_name(name: str, text: str) -> None:
+    with pytest.raises(SettingsError, match=f"HEADRACE_{name} is "):
+        Settings.load({f"HEADRACE_{name}": text})
+
+
+def test_bounds_themselves_are_allowed() -> None:
+    for key, declared in BY_FIELD.items():
+        if declared.kind == "whole number":
+            for bound in (declared.low, declared.high):
+                assert getattr(Settings.load({declared.env: str(bound)}), key) == bound
+
+
+def test_overrides_are_field_values_and_win_over_the_environment() -> None:
+    settings = Settings.load({"HEADRACE_PARTITIONS": "2"}, partitions=8, state_dir="there")
+    assert settings.partitions == 8
+    assert settings.state_dir == Path("there")
+
+
+@pytest.mark.parametrize("override", [{"partitions": "8"}, {"partitions": True}, {"prefix": 3}])
+def test_an_override_of_the_wrong_type_is_refused(override: dict[str, object]) -> None:
+    with pytest.raises(SettingsError):
+        Settings.load({}, **override)
+
+
+def test_an_unknown_override_names_the_nearest_one() -> None:
+    with pytest.raises(SettingsError, match="nearest is partitions"):
+        Settings.load({}, partition=8)
+
+
+def test_settings_are_assigned_as_text_with_or_without_the_prefix() -> None:
+    settings = Settings().assign({"PARTITIONS": "2", "HEADRACE_RTES_PROFILE": "open"})
+    assert (settings.partitions, settings.rtes_profile) == (2, "open")
+    with pytest.raises(SettingsError, match="nearest is HEADRACE_RTES_PROFILE"):
+        settings.assign({"RTES_PROFIL": "open"})
+
+
+def test_processors_see_their_settings_without_the_prefix_and_no_others() -> None:
+    work = Settings(apc_max_packet_bytes=100).as_work()
+    assert work["APC_MAX_PACKET_BYTES"] == 100
+    assert work["APC_REQUIRE_ANTI_DRIFT"] is False
+    assert work["MAX_RECORD_BYTES"] == 8_388_608
+    assert "BOOTSTRAP" not in work
+    assert not [name for name in work if "SECURITY" in name]
+
+
+def test_security_settings_become_properties_of_the_kafka_clients() -> None:
+    assert Settings().security() == {}
+    settings = Settings.load(
+        {"HEADRACE_SECURITY_PROTOCOL": "SASL_SSL", "HEADRACE_SECURITY_SASL_PASSWORD": "hunter2"}
+    )
+    assert settings.security() == {"security.protocol": "SASL_SSL", "sasl.password": "hunter2"}
+
+
+def test_secrets_are_not_shown() -> None:
+    settings = Settings.load({}, security_sasl_password="hunter2")
+    assert "hunter2" not in repr(settings)
+    with pytest.raises(SettingsError) as caught:
+        Settings.load({}, security_ssl_key_password=12345)
+    assert "12345" not in str(caught.value)

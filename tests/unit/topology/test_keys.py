@@ -1,0 +1,105 @@
+"""Keys and partitions."""
+
+from __future__ import annotations
+
+import pytest
+from aiokafka.partitioner import murmur2 as reference_murmur2
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topology import topics
+from topology.declarations import Topic
+from topology.keys import (
+    KeyUnknown,
+    composite,
+    key_of,
+    murmur2,
+    partition_of,
+    saop_task_key,
+    split,
+)
+
+# The vectors of Kafka's own test of its Java implementation, as signed 32-bit numbers.
+JAVA_VECTORS = {
+    b"21": -973932308,
+    b"foobar": -790332482,
+    b"a-little-bit-long-string": -985981536,
+    b"a-little-bit-longer-string": -1486304829,
+    b"lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8": -58897971,
+    b"abc": 479470107,
+}
+
+
+@pytest.mark.parametrize(("key", "signed"), JAVA_VECTORS.items())
+def test_murmur2_gives_what_java_gives(key: bytes, signed: int) -> None:
+    assert murmur2(key) == signed & 0xFFFFFFFF
+
+
+@given(st.binary(max_size=200))
+def test_murmur2_agrees_with_the_python_client(key: bytes) -> None:
+    assert murmur2(key) == reference_murmur2(key) & 0xFFFFFFFF
+
+
+@given(st.binary(max_size=64), st.integers(1, 64))
+def test_a_partition_is_the_one_that_the_python_client_chooses(key: bytes, count: int) -> None:
+    assert partition_of(key, count) == (reference_murmur2(key) & 0x7FFFFFFF) % count
+
+
+@given(st.lists(st.text(), min_size=1, max_size=5))
+def test_a_composite_key_is_split_into_the_parts_it_was_made_of(parts: list[str]) -> None:
+    assert split(composite(*parts)) == parts
+
+
+@given(st.lists(st.text(alphabet="a/%2F5", max_size=4), min_size=1, max_size=4))
+def test_no_two_lists_of_parts_have_one_key(parts: list[str]) -> None:
+    assert split(composite(*parts)) == parts
+
+
+def test_slash_and_percent_in_a_part_are_escaped() -> None:
+    assert composite("a/b", "50%") == "a%2Fb/50%25"
+    assert composite("%2F") == "%252F"
+
+
+def test_a_task_of_another_protocol_has_a_key_of_its_own() -> None:
+    assert saop_task_key("s", "t") == "s/t"
+    assert saop_task_key("s", "t", "apc") == "s/apc:t"
+    assert saop_task_key("s/1", "t", "apc") == "s%2F1/apc:t"
+
+
+CASES = [
+    (topics.APC_PACKETS, {"trace": {"session_id": "s/1"}}, "s/1"),
+    (topics.APC_EVENTS, {"session_id": "s"}, "s"),
+    (topics.APC_INBOX, {"recipient_agent_id": "planner"}, "planner"),
+    (topics.APC_PACKET_STATES, {"session_id": "s/1", "packet_id": "p"}, "s%2F1/p"),
+    (topics.APC_COORDINATION, {"session_id": "s/1", "agent_id": None}, "s%2F1"),
+    (topics.APC_COORDINATION, {"session_id": "s"}, "s"),
+    (topics.APC_COORDINATION, {"session_id": "s", "agent_id": "a"}, "s/a"),
+    (topics.RTES_RAW, {"session_id": ""}, ""),
+    (topics.RTES_EVENTS, {"session_id": "s"}, "s"),
+    (topics.RTES_REJECTIONS, {"session_id": "s"}, "s"),
+    (topics.SAOP_TASKS, {"session_id": "s", "task_id": "t", "origin": None}, "s/t"),
+    (topics.SAOP_TASKS, {"session_id": "s", "task_id": "t", "origin": "apc"}, "s/apc:t"),
+]
+
+
+@pytest.mark.parametrize(("topic", "value", "key"), CASES)
+def test_the_key_of_a_value(topic: Topic, value: object, key: str) -> None:
+    assert key_of(topic, value) == key
+
+
+@pytest.mark.parametrize(
+    ("topic", "value"),
+    [
+        (topics.APC_PACKETS, {}),
+        (topics.APC_PACKETS, {"trace": "s"}),
+        (topics.APC_PACKETS, {"trace": {"session_id": 7}}),
+        (topics.APC_PACKETS, ["trace"]),
+        (topics.APC_COORDINATION, {"session_id": "s", "agent_id": 7}),
+        (topics.RTES_REJECTIONS, {"session_id": None}),
+        (topics.CHANGELOG, {"session_id": "s"}),
+        (topics.APC_PACKETS_DLQ, {"trace": {"session_id": "s"}}),
+    ],
+)
+def test_a_value_without_what_the_key_is_made_of_is_refused(topic: Topic, value: object) -> None:
+    with pytest.raises(KeyUnknown):
+        key_of(topic, value)

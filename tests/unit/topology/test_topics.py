@@ -1,0 +1,84 @@
+"""What the broker is told about each topic."""
+
+from __future__ import annotations
+
+import pytest
+
+from topology import topics
+from topology.declarations import Kind, Topic
+from topology.topics import ALL, DAY_MS, HOUR_MS, KIB, MIB, config_of, dead_letters_of, full_name
+
+INPUTS = [topic for topic in ALL if topic.is_input]
+
+
+def ids(topic: Topic) -> str:
+    return topic.name
+
+
+@pytest.mark.parametrize("topic", INPUTS, ids=ids)
+def test_inputs_carry_the_time_of_the_broker(topic: Topic) -> None:
+    assert config_of(topic)["message.timestamp.type"] == "LogAppendTime"
+
+
+@pytest.mark.parametrize("topic", ALL, ids=ids)
+def test_every_topic_says_how_it_is_kept(topic: Topic) -> None:
+    config = config_of(topic)
+    compacted = topic.kind in (Kind.TABLE, Kind.CHANGELOG)
+    assert config["cleanup.policy"] == ("compact" if compacted else "delete")
+    assert ("delete.retention.ms" in config) == compacted
+    assert config["max.message.bytes"] == str(topic.max_bytes)
+    assert config["retention.bytes"] == "-1"
+    assert "min.insync.replicas" not in config
+
+
+RETENTION = {
+    Kind.COMMAND: -1,
+    Kind.FACT: -1,
+    Kind.TABLE: -1,
+    Kind.CHANGELOG: -1,
+    Kind.INBOX: 30 * DAY_MS,
+    Kind.DEAD_LETTER: 90 * DAY_MS,
+    Kind.COLLECTOR: 24 * HOUR_MS,
+}
+
+
+@pytest.mark.parametrize("topic", ALL, ids=ids)
+def test_records_are_kept_as_long_as_their_kind_says(topic: Topic) -> None:
+    assert config_of(topic)["retention.ms"] == str(RETENTION[topic.kind])
+
+
+@pytest.mark.parametrize("topic", INPUTS, ids=ids)
+def test_a_dead_letter_has_room_for_the_input_and_its_headers(topic: Topic) -> None:
+    dead = dead_letters_of(topic)
+    assert dead.name == f"{topic.name}.dlq"
+    assert dead.kind is Kind.DEAD_LETTER
+    assert dead.max_bytes == topic.max_bytes + 64 * KIB
+
+
+def test_only_inputs_have_dead_letters() -> None:
+    with pytest.raises(KeyError):
+        dead_letters_of(topics.APC_EVENTS)
+
+
+def test_sizes_leave_room_for_what_is_decided_about_an_input() -> None:
+    assert topics.APC_PACKETS.max_bytes == MIB
+    assert topics.APC_EVENTS.max_bytes == 4 * MIB
+    assert topics.RTES_RAW.max_bytes == 8 * MIB
+    assert topics.RTES_EVENTS.max_bytes == topics.RTES_REJECTIONS.max_bytes == 16 * MIB
+    assert all(topic.max_bytes == 4 * MIB for topic in ALL if topic.kind is Kind.TABLE)
+
+
+def test_all_topics_but_dead_letters_have_the_partitions_of_the_environment() -> None:
+    counts = {topic.name: topics.partitions_of(topic, 8) for topic in ALL}
+    assert counts["apc.packets.dlq"] == counts["rtes.raw.dlq"] == 1
+    assert {count for name, count in counts.items() if not name.endswith(".dlq")} == {8}
+
+
+def test_the_prefix_comes_before_the_name() -> None:
+    assert full_name(topics.APC_PACKETS) == "apc.packets"
+    assert full_name(topics.APC_PACKETS, "acme.") == "acme.apc.packets"
+
+
+def test_a_topic_may_add_settings_of_its_own() -> None:
+    topic = Topic("t", Kind.COMMAND, None, "k", "m", config=(("min.compaction.lag.ms", "5"),))
+    assert config_of(topic)["min.compaction.lag.ms"] == "5"

@@ -1,0 +1,99 @@
+"""A whole system in memory: log, tasks, a view and the routes over it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from streams.edges import edge_of, to_output
+from streams.engine.local import LocalHost
+from streams.engine.log import NewTopic
+from streams.engine.memory import MemoryLog
+from streams.engine.records import LogRecord, Output, TopicPartition, position
+from streams.processors import all_processors
+from streams.routes import Response, Routes
+from streams.settings import Settings
+from streams.views import View
+from topology import topics
+
+START_MS = 1_767_225_600_000
+
+
+class Bench:
+    """send() leaves the view behind; look() brings it to the end."""
+
+    def __init__(self, folder: Path, partitions: int = 2, prefix: str = "") -> None:
+        self.now = START_MS
+        self.folder = folder
+        self.settings = Settings(partitions=partitions, prefix=prefix)
+        self.log = MemoryLog(lambda: self.now)
+        self.create()
+        self.host = LocalHost(self.log, all_processors, self.settings, folder / "state")
+        self.view = self.open_view()
+
+    def create(self) -> None:
+        self.log.create(
+            [
+                NewTopic(
+                    topics.full_name(topic, self.settings.prefix),
+                    topics.partitions_of(topic, self.settings.partitions),
+                    topics.config_of(topic),
+                )
+                for topic in topics.ALL
+            ]
+        )
+
+    def open_view(self) -> View:
+        return View(self.log, self.folder / "view", self.settings.prefix, lambda: self.now)
+
+    def reopen_view(self) -> None:
+        self.view.close()
+        self.view = self.open_view()
+
+    def append(self, topic: str, *values: Any) -> list[str]:
+        """Produce, one ms apart, and leave it there; returns the positions."""
+        found = []
+        for value in values:
+            self.now += 1
+            (record,) = self.log.append(
+                [to_output(edge_of(topic), value, self.now, self.settings)]
+            )
+            found.append(position(record))
+        return found
+
+    def send(self, topic: str, *values: Any) -> list[str]:
+        """Produce, and let every processor come to rest."""
+        found = self.append(topic, *values)
+        self.host.run()
+        return found
+
+    def send_bytes(self, topic: str, value: bytes, key: bytes = b"s1") -> str:
+        (record,) = self.log.append([Output(self.settings.prefix + topic, key, value)])
+        self.host.run()
+        return position(record)
+
+    @property
+    def routes(self) -> Routes:
+        return Routes(self.view, self.log, self.settings, lambda: self.now, wait_s=0)
+
+    def get(self, path: str, query: str = "") -> Response:
+        """Answered from what the view has seen so far."""
+        return self.routes.handle("GET", path, query)
+
+    def look(self, path: str, query: str = "") -> Any:
+        """The body of an answer from a view that has seen everything."""
+        self.view.catch_up(0)
+        answer = self.get(path, query)
+        assert answer.status == 200, answer.body
+        return answer.body
+
+    def records(self, topic: str) -> list[LogRecord]:
+        """Of all partitions."""
+        name = self.settings.prefix + topic
+        count = self.log.topics()[name].partitions
+        slots = [s for n in range(count) for s in self.log.slots(TopicPartition(name, n))]
+        return [slot for slot in slots if slot is not None]
+
+    def close(self) -> None:
+        self.view.close()
+        self.host.close()

@@ -1,0 +1,46 @@
+"""What exists and what is legal: topics, tables, processors, keys, state machines.
+
+Pure data and one interpreter.  The declarations are in `topology.topics`, `topology.tables` and
+`topology.processors`; machines are in `topology.machines`, one file each.
+"""
+
+from topology import processors, tables, topics
+from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.diagrams import mermaid, mermaid_processors, mermaid_profile
+from topology.keys import (
+    KeyUnknown,
+    composite,
+    key_of,
+    murmur2,
+    partition_of,
+    saop_task_key,
+    split,
+)
+from topology.machine import ANY, Machine, define, step
+from topology.machines.task_profiles import PROFILES, Profile
+
+__all__ = [
+    "ANY",
+    "PROFILES",
+    "KeyUnknown",
+    "Kind",
+    "Machine",
+    "ProcessorDeclaration",
+    "Profile",
+    "Table",
+    "Topic",
+    "composite",
+    "define",
+    "key_of",
+    "mermaid",
+    "mermaid_processors",
+    "mermaid_profile",
+    "murmur2",
+    "partition_of",
+    "processors",
+    "saop_task_key",
+    "split",
+    "step",
+    "tables",
+    "topics",
+]

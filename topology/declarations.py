@@ -1,0 +1,86 @@
+"""The vocabulary in which the topology is declared: topics, tables, processors.  Pure data.
+
+A topic, a table and a processor is declared once, in `topology.topics`, `topology.tables` and
+`topology.processors`; all other code refers to the constant, never to a name in a string.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What a topic is for, which decides who may write it and how it is kept."""
+
+    COMMAND = "command"  # written by clients; each record is owed one verdict
+    COLLECTOR = "collector"  # written by clients and by several processors
+    INTERNAL = "internal"  # from processor to processor
+    FACT = "fact"  # what the service decided
+    INBOX = "inbox"  # what an agent should now read
+    TABLE = "table"  # compacted; the latest row per key
+    CHANGELOG = "changelog"  # compacted; rows of the tables that are not public
+    DEAD_LETTER = "dead letter"  # bytes that could not be judged
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One Kafka topic.  `name` is without the prefix of the environment.
+
+    record: Avro full name of the value, None where values are raw bytes.
+    key: what the record key holds, in words.
+    retention_ms: None keeps records for ever (compacted topics always keep the latest row).
+    max_bytes: the topic's `max.message.bytes`.
+    """
+
+    name: str
+    kind: Kind
+    record: str | None
+    key: str
+    meaning: str
+    retention_ms: int | None = None
+    max_bytes: int = 1 << 20
+    config: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def compacted(self) -> bool:
+        return self.kind in (Kind.TABLE, Kind.CHANGELOG)
+
+    @property
+    def is_input(self) -> bool:
+        """Read by processors: LogAppendTime, and the same partition count as all other inputs."""
+        return self.kind in (Kind.COMMAND, Kind.COLLECTOR, Kind.INTERNAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of one processor.  Public tables are their own changelog topic, the others share one.
+
+    topic: the compacted topic of a public table, None for an internal table.
+    record: Avro full name of a row.
+    key: what the row key holds, in words.
+    lifetime_ms: how long a row is kept after its terminal state; None is for ever.
+    """
+
+    name: str
+    record: str
+    key: str
+    meaning: str
+    topic: Topic | None = None
+    lifetime_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorDeclaration:
+    """One processor: what it reads, owns and writes.
+
+    inputs: in the order that decides between records of equal timestamp.
+    outputs: every topic it writes, in the order in which one transaction lists them.
+    tables: the tables it owns; it is their only writer.
+    """
+
+    name: str
+    meaning: str
+    inputs: tuple[Topic, ...]
+    outputs: tuple[Topic, ...]
+    tables: tuple[Table, ...] = field(default=())

@@ -1,0 +1,116 @@
+"""Keys and partitions.
+
+A record's key decides its partition, and the partition decides which task judges it.  So clients
+and processors must agree on both to the bit: murmur2 as Kafka's Java clients compute it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from topology import topics
+from topology.declarations import Topic
+
+_UINT32 = 0xFFFFFFFF
+_SEED = 0x9747B28C
+_M = 0x5BD1E995
+
+
+class KeyUnknown(ValueError):
+    """The value lacks what the key of its topic is made of, or the topic's keys are not its."""
+
+
+def composite(*parts: str) -> str:
+    """Parts joined with `/`; inside a part `%` is written `%25` and `/` is written `%2F`."""
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+
+
+def split(key: str) -> list[str]:
+    """The parts of a composite key."""
+    return [part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")]
+
+
+def saop_task_key(session_id: str, task_id: str, origin: str | None = None) -> str:
+    """A task reported by another protocol's processor never meets a SAOP task of that name."""
+    return composite(session_id, f"{origin}:{task_id}" if origin else task_id)
+
+
+def _member(value: object, path: str) -> str:
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    if not isinstance(value, str):
+        raise KeyUnknown(f"the record key is made of {path}, which is not there or no string")
+    return value
+
+
+def _packet_state(value: Mapping[str, Any]) -> str:
+    return composite(_member(value, "session_id"), _member(value, "packet_id"))
+
+
+def _coordination(value: Mapping[str, Any]) -> str:
+    session_id = _member(value, "session_id")
+    if value.get("agent_id") is None:
+        return composite(session_id)
+    return composite(session_id, _member(value, "agent_id"))
+
+
+def _saop_task(value: Mapping[str, Any]) -> str:
+    origin = None if value.get("origin") is None else _member(value, "origin")
+    return saop_task_key(_member(value, "session_id"), _member(value, "task_id"), origin)
+
+
+def _session(value: Mapping[str, Any]) -> str:
+    return _member(value, "session_id")
+
+
+_KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    topics.APC_PACKETS.name: lambda value: _member(value, "trace.session_id"),
+    topics.APC_EVENTS.name: _session,
+    topics.APC_INBOX.name: lambda value: _member(value, "recipient_agent_id"),
+    topics.APC_PACKET_STATES.name: _packet_state,
+    topics.APC_COORDINATION.name: _coordination,
+    topics.RTES_RAW.name: _session,
+    topics.RTES_EVENTS.name: _session,
+    topics.RTES_REJECTIONS.name: _session,
+    topics.SAOP_TASKS.name: _saop_task,
+}
+
+
+def key_of(topic: Topic, json_value: object) -> str:
+    """The record key that a value (in its JSON form) has on the topic.
+
+    Raises KeyUnknown when a member of the key is missing or no string, and for topics whose
+    keys do not come from the value (dead letters, the changelog).
+    """
+    key = _KEYS.get(topic.name)
+    if key is None:
+        raise KeyUnknown(f"the keys of {topic.name} are not made of its values")
+    if not isinstance(json_value, Mapping):
+        raise KeyUnknown(f"a record of {topic.name} is an object")
+    return key(json_value)
+
+
+def murmur2(key: bytes) -> int:
+    """The 32 bits of Kafka's murmur2, as an unsigned int."""
+    length = len(key)
+    whole = length & ~3
+    h = _SEED ^ length
+    for (k,) in struct.iter_unpack("<I", key[:whole]):
+        k = k * _M & _UINT32
+        k ^= k >> 24
+        h = h * _M & _UINT32 ^ k * _M & _UINT32
+    if length > whole:
+        h ^= int.from_bytes(key[whole:], "little")
+        h = h * _M & _UINT32
+    h ^= h >> 13
+    h = h * _M & _UINT32
+    return h ^ h >> 15
+
+
+@lru_cache(maxsize=1 << 16)
+def partition_of(key: bytes, partitions: int) -> int:
+    """The partition of a keyed record among `partitions`, as Java's default partitioner says."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -1,0 +1,1 @@
+"""The state machines, one file each."""
