@@ -1,5 +1,6 @@
 """What the bytes are: Avro schemas and their catalogue, the codec, and the protocols' models."""
 
+from schemas.avro_form import from_json
 from schemas.canonical import canonical_json, parse_ijson, sha256_hex, uuid5_url
 from schemas.catalogue import CATALOGUE, Catalogue, SchemaEntry
 from schemas.codec import (
@@ -12,10 +13,13 @@ from schemas.codec import (
     encode,
     encode_many,
 )
+from schemas.json_form import to_json
+from schemas.kinds import KINDS, validate
 from schemas.problems import Problem, ShapeError
 
 __all__ = [
     "CATALOGUE",
+    "KINDS",
     "AvroBody",
     "Catalogue",
     "Decoded",
@@ -29,7 +33,10 @@ __all__ = [
     "decode_many",
     "encode",
     "encode_many",
+    "from_json",
     "parse_ijson",
     "sha256_hex",
+    "to_json",
     "uuid5_url",
+    "validate",
 ]

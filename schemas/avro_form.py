@@ -199,7 +199,7 @@ class _Reader:
         try:
             return float(value)
         except OverflowError:
-            return math.copysign(math.inf, value)
+            return math.inf if value > 0 else -math.inf
 
     def integer(self, schema: Any, value: Any, path: str) -> int:
         if isinstance(schema, dict) and isinstance(value, str):

@@ -11,10 +11,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from schemas import sources
+from schemas.apc import Packet
+from schemas.catalogue import FIRST_ID
+from schemas.model import JsonSchema
+from schemas.rtes import Event, Payload
 
 HERE = Path(__file__).parent
-FIRST_ID = 1_000_000_000
+MODELS: dict[str, TypeAdapter[Any]] = {
+    "apc/packet": TypeAdapter(Packet),
+    "rtes/event": TypeAdapter(Event),
+    "rtes/payload": TypeAdapter(Payload),
+}
+"""The exported JSON Schemas by file name."""
 
 
 def updated_catalogue(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -41,11 +52,20 @@ def catalogue_text(entries: list[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
+def json_schema_text(adapter: TypeAdapter[Any]) -> str:
+    schema = adapter.json_schema(schema_generator=JsonSchema)
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps({**dialect, **schema}, indent=2) + "\n"
+
+
 def derived() -> dict[Path, str]:
     """Every derived file and the text it ought to have."""
     path = HERE / "catalogue.json"
     entries = json.loads(path.read_text("utf-8")) if path.exists() else []
-    return {path: catalogue_text(updated_catalogue(entries))}
+    files = {path: catalogue_text(updated_catalogue(entries))}
+    for name, adapter in MODELS.items():
+        files[HERE / "json" / f"{name}.json"] = json_schema_text(adapter)
+    return files
 
 
 def main(arguments: list[str]) -> int:

@@ -59,9 +59,9 @@ def _same_spelling(value: Any) -> bool:
                 return False
         return True
     if kind is int:
-        return -MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER
+        return bool(-MAX_SAFE_INTEGER <= value <= MAX_SAFE_INTEGER)
     if kind is float:
-        return 1e-4 < abs(value) < 1e15 and not value.is_integer()
+        return bool(1e-4 < abs(value) < 1e15 and not value.is_integer())
     return False
 
 
@@ -92,17 +92,18 @@ def uuid5_url(name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
-def parse_ijson(text: str | bytes) -> Any:
+def parse_ijson(text: str | bytes, *, surrogates: bool = False) -> Any:
     """The value of a JSON text that keeps I-JSON: UTF-8, no duplicate names, no lone surrogates.
 
     A number beyond the doubles is read as an infinity, so that the rule of its member can say so.
+    surrogates: let lone ones pass, for protocols that have a rule of their own for them.
     Raises ShapeError `json_invalid`.
     """
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
         value = _DECODER.decode(text)
-        if "\\u" in text or not text.isascii():
+        if not surrogates and ("\\u" in text or not text.isascii()):
             _refuse_surrogates(value)
     except (ValueError, RecursionError) as exc:
         raise ShapeError("json_invalid", "", f"The text is not I-JSON: {_reason(exc)}.") from exc

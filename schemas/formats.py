@@ -80,9 +80,8 @@ def is_saop_time(text: str) -> bool:
 
 def iso_ms(ms: int) -> str:
     """`YYYY-MM-DDThh:mm:ss.mmmZ` of milliseconds since the epoch."""
-    seconds, millis = divmod(ms, 1000)
-    moment = _EPOCH + timedelta(seconds=seconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{millis:03d}Z"
+    moment = _EPOCH + timedelta(milliseconds=ms)
+    return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def parse_ms(text: str) -> int | None:

@@ -18,7 +18,7 @@ from schemas.branches import PAYLOADS, TYPES, json_name
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
 from schemas.catalogue import CATALOGUE
 from schemas.formats import iso_ms
-from schemas.problems import ShapeError
+from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.sources import Schema
 
 JsonObject = dict[str, Any]
@@ -56,17 +56,22 @@ def number(x: float) -> int | float | str:
 
 
 def open_json(text: str) -> Any:
-    """The value of a text of I-JSON with finite numbers; any other text itself."""
+    """The value of a text of I-JSON with finite numbers; any other text itself.
+
+    A text nested more than 200 deep counts as another one.
+    """
     try:
         value = orjson.loads(text)
-        if canonical_json(value) == text.encode():
+        if canonical_json(value) == text.encode() and not too_deep(value, limit=MAX_OPEN_NESTING):
             return value
     except ValueError:
         pass
     try:
         value = parse_ijson(text)
+        if too_deep(value, limit=MAX_OPEN_NESTING):
+            return text
         canonical_json(value)
-    except (ShapeError, ValueError):
+    except ValueError:
         return text
     return value
 

@@ -20,6 +20,16 @@ class Closed(BaseModel):
         extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=()
     )
 
+    def json_form(self) -> dict[str, Any]:
+        """The object as the protocol's JSON, without the members that are absent."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class Tolerant(Closed):
+    """An object whose unknown members are dropped."""
+
+    model_config = ConfigDict(extra="ignore")
+
 
 Text = Annotated[str, Strict()]
 Name = Annotated[str, Strict(), Field(min_length=1)]

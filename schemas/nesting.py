@@ -10,11 +10,15 @@ from schemas.problems import Problem, pointer
 MAX_NESTING = 64
 
 
-def too_deep(value: Any, level: int = 1) -> bool:
-    """Whether a value that stands at the level given reaches beyond level 64."""
+MAX_OPEN_NESTING = 200
+"""What canonical JSON can be made of, wherever a protocol sets no bound of its own."""
+
+
+def too_deep(value: Any, level: int = 1, limit: int = MAX_NESTING) -> bool:
+    """Whether a value that stands at the level given reaches beyond the limit."""
     layer = [value]
     while layer := [item for item in layer if isinstance(item, (dict, list))]:
-        if level > MAX_NESTING:
+        if level > limit:
             return True
         layer = [inner for item in layer for inner in _items(item)]
         level += 1
@@ -42,7 +46,6 @@ class Normaliser:
         return self._walk(value, (), opened=False)
 
     def _walk(self, value: Any, place: tuple[str | int, ...], opened: bool) -> Any:
-        opened = opened or place in self.open_members
         if isinstance(value, float) or type(value) is int:
             return self._number(value, place, opened)
         if value is None:
@@ -51,6 +54,7 @@ class Normaliser:
             return None
         if len(place) >= MAX_NESTING:
             return value
+        opened = opened or place in self.open_members
         if isinstance(value, dict):
             return {k: self._walk(v, (*place, k), opened) for k, v in value.items()}
         if isinstance(value, list):
@@ -61,7 +65,7 @@ class Normaliser:
         try:
             double = float(value)
         except OverflowError:
-            double = math.copysign(math.inf, value)
+            double = math.inf if value > 0 else -math.inf
         if math.isfinite(double):
             return int(value) if isinstance(value, int) or value.is_integer() else value
         if opened:

@@ -15,13 +15,13 @@ from typing import Any
 
 from schemas import ShapeError, parse_ijson
 from schemas.formats import parse_time
+from streams.admin import create_topics
 from streams.edges import as_it_is, edge_of, to_output
 from streams.engine.local import LocalHost
-from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import Headers, LogRecord, Output, Record
-from streams.errors import InvalidInput, UsageError
+from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.processors import all_processors
 from streams.routes import Routes
 from streams.settings import Settings
@@ -80,15 +80,10 @@ class Scenario:
         self._written: list[LogRecord] = []
         self._by_name = {settings.prefix + topic.name: topic for topic in topics.ALL}
         self._log = MemoryLog(lambda: self.now)
-        self._log.create([self._new_topic(topic) for topic in topics.ALL])
+        create_topics(self._log, settings)
         self._host = LocalHost(self._log, processors, settings, folder / "state")
         self._log.on_append = self._written.append
         self._view = self._new_view()
-
-    def _new_topic(self, topic: Topic) -> NewTopic:
-        partitions = topics.partitions_of(topic, self._settings.partitions)
-        name = topics.full_name(topic, self._settings.prefix)
-        return NewTopic(name, partitions, topics.config_of(topic))
 
     def _new_view(self) -> View:
         self._views += 1
@@ -122,9 +117,9 @@ class Scenario:
         stamp = self._next() if given is None else given
         try:
             output = self._output(line, max(stamp, self.now))
-        except InvalidInput as exc:
-            rejected = exc.problems[0]._asdict()
-            return [{"topic": None, "rejected": rejected}]
+        except (InvalidInput, OutputTooLarge) as exc:
+            self._move(stamp if given is not None else self.now, inclusive=False)
+            return [*self._drain(), {"topic": None, "rejected": _refusal(exc)}]
         self._move(stamp, inclusive=False)
         self._place(output, stamp)
         self._host.run()
@@ -218,6 +213,13 @@ class Scenario:
     def close(self) -> None:
         self._view.close()
         self._host.close()
+
+
+def _refusal(exc: InvalidInput | OutputTooLarge) -> Json:
+    """What the HTTP edge would answer first."""
+    if isinstance(exc, InvalidInput):
+        return exc.problems[0]._asdict()
+    return {"rule": "too_large", "path": "", "message": exc.message}
 
 
 def _parse(text: str) -> Json:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -25,6 +24,14 @@ from topology import topics
 WAIT_S = 10.0
 """How long `?after=` waits."""
 MOST_AT_ONCE = 1000
+_TITLES = {  # as RFC 9110 has them, whatever the Python
+    404: "Not Found",
+    405: "Method Not Allowed",
+    413: "Content Too Large",
+    422: "Unprocessable Content",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
 
 Append = Callable[[Sequence[Output]], Sequence[Record]]
 
@@ -250,8 +257,7 @@ def _traced(output: Output, headers: Mapping[str, str]) -> Output:
 
 def problem(status: int, detail: str, rule: str | None = None, path: str | None = None) -> Response:
     """Problem details."""
-    title = HTTPStatus(status).phrase
-    body = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    body = {"type": "about:blank", "title": _TITLES[status], "status": status, "detail": detail}
     more = {"rule": rule, "path": path}
     return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
 

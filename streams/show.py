@@ -6,8 +6,7 @@ import base64
 import struct
 from typing import Any
 
-from schemas import Undecodable, decode
-from schemas.json_form import to_json
+from schemas import Undecodable, decode, to_json
 from streams.engine.headers import iso
 from streams.engine.records import Record, header
 from topology.declarations import Kind, Topic

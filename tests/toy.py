@@ -30,11 +30,15 @@ OPEN = Table("toy-open", RECORD, "id", "what waits for an answer")
 
 
 class ToyProcessor:
-    """Counts, times and fails on demand."""
+    """Counts, times and fails on demand.  tolerant: does not fail for poison in records."""
 
-    def __init__(self, *, second: bool = False) -> None:
+    def __init__(self, *, second: bool = False, tolerant: bool = False) -> None:
+        self._tolerant = tolerant
         self.declaration = ProcessorDeclaration(
-            "toy", "for tests", (INPUT, SECOND) if second else (INPUT,), (FACTS, ROWS),
+            "toy",
+            "for tests",
+            (INPUT, SECOND) if second else (INPUT,),
+            (FACTS, ROWS),
             (COUNTS, OPEN),
         )
 
@@ -47,7 +51,7 @@ class ToyProcessor:
         data = message.value["data"]
         record = message.record
         work.cause = position(record)
-        if "poison" in data:
+        if "poison" in data and not self._tolerant:
             raise ValueError(f"poison {data['id']}")
         ident = data["id"]
         counts = work.rows(COUNTS)

@@ -1,4 +1,8 @@
-"""A worker process with the toy processor: `python -m tests.toy_worker [second]`."""
+"""A worker process with the toy processor.
+
+`python -m tests.toy_worker [second] [static] [tolerant]`: reads `toy.second` too; joins the group
+as a static member; decides poison as well.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,12 @@ from tests.toy import ToyProcessor
 
 
 def main(arguments: list[str]) -> int:
-    logging.basicConfig(level="INFO", format="%(asctime)s %(name)s %(message)s")
+    logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    second, tolerant = "second" in arguments, "tolerant" in arguments
     try:
         run_worker(
             Settings.load(),
-            lambda: [ToyProcessor(second="second" in arguments)],
+            lambda: [ToyProcessor(second=second, tolerant=tolerant)],
             static="static" in arguments,
         )
     except HeadraceError as exc:

@@ -39,7 +39,9 @@ def to_nano(number: Decimal | Fraction | float) -> int:
 
 
 def _scaled(number: Decimal | Fraction | float, places: int) -> int:
-    exact = dec(number) if isinstance(number, (int, float)) else number
-    if isinstance(exact, Fraction):
-        return round(exact * 10**places)
-    return int(_EXACT.to_integral_value(_EXACT.scaleb(exact, places)))
+    if isinstance(number, Fraction):
+        shifted: Fraction = number * 10**places
+        return round(shifted)
+    exact = number if isinstance(number, Decimal) else dec(number)
+    whole: Decimal = _EXACT.to_integral_value(exact.scaleb(places, _EXACT))
+    return int(whole)

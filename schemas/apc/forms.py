@@ -37,7 +37,7 @@ def fold_ids(packet: JsonObject) -> JsonObject:
     The same object when there is nothing to fold, else a copy where it differs.  Members of other
     shapes are left alone, so that a packet that breaks rules can be folded too.
     """
-    result = _folded(packet, ("packet_id",))
+    result: JsonObject = _folded(packet, ("packet_id",))
     trace = _folded(packet.get("trace"), ("root_packet_id", "parent_packet_id"))
     payload = _folded_payload(packet.get("packet_type"), packet.get("payload"))
     proof = _folded_references(packet.get("proof_bundle"))

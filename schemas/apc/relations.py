@@ -31,12 +31,10 @@ def relation_problems(packet: dict[str, Any]) -> Iterator[Problem]:
     if isinstance(keys, list):
         yield from _repeated(keys)
     recipients = packet.get("recipients")
-    if packet.get("channel") == "INTRA_AGENT" and isinstance(recipients, list):
-        if len(recipients) > 1:
-            message = (
-                f"An INTRA_AGENT packet has one recipient, and recipients has {len(recipients)}."
-            )
-            yield Problem("intra_agent_recipients", "/recipients", message)
+    intra = packet.get("channel") == "INTRA_AGENT"
+    if intra and isinstance(recipients, list) and len(recipients) > 1:
+        message = f"recipients of an INTRA_AGENT packet must be 1, and are {len(recipients)}."
+        yield Problem("intra_agent_recipients", "/recipients", message)
     payload = packet.get("payload")
     if isinstance(payload, dict) and "formula_bundle" in payload:
         bundle = payload["formula_bundle"]
@@ -67,13 +65,12 @@ def _formula(bundle: dict[str, Any]) -> Iterator[Problem]:
 
 
 def _ode(system: dict[str, Any]) -> Iterator[Problem]:
-    variables, equations = system.get("state_variables"), system.get("equations")
-    if isinstance(variables, list) and isinstance(equations, list):
-        if len(variables) != len(equations):
-            message = (
-                f"ode_system has {len(equations)} equations for {len(variables)} state_variables."
-            )
-            yield Problem("ode_equations", _ODE, message)
+    variables: Any = system.get("state_variables")
+    equations: Any = system.get("equations")
+    lists = isinstance(variables, list) and isinstance(equations, list)
+    if lists and len(variables) != len(equations):
+        message = f"ode_system has {len(equations)} equations for {len(variables)} variables."
+        yield Problem("ode_equations", _ODE, message)
     initial = system.get("initial_state")
     if isinstance(variables, list) and isinstance(initial, dict):
         missing = sum(1 for name in variables if isinstance(name, str) and name not in initial)

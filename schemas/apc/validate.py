@@ -20,6 +20,7 @@ from schemas.branches import PAYLOADS
 from schemas.canonical import canonical_json
 from schemas.nesting import MAX_NESTING, Normaliser, too_deep
 from schemas.problems import Problem, pointer
+from schemas.rules import Rule
 
 MAX_PACKET_BYTES = 524_288
 
@@ -101,7 +102,7 @@ def _problem(error: ErrorDetails, packet: dict[str, Any], edge: bool) -> Problem
     return Problem(rule.code, pointer(*place), _message(rule, error, str(place[-1])))
 
 
-def _rule(error: ErrorDetails, place: tuple[int | str, ...], packet: Any, edge: bool) -> r.Rule:
+def _rule(error: ErrorDetails, place: tuple[int | str, ...], packet: Any, edge: bool) -> Rule:
     given = error["input"]
     rule = _RULES.get(error["type"], r.MEMBER_TYPE)
     if rule is r.MEMBER_TYPE:
@@ -128,7 +129,7 @@ def _finite(number: float) -> bool:
     return number - number == 0
 
 
-def _message(rule: r.Rule, error: ErrorDetails, name: str) -> str:
+def _message(rule: Rule, error: ErrorDetails, name: str) -> str:
     context = error.get("ctx", {})
     match rule.code:
         case "member_missing" | "lineage_missing" | "proof_bundle_missing":
@@ -146,11 +147,12 @@ def _message(rule: r.Rule, error: ErrorDetails, name: str) -> str:
         case "enum_value" | "version_unsupported":
             return f"{name} must be {context.get('expected') or context.get('expected_tags')}."
         case "array_size":
+            count = _figure(context["actual_length"])
             if "min_length" in context:
-                return f"{name} must have at least {context['min_length']} items."
-            return f"{name} must have at most {context['max_length']} items."
+                return f"{name} must have at least {context['min_length']} items{count}."
+            return f"{name} must have at most {context['max_length']} items{count}."
         case "number_range":
-            return f"{name} must be {_bound(context)}."
+            return f"{name} must be {_bound(context)}{_figure(error['input'])}."
         case _:
             return f"{name} must be {_TYPES.get(error['type'], 'of another type')}."
 
@@ -168,6 +170,11 @@ _TYPES = {
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
+
+
+def _figure(number: Any) -> str:
+    spelled = repr(number)
+    return f", not {spelled}" if len(spelled) <= 30 else ""
 
 
 def _bound(context: dict[str, Any]) -> str:

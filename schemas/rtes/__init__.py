@@ -1,0 +1,29 @@
+"""RTES events, the observations of running sessions: models, validation, hashes."""
+
+from schemas.rtes.forms import content_hash, drop_unknown, event_json
+from schemas.rtes.models import (
+    Event,
+    Payload,
+    SandboxPulse,
+    TaskTransition,
+    ThoughtStream,
+    ToolCompleted,
+    ToolInvoked,
+)
+from schemas.rtes.validate import MAX_ERRORS, validate_event, validate_payload
+
+__all__ = [
+    "MAX_ERRORS",
+    "Event",
+    "Payload",
+    "SandboxPulse",
+    "TaskTransition",
+    "ThoughtStream",
+    "ToolCompleted",
+    "ToolInvoked",
+    "content_hash",
+    "drop_unknown",
+    "event_json",
+    "validate_event",
+    "validate_payload",
+]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from streams.cli import common
+from streams.errors import UsageError
 from streams.settings import Settings
 
 
@@ -50,9 +51,12 @@ def show_one(position: str) -> None:
       headrace dlq show apc.packets/0/17
     """
     from streams.dead_letters import one
-    from streams.views import parse_position
+    from streams.views import QueryError, parse_position
 
     settings = Settings.load()
-    wanted = parse_position(position, "POSITION")
+    try:
+        wanted = parse_position(position)
+    except QueryError as exc:
+        raise UsageError(f"{position} is not a position, topic/partition/offset") from exc
     with common.connect(settings) as log:
         common.show_json(one(log, wanted, settings.prefix))

@@ -14,7 +14,7 @@ from streams.docs.machines import machines_page
 from streams.docs.use import cli_page, rules_page, settings_page
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "reference"
-NOTICE = "<!-- Written by `make docs` from the declarations in the code; not to be edited. -->"
+NOTICE = "<!-- Written by `python -m streams.docs`; edit the declarations, not this page. -->"
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "topics": topics_page,

@@ -16,7 +16,9 @@ def main(check: bool) -> None:
     if not check:
         write()
     elif stale := drift():
-        click.echo(f"docs/reference differs: {', '.join(stale)}; run `make docs`", err=True)
+        click.echo(
+            f"docs/reference differs: {', '.join(stale)}; run `python -m streams.docs`", err=True
+        )
         sys.exit(1)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from schemas import Problem, ShapeError, Unencodable, encode
-from schemas.json_form import from_json
+from schemas import Problem, ShapeError, Unencodable, encode, from_json
 from streams.edges.kinds import DROPPED_KEYS, KINDS, Kind, check
 from streams.engine.records import Headers, Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from schemas import Problem, canonical_json, validate
-from schemas.rtes import drop_unknown
+from schemas import Problem, apc
+from schemas.rtes import MAX_ERRORS, drop_unknown, validate_event, validate_payload
 from streams.engine.headers import iso
 from streams.errors import UsageError
 from streams.settings import Settings
 
 DROPPED_KEYS = "headrace-dropped-keys"
+MAX_PACKET_ERRORS = 10
 UNMASKED = "[REDACTED:not_yet]"
 
 
@@ -26,10 +27,11 @@ class Prepared(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """One kind of envelope.  most: how many problems are reported."""
+    """One kind of envelope.  prepare: takes the edge's clock (ms).  most: problems reported."""
 
     name: str
     prepare: Callable[[Any, int], Prepared]
+    problems: Callable[[Any, Settings], list[Problem]]
     most: int
 
 
@@ -37,6 +39,10 @@ def _packet(value: Any, now_ms: int) -> Prepared:
     if isinstance(value, dict) and "created_at" not in value:
         return Prepared({**value, "created_at": iso(now_ms).decode()})
     return Prepared(value)
+
+
+def _packet_problems(value: Any, settings: Settings) -> list[Problem]:
+    return apc.validate(value, max_bytes=settings.apc_max_packet_bytes)
 
 
 def _event(value: Any, now_ms: int) -> Prepared:
@@ -67,9 +73,9 @@ def _without_text(event: Any) -> Any:
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("apc.packet", _packet, 10),
-        Kind("rtes.event", _event, 16),
-        Kind("rtes.payload", _payload, 16),
+        Kind("apc.packet", _packet, _packet_problems, MAX_PACKET_ERRORS),
+        Kind("rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS),
+        Kind("rtes.payload", _payload, lambda value, _: validate_payload(value), MAX_ERRORS),
     )
 }
 
@@ -86,14 +92,4 @@ def check(
 ) -> tuple[Prepared, list[Problem]]:
     """The value as the edge would produce it, and every rule it breaks, the first ones first."""
     prepared = kind.prepare(value, now_ms)
-    problems = validate(kind.name, prepared.value) or _too_large(kind, prepared.value, settings)
-    return prepared, problems[: kind.most]
-
-
-def _too_large(kind: Kind, value: Any, settings: Settings) -> list[Problem]:
-    if kind.name != "apc.packet":
-        return []
-    size, most = len(canonical_json(value)), settings.apc_max_packet_bytes
-    if size <= most:
-        return []
-    return [Problem("packet_too_large", "", f"The packet has {size} bytes, {most} are allowed.")]
+    return prepared, kind.problems(prepared.value, settings)[: kind.most]

@@ -23,7 +23,6 @@ from aiokafka.coordinator.protocol import (
 from aiokafka.helpers import create_ssl_context
 from aiokafka.protocol.group import HeartbeatRequest
 from faust.transport.drivers import aiokafka as driver
-from faust.types.tuples import TP
 
 from streams.engine.assignment import Member, Share, assign
 from streams.engine.records import TopicPartition
@@ -54,11 +53,11 @@ class WholeNumbers(AbstractPartitionAssignor):
         self._owned: tuple[int, ...] = ()
         self.missing: frozenset[str] = frozenset()
 
-    def metadata(self, topics: Any) -> ConsumerProtocolMemberMetadata:  # type: ignore[override]
+    def metadata(self, topics: Any) -> ConsumerProtocolMemberMetadata:
         owned = ",".join(map(str, self._owned)).encode()
         return ConsumerProtocolMemberMetadata(0, sorted(topics), owned)
 
-    def assign(  # type: ignore[override]
+    def assign(
         self, cluster: Any, members: Mapping[str, ConsumerProtocolMemberMetadata]
     ) -> dict[str, ConsumerProtocolMemberAssignment]:
         shares = assign({name: _member(m) for name, m in members.items()}, self._partitions)
@@ -66,9 +65,7 @@ class WholeNumbers(AbstractPartitionAssignor):
             name: _assignment(share, members[name].subscription) for name, share in shares.items()
         }
 
-    def on_assignment(  # type: ignore[override]
-        self, assignment: ConsumerProtocolMemberAssignment
-    ) -> None:
+    def on_assignment(self, assignment: ConsumerProtocolMemberAssignment) -> None:
         numbers = {p for _, partitions in assignment.assignment for p in partitions}
         self._owned = tuple(sorted(numbers))
         self.missing = frozenset(filter(None, assignment.user_data.decode().split(",")))
@@ -164,7 +161,7 @@ class Consumer(driver.Consumer):
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
-    def verify_event_path(self, now: float, tp: TP) -> None:
+    def verify_event_path(self, now: float, tp: Any) -> None:
         return None  # its livelock warnings assume agents
 
     async def perform_seek(self) -> None:
@@ -176,7 +173,7 @@ class Consumer(driver.Consumer):
     async def confirmed(self) -> bool:
         return bool(await self._thread.call_thread(self._thread.confirmed))
 
-    async def on_partitions_assigned(self, assigned: set[TP], generation_id: int = 0) -> None:
+    async def on_partitions_assigned(self, assigned: set[Any], generation_id: int = 0) -> None:
         await super().on_partitions_assigned(assigned, generation_id)
         if missing := self.app.group_assignor.missing:
             await self.app.fail(_disagree(missing))
@@ -188,7 +185,7 @@ class Consumer(driver.Consumer):
             return
         await self.app.task_set.assigned(numbers, self.seek_tasks, self.confirmed)
 
-    async def on_partitions_revoked(self, revoked: set[TP]) -> None:
+    async def on_partitions_revoked(self, revoked: set[Any]) -> None:
         self.stop_flow()
         await self.app.task_set.park()
         await super().on_partitions_revoked(revoked)
@@ -315,7 +312,8 @@ def run(
         app.topics.add(app.topic(topic, value_type=bytes))
     for job in background:
         app.task(job)
-    worker = faust.Worker(app, loglevel="WARNING", redirect_stdouts=False, quiet=True)
+    # Faust would replace the handlers of the root logger, and drop all that is below a warning.
+    worker = faust.Worker(app, override_logging=False, redirect_stdouts=False, quiet=True)
     worker.spinner = None  # it hides the cursor of a terminal that is not its own
     try:
         worker.execute_from_commandline()

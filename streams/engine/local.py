@@ -101,8 +101,12 @@ class LocalHost:
 
     def run(self) -> None:
         """Until every task is at rest; timers that are due by now have fired."""
-        while any([task.step() for task in self.tasks]) or any(t.fire() for t in self.tasks):
+        while self._round():
             pass
+
+    def _round(self) -> bool:
+        stepped = [task.step() for task in self.tasks]
+        return any(stepped) or any(task.fire() for task in self.tasks)
 
     def next_due(self) -> int | None:
         """The earliest timer of all tasks, in ms."""

@@ -35,7 +35,7 @@ class Buffer:
     size: int = 0
 
     def put(self, records: Sequence[Record]) -> None:
-        """Add fetched records; a seek may deliver the same list twice, so known ones are dropped."""
+        """Add fetched records but those put in before: a seek may deliver a list twice."""
         for record in records:
             if record.offset >= self.next:
                 self.records.append(record)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from tempfile import TemporaryDirectory
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from schemas import decode, encode

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 
+from schemas import decode
 from streams.engine.log import Log, Reader
 from streams.engine.processor import Timer
 from streams.engine.records import Record, TopicPartition
@@ -22,7 +23,6 @@ from streams.engine.rows import Bytes
 from streams.engine.store import Store
 from streams.engine.work import timer_of
 from streams.errors import StoreFailed
-from schemas import decode
 from topology.declarations import Table
 from topology.tables import TIMERS
 from topology.topics import CHANGELOG, DELETE_RETENTION_MS

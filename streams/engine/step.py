@@ -85,7 +85,7 @@ class Step:
             self._alone(messages[0], failure)
 
     def _alone(self, message: Message, failure: Exception) -> None:
-        """The one record that raises: too large an output has a coded refusal, the rest is poison."""
+        """The one that raises: too large an output has a coded refusal, the rest is poison."""
         if isinstance(failure, TooLarge):
             topic, size = failure.topic, failure.size
             second = self._attempt(lambda w: self._processor.too_large(message, topic, size, w))

@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self, cast
 
 from rocksdict import (
     BlockBasedOptions,
@@ -57,8 +57,9 @@ class Store:
             self._db = Rdict(str(path), _options())
         except Exception as exc:  # rocksdict raises plain Exception
             raise StoreFailed(f"RocksDB at {path} does not open: {exc}") from exc
-        self._no_wal = WriteOptions()
-        self._no_wal.disable_wal = True
+        no_wal: Any = WriteOptions()
+        no_wal.disable_wal = True
+        self._no_wal = no_wal
 
     @staticmethod
     def destroy(path: Path) -> None:
@@ -67,10 +68,10 @@ class Store:
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
-            found: list[bytes | None] = self._db.get(list(keys))
+            found: Any = self._db.get(list(keys))
         except Exception as exc:
             raise StoreFailed(f"RocksDB at {self.path} cannot be read: {exc}") from exc
-        return found
+        return cast(list[bytes | None], found)
 
     def get(self, key: bytes) -> bytes | None:
         return self.get_many([key])[0]
@@ -130,7 +131,7 @@ class DirectoryLock:
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._file = open(directory / "lock", "a+")  # noqa: SIM115 - held until release
+        self._file = (directory / "lock").open("a+")
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as exc:

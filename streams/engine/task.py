@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -162,7 +162,9 @@ class Task:
         return cycle
 
     def _take(self, processor: Processor) -> list[tuple[Topic, Record]]:
-        live = sum(any(self._buffers[t].records for t in p.declaration.inputs) for p in self._processors)
+        live = sum(
+            any(self._buffers[t].records for t in p.declaration.inputs) for p in self._processors
+        )
         quota = max(1, self._settings.batch // max(1, live))
         return merge.take([self._buffers[t] for t in processor.declaration.inputs], quota)
 

@@ -137,9 +137,7 @@ class StepWork:
             topic = sends[0].topic
             assert topic.record is not None
             values = encode_many(topic.record, [send.value for send in sends])
-            by_topic[topic.name] = [
-                self._output(s, v) for s, v in zip(sends, values, strict=True)
-            ]
+            by_topic[topic.name] = [self._output(s, v) for s, v in zip(sends, values, strict=True)]
 
     def _output(self, send: _Send, value: bytes) -> Output:
         topic = send.topic

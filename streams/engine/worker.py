@@ -23,7 +23,7 @@ from topology.topics import CHANGELOG, dead_letters_of
 log = logging.getLogger(__name__)
 
 READY_FILE = "ready"
-"""Written into the state directory when every task that was assigned is ready for the first time."""
+"""Written into the state directory once every task that was assigned is ready."""
 
 
 def clock() -> int:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from schemas import decode
-from schemas.json_form import to_json
+from schemas import decode, to_json
 from streams.engine.headers import iso
 from streams.errors import NotFound
 from streams.views.keys import key

@@ -109,7 +109,7 @@ def _summary(fact: Mapping[str, Any], place: Place, fact_key: bytes) -> dict[str
         "sender_role": packet["sender"]["role"],
         "trace_id": fact["trace_id"],
         "payload_keys": sorted(packet["payload"]),
-        "place": place,
+        "place": list(place),
         "fact": fact_key.hex(),
     }
 

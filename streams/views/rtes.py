@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas import decode
-from schemas.json_form import to_json
+from schemas import decode, to_json
 from streams.views.keys import key
 from streams.views.params import Params, page
 from streams.views.view import View

@@ -26,7 +26,7 @@ FORMAT = 1
 
 _IDENTITY = key("", "identity")
 _AT_END = key("", "at end")
-_POLL_S = 0.05
+_POLL_S = 0.02
 
 
 class Position(NamedTuple):

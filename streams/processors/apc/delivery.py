@@ -98,9 +98,9 @@ def acknowledge(packet: Inbound, desk: Desk) -> None:
     assert row is not None
     status = packet.payload["ack_status"]
     if row["state"] != "ROUTED":
-        packet.warnings.append(rules.ACK_WITHOUT_EFFECT)
+        packet.warnings.append(rules.ACK_WITHOUT_EFFECT.code)
     elif packet.value["sender"]["agent_id"] not in row["acks"]["pending"]:
-        packet.warnings.append(rules.ACK_REPEATED)
+        packet.warnings.append(rules.ACK_REPEATED.code)
     elif packet.packet_type == "NACK" or status == "REJECTED":
         _refuse(packet, row, desk)
     elif status == "DEFERRED":
@@ -115,22 +115,24 @@ def _accept(packet: Inbound, row: AvroValue, desk: Desk) -> None:
     accepted = [name for name in acks["recipients"] if name == agent or name in acks["accepted"]]
     row["acks"] = {**acks, "pending": pending, "accepted": accepted}
     if pending:
-        lifecycle.advance(row, (), rules.ACK_RECORDED, at=packet.at, cause=packet.cause)
+        lifecycle.advance(row, (), rules.ACK_RECORDED.code, at=packet.at, cause=packet.cause)
         message = f"{agent} accepted; still awaited: {', '.join(pending)}."
-        facts.effect(packet, row, rules.ACK_RECORDED, message, [])
+        facts.effect(packet, row, rules.ACK_RECORDED.code, message, [])
     else:
         disarm(row, desk)
         events = (*lifecycle.APPLIED, *verification.ending(row, desk))
-        moved = lifecycle.advance(row, events, rules.DELIVERED, at=packet.at, cause=packet.cause)
+        moved = lifecycle.advance(
+            row, events, rules.DELIVERED.code, at=packet.at, cause=packet.cause
+        )
         if not row["counted"]:
             tasks.remove(row, desk)
         message = f"{agent} accepted, and so all {len(accepted)} recipients have."
-        facts.effect(packet, row, rules.DELIVERED, message, moved)
+        facts.effect(packet, row, rules.DELIVERED.code, message, moved)
     desk.put(row)
 
 
 def _refuse(packet: Inbound, row: AvroValue, desk: Desk) -> None:
-    rule, reason = rules.RECIPIENT_REFUSED, packet.payload["reason"]
+    rule, reason = rules.RECIPIENT_REFUSED.code, packet.payload["reason"]
     disarm(row, desk)
     moved = lifecycle.advance(
         row,
@@ -157,15 +159,17 @@ def _defer(packet: Inbound, row: AvroValue, desk: Desk) -> None:
         desk.work.set_timer(Timer(due_at, ACK, key, _timer_data(packet.traceparent)))
         row["acks"] = {**acks, "ack_due_at": due_at}
         message = f"{message[:-1]}; it is awaited until {iso(due_at).decode()}."
-    lifecycle.advance(row, (), rules.ACK_DEFERRED, at=packet.at, cause=packet.cause)
-    facts.effect(packet, row, rules.ACK_DEFERRED, message, [])
+    lifecycle.advance(row, (), rules.ACK_DEFERRED.code, at=packet.at, cause=packet.cause)
+    facts.effect(packet, row, rules.ACK_DEFERRED.code, message, [])
     desk.put(row)
 
 
 def expire_overdue(row: AvroValue, packet: Inbound, desk: Desk) -> None:
     """A record names a packet whose deadline has passed before its timer fired."""
     if row["state"] == "ROUTED" and packet.at >= row["acks"]["deadline_at"]:
+        desk.work.cause = row["position"]
         _expire_by_ttl(row, packet.at, packet.traceparent, desk)
+        desk.work.cause = packet.cause
 
 
 def fire(timer: Timer, now_ms: int, desk: Desk) -> None:
@@ -177,6 +181,7 @@ def fire(timer: Timer, now_ms: int, desk: Desk) -> None:
     armed = acks["deadline_at"] if timer.kind == TTL else acks["ack_due_at"]
     if armed != timer.due_ms:
         return
+    desk.work.cause = row["position"]
     parent = timer.data.get("traceparent")
     traceparent = None if parent is None else parent.encode()
     if now_ms >= acks["deadline_at"]:
@@ -186,7 +191,9 @@ def fire(timer: Timer, now_ms: int, desk: Desk) -> None:
     else:
         message = f"{acks['attempt']} attempts went unanswered by: {', '.join(acks['pending'])}."
         suffix = f"ack/{acks['attempt']}"
-        _expire(row, rules.ACK_TIMEOUT, suffix, message, now_ms, timer.due_ms, traceparent, desk)
+        _expire(
+            row, rules.ACK_TIMEOUT.code, suffix, message, now_ms, timer.due_ms, traceparent, desk
+        )
 
 
 def _redeliver(
@@ -196,7 +203,7 @@ def _redeliver(
     acks = row["acks"]
     unanswered, due_at = acks["attempt"], now_ms + routing["ack_timeout_ms"]
     row["acks"] = acks = {**acks, "attempt": unanswered + 1, "ack_due_at": due_at}
-    lifecycle.advance(row, (), rules.REDELIVERED, at=now_ms, cause=row["position"])
+    lifecycle.advance(row, (), rules.REDELIVERED.code, at=now_ms, cause=row["position"])
     message = (
         f"Attempt {unanswered} of {1 + routing['retry_limit']} went unanswered by: "
         f"{', '.join(acks['pending'])}."
@@ -204,7 +211,7 @@ def _redeliver(
     fact = facts.fired(
         row,
         f"ack/{unanswered}",
-        rules.REDELIVERED,
+        rules.REDELIVERED.code,
         message,
         [],
         at=now_ms,
@@ -222,7 +229,7 @@ def _expire_by_ttl(row: AvroValue, at: int, traceparent: bytes | None, desk: Des
     due_at = row["acks"]["deadline_at"]
     message = f"Its deadline {iso(due_at).decode()} passed while it waited for: "
     message += f"{', '.join(row['acks']['pending'])}."
-    _expire(row, rules.TTL_EXPIRED, "ttl", message, at, due_at, traceparent, desk)
+    _expire(row, rules.TTL_EXPIRED.code, "ttl", message, at, due_at, traceparent, desk)
 
 
 def _expire(

@@ -40,7 +40,7 @@ _BLANK: AvroValue = {
 }
 
 
-def verdict(packet: Inbound, name: str, rule: str, message: str, **members: Any) -> AvroValue:
+def verdict(packet: Inbound, name: str, rule: str, message: str, /, **members: Any) -> AvroValue:
     """The fact owed to a packet record; `members` are those that not every verdict has."""
     trace = packet.trace
     return {
@@ -63,7 +63,7 @@ def verdict(packet: Inbound, name: str, rule: str, message: str, **members: Any)
 
 
 def rejection(
-    packet: Inbound, rule: str, message: str, *, fault: str = "sender", **members: Any
+    packet: Inbound, rule: str, message: str, /, *, fault: str = "sender", **members: Any
 ) -> AvroValue:
     return verdict(packet, "rejected", rule, message, fault=fault, **members)
 

@@ -39,15 +39,12 @@ def pass_agrees(payload: AvroValue) -> bool:
 def _check(metric_set: AvroValue, metric: str, op: str, threshold: float) -> AvroValue:
     value: float | None = metric_set.get(metric)
     used = DRIFT_RISK_WHEN_MISSING if value is None and metric == "drift_risk" else value
-    if used is None:
-        ok = False
-    else:
-        ok = used >= threshold if op == ">=" else used <= threshold
+    reached = used is not None and (used >= threshold if op == ">=" else used <= threshold)
     return {
         "metric": metric,
         "value": value,
         "used": used,
         "op": op,
         "threshold": threshold,
-        "ok": ok,
+        "ok": reached,
     }

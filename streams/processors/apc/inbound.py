@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from schemas import CATALOGUE, AvroBody, decode
 from schemas.apc import fold_ids, packet_hashes, packet_json
-from schemas.json_form import from_json
+from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue, Message, Rows, Work
 from streams.engine.records import header, position
+from streams.processors.apc.folding import folded_value
 from topology.keys import composite
 from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES
 
@@ -22,11 +23,11 @@ class Inbound:
     at: the record's time (ms).  cause: its position.  packet: what facts and rows keep of it,
     the bytes as they came if they may be spliced.  json: the packet's JSON form, ids folded.
     target: the row of the packet that an ACK, NACK or RETRACTION names.
-    warnings: those known by now.  effects: facts about other packets, in order.
+    identified: it has a session and an id to be known by.  warnings: those known by now.  effects: facts about other packets, in order.
     """
 
     __slots__ = (
-        "at", "cause", "effects", "identity_hash", "json", "key", "message", "metadata", "packet",
+        "at", "cause", "effects", "identified", "identity_hash", "json", "key", "message", "metadata", "packet",
         "packet_hash", "packet_id", "packet_type", "payload", "session_id", "target", "trace",
         "trace_id", "traceparent", "value", "warnings",
     )  # fmt: skip
@@ -38,7 +39,9 @@ class Inbound:
         self.cause = position(message.record)
         self.trace: AvroValue = self.value["trace"]
         self.session_id: str = self.trace["session_id"]
-        self.packet_id: str = self.value["packet_id"].lower()
+        sent: str = self.value["packet_id"]
+        self.identified = self.session_id != "" and is_uuid(sent)
+        self.packet_id = sent.lower() if self.identified else sent
         self.packet_type: str = self.value["packet_type"]
         self.payload: AvroValue = self.value["payload"][1]
         self.key = composite(self.session_id, self.packet_id)
@@ -57,7 +60,7 @@ class Inbound:
         self.metadata = metadata if isinstance(metadata, dict) else {}
         self.packet: AvroBody | AvroValue
         if self.json is not plain:
-            self.value = from_json(PACKET, self.json)
+            self.value = folded_value(self.value, self.json)
             self.payload = self.value["payload"][1]
             self.packet = self.value
         else:

@@ -13,10 +13,11 @@ from schemas.apc import rules
 from streams.engine.processor import AvroValue
 from streams.processors.apc.inbound import Desk, Inbound, named_by
 
-ALL_TYPES = frozenset(
-    "TASK_IR IDEA CLAIM ARTIFACT SIGNAL EVAL TRANSFER ARBITRATION DECISION RETRACTION "
-    "ACK NACK ERROR HEARTBEAT".split()
+CONTENT = frozenset(
+    {"TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION"}
 )
+CONTROL = frozenset({"SIGNAL", "RETRACTION", "ACK", "NACK", "ERROR", "HEARTBEAT"})
+ALL_TYPES = CONTENT | CONTROL
 ALWAYS_ALLOWED = frozenset({"SIGNAL", "HEARTBEAT", "ACK", "NACK"})
 PHASES: dict[str, frozenset[str]] = {
     phase: ALWAYS_ALLOWED.union(types.split())
@@ -40,9 +41,6 @@ DRIFT_CHECKS = (
     "maps_to_concrete_module",
     "aligns_with_core_architecture",
     "phase_appropriate",
-)
-DRIFT_TYPES = frozenset(
-    "TASK_IR IDEA CLAIM ARTIFACT EVAL TRANSFER ARBITRATION DECISION".split()
 )
 
 
@@ -82,7 +80,7 @@ def _phase_type(packet: Inbound, desk: Desk) -> Refusal | None:
     phase = packet.value["run_phase"]
     if packet.packet_type in PHASES[phase]:
         return None
-    return Refusal(rules.PHASE_TYPE, f"{packet.packet_type} is not allowed in {phase}.")
+    return Refusal(rules.PHASE_TYPE.code, f"{packet.packet_type} is not allowed in {phase}.")
 
 
 def _drift_check_failed(packet: Inbound, desk: Desk) -> Refusal | None:
@@ -90,7 +88,7 @@ def _drift_check_failed(packet: Inbound, desk: Desk) -> Refusal | None:
     if not checks or all(checks.values()):
         return None
     failed = ", ".join(name for name in DRIFT_CHECKS if checks.get(name) is False)
-    return Refusal(rules.DRIFT_CHECK_FAILED, f"The sender reports as failed: {failed}.")
+    return Refusal(rules.DRIFT_CHECK_FAILED.code, f"The sender reports as failed: {failed}.")
 
 
 def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
@@ -101,7 +99,7 @@ def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
     if not absent:
         return None
     return Refusal(
-        rules.DRIFT_CHECK_MISSING,
+        rules.DRIFT_CHECK_MISSING.code,
         f"HEADRACE_APC_REQUIRE_ANTI_DRIFT is on and these are absent: {', '.join(absent)}.",
     )
 
@@ -111,11 +109,11 @@ def _retraction_of_retraction(packet: Inbound, desk: Desk) -> Refusal | None:
     if target is None or target["packet_type"] != "RETRACTION":
         return None
     message = f"{target['packet_id']} is itself a RETRACTION, which cannot be retracted."
-    return Refusal(rules.RETRACTION_OF_RETRACTION, message)
+    return Refusal(rules.RETRACTION_OF_RETRACTION.code, message)
 
 
 def _retraction_target_unknown(packet: Inbound, desk: Desk) -> Refusal | None:
-    return _unknown(packet, rules.RETRACTION_TARGET_UNKNOWN)
+    return _unknown(packet, rules.RETRACTION_TARGET_UNKNOWN.code)
 
 
 def _retraction_not_owner(packet: Inbound, desk: Desk) -> Refusal | None:
@@ -131,7 +129,7 @@ def _retraction_not_owner(packet: Inbound, desk: Desk) -> Refusal | None:
         f"{target['packet_id']} was sent by {target['sender_agent_id']} of swarm "
         f"{target['sender_swarm_id']}, not by {sender['agent_id']} or swarm {sender['swarm_id']}."
     )
-    return Refusal(rules.RETRACTION_NOT_OWNER, message)
+    return Refusal(rules.RETRACTION_NOT_OWNER.code, message)
 
 
 def _already_retracted(packet: Inbound, desk: Desk) -> Refusal | None:
@@ -139,11 +137,11 @@ def _already_retracted(packet: Inbound, desk: Desk) -> Refusal | None:
     if target is None or target["state"] != "RETRACTED":
         return None
     message = f"{target['packet_id']} is retracted already."
-    return Refusal(rules.ALREADY_RETRACTED, message, "duplicate")
+    return Refusal(rules.ALREADY_RETRACTED.code, message, "duplicate")
 
 
 def _ack_target_unknown(packet: Inbound, desk: Desk) -> Refusal | None:
-    return _unknown(packet, rules.ACK_TARGET_UNKNOWN)
+    return _unknown(packet, rules.ACK_TARGET_UNKNOWN.code)
 
 
 def _unknown(packet: Inbound, rule: str) -> Refusal | None:
@@ -159,7 +157,7 @@ def _ack_not_recipient(packet: Inbound, desk: Desk) -> Refusal | None:
     if target is None or agent in target["recipients"]:
         return None
     message = f"{agent} is not among the recipients of {target['packet_id']}."
-    return Refusal(rules.ACK_NOT_RECIPIENT, message)
+    return Refusal(rules.ACK_NOT_RECIPIENT.code, message)
 
 
 _RETRACTION = frozenset({"RETRACTION"})
@@ -168,7 +166,7 @@ _ACKS = frozenset({"ACK", "NACK"})
 CHECKS: tuple[Check, ...] = (
     Check(2, ALL_TYPES, _phase_type),
     Check(3, ALL_TYPES, _drift_check_failed),
-    Check(3, DRIFT_TYPES, _drift_check_missing),
+    Check(3, CONTENT, _drift_check_missing),
     Check(4, _RETRACTION, _retraction_of_retraction),
     Check(5, _RETRACTION, _retraction_target_unknown),
     Check(6, _RETRACTION, _retraction_not_owner),

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemas import Problem, canonical_json
+from schemas import Problem
 from schemas.apc import rules, validate_avro
-from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.processors.apc import (
     delivery,
@@ -34,14 +33,6 @@ from topology.processors import APC
 _NAMING = frozenset({"ACK", "NACK", "RETRACTION"})
 _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
 
-_JSON_PER_AVRO_BYTE = 32
-_JSON_ENVELOPE = 4096
-"""No packet's JSON is longer than its Avro bytes times the one plus the other.
-
-Most of a packet's JSON that is not in its Avro bytes are member names; the worst is an array of
-empty IR objects, about 20 JSON characters for each Avro byte.
-"""
-
 
 class ApcProcessor:
     """Reads `apc.packets`; owns `apc.events`, `apc.inbox`, the packet and session rows."""
@@ -53,6 +44,7 @@ class ApcProcessor:
         packets = [Inbound(message) for message in batch]
         desk.load(packets)
         for packet in packets:
+            work.cause = packet.cause
             _judge(packet, desk)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
@@ -64,7 +56,7 @@ class ApcProcessor:
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         packet = Inbound(message)
         text = f"It would take {size} bytes on {topic.name}, which takes {topic.max_bytes}."
-        fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE, text, fault="service")
+        fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
         facts.send(work, fact, packet.traceparent)
 
     def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
@@ -77,7 +69,8 @@ def _judge(packet: Inbound, desk: Desk) -> None:
     packet.read()
     if _known(packet, desk):
         return
-    problems = _problems(packet, desk)
+    limit = desk.settings["APC_MAX_PACKET_BYTES"]
+    problems = validate_avro(packet.value, packet.json, max_bytes=limit)
     if problems:
         _refuse_shape(packet, problems, desk)
         return
@@ -100,7 +93,7 @@ def _misplaced(packet: Inbound, desk: Desk) -> bool:
         key = None if record.key is None else record.key.decode("utf-8", "replace")
         shown = "null" if key is None else f'"{key}"'
         text = f'The record key is {shown}; trace.session_id makes it "{packet.session_id}".'
-        fact = facts.rejection(packet, rules.KEY_MISMATCH, text)
+        fact = facts.rejection(packet, rules.KEY_MISMATCH.code, text)
         facts.send(work, fact, packet.traceparent, key)
         return True
     partition = partition_of(expected, work.partitions)
@@ -109,7 +102,7 @@ def _misplaced(packet: Inbound, desk: Desk) -> bool:
             f"The record lies on partition {record.partition}; murmur2 of its key modulo "
             f"{work.partitions} makes it {partition}."
         )
-        fact = facts.rejection(packet, rules.PARTITION_MISMATCH, text)
+        fact = facts.rejection(packet, rules.PARTITION_MISMATCH.code, text)
         facts.send(work, fact, packet.traceparent)
         return True
     return False
@@ -117,15 +110,12 @@ def _misplaced(packet: Inbound, desk: Desk) -> bool:
 
 def _without_identity(packet: Inbound, desk: Desk) -> bool:
     """A packet that has no row to be known by."""
-    if packet.session_id and is_uuid(packet.packet_id):
+    if packet.identified:
         return False
     packet.read()
     found = validate_avro(packet.value, packet.json)
     problems = [problem for problem in found if problem.path in _IDENTITY_PATHS]
-    fact = facts.rejection(
-        packet, problems[0].rule, problems[0].message, errors=_errors(problems)
-    )
-    fact["packet_id"] = packet.message.value["packet_id"]
+    fact = facts.rejection(packet, problems[0].rule, problems[0].message, errors=_errors(problems))
     facts.send(desk.work, fact, packet.traceparent)
     return True
 
@@ -136,30 +126,16 @@ def _known(packet: Inbound, desk: Desk) -> bool:
         return False
     if row["identity_hash"] == packet.identity_hash:
         text = f"The same packet was judged at {row['position']}."
-        fact = facts.duplicate(packet, rules.DUPLICATE, text)
+        fact = facts.duplicate(packet, rules.DUPLICATE.code, text)
     else:
         text = (
             f"Another packet has this id in session {packet.session_id}: that at "
             f"{row['position']} with identity hash {row['identity_hash']}."
         )
         hashes = {"packet_hash": packet.packet_hash, "identity_hash": packet.identity_hash}
-        fact = facts.rejection(packet, rules.PACKET_CONFLICT, text, **hashes)
+        fact = facts.rejection(packet, rules.PACKET_CONFLICT.code, text, **hashes)
     facts.send(desk.work, fact, packet.traceparent)
     return True
-
-
-def _problems(packet: Inbound, desk: Desk) -> list[Problem]:
-    problems = validate_avro(packet.value, packet.json)
-    limit = desk.settings["APC_MAX_PACKET_BYTES"]
-    if len(packet.message.body) * _JSON_PER_AVRO_BYTE + _JSON_ENVELOPE > limit:
-        size = len(canonical_json(packet.json))
-        if size > limit:
-            text = f"The packet takes {size} bytes of canonical JSON; at most {limit} are allowed."
-            problems = sorted(
-                [*problems, Problem(rules.PACKET_TOO_LARGE, "", text)],
-                key=lambda problem: (problem.path, problem.rule),
-            )
-    return problems
 
 
 def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
@@ -187,18 +163,18 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, desk: Desk) -> None:
 
 def _accept(packet: Inbound, desk: Desk) -> None:
     deadline_at = delivery.deadline(packet)
-    row = lifecycle.draft(packet, rules.ACCEPTED)
+    row = lifecycle.draft(packet, rules.ACCEPTED.code)
     if packet.packet_type == "EVAL":
         row["gates"] = gates.gates(packet.payload["metric_set"])
     if deadline_at <= packet.at:
-        packet.warnings.append(rules.EXPIRED_ON_ARRIVAL)
+        packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)
         lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL)
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
         message = delivery.deliver(packet, row, deadline_at, desk)
         _effects(packet, row, deadline_at, desk)
     figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
-    fact = facts.verdict(packet, "accepted", rules.ACCEPTED, message, **figures)
+    fact = facts.verdict(packet, "accepted", rules.ACCEPTED.code, message, **figures)
     _conclude(packet, row, fact, desk)
 
 

@@ -20,11 +20,11 @@ def retract(packet: Inbound, deadline_at: int, desk: Desk) -> None:
     if row["state"] == "ROUTED":
         delivery.disarm(row, desk)
     moved = lifecycle.advance(
-        row, lifecycle.RETRACTED, rules.RETRACTED, at=packet.at, cause=packet.cause
+        row, lifecycle.RETRACTED, rules.RETRACTED.code, at=packet.at, cause=packet.cause
     )
     tasks.remove(row, desk)
     message = f"Retracted by {packet.value['sender']['agent_id']}."
-    facts.effect(packet, row, rules.RETRACTED, message, moved)
+    facts.effect(packet, row, rules.RETRACTED.code, message, moved)
     desk.put(row)
     _notify(packet, row, deadline_at, desk)
 

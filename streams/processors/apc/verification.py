@@ -11,12 +11,13 @@ from streams.engine.processor import AvroValue
 from streams.processors.apc import facts, lifecycle, tasks
 from streams.processors.apc.inbound import Desk, Inbound, referenced
 
+NO_EVENTS: tuple[str, ...] = ()
 PASS, FAIL, SUPERSEDED = "pass", "fail", "superseded"
 
 _RULES = {
-    PASS: rules.VERIFIED,
-    FAIL: rules.EVALUATED_FAIL,
-    SUPERSEDED: rules.SUPERSEDED,
+    PASS: rules.VERIFIED.code,
+    FAIL: rules.EVALUATED_FAIL.code,
+    SUPERSEDED: rules.SUPERSEDED.code,
 }
 
 
@@ -42,7 +43,7 @@ def decide(packet: Inbound, desk: Desk) -> None:
     for target_id, outcome in _outcomes(packet).items():
         row = desk.target(packet, target_id)
         if row is None or target_id == packet.packet_id:
-            packet.warnings.append(rules.VERIFICATION_TARGET_UNKNOWN)
+            packet.warnings.append(rules.VERIFICATION_TARGET_UNKNOWN.code)
         elif row["verification"]["mode"] == "deferred" and row["state"] in ("ROUTED", "APPLIED"):
             _settle(packet, row, outcome, desk)
 
@@ -67,7 +68,7 @@ def _outcomes(packet: Inbound) -> dict[str, str]:
 def _settle(packet: Inbound, row: AvroValue, outcome: str, desk: Desk) -> None:
     row["verification"] = {"mode": "deferred", "outcome": outcome, "by": packet.packet_id}
     if row["state"] == "ROUTED":
-        rule, events = rules.OUTCOME_KEPT, ()
+        rule, events = rules.OUTCOME_KEPT.code, NO_EVENTS
         message = f"{packet.packet_type} says {outcome}, kept until it is applied."
     else:
         rule, events = _RULES[outcome], ending(row, desk)

@@ -45,6 +45,7 @@ def remember(key: str, row: AvroValue, work: Work) -> None:
 
 def sweep(timer: Timer, work: Work) -> None:
     """Delete one row that is due, or set its timer again."""
+    work.cause = f"timer/{RTES_IDS.name}/{timer.key}/{timer.due_ms}"
     rows = work.rows(RTES_IDS)
     row = rows.get(timer.key)
     if row is None or str(row["sequence"]) != timer.data["sequence"]:

@@ -17,6 +17,7 @@ Source: SAOP/RTES spec, 5.2.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from schemas.rtes import content_hash, event_json, rules, validate_event
 from streams.engine.processor import AvroValue, Message, Timer, Work
@@ -33,6 +34,9 @@ from topology.topics import RTES_EVENTS
 
 _NEW_SESSION = {"last_sequence": 0, "last_recorded_at": 0}
 _MAX_INT = 2**31 - 1
+_RULES = {rule.code: rule for rule in rules.ALL}
+
+Json = dict[str, Any]
 
 
 class RtesProcessor:
@@ -43,7 +47,11 @@ class RtesProcessor:
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         _load(batch, work)
         for message in batch:
-            refusal = _misfit(message, work) or _judge(message, work)
+            work.cause = position(message.record)
+            json_event = event_json(message.value)
+            refusal = _misfit(message, json_event, work)
+            if refusal is None:
+                refusal = _judge(message, json_event, work)
             if refusal is not None:
                 rejections.send(message, refusal, work)
 
@@ -75,11 +83,11 @@ def _load(batch: Sequence[Message], work: Work) -> None:
     work.rows(SAOP_TASK_STATES).load(tasks)
 
 
-def _misfit(message: Message, work: Work) -> Refusal | None:
+def _misfit(message: Message, json_event: Json, work: Work) -> Refusal | None:
     """What can be said without looking at the session: shape, key, partition, type."""
-    problems = validate_event(message.value, avro=True)
+    problems = validate_event(json_event, avro=True)
     if problems:
-        return Refusal(rules.BY_CODE[problems[0].rule], problems=problems)
+        return Refusal(_RULES[problems[0].rule], problems=problems)
     record, session_id = message.record, message.value["session_id"]
     key = session_id.encode()
     if record.key != key:
@@ -92,13 +100,13 @@ def _misfit(message: Message, work: Work) -> Refusal | None:
     return None
 
 
-def _judge(message: Message, work: Work) -> Refusal | None:
+def _judge(message: Message, json_event: Json, work: Work) -> Refusal | None:
     """Judge an event by its session, and record it if nothing is against it."""
     event = message.value
     session_id, origin, (_, transition) = event["session_id"], event["origin"], event["payload"]
     session = work.rows(RTES_SESSIONS).get(composite(session_id)) or _NEW_SESSION
     now_ms = max(message.record.timestamp, session["last_recorded_at"])
-    digest = content_hash(event_json(event))
+    digest = content_hash(json_event)
 
     id_key = dedupe.id_key(session_id, event["event_id"])
     known = dedupe.known(session, work.rows(RTES_IDS).get(id_key), now_ms, work)
@@ -144,7 +152,7 @@ def _record(
         "origin": event["origin"],
         "sequence": sequence,
         "recorded_at": recorded_at,
-        "rule": found.rule,
+        "rule": found.rule.code,
         "task_id": transition["task_id"],
         "profile": found.profile.name,
         "flags": [*found.flags, *escalated],

@@ -6,17 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas.apc.rules import Rule
-
 from schemas import Problem, canonical_json, uuid5_url
-from schemas.rtes import event_json, rules
+from schemas.rtes import MAX_ERRORS, event_json, rules
+from schemas.rules import Rule
 from streams.engine.processor import AvroValue, Message, Work
 from streams.engine.records import header, position
 from streams.processors.rtes import withheld
 from topology.topics import RTES_REJECTIONS
-
-ERRORS = 16
-"""The most errors that a rejection lists."""
 
 _NO_FIGURES: Mapping[str, Any] = {}
 _SERVICE = frozenset({rules.NOT_YET, rules.OUTPUT_TOO_LARGE})
@@ -92,5 +88,5 @@ def _errors(refusal: Refusal) -> list[AvroValue]:
     problems = refusal.problems or (Problem(refusal.rule.code, refusal.path, refusal.rule.meaning),)
     return [
         {"rule": rule, "path": withheld.pointer(path), "message": message}
-        for rule, path, message in problems[:ERRORS]
+        for rule, path, message in problems[:MAX_ERRORS]
     ]

@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from schemas.rtes import rules
+from schemas.rules import Rule
 from streams.processors.rtes.rejections import Refusal
 from topology.machines.task_profiles import OPEN, PROFILES, Guard, Profile
 
@@ -38,7 +39,7 @@ COMMITS = 64
 class Recorded(NamedTuple):
     """A transition that stands.  States are spelled as the profile keeps them."""
 
-    rule: str
+    rule: Rule
     profile: Profile
     from_state: str
     to_state: str
@@ -69,12 +70,12 @@ def judge(
     moved = row is not None and row["state"] != source
     if origin is not None:
         flags = ("discontinuity",) if moved else ()
-        return Recorded("other_protocol", profile, source, target, flags)
+        return Recorded(rules.OTHER_PROTOCOL, profile, source, target, flags)
     if row is not None and moved:
         figures = {"state": row["state"], "from_state": transition["from_state"]}
         return Refusal(rules.FROM_STATE_MISMATCH, figures, "/payload/from_state")
     if profile is OPEN:
-        return Recorded("open_profile", OPEN, source, target)
+        return Recorded(rules.OPEN_PROFILE, OPEN, source, target)
     return _by_edges(transition, source, target, row, profile)
 
 
@@ -89,7 +90,9 @@ def _by_edges(
     if row is None and len(unknown) == 2:
         flags = ("unknown_states",)
         first, second = transition["from_state"], transition["to_state"]
-        return Recorded("open_profile", OPEN, OPEN.normalise(first), OPEN.normalise(second), flags)
+        return Recorded(
+            rules.OPEN_PROFILE, OPEN, OPEN.normalise(first), OPEN.normalise(second), flags
+        )
     if unknown:
         figures = {"unknown": transition[unknown[0]], "profile": profile.name}
         return Refusal(rules.UNKNOWN_STATE, figures, f"/payload/{unknown[0]}")
@@ -99,7 +102,7 @@ def _by_edges(
     guarded = profile.guard(source, target) is Guard.REWIND_REQUIRED
     if guarded and not transition["git_hash"]:
         return Refusal(rules.REWIND_REQUIRED, figures, "/payload/git_hash")
-    return Recorded("edge", profile, source, target)
+    return Recorded(rules.EDGE, profile, source, target)
 
 
 class Failures(NamedTuple):

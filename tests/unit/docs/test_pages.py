@@ -20,7 +20,7 @@ from topology.machines.task_profiles import PROFILES
 
 
 def test_the_committed_pages_are_what_the_declarations_say() -> None:
-    assert docs.drift() == [], "run `make docs` and commit what it wrote"
+    assert docs.drift() == [], "run `python -m streams.docs` and commit what it wrote"
 
 
 def test_pages_are_written_as_rendered(tmp_path: Path) -> None:

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas import decode
-from schemas.json_form import to_json
+from schemas import decode, to_json
 from streams.edges import as_it_is, edge_of, to_output
 from streams.engine.records import Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError

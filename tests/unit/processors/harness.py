@@ -10,8 +10,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schemas import decode, encode
-from schemas.json_form import from_json, to_json
+from schemas import decode, encode, from_json, to_json
 from streams.engine.processor import AvroValue, Message, Processor, Timer
 from streams.engine.records import Headers, LogRecord
 from topology.declarations import Table, Topic
@@ -45,7 +44,8 @@ class Sent(NamedTuple):
 class StepRows:
     """One table within one step."""
 
-    def __init__(self, table: Table, stored: Mapping[str, bytes]) -> None:
+    def __init__(self, table: Table, stored: Mapping[str, bytes], work: StepWork) -> None:
+        self._work = work
         self.record = table.record
         self.changed: dict[str, AvroValue | None] = {}
         self._stored = stored
@@ -61,6 +61,7 @@ class StepRows:
         return None if raw is None else decode(raw, self.record).value
 
     def put(self, key: str, row: AvroValue) -> None:
+        assert self._work.cause, "a row is changed before its cause is named"
         self.changed[key] = row
 
     def delete(self, key: str) -> None:
@@ -74,6 +75,7 @@ class StepWork:
         self.partition = partition
         self.partitions = harness.partitions
         self.settings: Mapping[str, Any] = harness.settings
+        self.cause = ""
         self.tables: dict[str, StepRows] = {}
         self.sends: list[Sent] = []
         self.timers: dict[TimerKey, dict[str, str] | None] = {}
@@ -83,7 +85,7 @@ class StepWork:
         assert table in self._harness.processor.declaration.tables
         if table.name not in self.tables:
             stored = self._harness.tables.setdefault(table.name, {})
-            self.tables[table.name] = StepRows(table, stored)
+            self.tables[table.name] = StepRows(table, stored, self)
         return self.tables[table.name]
 
     def send(
@@ -135,7 +137,7 @@ class Harness:
 
     def message(
         self,
-        packet: Mapping[str, Any] | AvroValue,
+        packet: dict[str, Any],
         at: int | None = None,
         *,
         key: str | bytes | None = _KEYED,
@@ -168,7 +170,7 @@ class Harness:
         partition = messages[0].record.partition if messages else 0
         return self._step(lambda work: self.processor.decide(messages, work), partition)
 
-    def decide_json(self, packet: Mapping[str, Any], at: int | None = None, **more: Any) -> list[Sent]:
+    def decide_json(self, packet: dict[str, Any], at: int | None = None, **more: Any) -> list[Sent]:
         """One packet, alone in its batch."""
         return self.decide(self.message(packet, at, **more))
 

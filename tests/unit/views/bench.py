@@ -5,16 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from streams.admin import create_topics
 from streams.edges import edge_of, to_output
 from streams.engine.local import LocalHost
-from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output, TopicPartition, position
 from streams.processors import all_processors
 from streams.routes import Response, Routes
 from streams.settings import Settings
 from streams.views import View
-from topology import topics
 
 START_MS = 1_767_225_600_000
 
@@ -32,16 +31,7 @@ class Bench:
         self.view = self.open_view()
 
     def create(self) -> None:
-        self.log.create(
-            [
-                NewTopic(
-                    topics.full_name(topic, self.settings.prefix),
-                    topics.partitions_of(topic, self.settings.partitions),
-                    topics.config_of(topic),
-                )
-                for topic in topics.ALL
-            ]
-        )
+        create_topics(self.log, self.settings)
 
     def open_view(self) -> View:
         return View(self.log, self.folder / "view", self.settings.prefix, lambda: self.now)

@@ -52,9 +52,9 @@ def pid(n: int) -> str:
 
 
 def payload_of(packet_type: str) -> Json:
-    signal = {"signal": "QUERY"}
-    ack = {"acked_packet_id": pid(1), "ack_status": "ACCEPTED"}
-    return {
+    signal: Json = {"signal": "QUERY"}
+    ack: Json = {"acked_packet_id": pid(1), "ack_status": "ACCEPTED"}
+    payloads: dict[str, Json] = {
         "TASK_IR": {
             "ir_header": {
                 "task_id": "task-01",
@@ -122,7 +122,8 @@ def payload_of(packet_type: str) -> Json:
         "HEARTBEAT": signal,
         "ACK": ack,
         "NACK": ack,
-    }[packet_type]
+    }
+    return payloads[packet_type]
 
 
 def candidate(name: str, score: float, *refs: str) -> Json:
@@ -227,8 +228,9 @@ def deferred(n: int, packet_type: str = "IDEA", **members: Any) -> Json:
 
 def evaluation(n: int, *of: int, ok: bool = True, **members: Any) -> Json:
     """An EVAL that refers to packets; its metrics meet the gates unless given otherwise."""
+    thresholds = THRESHOLDS if ok else {**THRESHOLDS, "rtf": 1.5}
     refs = [f"packet:{pid(one)}" for one in of]
-    payload = {"pass": ok, **members.pop("payload", {})}
+    payload = {"pass": ok, "thresholds": thresholds, **members.pop("payload", {})}
     return packet("EVAL", n, payload=payload, proof_bundle={"evidence_refs": refs}, **members)
 
 
@@ -238,7 +240,7 @@ class Bench(Harness):
     def __init__(self, *, partitions: int = 1, **settings: Any) -> None:
         super().__init__(ApcProcessor(), {**SETTINGS, **settings}, partitions=partitions)
 
-    def give(self, packet: Mapping[str, Any], ms: int | None = None, **more: Any) -> list[Json]:
+    def give(self, packet: Json, ms: int | None = None, **more: Any) -> list[Json]:
         """Judge one packet; returns the facts in JSON, the verdict and what came with it."""
         at = None if ms is None else START_MS + ms
         return self.facts(self.decide_json(packet, at, **more))
@@ -246,7 +248,7 @@ class Bench(Harness):
     def facts(self, sent: list[Sent] | None = None) -> list[Json]:
         return [one.json for one in self.of(APC_EVENTS, sent)]
 
-    def verdict(self, packet: Mapping[str, Any], ms: int | None = None, **more: Any) -> Json:
+    def verdict(self, packet: Json, ms: int | None = None, **more: Any) -> Json:
         """Judge one packet; the fact owed to it."""
         facts = self.give(packet, ms, **more)
         (verdict,) = (f for f in facts if f["verdict"] in ("accepted", "duplicate", "rejected"))

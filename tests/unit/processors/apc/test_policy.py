@@ -10,8 +10,8 @@ from tests.unit.processors.apc.packets import (
     Bench,
     Json,
     ack,
-    events,
     evaluation,
+    events,
     packet,
     pid,
     retraction,
@@ -19,7 +19,10 @@ from tests.unit.processors.apc.packets import (
 )
 
 # A column per type, as the protocol's phase table has them; a dot is a refusal.
-TYPES = "TASK_IR IDEA CLAIM ARTIFACT EVAL TRANSFER ARBITRATION DECISION RETRACTION ERROR".split()
+TYPES = [
+    "TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL",
+    "TRANSFER", "ARBITRATION", "DECISION", "RETRACTION", "ERROR",
+]  # fmt: skip
 TABLE = {
     "RESEARCH": "Y Y Y . . . . . . .",
     "DISCOVERY": "Y Y Y Y . . . . . .",
@@ -98,7 +101,7 @@ def test_drift_checks_that_are_absent_are_not_evaluated() -> None:
 @pytest.mark.parametrize("packet_type", sorted(PHASE_OF))
 def test_drift_checks_may_be_demanded(packet_type: str) -> None:
     bench = Bench(APC_REQUIRE_ANTI_DRIFT=True)
-    demanded = "TASK_IR IDEA CLAIM ARTIFACT EVAL TRANSFER ARBITRATION DECISION".split()
+    demanded = [name for name in TYPES if name not in ("RETRACTION", "ERROR")]
     partial = dict.fromkeys(DRIFT_CHECKS[1:], True)
     fact = bench.verdict(packet(packet_type, 9, metadata={"anti_drift": partial}))
     assert (fact["rule"] == "drift_check_missing") is (packet_type in demanded)

@@ -82,7 +82,9 @@ def test_a_notice_is_the_retraction_itself() -> None:
     bench = bench_with("ARCHIVED")
     taken_back = retraction(2, 1, to=("b",))
     (notice,) = [
-        d for d in bench.inbox(bench.decide_json(taken_back, START_MS + 100)) if d["kind"] != "packet"
+        d
+        for d in bench.inbox(bench.decide_json(taken_back, START_MS + 100))
+        if d["kind"] != "packet"
     ]
     assert notice == {
         "delivery_id": f"{pid(1)}/a/notice",

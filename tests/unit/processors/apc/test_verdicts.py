@@ -6,8 +6,9 @@ import copy
 from typing import Any
 
 import pytest
+import rfc8785
 
-from schemas import AvroBody, sha256_hex
+from schemas import AvroBody, canonical_json, sha256_hex
 from streams.processors.apc.inbound import trace_id
 from tests.unit.processors.apc.packets import (
     SESSION,
@@ -15,14 +16,14 @@ from tests.unit.processors.apc.packets import (
     Json,
     ack,
     deferred,
-    events,
     evaluation,
+    events,
     packet,
     pid,
     retraction,
     waiting,
 )
-from tests.unit.processors.harness import START_MS
+from tests.unit.processors.harness import START_MS, StepWork
 from topology.keys import partition_of
 from topology.tables import PACKET_STATES
 from topology.topics import APC_EVENTS, APC_INBOX
@@ -93,8 +94,6 @@ def test_each_distinct_recipient_gets_one_delivery() -> None:
 def test_the_packet_is_spliced_as_it_came() -> None:
     bench = Bench()
     message = bench.message(packet("IDEA", 1))
-    from tests.unit.processors.harness import StepWork
-
     work = StepWork(bench, 0)
     bench.processor.decide([message], work)
     packets = [one.value["packet"] for one in work.sends if "packet" in one.value]
@@ -207,27 +206,56 @@ def test_an_id_in_upper_case_is_the_same_id() -> None:
     assert bench.verdict(packet("IDEA", 1))["verdict"] == "duplicate"
 
 
+ODE = {
+    "state_variables": ["x"],
+    "equations": ["-x"],
+    "parameters": {},
+    "initial_state": {"x": 1},
+}
+BUNDLE = "/payload/formula_bundle"
+
+
+def with_formula(bundle: Json) -> Json:
+    return packet("IDEA", 1, payload={"formula_bundle": bundle})
+
+
 BROKEN: list[tuple[str, str, Json]] = [
-    ("version_unsupported", "/protocol_version", {"protocol_version": "apc/2.0"}),
-    ("number_range", "/confidence", {"confidence": 1.5}),
-    ("number_range", "/confidence", {"confidence": float("nan")}),
-    ("array_not_unique", "/symbolic_keys/1", {"symbolic_keys": ["a", "a"]}),
-    ("array_size", "/recipients", {"recipients": []}),
-    ("format_time", "/expires_at", {"expires_at": "2026-01-01T00:00:00"}),
+    ("version_unsupported", "/protocol_version", packet("IDEA", 1, protocol_version="apc/2.0")),
+    ("number_range", "/confidence", packet("IDEA", 1, confidence=1.5)),
+    ("number_range", "/confidence", packet("IDEA", 1, confidence="NaN")),
+    ("number_range", "/routing/ttl_ms", packet("IDEA", 1, routing={"ttl_ms": 0})),
+    ("array_not_unique", "/symbolic_keys/1", packet("IDEA", 1, symbolic_keys=["a", "a"])),
+    ("array_size", "/recipients", packet("IDEA", 1, recipients=[])),
+    ("string_empty", "/recipients/0/agent_id", packet("IDEA", 1, to=("",))),
+    ("format_time", "/expires_at", packet("IDEA", 1, expires_at="2026-01-01T00:00:00")),
+    ("format_uuid", "/payload/acked_packet_id", packet("ACK", 1, payload={"acked_packet_id": "?"})),
     (
         "intra_agent_recipients",
         "/recipients",
-        {"channel": "INTRA_AGENT", "recipients": [{"agent_id": "a"}, {"agent_id": "b"}]},
+        packet("IDEA", 1, channel="INTRA_AGENT", to=("a", "b")),
     ),
-    ("metadata_value", "/metadata/project_id", {"metadata": {"project_id": None}}),
-    ("string_empty", "/sender/role", {"sender": {"agent_id": "a", "role": "", "swarm_id": "s"}}),
+    ("proof_bundle_missing", "/proof_bundle", packet("CLAIM", 1, proof_bundle=None)),
+    ("proof_bundle_missing", "/proof_bundle", packet("EVAL", 1, proof_bundle=None)),
+    ("lineage_missing", "/lineage", packet("TRANSFER", 1, lineage=None)),
+    ("metadata_value", "/metadata/project_id", packet("IDEA", 1, metadata={"project_id": None})),
+    ("formula_empty", BUNDLE, with_formula({"latex_full": ""})),
+    (
+        "ode_equations",
+        f"{BUNDLE}/ode_system",
+        with_formula({"ode_system": {**ODE, "equations": ["-x", "0"]}}),
+    ),
+    (
+        "ode_initial_state",
+        f"{BUNDLE}/ode_system",
+        with_formula({"ode_system": {**ODE, "initial_state": {}}}),
+    ),
+    ("ode_time", f"{BUNDLE}/ode_system", with_formula({"ode_system": {**ODE, "time_end": 0}})),
 ]
 
 
-@pytest.mark.parametrize(("rule", "path", "members"), BROKEN)
-def test_a_broken_shape_is_refused_and_kept(rule: str, path: str, members: Json) -> None:
+@pytest.mark.parametrize(("rule", "path", "broken"), BROKEN)
+def test_a_broken_shape_is_refused_and_kept(rule: str, path: str, broken: Json) -> None:
     bench = Bench()
-    broken = packet("IDEA", 1, **members)
     sent = bench.decide_json(broken)
     (fact,) = bench.facts(sent)
     assert len(sent) == 1
@@ -277,8 +305,6 @@ def test_ten_errors_are_listed_at_most() -> None:
 def test_a_packet_is_as_large_as_its_json() -> None:
     bench = Bench(APC_MAX_PACKET_BYTES=2000)
     fits = packet("IDEA", 1, metadata={"x": ""})
-    from schemas import canonical_json
-
     room = 2000 - len(canonical_json(fits))
     fits["metadata"] = {"x": "x" * room}
     assert len(canonical_json(fits)) == 2000
@@ -352,8 +378,6 @@ def test_times_may_go_back() -> None:
 
 
 def test_hashes_are_over_the_folded_json() -> None:
-    import rfc8785
-
     made = packet("IDEA", 1)
     fact = Bench().verdict(made)
     assert fact["packet_hash"] == sha256_hex(rfc8785.dumps(made))

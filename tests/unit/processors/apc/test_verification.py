@@ -22,6 +22,7 @@ from tests.unit.processors.apc.packets import (
     pid,
     retraction,
 )
+from topology.tables import APC_TASK_FACTS
 
 ARCHIVED = ["verification_pass", "non_promotable_complete"]
 PROMOTED = ["verification_pass", "promotion_eligible", "persisted"]
@@ -84,7 +85,11 @@ def test_an_outcome_that_comes_early_is_kept_and_the_latest_wins() -> None:
     bench = Bench()
     bench.give(deferred(1, to=("a",), routing={"requires_ack": True}))
     _, effect = bench.give(evaluation(2, 1))
-    assert (effect["rule"], effect["state"], effect["transitions"]) == ("outcome_kept", "ROUTED", [])
+    assert (effect["rule"], effect["state"], effect["transitions"]) == (
+        "outcome_kept",
+        "ROUTED",
+        [],
+    )
     assert effect["verification"] == {"mode": "deferred", "outcome": "pass", "by": pid(2)}
     assert bench.state(1)["rule"] == "accepted"
     bench.give(evaluation(3, 1, ok=False))
@@ -95,9 +100,7 @@ def test_an_outcome_that_comes_early_is_kept_and_the_latest_wins() -> None:
     assert bench.state(1)["counted"] is False
 
 
-@pytest.mark.parametrize(
-    ("winner", "way"), [("one", ARCHIVED), ("two", SUPERSEDED)]
-)
+@pytest.mark.parametrize(("winner", "way"), [("one", ARCHIVED), ("two", SUPERSEDED)])
 def test_a_kept_outcome_of_an_arbitration(winner: str, way: list[str]) -> None:
     bench = Bench()
     bench.give(deferred(1, to=("a",), routing={"requires_ack": True}))
@@ -290,8 +293,6 @@ def test_a_deferred_eval_that_fails_is_counted_no_more() -> None:
     bench.give(evaluation(1, metadata={"verification": "deferred"}))
     bench.give(evaluation(2, 1, ok=False))
     (task,) = bench.tables["apc-tasks"]
-    from topology.tables import APC_TASK_FACTS
-
     row = bench.row(APC_TASK_FACTS, task)
     assert row is not None
     assert row["evals"] == [

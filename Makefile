@@ -1,0 +1,56 @@
+# setup   .venv in this checkout, with everything in it        test    the tests
+# demo    set up, then run the main job                         check   lint, types, layers, docs
+# bench   the benchmarks, see bench/README.md                   lock    pin the requirements anew
+# clean   remove what was built, but not the state directory
+
+RUNS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
+	"$$python" -c '$(RUNS)' >/dev/null 2>&1 && echo "$$python" && break; done)
+BIN := .venv/bin
+READY := .venv/.ready
+CHECKED := schemas topology streams tests $(wildcard bench)
+PIP_TOOLS := 7.6.2
+PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
+	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+.PHONY: setup demo test check bench lock clean
+
+setup: $(READY)
+
+$(READY): pyproject.toml requirements-dev.txt
+	@test -n "$(PYTHON)" || { \
+		echo "Python 3.11 or later, with venv, is needed: install it, or name one with PYTHON="; exit 1; }
+	@$(BIN)/python -c '$(RUNS)' >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--no-build-isolation --no-deps --editable .
+	@touch $@
+
+demo: setup
+	@$(BIN)/headrace demo
+
+test: setup
+	@$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff check $(CHECKED)
+	$(BIN)/ruff format --check $(CHECKED)
+	$(BIN)/mypy $(CHECKED)
+	$(BIN)/lint-imports
+	$(BIN)/python -m streams.docs --check
+	$(BIN)/python -m pytest --quiet tests/data/test_compose.py
+
+bench: setup
+	@$(BIN)/python -m bench
+
+lock:
+	test -x .venv/lock/bin/pip-compile || { $(PYTHON) -m venv .venv/lock \
+		&& .venv/lock/bin/python -m pip install --quiet pip-tools==$(PIP_TOOLS); }
+	$(PIP_COMPILE) --output-file requirements.txt pyproject.toml
+	$(PIP_COMPILE) --extra dev --constraint requirements.txt \
+		--output-file requirements-dev.txt pyproject.toml
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find schemas topology streams tests $(wildcard bench) -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,21 @@
+"""All benchmarks, one after the other: `python -m bench [--quick]`."""
+
+from __future__ import annotations
+
+import sys
+
+from bench import latency, memory, restore, throughput
+
+
+def main(arguments: list[str]) -> None:
+    quick = "--quick" in arguments
+    throughput.main(
+        ["--rounds", "1", "--packets", "20000", "--peer-packets", "5000"] if quick else []
+    )
+    latency.main(["--seconds", "10"] if quick else [])
+    restore.main(["--packets", "20000", "--rounds", "1"] if quick else [])
+    memory.main(["--minutes", "1" if quick else "10"])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

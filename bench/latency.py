@@ -1,0 +1,87 @@
+"""Milliseconds from producing a packet to reading its verdict, at steady rates.
+
+python -m bench.latency [--rates 50 100] [--seconds N]
+The reader is read_committed, so the whole transaction lies within the time measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from typing import Any
+
+import confluent_kafka as ck
+
+from bench.cluster import Bench, bench, percentile, worker
+from bench.packets import outputs
+from streams.engine.records import Output, header
+from topology.keys import partition_of
+from topology.topics import APC_EVENTS
+
+WARM_UP = 100
+
+
+def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
+    """Latencies in ms, without those of the warm-up."""
+    records = outputs(WARM_UP + rate * seconds, own.settings.prefix, seed)
+    sent: dict[str, float] = {}
+    latencies: list[float] = []
+    producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
+    ends = own.log.ends(own.partitions(APC_EVENTS))
+    with own.log.reader(ends) as reader:
+        producer.start()
+        waiting: dict[str, float] = {}
+        deadline = time.monotonic() + seconds + 60
+        while len(latencies) < len(records) and time.monotonic() < deadline:
+            for record in reader.poll(0.005, 1):
+                cause = header(record, "headrace-cause")
+                waiting[(cause or b"").decode()] = time.perf_counter()
+            for cause_text in [c for c in waiting if c in sent]:
+                latencies.append((waiting.pop(cause_text) - sent[cause_text]) * 1000)
+        producer.join()
+    if len(latencies) < len(records):
+        raise TimeoutError(f"{len(latencies)} of {len(records)} verdicts")
+    return latencies[WARM_UP:]
+
+
+def _produce(own: Bench, records: list[Output], rate: int, sent: dict[str, float]) -> None:
+    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
+
+    def delivered(at: float) -> Any:
+        def note(error: Any, message: Any) -> None:
+            sent[f"{message.topic()}/{message.partition()}/{message.offset()}"] = at
+
+        return note
+
+    began = time.perf_counter()
+    count = own.settings.partitions
+    for index, record in enumerate(records):
+        while (now := time.perf_counter()) < began + index / rate:
+            client.poll(min(0.002, began + index / rate - now))
+        placed = partition_of(record.key or b"", count)
+        client.produce(record.topic, record.value, record.key, placed, on_delivery=delivered(now))
+    client.flush(30)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rates", type=int, nargs="+", default=[50, 100])
+    parser.add_argument("--seconds", type=int, default=30)
+    options = parser.parse_args(arguments)
+    print("latency: produce to committed verdict, one worker, four partitions")
+    with bench() as own, worker(own, "streams.cli worker", "worker") as running:
+        for seed, rate in enumerate(options.rates):
+            cpu = running.cpu_s()
+            values = measure(own, rate, options.seconds, seed)
+            cpu = (running.cpu_s() - cpu) / (len(values) + WARM_UP)
+            print(
+                f"  {rate:4}/s  p50 {percentile(values, 0.5):6.1f} ms"
+                f"  p99 {percentile(values, 0.99):6.1f} ms  max {max(values):6.1f} ms"
+                f"  {cpu * 1000:.1f} ms CPU per packet",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""How fast an empty worker gets its tables back: rows/s and MB/s.
+
+python -m bench.restore [--packets N]
+Four tasks restore in parallel, as they do when a worker starts with an empty state directory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from bench.cluster import Bench, bench, drain, worker
+from bench.packets import outputs
+from streams.engine.state import State
+from topology import tables
+from topology.topics import APC_EVENTS
+
+
+def restore(own: Bench, directory: Path) -> tuple[int, int, float]:
+    """(rows, bytes, seconds) of all tasks in parallel."""
+    states = [
+        State(directory / str(p), own.log, own.settings.prefix, p, tables.ALL)
+        for p in range(own.settings.partitions)
+    ]
+    began = time.monotonic()
+    with ThreadPoolExecutor(len(states)) as threads:
+        rows = sum(threads.map(lambda state: state.open(0), states))
+    took = time.monotonic() - began
+    size = sum(len(k) + len(v) for s in states for t in tables.ALL for k, v in s.scan(t.name))
+    for state in states:
+        state.close()
+    shutil.rmtree(directory)
+    return rows, size, took
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--packets", type=int, default=60_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args(arguments)
+    print("restore: changelogs to RocksDB, four tasks in parallel")
+    with bench() as own:
+        own.log.append(outputs(options.packets, own.settings.prefix))
+        with (
+            worker(own, "streams.cli worker", "worker") as running,
+            own.reader(APC_EVENTS) as facts,
+        ):
+            drain(facts, options.packets, running, limit_s=300)
+        for _ in range(options.rounds):
+            rows, size, took = restore(own, own.directory / "restored")
+            print(
+                f"  {rows} records in {took:.2f} s: {rows / took:.0f} records/s,"
+                f" {size / took / 1e6:.1f} MB/s of live rows",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

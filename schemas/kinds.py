@@ -1,0 +1,23 @@
+"""What can be validated by name: `validate("apc.packet", value)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from schemas import apc, rtes
+from schemas.problems import Problem
+
+KINDS: dict[str, Callable[[object], list[Problem]]] = {
+    "apc.packet": apc.validate,
+    "rtes.event": rtes.validate_event,
+    "rtes.payload": rtes.validate_payload,
+}
+"""The kinds of envelope by name, each with its validation."""
+
+
+def validate(kind: str, value: object) -> list[Problem]:
+    """What breaks the rules in a JSON value of the kind named; empty for a valid one.
+
+    Raises KeyError for a kind that is not in `KINDS`.
+    """
+    return KINDS[kind](value)

@@ -1,0 +1,44 @@
+"""An event's JSON form, without what the protocol does not know, and its content hash."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.canonical import canonical_json, sha256_hex
+from schemas.json_form import to_json
+from schemas.rtes.models import PAYLOAD_MODELS, Event
+
+JsonObject = dict[str, Any]
+
+_EVENT_MEMBERS = frozenset(Event.model_fields)
+_PAYLOAD_MEMBERS = {word: frozenset(model.model_fields) for word, model in PAYLOAD_MODELS.items()}
+
+
+def event_json(avro_value: dict[str, Any]) -> JsonObject:
+    """The JSON form of an RtesEvent, with `origin` when it has one."""
+    return to_json("headrace.rtes.RtesEvent", avro_value)
+
+
+def drop_unknown(value: Any) -> tuple[Any, int]:
+    """The event without unknown members (`origin` is one), and how many these were.
+
+    Each counts as one, whatever it holds.  Members inside `arguments` are kept.  The payload of an
+    unknown type and values that are no objects stay as they are.
+    """
+    if not isinstance(value, dict):
+        return value, 0
+    clean = {name: member for name, member in value.items() if name in _EVENT_MEMBERS}
+    dropped = len(value) - len(clean)
+    payload = clean.get("payload")
+    kind = payload.get("type") if isinstance(payload, dict) else None
+    known = _PAYLOAD_MEMBERS.get(kind) if isinstance(kind, str) else None
+    if isinstance(payload, dict) and known is not None:
+        clean["payload"] = {name: member for name, member in payload.items() if name in known}
+        dropped += len(payload) - len(clean["payload"])
+    return clean, dropped
+
+
+def content_hash(event: JsonObject) -> str:
+    """SHA-256 over the event's canonical JSON, `event_id` in lower case (spec saop 5.2, 9.5)."""
+    folded = {**event, "event_id": str(event["event_id"]).lower()}
+    return sha256_hex(canonical_json(folded))

@@ -1,0 +1,108 @@
+"""What the steps of the demo stand on: sending, asking, waiting, saying, checking."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from streams.dead_letters import read
+from streams.edges import edge_of, to_output
+from streams.engine.log import Log
+from streams.engine.records import Output, position
+from streams.errors import NegativeAnswer
+from streams.routes import Routes
+from streams.settings import Settings
+from streams.show import record_json
+from streams.views import View, parse_position
+from topology.declarations import Topic
+
+Json = dict[str, Any]
+WAIT_S = 30.0
+
+
+class DemoFailed(NegativeAnswer):
+    default_advice = "That is a fault of headrace; please report it with this output."
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@dataclass
+class Stage:
+    """say: prints one line.  latencies: ms from sending a record to seeing its answer.
+
+    decision: the packet that a later step takes back.
+    """
+
+    log: Log
+    view: View
+    settings: Settings
+    say: Callable[[str], None]
+    session: str = field(default_factory=lambda: f"demo-{uuid.uuid4().hex[:8]}")
+    latencies: list[float] = field(default_factory=list)
+    verdicts: dict[str, int] = field(default_factory=dict)
+    checks: int = 0
+    decision: Json = field(default_factory=dict)
+
+    def send(self, topic: str, value: Json) -> str:
+        """One envelope; returns its position once its answer is seen."""
+        return self._put(to_output(edge_of(topic), value, now_ms(), self.settings))
+
+    def send_bytes(self, topic: str, key: str, value: bytes) -> str:
+        return self._put(Output(self.settings.prefix + topic, key.encode(), value))
+
+    def _put(self, output: Output) -> str:
+        begun = time.monotonic()
+        (record,) = self.log.append([output])
+        self.view.wait(parse_position(position(record)), WAIT_S)
+        self.latencies.append((time.monotonic() - begun) * 1000)
+        return position(record)
+
+    def packet(self, packet: Json) -> Json:
+        """Send a packet; returns its verdict."""
+        where = self.send("apc.packets", packet)
+        facts = self.facts(packet["packet_id"])
+        verdict = next(fact for fact in reversed(facts) if fact["cause"] == where)
+        self.verdicts[verdict["verdict"]] = self.verdicts.get(verdict["verdict"], 0) + 1
+        return verdict
+
+    def facts(self, packet_id: str) -> list[Json]:
+        path = f"/v1/apc/sessions/{self.session}/packets/{packet_id}/events"
+        items: list[Json] = self.get(path)["items"]
+        return items
+
+    def state(self, packet_id: str) -> Json:
+        row: Json = self.get(f"/v1/apc/sessions/{self.session}/packets/{packet_id}")
+        return row
+
+    def get(self, path: str, query: str = "") -> Any:
+        answer = Routes(self.view, self.log, self.settings, now_ms).handle("GET", path, query)
+        if answer.status != 200:
+            raise DemoFailed(f"GET {path}?{query} is answered {answer.status}: {answer.body}")
+        return answer.body
+
+    def wait_for(self, what: str, question: Callable[[], Json | None]) -> Json:
+        """Ask until there is an answer."""
+        deadline = time.monotonic() + WAIT_S
+        while (found := question()) is None:
+            if time.monotonic() > deadline:
+                raise DemoFailed(f"waited {WAIT_S:.0f} s for {what}")
+            self.view.step(0.02)
+        return found
+
+    def records(self, topic: Topic) -> Iterator[Json]:
+        """Everything on a topic now, decoded."""
+        for record in read(self.log, topic, self.settings.prefix):
+            yield record_json(topic, record)
+
+    def expect(self, what: str, found: object, wanted: object) -> None:
+        self.checks += 1
+        if found != wanted:
+            raise DemoFailed(f"{what} should be {wanted}, but is {found}")
+
+    def show(self, name: str, text: object) -> None:
+        self.say(f"    {name:<10} {text}")

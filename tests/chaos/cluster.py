@@ -1,0 +1,221 @@
+"""One environment on a real broker: its topics, its workers, and what they leave on the log."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient
+
+from schemas import decode, decode_many
+from streams.engine.headers import CAUSE
+from streams.engine.kafka import KafkaLog
+from streams.engine.records import Output, Record, TopicPartition, header
+from streams.engine.rows import store_key
+from streams.engine.task import group_of
+from streams.settings import Settings
+from tests.chaos.workers import PATIENCE_S, Worker, wait_for
+from tests.toy import FACTS, INPUT, RECORD, SECOND, toy_record, toy_topics
+from topology.declarations import Topic
+from topology.tables import INPUT_POSITIONS, TIMERS
+from topology.topics import CHANGELOG, dead_letters_of
+
+PARTITIONS = 4
+_DEAD = (dead_letters_of(INPUT), dead_letters_of(SECOND))
+_TIMERS = store_key(TIMERS.name, "")
+
+
+class Fact(NamedTuple):
+    """kind: seen, answered, late, fired.  n: how often its id was seen.  cause: input position."""
+
+    kind: str
+    id: str
+    n: int
+    cause: str
+
+
+class Tail:
+    """What is committed on one topic, read as it grows."""
+
+    def __init__(self, log: KafkaLog, topic: str, partitions: int) -> None:
+        self._log = log
+        self._tps = [TopicPartition(topic, p) for p in range(partitions)]
+        self._reader = log.reader(dict.fromkeys(self._tps, 0))
+        self.records: list[Record] = []
+
+    def poll(self) -> int:
+        """Read what is there now, a little at least; returns how many there are by now."""
+        self.records += self._reader.poll(0.05)
+        return len(self.records)
+
+    def until(self, count: int, patience_s: float = PATIENCE_S) -> None:
+        """Until there are so many records."""
+        what = f"{count} records of {self._tps[0].topic}"
+        wait_for(lambda: self.poll() >= count, what, patience_s, 0)
+
+    def catch_up(self) -> list[Record]:
+        """All records committed by now."""
+        ends = self._log.ends(self._tps)
+        while any(self._reader.position(tp) < end for tp, end in ends.items()):
+            self.poll()
+        return self.records
+
+    def close(self) -> None:
+        self._reader.close()
+
+
+class Cluster:
+    """directory: for state directories and logs of workers.  Deletes its topics in the end."""
+
+    def __init__(self, bootstrap: str, directory: Path) -> None:
+        self.bootstrap = bootstrap
+        self.prefix = f"chaos-{uuid.uuid4().hex[:8]}."
+        self.directory = directory
+        self.settings = Settings.load(
+            {}, bootstrap=bootstrap, prefix=self.prefix, partitions=PARTITIONS
+        )
+        self.log = KafkaLog(bootstrap, {}, group_of(self.settings))
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+        self._tails: dict[str, Tail] = {}
+        self._workers: list[Worker] = []
+        self.sent: list[Record] = []
+        self.log.create(toy_topics(PARTITIONS, self.prefix))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
+            worker.kill()
+            print(f"--- {worker.name}\n{worker.text()[-4000:]}")  # shown when the test fails
+        self.forget()
+        self.log.delete([t.name for t in toy_topics(PARTITIONS, self.prefix)])
+
+    def forget(self) -> None:
+        """Drop what was read and sent, before topics are created anew."""
+        for tail in self._tails.values():
+            tail.close()
+        self._tails.clear()
+        self.sent.clear()
+
+    def state_dir(self, name: str) -> Path:
+        return self.directory / name
+
+    def settings_of(self, name: str) -> Settings:
+        """As the worker of that name has them."""
+        return replace(self.settings, state_dir=self.state_dir(name))
+
+    def start(self, name: str, *arguments: str, **environ: str) -> Worker:
+        """A worker on the state directory of that name.  environ: settings, e.g. BATCH="50"."""
+        log = self.directory / f"{name}-{len(self._workers)}.log"
+        given = {"BOOTSTRAP": self.bootstrap, "PREFIX": self.prefix, "BATCH": "100", **environ}
+        named = {f"HEADRACE_{key}": value for key, value in given.items()}
+        worker = Worker(name, self.state_dir(name), log, named, *arguments)
+        self._workers.append(worker)
+        return worker
+
+    def end_all(self) -> None:
+        """Every worker that runs ends cleanly."""
+        running = [worker for worker in self._workers if worker.running]
+        for worker in running:
+            worker.terminate()
+        for worker in running:
+            assert worker.exit_code() == 0, worker.text()[-3000:]
+
+    def delete_state(self, name: str) -> None:
+        shutil.rmtree(self.state_dir(name))
+
+    def record(self, ident: str, topic: Topic = INPUT, **data: Any) -> Output:
+        return toy_record(ident, topic=topic, prefix=self.prefix, **data)
+
+    def send(self, outputs: Sequence[Output]) -> None:
+        """Append input records, and keep that they were."""
+        self.sent += self.log.append(outputs)
+
+    def send_counts(self, count: int, dice: random.Random, ids: int = 500) -> None:
+        """So many records without more to them."""
+        self.send([self.record(f"k{dice.randrange(ids)}") for _ in range(count)])
+
+    def tail(self, topic: Topic) -> Tail:
+        name = self.prefix + topic.name
+        if name not in self._tails:
+            partitions = 1 if topic in _DEAD else PARTITIONS
+            self._tails[name] = Tail(self.log, name, partitions)
+        return self._tails[name]
+
+    def facts(self) -> list[Fact]:
+        """All that are committed by now, by partition in order."""
+        records = sorted(self.tail(FACTS).catch_up(), key=lambda r: (r.partition, r.offset))
+        values = decode_many([r.value for r in records], RECORD)
+        return [_fact(record, value) for record, value in zip(records, values, strict=True)]
+
+    def fold(self, topic: Topic) -> dict[tuple[int, bytes], bytes]:
+        """The live rows of a table topic or of the changelog, by partition and key."""
+        rows: dict[tuple[int, bytes], bytes] = {}
+        for record in self.tail(topic).catch_up():
+            key = record.partition, record.key or b""
+            if record.value is None:
+                rows.pop(key, None)
+            else:
+                rows[key] = record.value
+        return rows
+
+    def positions(self) -> dict[TopicPartition, int]:
+        """Where the tasks go on reading, by their own rows."""
+        found: dict[TopicPartition, int] = {}
+        for (partition, key), value in self.fold(CHANGELOG).items():
+            table, _, name = key.partition(b"\0")
+            if table.decode() == INPUT_POSITIONS.name:
+                offset = decode(value, INPUT_POSITIONS.record).value["next_offset"]
+                found[TopicPartition(self.prefix + name.decode(), partition)] = offset
+        return found
+
+    def drained(self, *inputs: Topic) -> bool:
+        """All records of the inputs are decided, and no timer waits."""
+        names = [self.prefix + topic.name for topic in inputs or (INPUT,)]
+        ends = self.log.ends([TopicPartition(n, p) for n in names for p in range(PARTITIONS)])
+        positions = self.positions()
+        decided = all(positions.get(tp, 0) == end for tp, end in ends.items())
+        return decided and not any(key.startswith(_TIMERS) for _, key in self.fold(CHANGELOG))
+
+    def drain(self, *inputs: Topic, patience_s: float = 90.0) -> None:
+        wait_for(lambda: self.drained(*inputs), "drained", patience_s, 0.2)
+
+    def recreate(self, topics: Iterable[Topic] | None = None) -> None:
+        """Delete topics (all, if none are named) and create them again, empty."""
+        every = {t.name: t for t in toy_topics(PARTITIONS, self.prefix)}
+        names = [self.prefix + t.name for t in topics] if topics is not None else list(every)
+        self.log.delete(names)
+        wait_for(lambda: self.log.topics().keys().isdisjoint(names), "topics gone")
+        self.log.create([every[name] for name in names])
+        wait_for(lambda: self.log.topics().keys() >= set(names), "topics there")
+
+    def forget_group(self) -> None:
+        """Delete the consumer group with its offsets; no worker may run."""
+        group = group_of(self.settings)
+        self._done(lambda: self._admin.delete_consumer_groups([group]))
+
+    def group_to_end(self) -> None:
+        """Move the group's offsets to the end of the input; no worker may run."""
+        ends = self.log.ends([TopicPartition(self.prefix + INPUT.name, p) for p in range(4)])
+        moved = [KafkaPartition(*tp, end) for tp, end in ends.items()]
+        wanted = ConsumerGroupTopicPartitions(group_of(self.settings), moved)
+        self._done(lambda: self._admin.alter_consumer_group_offsets([wanted]))
+
+    def _done(self, ask: Callable[[], Mapping[str, Future[Any]]]) -> None:
+        for future in ask().values():
+            future.result(30)
+
+
+def _fact(record: Record, decoded: Any) -> Fact:
+    data = decoded.value["data"]
+    cause = (header(record, CAUSE) or b"").decode()
+    return Fact(data["kind"], data["id"], int(data.get("n", 0)), cause)

@@ -1,0 +1,49 @@
+"""Each test has its own prefix on a shared broker, and its own dice; the seed is printed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.broker import running_broker
+from streams.settings import Settings
+from tests.chaos.cluster import Cluster
+
+SEED = pytest.StashKey[int]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--chaos-seed", type=int, help="repeat a run of tests/chaos")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    given = config.getoption("chaos_seed", default=None)
+    config.stash[SEED] = random.randrange(1_000_000) if given is None else given
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    terminalreporter.write_line(f"chaos: --chaos-seed {config.stash[SEED]}")
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real Kafka: HEADRACE_BOOTSTRAP's, else one for this session of tests."""
+    state_dir: Path = tmp_path_factory.mktemp("state")
+    with running_broker(Settings.load(state_dir=state_dir)) as bootstrap:
+        yield bootstrap
+
+
+@pytest.fixture
+def dice(request: pytest.FixtureRequest) -> random.Random:
+    return random.Random(f"{request.config.stash[SEED]} {request.node.name}")
+
+
+@pytest.fixture
+def cluster(broker: str, tmp_path: Path) -> Iterator[Cluster]:
+    with Cluster(broker, tmp_path) as cluster:
+        yield cluster

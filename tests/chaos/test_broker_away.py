@@ -1,0 +1,77 @@
+"""A broker that is gone for a while: the worker waits, and goes on."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams import broker
+from streams.broker import network
+from streams.settings import Settings
+from tests.chaos import exact
+from tests.chaos.cluster import Cluster
+from tests.chaos.workers import wait_for
+from tests.toy import FACTS
+
+AWAY_S = 30.0
+
+
+class PrivateBroker:
+    """One of the test's own, which comes back on the same port with the same data."""
+
+    def __init__(self, state_dir: Path) -> None:
+        (port,) = network.pick_ports([], 1)
+        self._settings = Settings.load({}, state_dir=state_dir, broker_port=port)
+        self.bootstrap = self.start()
+
+    def start(self) -> str:
+        status = broker.run(self._settings, foreground=False)
+        assert status.running
+        assert status.bootstrap is not None
+        return status.bootstrap
+
+    def signal(self, number: signal.Signals) -> None:
+        pid = broker.status(self._settings).pid
+        assert pid is not None
+        os.kill(pid, number)
+
+    def end(self) -> None:
+        broker.stop(self._settings)
+
+
+@pytest.fixture
+def private(tmp_path: Path) -> Iterator[PrivateBroker]:
+    broker = PrivateBroker(tmp_path / "broker")
+    yield broker
+    broker.end()
+
+
+@pytest.mark.parametrize("how", ["killed", "frozen"])
+def test_a_worker_waits_for_a_broker_that_is_away_and_goes_on(
+    private: PrivateBroker, tmp_path: Path, dice: random.Random, how: str
+) -> None:
+    with Cluster(private.bootstrap, tmp_path) as cluster:
+        cluster.send_counts(20_000, dice)
+        worker = cluster.start("only")
+        facts = cluster.tail(FACTS)
+        facts.until(dice.randrange(1, 8000))
+        private.signal(signal.SIGKILL if how == "killed" else signal.SIGSTOP)
+        gone = time.monotonic()
+        wait_for(lambda: time.monotonic() - gone > AWAY_S, "the broker was away")
+        assert worker.running
+        if how == "killed":
+            assert private.start() == private.bootstrap
+        else:
+            private.signal(signal.SIGCONT)
+        cluster.send_counts(2000, dice)
+        cluster.drain()
+        assert worker.running
+        worker.end()
+        exact.check(cluster)
+        exact.check_stores(cluster, "only")

@@ -1,0 +1,62 @@
+"""Which module may import what, and how large code may grow."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("schemas", "topology", "streams")
+FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in FILES}
+
+ONLY = {
+    "faust": "streams/engine/faust_host.py",
+    "mode": "streams/engine/faust_host.py",
+    "aiokafka": "streams/engine/faust_host.py",
+    "confluent_kafka": "streams/engine/kafka.py",
+    "rocksdict": "streams/engine/store.py",
+    "fastavro": "schemas/codec.py",
+    "testcontainers": "streams/broker/container.py",
+    "docker": "streams/broker/container.py",
+}
+FUNCTION_LINES = 60
+FILE_LINES = 400
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """The top-level names of all modules imported, wherever the statement stands."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            yield (node.module or "").partition(".")[0]
+
+
+@pytest.mark.parametrize("library", ONLY)
+def test_one_module_imports_each_engine_library(library: str) -> None:
+    users = {name for name, tree in TREES.items() if library in imported(tree)}
+    assert all(fnmatch(name, ONLY[library]) for name in users), users
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = {
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"}
+    }
+    assert readers == {"streams/settings.py"}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_files_and_functions_stay_small(name: str) -> None:
+    assert len((ROOT / name).read_text().splitlines()) <= FILE_LINES
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < FUNCTION_LINES, node.name

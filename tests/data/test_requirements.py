@@ -1,0 +1,50 @@
+"""The pinned requirements: whole, hashed, and free of index addresses."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FILES = ("requirements.txt", "requirements-dev.txt")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def pins(name: str) -> dict[str, str]:
+    """Everything that a file pins, by normalised name: version, marker and hashes."""
+    text = (ROOT / name).read_text().replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
+    return {re.split(r"[=\[]", line)[0]: line for line in lines}
+
+
+def names(requirements: list[str]) -> set[str]:
+    return {re.split(r"[\[<>=!~; ]", requirement)[0].lower() for requirement in requirements}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_requirement_is_pinned_with_hashes(name: str) -> None:
+    for line in pins(name).values():
+        assert re.match(r"[a-z0-9-]+==\S+ .*--hash=sha256:[0-9a-f]{64}", line), line
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_index_is_named(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    assert not re.search(r"^\s*--(?!hash)|^-[a-z]", text, re.MULTILINE)
+
+
+def test_what_the_project_declares_is_pinned() -> None:
+    dev = PROJECT["optional-dependencies"]["dev"]
+    assert names(PROJECT["dependencies"]) <= set(pins(FILES[0]))
+    assert names(PROJECT["dependencies"] + dev) <= set(pins(FILES[1]))
+
+
+def test_both_files_pin_the_same_versions() -> None:
+    runtime, dev = pins(FILES[0]), pins(FILES[1])
+    assert {name: line.split()[0] for name, line in runtime.items()}.items() <= {
+        name: line.split()[0] for name, line in dev.items()
+    }.items()

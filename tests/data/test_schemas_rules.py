@@ -1,0 +1,25 @@
+"""Rule codes are closed sets, each declared once, with a meaning on one line."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+from schemas.apc import rules as apc_rules
+from schemas.rtes import rules as rtes_rules
+
+
+@pytest.mark.parametrize("module", [apc_rules, rtes_rules])
+def test_each_rule_is_a_constant_named_after_its_code(module: ModuleType) -> None:
+    for rule in module.ALL:
+        assert getattr(module, rule.code.upper()) is rule
+        assert str(rule) == rule.code
+
+
+@pytest.mark.parametrize("module", [apc_rules, rtes_rules])
+def test_each_meaning_is_one_line_that_fits_a_table(module: ModuleType) -> None:
+    for rule in module.ALL:
+        assert "\n" not in rule.meaning
+        assert "|" not in rule.meaning
+        assert rule.meaning[0].islower() or rule.meaning.split()[0].isupper() or "_" in rule.meaning

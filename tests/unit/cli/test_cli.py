@@ -1,0 +1,241 @@
+"""Exit codes, messages and help, without a broker."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from streams.cli import COMMANDS, main
+from tests.unit.envelopes import idea, transition
+
+EXAMPLE = re.compile(r"^ *(headrace .+)$", re.MULTILINE)
+
+
+def run(*args: str, stdin: Any = None, env: dict[str, str] | None = None) -> Result:
+    text = stdin if stdin is None or isinstance(stdin, str) else json.dumps(stdin)
+    return CliRunner().invoke(main, list(args), input=text, env=env)
+
+
+@pytest.fixture(autouse=True)
+def state_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory in which no broker runs."""
+    monkeypatch.setenv("HEADRACE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.delenv("HEADRACE_BOOTSTRAP", raising=False)
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def nobody() -> str:
+    """An address where nothing listens."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    for name in COMMANDS:
+        command = main.commands[name]
+        yield name, command
+        for below, inner in getattr(command, "commands", {}).items():
+            yield f"{name} {below}", inner
+
+
+ALL = dict(commands())
+
+
+@pytest.mark.parametrize("name", ["", *ALL])
+def test_every_help_has_an_example_that_parses(name: str) -> None:
+    result = run(*name.split(), "--help")
+    assert result.exit_code == 0
+    examples = EXAMPLE.findall(result.output.partition("Example")[2])
+    assert examples
+    for example in examples:
+        words = shlex.split(example)[1:]
+        path = next(path for path in sorted(ALL, key=len, reverse=True) if _begins(words, path))
+        if name:
+            assert path == name or path.startswith(f"{name} ")
+        rest = words[len(path.split()) :]
+        ALL[path].make_context(path, rest, resilient_parsing=True).close()
+        _parses(ALL[path], rest)
+
+
+def _begins(words: list[str], path: str) -> bool:
+    return words[: len(path.split())] == path.split()
+
+
+def _parses(command: click.Command, words: list[str]) -> None:
+    """Options exist and arguments are as many as wanted; files need not exist."""
+    options, arguments, _ = command.make_parser(click.Context(command)).parse_args(list(words))
+    assert arguments == []
+    wanted = [p for p in command.params if isinstance(p, click.Argument) and p.required]
+    assert all(options.get(str(argument.name)) for argument in wanted)
+
+
+def test_help_is_quick_because_it_imports_little() -> None:
+    code = "import sys, streams.cli; print([m for m in sys.modules if m in sys.argv])"
+    heavy = ["schemas", "confluent_kafka", "rocksdict", "faust", "pydantic", "orjson"]
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["nonsense"],
+        ["send"],
+        ["send", "apc.events"],
+        ["send", "apc.packets", "--rate", "0"],
+        ["send", "apc.packets", "no-such-file"],
+        ["tail", "nowhere"],
+        ["validate", "apc.nothing"],
+        ["packet-replay"],
+        ["packet-trace", "--limit", "0"],
+        ["play", "--set", "NONSENSE"],
+        ["play", "--set", "NONSENSE=1"],
+        ["topics", "accept-gap", "apc.packets"],
+        ["dlq", "show", "nowhere"],
+    ],
+)
+def test_wrong_usage_exits_with_2(args: list[str]) -> None:
+    result = run(*args, stdin="{}")
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+
+
+def test_an_unknown_variable_is_named_with_the_nearest() -> None:
+    result = run("validate", "apc.packet", stdin=idea(), env={"HEADRACE_BOOTSTRAPS": "x"})
+    assert result.exit_code == 2
+    assert "HEADRACE_BOOTSTRAP" in result.stderr
+
+
+NEED_A_BROKER = [
+    ["send", "apc.packets"],
+    ["tail", "rtes", "--until-end"],
+    ["query", "/v1/apc/packets"],
+    ["packet-trace"],
+    ["packet-replay", "--run-id", "r1"],
+    ["dlq", "list"],
+    ["dlq", "show", "apc.packets/0/0"],
+    ["topics", "list"],
+    ["topics", "create"],
+    ["topics", "describe", "apc.packets"],
+    ["topics", "accept-gap", "apc.packets", "0"],
+    ["worker"],
+]
+
+
+@pytest.mark.parametrize("args", NEED_A_BROKER, ids=" ".join)
+@pytest.mark.parametrize("configured", [False, True])
+def test_without_a_broker_the_way_out_is_named(
+    args: list[str], configured: bool, nobody: str
+) -> None:
+    env = {"HEADRACE_BOOTSTRAP": nobody} if configured else {}
+    result = run(*args, stdin=idea(), env=env)
+    assert result.exit_code == 3, result.output
+    assert "headrace up" in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_nothing_is_sent_when_one_value_is_not_valid() -> None:
+    lines = "\n".join(json.dumps(p) for p in (idea(1), idea(2, confidence=2), idea(3, extra=1)))
+    result = run("send", "apc.packets", stdin=lines)
+    assert result.exit_code == 1
+    assert "number_range at value 2 /confidence" in result.stderr
+    assert "member_unknown at value 3 /extra" in result.stderr
+    assert "Nothing was sent" in result.stderr
+
+
+def test_send_reads_what_is_no_json() -> None:
+    result = run("send", "apc.packets", stdin="{")
+    assert result.exit_code == 1
+    assert "json_invalid" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        ("apc.packet", idea()),
+        ("apc.packet", idea(created_at=...)),
+        ("rtes.event", transition()),
+        ("rtes.event", transition(extra=1) | {"origin": "apc"}),
+        ("rtes.payload", transition()["payload"]),
+    ],
+)
+def test_valid_envelopes(kind: str, value: Any) -> None:
+    result = run("validate", kind, stdin=value)
+    assert result.exit_code == 0
+    assert json.loads(result.output) == {"valid": True, "errors": []}
+
+
+def test_what_is_wrong_with_an_envelope() -> None:
+    result = run("validate", "apc.packet", stdin=idea(confidence=2))
+    assert result.exit_code == 1
+    answer = json.loads(result.output)
+    assert answer["valid"] is False
+    (error,) = answer["errors"]
+    assert (error["rule"], error["path"]) == ("number_range", "/confidence")
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": 1, "a": 2}', "NaN"])
+@pytest.mark.parametrize("kind", ["apc.packet", "rtes.event", "rtes.payload"])
+def test_text_that_is_no_json_is_not_valid(kind: str, text: str) -> None:
+    result = run("validate", kind, stdin=text)
+    assert result.exit_code == 1
+    assert json.loads(result.output)["errors"][0]["rule"] == "json_invalid"
+
+
+def test_an_envelope_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "packet.json"
+    path.write_text(json.dumps(idea()))
+    assert run("validate", "apc.packet", str(path)).exit_code == 0
+
+
+def test_play_prints_one_object_a_line() -> None:
+    line = json.dumps({"topic": "apc.packets", "value": idea()})
+    result = run("play", stdin=line)
+    assert result.exit_code == 0
+    outputs = [json.loads(text) for text in result.output.splitlines()]
+    assert [o["n"] for o in outputs] == list(range(1, len(outputs) + 1))
+    assert outputs[0]["value"]["verdict"] == "accepted"
+
+
+@pytest.mark.parametrize("name", ["APC_REQUIRE_ANTI_DRIFT", "HEADRACE_APC_REQUIRE_ANTI_DRIFT"])
+def test_play_sets_settings(name: str) -> None:
+    line = json.dumps({"topic": "apc.packets", "value": idea()})
+    result = run("play", "--set", f"{name}=true", stdin=line)
+    assert json.loads(result.output.splitlines()[0])["value"]["rule"] == "drift_check_missing"
+
+
+def test_play_names_the_line_that_is_wrong() -> None:
+    result = run("play", stdin='{"advance_ms": 1}\n{"what": 1}\n')
+    assert result.exit_code == 2
+    assert "line 2" in result.stderr
+
+
+def test_the_status_of_a_broker_that_does_not_run() -> None:
+    result = run("broker", "status", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.output)["running"] is False
+
+
+def test_stopping_a_broker_that_does_not_run() -> None:
+    assert run("broker", "stop").exit_code == 1
+
+
+def test_a_broker_is_not_run_beside_one_that_is_configured() -> None:
+    result = run("broker", "run", env={"HEADRACE_BOOTSTRAP": "127.0.0.1:1"})
+    assert result.exit_code == 2
+    assert "HEADRACE_BOOTSTRAP" in result.stderr
