@@ -76,8 +76,10 @@ class _Reader:
             "long": self.integer,
         }
 
-    def fail(self, rule: str, path: str, message: str) -> ShapeError:
-        return ShapeError("schema_invalid" if self.rtes else rule, path, message)
+    def fail(self, rule: str, path: str, message: str, rtes: str = "schema_invalid") -> ShapeError:
+        """rtes: the rule that an RTES event breaks instead."""
+        name = path.rpartition("/")[2] or "The value"
+        return ShapeError(rtes if self.rtes else rule, path, f"{name} {message}.")
 
     def value(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -102,7 +104,7 @@ class _Reader:
             place = f"{path}/{shown}"
             if shown not in rest:
                 if "default" not in field:
-                    raise self.fail("member_missing", place, f"{shown} is missing")
+                    raise self.fail("member_missing", place, "is missing")
                 result[field["name"]] = field["default"]
                 continue
             member = rest.pop(shown)
@@ -110,7 +112,7 @@ class _Reader:
         if rest:
             unknown = min(rest)
             escaped = unknown.replace("~", "~0").replace("/", "~1")
-            raise self.fail("member_unknown", f"{path}/{escaped}", "no such member is known")
+            raise self.fail("member_unknown", f"{path}/{escaped}", "is no member of this object")
         return result
 
     def member(self, field: Schema, member: Any, owner: dict[str, Any], path: str) -> Any:
@@ -145,11 +147,11 @@ class _Reader:
         if not isinstance(member, dict):
             raise self.fail("member_type", path, "must be an object")
         if "type" not in member:
-            raise self.fail("member_missing", f"{path}/type", "type is missing")
+            raise self.fail("member_missing", f"{path}/type", "is missing")
         record = _RECORDS.get(str(member["type"]))
         if record is None or record not in self.named:
-            rule = "event_type_unknown" if self.rtes else "enum_value"
-            raise ShapeError(rule, f"{path}/type", "is no type that is known here")
+            broken = "is no type that is known here"
+            raise self.fail("enum_value", f"{path}/type", broken, "event_type_unknown")
         return record
 
     def array(self, schema: Schema, value: Any, path: str) -> list[Any]:
@@ -172,8 +174,9 @@ class _Reader:
         if not isinstance(value, str):
             raise self.fail("member_type", path, "must be a string")
         if value not in schema["symbols"]:
-            rule = _RTES_RULES.get(f"{schema['namespace']}.{schema['name']}", "enum_value")
-            raise ShapeError(rule, path, "is not one of " + ", ".join(schema["symbols"]))
+            rule = _RTES_RULES.get(f"{schema['namespace']}.{schema['name']}", "schema_invalid")
+            words = ", ".join(schema["symbols"])
+            raise self.fail("enum_value", path, f"is not one of {words}", rule)
         return value
 
     def string(self, schema: Any, value: Any, path: str) -> str:
@@ -182,8 +185,8 @@ class _Reader:
         try:
             value.encode()
         except UnicodeEncodeError as exc:
-            rule = "text_invalid" if self.rtes else "json_invalid"
-            raise ShapeError(rule, path, "has a lone surrogate") from exc
+            broken = "has a lone surrogate"
+            raise self.fail("json_invalid", path, broken, "text_invalid") from exc
         return value
 
     def boolean(self, schema: Any, value: Any, path: str) -> bool:

@@ -74,7 +74,12 @@ class _Coder(NamedTuple):
 
 @cache
 def _coder(record: str) -> _Coder:
-    entry = CATALOGUE.latest(record)
+    return _coder_of(CATALOGUE.id_of(record))
+
+
+@cache
+def _coder_of(id: int) -> _Coder:
+    entry = CATALOGUE.entry(id)
     return _Coder(
         entry,
         b"\x00" + entry.id.to_bytes(4, "big"),
@@ -158,7 +163,7 @@ def _read_current(coder: _Coder, body: bytes) -> dict[str, Any]:
 
 def _read_earlier(writer: SchemaEntry, latest: SchemaEntry, body: bytes) -> dict[str, Any]:
     """A body of an earlier version, resolved to the latest one by Avro's rules."""
-    _read_current(_coder_of(writer), body)
+    _read_current(_coder_of(writer.id), body)
     resolved: AvroMessage = fastavro.schemaless_reader(
         BytesIO(body),
         _parsed(writer.id),
@@ -168,16 +173,6 @@ def _read_earlier(writer: SchemaEntry, latest: SchemaEntry, body: bytes) -> dict
     )
     value: dict[str, Any] = _plain_enums(resolved)
     return value
-
-
-@cache
-def _coder_of_id(id: int) -> _Coder:
-    entry = CATALOGUE.entry(id)
-    return _Coder(entry, b"", compile_decoder(entry.schema), compile_encoder(entry.schema))
-
-
-def _coder_of(entry: SchemaEntry) -> _Coder:
-    return _coder_of_id(entry.id)
 
 
 def _plain_enums(value: Any) -> Any:

@@ -3,6 +3,7 @@
 A record's encoding is the concatenation of its fields' encodings, so a field that is itself a
 record may be given as the bytes it was read from (`AvroBody`), which are spliced in as they are.
 The functions append to a bytearray.  Values of unions of several records are `(full name, value)`.
+A union is either null and one other type, or several records; there are no others.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ class _Compiler:
         self.names[name], self.kinds[name] = function, "record"
         body = [f"def {function}(v, o):"]
         for field in schema["fields"]:
-            get = f'v.get("{field["name"]}")' if "default" in field else f'v["{field["name"]}"]'
+            optional = field.get("default", ...) is None
+            get = f'v.get("{field["name"]}")' if optional else f'v["{field["name"]}"]'
             body += [f" x0 = {get}", *self.value(field["type"], "x0", 1)]
-        self.lines += body
+        self.lines += [*body, " return None"]
         return function
 
     def value(self, schema: Any, x: str, depth: int) -> list[str]:

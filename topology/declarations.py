@@ -1,7 +1,8 @@
 """The vocabulary in which the topology is declared: topics, tables, processors.  Pure data.
 
 A topic, a table and a processor is declared once, in `topology.topics`, `topology.tables` and
-`topology.processors`; all other code refers to the constant, never to a name in a string.
+`topology.processors`; all other code refers to the constant, never to a name in a string.  So a
+declaration is equal to itself only, and quick to find in a dict.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Kind(StrEnum):
     DEAD_LETTER = "dead letter"  # bytes that could not be judged
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Topic:
     """One Kafka topic.  `name` is without the prefix of the environment.
 
@@ -52,7 +53,7 @@ class Topic:
         return self.kind in (Kind.COMMAND, Kind.COLLECTOR, Kind.INTERNAL)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Rows of one processor.  Public tables are their own changelog topic, the others share one.
 
@@ -70,7 +71,7 @@ class Table:
     lifetime_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ProcessorDeclaration:
     """One processor: what it reads, owns and writes.
 

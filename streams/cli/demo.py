@@ -67,8 +67,11 @@ def _tell(settings: Settings) -> None:
     from streams.demo import Stage, tell
     from streams.views import View
 
-    with tempfile.TemporaryDirectory(prefix="headrace-demo-") as folder:
-        with common.connect(settings) as log, View(log, Path(folder), settings.prefix) as view:
-            stage = Stage(log, view, settings, click.echo)
-            click.echo(f"Session {stage.session} on {settings.bootstrap}")
-            tell(stage)
+    with (
+        tempfile.TemporaryDirectory(prefix="headrace-demo-") as folder,
+        common.connect(settings) as log,
+        View(log, Path(folder), settings.prefix) as view,
+    ):
+        stage = Stage(log, view, settings, click.echo)
+        click.echo(f"Session {stage.session} on {settings.bootstrap}")
+        tell(stage)

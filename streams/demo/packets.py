@@ -63,7 +63,7 @@ def evaluation(of: Json) -> Json:
     }
     payload = {
         "metric_set": {**metrics, "drift_risk": 0.1},
-        "thresholds": {name: 0.5 for name in metrics},
+        "thresholds": dict.fromkeys(metrics, 0.5),
         "pass": True,
     }
     proof = {"evidence_refs": [f"packet:{of['packet_id']}"]}

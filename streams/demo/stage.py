@@ -105,4 +105,4 @@ class Stage:
             raise DemoFailed(f"{what} should be {wanted}, but is {found}")
 
     def show(self, name: str, text: object) -> None:
-        self.say(f"    {name:<10} {text}")
+        self.say(f"    {name:<12}{text}")

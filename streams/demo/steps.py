@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 from streams.demo import packets
 from streams.demo.stage import DemoFailed, Json, Stage
@@ -17,6 +18,9 @@ PROMOTED_LIFE = PLAIN_LIFE.replace("ARCHIVED", "PROMOTED ARCHIVED")
 
 
 def _verdict(stage: Stage, packet: Json, rule: str, state: str | None) -> Json:
+    to = ", ".join(recipient["agent_id"] for recipient in packet["recipients"])
+    what = f"{packet['packet_type']} {packet['packet_id'][:8]} in {packet['run_phase']}"
+    stage.show("packet", f"{what}, from {packet['sender']['agent_id']} to {to}")
     fact = stage.packet(packet)
     stage.show("verdict", f"{fact['verdict']}, rule {fact['rule']}: {fact['message']}")
     stage.expect("the rule", fact["rule"], rule)
@@ -79,7 +83,7 @@ def silence(stage: Stage) -> None:
     packet = packets.impatient(packets.example(stage.session))
     _verdict(stage, packet, "accepted", "ROUTED")
     for rule in ("redelivered", "ack_timeout"):
-        fact = stage.wait_for(f"the fact {rule}", lambda rule=rule: _fired(stage, packet, rule))
+        fact = stage.wait_for(f"the fact {rule}", partial(_fired, stage, packet, rule))
         stage.show("timer", f"{rule} at {fact['at']}")
     stage.expect("the state", stage.state(packet["packet_id"])["state"], "EXPIRED")
     stage.show("state", "EXPIRED")
@@ -96,7 +100,9 @@ def promotion(stage: Stage) -> None:
     evaluation = packets.evaluation(first)
     fact = _verdict(stage, evaluation, "accepted", "ARCHIVED")
     checks = fact["gates"]["checks"]
-    stage.show("gates", ", ".join(f"{c['metric']} {c['value']} {c['op']} {c['threshold']}" for c in checks))
+    stage.show(
+        "gates", ", ".join(f"{c['metric']} {c['value']} {c['op']} {c['threshold']}" for c in checks)
+    )
     stage.expect("the gates", fact["gates"]["met"], True)
     decision = packets.decision(first)
     _verdict(stage, decision, "accepted", "ARCHIVED")
@@ -115,7 +121,9 @@ def retract(stage: Stage) -> None:
 def garbage(stage: Stage) -> None:
     """Bytes that nobody can decode."""
     where = stage.send_bytes("apc.packets", stage.session, b"\x00not avro")
-    letters = [r for r in stage.records(APC_PACKETS_DLQ) if r["headers"].get("headrace-cause") == where]
+    letters = [
+        r for r in stage.records(APC_PACKETS_DLQ) if r["headers"].get("headrace-cause") == where
+    ]
     stage.expect("dead letters", len(letters), 1)
     headers = letters[0]["headers"]
     stage.show("dead letter", f"{headers['kafka_dlt-exception-fqcn']}, from {where}")

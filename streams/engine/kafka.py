@@ -6,6 +6,7 @@ join a group.  The workers' group consumer is Faust's (`streams.engine.worker`).
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
@@ -32,6 +33,7 @@ from streams.errors import BrokerUnavailable, CommitFailed, Fenced, ProduceUnkno
 T = TypeVar("T")
 
 _TIMEOUT_S = 30
+_LEADER_PAUSE_S = 0.01
 _MAX_MESSAGE = 64 << 20
 _FENCED = (
     KafkaError._FENCED,
@@ -99,9 +101,19 @@ class KafkaLog:
             if not names:
                 return {}
             described = self._admin.describe_topics(TopicCollection(names))
-            return {n: _info(n, self._result(f)) for n, f in described.items()}
+            found = {n: self._described(n, f) for n, f in described.items()}
+            return {n: info for n, info in found.items() if info is not None}
 
         return self._ask(ask)
+
+    def _described(self, name: str, future: Future[Any]) -> TopicInfo | None:
+        """None for a topic that was deleted since it was listed."""
+        try:
+            return _info(name, self._result(future))
+        except KafkaException as exc:
+            if exc.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+                return None
+            raise
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         new = [KafkaNewTopic(t.name, t.partitions, config=dict(t.config)) for t in topics]
@@ -111,6 +123,21 @@ class KafkaLog:
             except KafkaException as exc:
                 if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
+            except TimeoutError as exc:
+                raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
+        self._await_leaders([TopicPartition(t.name, p) for t in topics for p in range(t.partitions)])
+
+    def _await_leaders(self, tps: Sequence[TopicPartition]) -> None:
+        """A new topic is not known everywhere, or has no leader, for a moment."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while True:
+            try:
+                self.ends(tps)
+                return
+            except (TopicsMismatch, BrokerUnavailable):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(_LEADER_PAUSE_S)
 
     def delete(self, topics: Sequence[str]) -> None:
         """Delete topics; for tests."""

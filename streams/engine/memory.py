@@ -16,7 +16,7 @@ from typing import Self
 
 from streams.engine.log import NewTopic, TopicInfo
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
-from streams.errors import Fenced, TopicsMismatch
+from streams.errors import CommitFailed, Fenced, TopicsMismatch
 from topology.keys import partition_of
 
 Clock = Callable[[], int]
@@ -135,6 +135,12 @@ class MemoryLog:
         except KeyError:
             raise TopicsMismatch(f"topic {name} does not exist; create it first") from None
 
+    def _check_place(self, output: Output) -> None:
+        """Before anything is written, or half of a transaction would be seen."""
+        partitions = self._topic(output.topic).spec.partitions
+        if output.partition is not None and not 0 <= output.partition < partitions:
+            raise CommitFailed(f"{output.topic} has no partition {output.partition}")
+
     def open_producer(self, transactional_id: str) -> int:
         with self._lock:
             epoch = self._epochs.get(transactional_id, -1) + 1
@@ -152,7 +158,7 @@ class MemoryLog:
             if self._epochs[transactional_id] != epoch:
                 raise Fenced(f"{transactional_id} has another owner now")
             for output in outputs:
-                self._topic(output.topic)
+                self._check_place(output)
             ends: dict[TopicPartition, int] = {}
             for output in outputs:
                 record = self._append(output)

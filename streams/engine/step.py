@@ -8,9 +8,11 @@ again in halves until it stands alone.  Failures of store, log or memory are nei
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 
-from schemas import Undecodable, decode_many
+from schemas import Undecodable, decode_many, encode
 from streams.engine import headers
 from streams.engine.processor import Message, Processor, Timer
 from streams.engine.records import Output, Record
@@ -18,6 +20,7 @@ from streams.engine.rows import GetMany, layered
 from streams.engine.work import Context, Effects, StepWork, TooLarge
 from streams.errors import HeadraceError
 from topology.declarations import Topic
+from topology.tables import TIMERS
 from topology.topics import dead_letters_of
 
 log = logging.getLogger(__name__)
@@ -94,20 +97,21 @@ class Step:
             failure = second
         record = message.record
         where = f"{record.topic}/{record.partition}/{record.offset}"
-        log.error("poison at %s: %r", where, failure, exc_info=failure)
+        log.error("poison at %s: %s", where, _told(failure))
         self.poison += 1
-        self._dead_letter(message.topic, record, "decide_failed", repr(failure)[:500])
+        self._dead_letter(message.topic, record, "decide_failed", _told(failure))
 
     def _poisoned_timer(self, timer: Timer, exc: Exception) -> None:
-        log.error("timer %s of %s raises: %r", timer.kind, timer.key, exc, exc_info=exc)
+        log.error("timer %s of %s raises: %s", timer.kind, timer.key, _told(exc))
         self.poison += 1
         topic = dead_letters_of(self._processor.declaration.inputs[0])
         heads = [
             ("kafka_dlt-exception-fqcn", b"timer_failed"),
-            ("kafka_dlt-exception-message", repr(exc)[:500].encode()),
+            ("kafka_dlt-exception-message", _told(exc).encode()),
         ]
         key = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}".encode()
-        self.effects.outputs.append(Output(self._context.prefix + topic.name, key, b"", heads, 0))
+        row = encode(TIMERS.record, {"data": dict(timer.data)})
+        self.effects.outputs.append(Output(self._context.prefix + topic.name, key, row, heads, 0))
 
     def _attempt(self, decide: Decide) -> Exception | None:
         """Take the effects of a step, or return what it raised and keep nothing of it."""
@@ -127,3 +131,10 @@ class Step:
         heads = headers.dead_letter(record, code, "" if masked else message, masked)
         name = self._context.prefix + dead_letters_of(topic).name
         self.effects.outputs.append(Output(name, record.key, kept, heads, 0))
+
+
+def _told(exc: Exception) -> str:
+    """What a log may say of a failure: its type and place, not its text, which may quote input."""
+    frames = traceback.extract_tb(exc.__traceback__)[-3:]
+    places = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in reversed(frames))
+    return f"{type(exc).__name__} at {places}"

@@ -42,6 +42,7 @@ class TaskSet:
         self.on_ready: Callable[[int], None] | None = None
         self._make = make
         self._keepers: dict[int, asyncio.Task[None]] = {}
+        self._closing: dict[int, asyncio.Future[None]] = {}
         self._generation = 0
 
     async def assigned(self, numbers: Collection[int], seek: Seek, confirm: Confirm) -> None:
@@ -67,6 +68,7 @@ class TaskSet:
         await self.park()
         runners, self.runners = self.runners, {}
         await asyncio.gather(*[self._close(runner) for runner in runners.values()])
+        await asyncio.gather(*[self._closed(number) for number in list(self._closing)])
 
     async def _stop_keepers(self) -> None:
         keepers, self._keepers = list(self._keepers.values()), {}
@@ -85,6 +87,7 @@ class TaskSet:
         while generation == self._generation:
             runner = self.runners.get(number)
             if runner is None:
+                await self._closed(number)
                 runner = self.runners[number] = TaskRunner(self._make(number))
             commits = runner.commits
             try:
@@ -126,6 +129,18 @@ class TaskSet:
             await self.on_failure(exc)
 
     async def _close(self, runner: TaskRunner) -> None:
+        """Goes on to its end even when the caller is cancelled."""
+        number = runner.task.partition
+        self._closing[number] = closing = asyncio.ensure_future(self._close_now(runner))
+        await asyncio.shield(closing)
+
+    async def _closed(self, number: int) -> None:
+        """Until a former task of this number has given its directory back."""
+        closing = self._closing.pop(number, None)
+        if closing is not None:
+            await asyncio.shield(closing)
+
+    async def _close_now(self, runner: TaskRunner) -> None:
         try:
             await runner.close()
         except Exception as exc:

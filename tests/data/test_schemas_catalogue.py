@@ -116,3 +116,15 @@ def test_nullable_members_come_null_first_and_default_to_null() -> None:
             if isinstance(field["type"], list) and "null" in field["type"]:
                 assert field["type"][0] == "null", f"{name}.{field['name']}"
                 assert field["default"] is None, f"{name}.{field['name']}"
+
+
+def test_a_union_is_null_and_one_type_or_several_records() -> None:
+    for name, (definition, _) in definitions().items():
+        for field in definition.get("fields", ()):
+            kind = field["type"]
+            union = kind.get("items") if isinstance(kind, dict) else kind
+            if isinstance(union, list) and "null" in union:
+                assert len(union) == 2, f"{name}.{field['name']}"
+            elif isinstance(union, list):
+                for branch in union:
+                    assert isinstance(branch, str) or branch["type"] == "record"

@@ -23,13 +23,14 @@ class Inbound:
     at: the record's time (ms).  cause: its position.  packet: what facts and rows keep of it,
     the bytes as they came if they may be spliced.  json: the packet's JSON form, ids folded.
     target: the row of the packet that an ACK, NACK or RETRACTION names.
-    identified: it has a session and an id to be known by.  warnings: those known by now.  effects: facts about other packets, in order.
+    identified: it has a session and an id to be known by.  warnings: those known by now.
+    effects: facts about other packets, in order.
     """
 
     __slots__ = (
-        "at", "cause", "effects", "identified", "identity_hash", "json", "key", "message", "metadata", "packet",
-        "packet_hash", "packet_id", "packet_type", "payload", "session_id", "target", "trace",
-        "trace_id", "traceparent", "value", "warnings",
+        "at", "cause", "effects", "identified", "identity_hash", "json", "key", "message",
+        "metadata", "packet", "packet_hash", "packet_id", "packet_type", "payload", "session_id",
+        "target", "trace", "trace_id", "traceparent", "value", "warnings",
     )  # fmt: skip
 
     def __init__(self, message: Message) -> None:

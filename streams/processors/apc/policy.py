@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from schemas.apc import rules
+from schemas.apc import ANTI_DRIFT_CHECKS, rules
 from streams.engine.processor import AvroValue
 from streams.processors.apc.inbound import Desk, Inbound, named_by
 
@@ -32,16 +32,6 @@ PHASES: dict[str, frozenset[str]] = {
         "PROMOTION": "ARTIFACT TRANSFER DECISION",
     }.items()
 }
-DRIFT_CHECKS = (
-    "strengthens_language_evolution",
-    "ci_verifiable",
-    "supports_competition",
-    "within_current_scope",
-    "maps_to_spec_reference",
-    "maps_to_concrete_module",
-    "aligns_with_core_architecture",
-    "phase_appropriate",
-)
 
 
 class Refusal(NamedTuple):
@@ -87,7 +77,7 @@ def _drift_check_failed(packet: Inbound, desk: Desk) -> Refusal | None:
     checks = packet.metadata.get("anti_drift")
     if not checks or all(checks.values()):
         return None
-    failed = ", ".join(name for name in DRIFT_CHECKS if checks.get(name) is False)
+    failed = ", ".join(name for name in ANTI_DRIFT_CHECKS if checks.get(name) is False)
     return Refusal(rules.DRIFT_CHECK_FAILED.code, f"The sender reports as failed: {failed}.")
 
 
@@ -95,7 +85,7 @@ def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
     if not desk.settings["APC_REQUIRE_ANTI_DRIFT"]:
         return None
     checks = packet.metadata.get("anti_drift") or {}
-    absent = [name for name in DRIFT_CHECKS if name not in checks]
+    absent = [name for name in ANTI_DRIFT_CHECKS if name not in checks]
     if not absent:
         return None
     return Refusal(

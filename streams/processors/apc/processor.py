@@ -14,7 +14,9 @@ from schemas import Problem
 from schemas.apc import rules, validate_avro
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.processors.apc import (
+    answers,
     delivery,
+    expiry,
     facts,
     gates,
     lifecycle,
@@ -51,7 +53,7 @@ class ApcProcessor:
         desk = Desk(work)
         desk.states.load(timer.key for timer in timers)
         for timer in timers:
-            delivery.fire(timer, now_ms, desk)
+            expiry.fire(timer, now_ms, desk)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         packet = Inbound(message)
@@ -78,7 +80,7 @@ def _judge(packet: Inbound, desk: Desk) -> None:
     if packet.packet_type in _NAMING:
         packet.target = desk.target(packet, named_by(packet)[0])
         if packet.target is not None:
-            delivery.expire_overdue(packet.target, packet, desk)
+            expiry.expire_overdue(packet.target, packet, desk)
     refusal = policy.refusal(packet, desk)
     if refusal is not None:
         _refuse(packet, refusal, desk)
@@ -182,7 +184,7 @@ def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> N
     """What an accepted packet does to others, in this order."""
     match packet.packet_type:
         case "ACK" | "NACK":
-            delivery.acknowledge(packet, desk)
+            answers.acknowledge(packet, desk)
         case "RETRACTION":
             retraction.retract(packet, deadline_at, desk)
         case "EVAL":

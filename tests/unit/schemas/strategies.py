@@ -26,14 +26,14 @@ TIMES = st.integers(0, 4_000_000_000_000)
 class _Values:
     """Strategies for the types of one self-contained schema."""
 
-    def __init__(self) -> None:
-        self.named: dict[str, st.SearchStrategy[Any]] = {}
+    def __init__(self, longs: st.SearchStrategy[int]) -> None:
+        self.named: dict[str, st.SearchStrategy[Any]] = dict(PRIMITIVES) | {"long": longs}
 
     def of(self, schema: Any) -> st.SearchStrategy[Any]:
         if isinstance(schema, list):
             return self.union(schema)
         if isinstance(schema, str):
-            return self.named[schema] if schema in self.named else PRIMITIVES[schema]
+            return self.named[schema]
         kind = schema["type"]
         if kind == "array":
             return st.lists(self.of(schema["items"]), max_size=2)
@@ -69,16 +69,18 @@ class _Values:
 
 PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
     "string": TEXT,
-    "long": st.integers(-(2**63), 2**63 - 1),
     "int": st.integers(-(2**31), 2**31 - 1),
     "double": NUMBERS,
     "boolean": st.booleans(),
 }
 
 
-def values(record: str) -> st.SearchStrategy[Avro]:
+LONGS = st.integers(-(2**63), 2**63 - 1)
+
+
+def values(record: str, longs: st.SearchStrategy[int] = LONGS) -> st.SearchStrategy[Avro]:
     """Any Avro value of the record, doubles finite, `…_json` canonical."""
-    made: st.SearchStrategy[Avro] = _Values().of(CATALOGUE.latest(record).schema)
+    made: st.SearchStrategy[Avro] = _Values(longs).of(CATALOGUE.latest(record).schema)
     return made
 
 
@@ -88,5 +90,6 @@ def _with_matching_payload(packet: Avro) -> Avro:
     return {**packet, "packet_type": next(t for t, b in PAYLOADS.items() if b == branch)}
 
 
-PACKETS = values("headrace.apc.ApcPacket").map(_with_matching_payload)
-"""Packets of all types; their integers may be beyond what a JSON number holds exactly."""
+_EXACT = st.integers(-(2**53) + 1, 2**53 - 1)
+PACKETS = values("headrace.apc.ApcPacket", _EXACT).map(_with_matching_payload)
+"""Packets of all types, their integers within what a JSON number holds exactly."""

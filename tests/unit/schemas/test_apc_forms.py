@@ -4,16 +4,17 @@ import copy
 import hashlib
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import pytest
 import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas import apc
+from schemas import apc, canonical_json
 from schemas.apc import IdeaPacket, Sender
 from tests.unit.schemas import examples
-from tests.unit.schemas.strategies import NUMBERS
+from tests.unit.schemas.strategies import NUMBERS, PACKETS
 
 VALID = examples.valid("apc")
 ID = "7F0C2F5D-0F76-4A4C-93D0-F0B2E2891730"
@@ -25,6 +26,19 @@ def test_hashes_are_over_the_canonical_form_with_and_without_created_at() -> Non
     assert whole == hashlib.sha256(rfc8785.dumps(packet)).hexdigest()
     rest = {name: member for name, member in packet.items() if name != "created_at"}
     assert identity == hashlib.sha256(rfc8785.dumps(rest)).hexdigest()
+
+
+@given(PACKETS, st.booleans())
+def test_hashes_of_any_packet_are_over_its_canonical_form(
+    avro: dict[str, Any], repeated: bool
+) -> None:
+    packet = apc.packet_json(avro)
+    if repeated:
+        packet["metadata"] = {"a": 1, "created_at": packet["created_at"]}
+    folded = apc.fold_ids(packet)
+    rest = {name: member for name, member in folded.items() if name != "created_at"}
+    expected = [hashlib.sha256(canonical_json(form)).hexdigest() for form in (folded, rest)]
+    assert list(apc.packet_hashes(packet)) == expected
 
 
 def test_identity_does_not_depend_on_created_at_nor_hashes_on_the_case_of_ids() -> None:

@@ -28,9 +28,6 @@ EVENT = "headrace.rtes.RtesEvent"
 
 @given(PACKETS)
 def test_packets_of_every_type_go_from_avro_to_json_and_back(packet: dict[str, Any]) -> None:
-    for member in ("generation", "step"):
-        packet["trace"][member] %= 2**53
-    packet["trace"]["vector_clock"] = {"a": 2**53 - 1}
     shown = to_json(PACKET, packet)
     again = parse_ijson(canonical_json(shown))
     read = from_json(PACKET, again)

@@ -45,9 +45,7 @@ class Bench:
         found = []
         for value in values:
             self.now += 1
-            (record,) = self.log.append(
-                [to_output(edge_of(topic), value, self.now, self.settings)]
-            )
+            (record,) = self.log.append([to_output(edge_of(topic), value, self.now, self.settings)])
             found.append(position(record))
         return found
 

@@ -11,9 +11,7 @@ TUPLES = st.tuples(TEXT, NUMBER, TEXT)
 
 
 @given(TUPLES, TUPLES)
-def test_keys_sort_as_their_tuples(
-    one: tuple[str, int, str], other: tuple[str, int, str]
-) -> None:
+def test_keys_sort_as_their_tuples(one: tuple[str, int, str], other: tuple[str, int, str]) -> None:
     assert (key(*one) < key(*other)) == (one < other)
     assert (key(*one) == key(*other)) == (one == other)
 

@@ -209,7 +209,9 @@ def test_a_replay_of_an_unknown_run_is_empty(bench: Bench) -> None:
 
 
 def test_events_of_a_session_by_sequence(bench: Bench) -> None:
-    bench.send("rtes.raw", transition(1), transition(2, from_state="IN_PROGRESS", to_state="PAUSED"))
+    bench.send(
+        "rtes.raw", transition(1), transition(2, from_state="IN_PROGRESS", to_state="PAUSED")
+    )
     items = bench.look("/v1/rtes/events", "session_id=s1")["items"]
     assert [item["sequence"] for item in items] == [1, 2]
     assert items[1]["payload"]["to_state"] == "PAUSED"

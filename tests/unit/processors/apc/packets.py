@@ -265,3 +265,14 @@ class Bench(Harness):
 
 def events(history: list[Json]) -> list[str]:
     return [transition["event"] for transition in history]
+
+
+def at(ms: int) -> str:
+    """The time ms after the start, as facts show it."""
+    return f"2026-01-01T00:00:{ms // 1000:02}.{ms % 1000:03}Z"
+
+
+def timers(bench: Bench) -> set[tuple[int, str]]:
+    """The armed timers, (ms after the start, kind); all of them must be packet 1's."""
+    assert all(key == composite(SESSION, pid(1)) for _, _, key in bench.timers)
+    return {(due - START_MS, kind) for due, kind, _ in bench.timers}

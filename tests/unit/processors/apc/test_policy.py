@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streams.processors.apc.policy import CHECKS, DRIFT_CHECKS
+from schemas.apc import ANTI_DRIFT_CHECKS
+from streams.processors.apc.policy import CHECKS
 from tests.unit.processors.apc.packets import (
     PHASE_OF,
     Bench,
@@ -83,9 +84,9 @@ def test_a_refused_packet_has_a_row_and_nothing_else() -> None:
     assert bench.tables["apc.coordination"] == {}
 
 
-@pytest.mark.parametrize("name", DRIFT_CHECKS)
+@pytest.mark.parametrize("name", ANTI_DRIFT_CHECKS)
 def test_a_failed_drift_check_refuses(name: str) -> None:
-    checks = dict.fromkeys(DRIFT_CHECKS, True) | {name: False}
+    checks = dict.fromkeys(ANTI_DRIFT_CHECKS, True) | {name: False}
     fact = Bench().verdict(packet("SIGNAL", 1, metadata={"anti_drift": checks}))
     assert fact["rule"] == "drift_check_failed"
     assert name in fact["message"]
@@ -102,13 +103,13 @@ def test_drift_checks_that_are_absent_are_not_evaluated() -> None:
 def test_drift_checks_may_be_demanded(packet_type: str) -> None:
     bench = Bench(APC_REQUIRE_ANTI_DRIFT=True)
     demanded = [name for name in TYPES if name not in ("RETRACTION", "ERROR")]
-    partial = dict.fromkeys(DRIFT_CHECKS[1:], True)
+    partial = dict.fromkeys(ANTI_DRIFT_CHECKS[1:], True)
     fact = bench.verdict(packet(packet_type, 9, metadata={"anti_drift": partial}))
     assert (fact["rule"] == "drift_check_missing") is (packet_type in demanded)
     if packet_type in demanded:
-        assert DRIFT_CHECKS[0] in fact["message"]
-        assert DRIFT_CHECKS[1] not in fact["message"]
-        whole = {"anti_drift": dict.fromkeys(DRIFT_CHECKS, True)}
+        assert ANTI_DRIFT_CHECKS[0] in fact["message"]
+        assert ANTI_DRIFT_CHECKS[1] not in fact["message"]
+        whole = {"anti_drift": dict.fromkeys(ANTI_DRIFT_CHECKS, True)}
         assert bench.verdict(packet(packet_type, 10, metadata=whole))["verdict"] == "accepted"
 
 

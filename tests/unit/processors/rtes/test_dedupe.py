@@ -99,6 +99,7 @@ def test_a_forgotten_id_is_given_again() -> None:
     assert on.judge(transition(1, "A", "A")).value["first_sequence"] == 3
     on.advance(SWEEP_LATE_MS)
     assert id_rows(on) == {id_key("s1", uuid(1))}, "the first timer took the second row"
+    assert [data["sequence"] for data in on.timers.values()] == ["3"]
 
 
 def test_forgotten_stays_forgotten_under_an_older_record_time() -> None:

@@ -211,6 +211,15 @@ def test_a_pause_that_ends_in_failure_leaves_one() -> None:
     assert (task["failures"], task["first_failure_sequence"]) == (1, 9)
 
 
+def test_a_pause_that_goes_on_clears_nothing() -> None:
+    bench = Bench(rtes_profile="open")
+    for n, target in enumerate(["FAILED", "PAUSED", "paused"]):
+        bench.judge(transition(n, ["X", "FAILED", "PAUSED"][n], target))
+    assert bench.known_task()["failures"] == 1
+    bench.judge(transition(3, "PAUSED", "SUCCESS"))
+    assert bench.known_task()["failures"] == 0
+
+
 def test_a_row_keeps_its_latest_commits() -> None:
     bench = Bench(rtes_profile="open")
     for n in range(COMMITS + 6):

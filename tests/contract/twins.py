@@ -1,0 +1,218 @@
+"""What the contract suite needs of a log besides the contract itself, for both logs."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    KafkaException,
+    Producer,
+)
+from confluent_kafka import TopicPartition as KafkaPartition
+from confluent_kafka.admin import AdminClient
+
+from schemas import decode
+from streams.engine.kafka import KafkaLog
+from streams.engine.log import NewTopic
+from streams.engine.memory import MemoryLog
+from streams.engine.records import Output, Record, TopicPartition
+from streams.settings import Settings
+from tests.toy import FACTS, RECORD, toy_topics
+from topology.declarations import Topic
+
+PATIENCE_S = 30
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, "the condition is not met in time"
+        time.sleep(0.005)
+
+
+def start_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+class Twin(ABC):
+    """One log with the toy's topics under a prefix of their own.
+
+    clock: for tasks and, in memory, for LogAppendTime; `pass_ms` moves it.
+    """
+
+    log: Any
+
+    def __init__(self, partitions: int = 1) -> None:
+        self.prefix = f"t{uuid.uuid4().hex[:10]}."
+        self.partitions = partitions
+        self.ahead_ms = 0
+
+    @abstractmethod
+    def clock(self) -> int: ...
+
+    def pass_ms(self, ms: int) -> None:
+        self.ahead_ms += ms
+
+    def settings(self, **more: Any) -> Settings:
+        return Settings.load({}, prefix=self.prefix, partitions=self.partitions, **more)
+
+    def name(self, topic: Topic) -> str:
+        return self.prefix + topic.name
+
+    def tp(self, topic: Topic, partition: int = 0) -> TopicPartition:
+        return TopicPartition(self.name(topic), partition)
+
+    def specs(self) -> list[NewTopic]:
+        return toy_topics(self.partitions, self.prefix)
+
+    def create(self) -> None:
+        self.log.create(self.specs())
+
+    def read(self, topic: Topic, start: int = 0) -> list[Record]:
+        """Every committed record of a topic's partition 0."""
+        tp = self.tp(topic)
+        end = self.log.ends([tp])[tp]
+        found: list[Record] = []
+
+        def more() -> bool:
+            found.extend(reader.poll(0.1))
+            return bool(reader.position(tp) >= end)
+
+        with self.log.reader({tp: start}) as reader:
+            until(more)
+        return found
+
+    def facts(self) -> list[dict[str, str]]:
+        """What the facts of the toy say."""
+        return [decode(r.value, RECORD).value["data"] for r in self.read(FACTS)]
+
+    def recreate(self, topic: Topic) -> None:
+        """Delete a topic, and create it again."""
+        spec = next(s for s in self.specs() if s.name == self.name(topic))
+        self.remove(spec.name)
+        self.log.create([spec])
+
+    @abstractmethod
+    def remove(self, name: str) -> None: ...
+
+    @abstractmethod
+    def truncate(self, tp: TopicPartition, start: int) -> None:
+        """Delete all records below start, as retention does."""
+
+    @abstractmethod
+    def abort(self, outputs: Sequence[Output]) -> None:
+        """Write records in a transaction that is then aborted."""
+
+    @abstractmethod
+    def forget_group(self) -> None:
+        """Lose the offsets of the consumer group."""
+
+    @abstractmethod
+    def move_group(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Set the offsets of the consumer group."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class MemoryTwin(Twin):
+    def __init__(self, partitions: int = 1) -> None:
+        super().__init__(partitions)
+        self.log: MemoryLog = MemoryLog(self.clock)
+        self._start = start_ms()
+
+    def clock(self) -> int:
+        return self._start + self.ahead_ms
+
+    def remove(self, name: str) -> None:
+        self.log.delete(name)
+
+    def truncate(self, tp: TopicPartition, start: int) -> None:
+        self.log.truncate(tp, start)
+
+    def abort(self, outputs: Sequence[Output]) -> None:
+        for output in outputs:
+            slots = self.log.slots(TopicPartition(output.topic, output.partition or 0))
+            slots += [None, None]  # the record, and the marker
+
+    def forget_group(self) -> None:
+        self.log._offsets.clear()
+
+    def move_group(self, offsets: Mapping[TopicPartition, int]) -> None:
+        self.log._offsets.update(offsets)
+
+    def close(self) -> None:
+        self.log.close()
+
+
+class KafkaTwin(Twin):
+    """admin and log are shared by all tests; topics are not."""
+
+    def __init__(self, bootstrap: str, log: KafkaLog, group: str, partitions: int = 1) -> None:
+        super().__init__(partitions)
+        self.log: KafkaLog = log
+        self._group = group
+        self._bootstrap = bootstrap
+        self._admin = AdminClient({"bootstrap.servers": bootstrap})
+
+    def clock(self) -> int:
+        return start_ms() + self.ahead_ms
+
+    def remove(self, name: str) -> None:
+        self.log.delete([name])
+        until(lambda: name not in self.log.topics())
+
+    def truncate(self, tp: TopicPartition, start: int) -> None:
+        asked = self._admin.delete_records([KafkaPartition(*tp, start)])
+        for future in asked.values():
+            future.result(PATIENCE_S)
+
+    def producer(self) -> Producer:
+        """A transactional producer of somebody else."""
+        producer = Producer(
+            {
+                "bootstrap.servers": self._bootstrap,
+                "transactional.id": f"{self.prefix}other",
+                "linger.ms": 0,
+            }
+        )
+        producer.init_transactions(PATIENCE_S)
+        return producer
+
+    def abort(self, outputs: Sequence[Output]) -> None:
+        producer = self.producer()
+        producer.begin_transaction()
+        produce(producer, outputs)
+        producer.abort_transaction(PATIENCE_S)
+
+    def forget_group(self) -> None:
+        for future in self._admin.delete_consumer_groups([self._group]).values():
+            future.result(PATIENCE_S)
+
+    def move_group(self, offsets: Mapping[TopicPartition, int]) -> None:
+        moved = [KafkaPartition(*tp, offset) for tp, offset in offsets.items()]
+        asked = self._admin.alter_consumer_group_offsets(
+            [ConsumerGroupTopicPartitions(self._group, moved)]
+        )
+        for future in asked.values():
+            future.result(PATIENCE_S)
+
+    def close(self) -> None:
+        for future in self._admin.delete_topics([s.name for s in self.specs()]).values():
+            try:
+                future.result(PATIENCE_S)
+            except KafkaException:
+                continue  # the test itself has deleted it
+
+
+def produce(producer: Producer, outputs: Sequence[Output]) -> None:
+    """Into the open transaction, and onto the broker."""
+    for output in outputs:
+        producer.produce(output.topic, output.value, output.key, output.partition or 0)
+    assert producer.flush(PATIENCE_S) == 0

@@ -1,0 +1,154 @@
+"""Following topics, and the cursors to go on from."""
+
+from __future__ import annotations
+
+import pytest
+
+from streams.engine.records import TopicPartition
+from streams.errors import TopicsMismatch
+from streams.tail import CursorAhead, CursorExpired, CursorInvalid, Filters, Tail
+from tests.unit.envelopes import idea, transition
+from tests.unit.views.bench import Bench
+from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ, RTES_EVENTS, Topic
+
+
+def tail(
+    bench: Bench,
+    topic: Topic,
+    start: str = "earliest",
+    session_id: str | None = None,
+    kind: str | None = None,
+) -> Tail:
+    return Tail(bench.log, topic, bench.settings.prefix, Filters(session_id, kind), start)
+
+
+def read(following: Tail) -> list[str]:
+    """The ids of what is there, up to the end."""
+    found = []
+    for seen in following.follow(until_end=True):
+        value = seen.value
+        found.append(str(value.get("sequence", value.get("event_id"))))
+    return found
+
+
+def three_events(bench: Bench, session_id: str = "s1") -> None:
+    for number in range(3):
+        event = transition(number, task_id=f"t{number}") | {"session_id": session_id}
+        bench.send("rtes.raw", event)
+
+
+def test_from_the_earliest_record_to_the_end(bench: Bench) -> None:
+    three_events(bench)
+    following = tail(bench, RTES_EVENTS, session_id="s1")
+    assert read(following) == ["1", "2", "3"]
+    assert following.cursor() == "s1:3"
+
+
+def test_from_the_end(bench: Bench) -> None:
+    three_events(bench)
+    for session_id in (None, "s1"):
+        assert read(tail(bench, RTES_EVENTS, "latest", session_id)) == []
+    assert tail(bench, RTES_EVENTS, "latest").follow(until_end=False)
+
+
+def test_a_session_that_is_followed_from_the_end_knows_its_sequence(bench: Bench) -> None:
+    three_events(bench)
+    following = tail(bench, RTES_EVENTS, "latest", "s1")
+    assert read(following) == []
+    assert following.cursor() == "s1:3"
+
+
+def test_a_session_goes_on_behind_its_cursor(bench: Bench) -> None:
+    three_events(bench, "a/b c")
+    following = tail(bench, RTES_EVENTS, "a%2Fb%20c:1", "a/b c")
+    assert read(following) == ["2", "3"]
+    assert following.cursor() == "a%2Fb%20c:3"
+
+
+def test_partitions_go_on_behind_their_cursor(bench: Bench) -> None:
+    for number in range(8):
+        three_events(bench, f"s{number}")
+    following = tail(bench, RTES_EVENTS)
+    records = [seen.record for seen in following.follow(until_end=True)]
+    assert len(records) == 24
+    assert {record.partition for record in records} == {0, 1}
+    resumed = tail(bench, RTES_EVENTS, following.cursor())
+    assert read(resumed) == []
+    assert resumed.cursor() == following.cursor()
+    three_events(bench, "new")
+    assert read(tail(bench, RTES_EVENTS, following.cursor())) == ["1", "2", "3"]
+
+
+def test_a_cursor_names_every_partition_from_the_start(bench: Bench) -> None:
+    assert tail(bench, RTES_EVENTS).cursor() == "0:-1,1:-1"
+
+
+def test_a_partition_that_a_cursor_does_not_name_is_read_from_its_beginning(bench: Bench) -> None:
+    for number in range(8):
+        three_events(bench, f"s{number}")
+    whole = [seen.record for seen in tail(bench, RTES_EVENTS).follow(until_end=True)]
+    end = max(record.offset for record in whole if record.partition == 0)
+    rest = [seen.record for seen in tail(bench, RTES_EVENTS, f"0:{end}").follow(until_end=True)]
+    assert rest == [record for record in whole if record.partition == 1]
+
+
+def test_filters(bench: Bench) -> None:
+    three_events(bench)
+    bench.send("apc.packets", idea(1), idea(2, trace__session_id="s2"))
+    assert len(read(tail(bench, RTES_EVENTS, kind="TASK_TRANSITION"))) == 5
+    assert read(tail(bench, RTES_EVENTS, kind="SANDBOX_PULSE")) == []
+    assert len(read(tail(bench, APC_EVENTS, session_id="s2"))) == 1
+    assert len(read(tail(bench, APC_EVENTS, kind="IDEA"))) == 2
+    inbox = [s.value for s in tail(bench, APC_INBOX, session_id="s1").follow(until_end=True)]
+    assert [value["packet"]["trace"]["session_id"] for value in inbox] == ["s1"]
+
+
+def test_a_tail_stops_behind_a_record_and_its_cursor_goes_on_with_the_next(bench: Bench) -> None:
+    for number in range(4):
+        bench.send("apc.packets", idea(number))
+    following = tail(bench, APC_EVENTS)
+    found: list[str] = []
+    for seen in following.follow(until_end=True, stopped=lambda: len(found) == 2):
+        found.append(seen.value["packet_id"])
+    rest = [s.value["packet_id"] for s in tail(bench, APC_EVENTS, following.cursor()).follow(True)]
+    assert len(found) == 2
+    assert len(rest) == 2
+    assert not set(found) & set(rest)
+
+
+def test_dead_letters_are_shown_as_bytes(bench: Bench) -> None:
+    bench.send_bytes("apc.packets", b"\x00nonsense")
+    (seen,) = tail(bench, APC_PACKETS_DLQ).follow(until_end=True)
+    assert seen.value == {"raw_base64": "AG5vbnNlbnNl"}
+
+
+@pytest.mark.parametrize("start", ["", "x", "0", "0:", "0:1,", "0:-2", "s1:1"])
+def test_what_is_no_cursor(bench: Bench, start: str) -> None:
+    with pytest.raises(CursorInvalid):
+        tail(bench, RTES_EVENTS, start)
+
+
+@pytest.mark.parametrize("start", ["s2:1", "s1:x", "s1:-1", "0:1,1:1"])
+def test_a_cursor_of_another_session(bench: Bench, start: str) -> None:
+    with pytest.raises(CursorInvalid):
+        tail(bench, RTES_EVENTS, start, "s1")
+
+
+@pytest.mark.parametrize("start", ["0:5", "7:0"])
+def test_a_cursor_beyond_the_end(bench: Bench, start: str) -> None:
+    with pytest.raises(CursorAhead):
+        tail(bench, APC_EVENTS, start)
+
+
+def test_a_cursor_before_the_beginning(bench: Bench) -> None:
+    bench.send("apc.packets", *[idea(n) for n in range(5)])
+    (partition,) = {record.partition for record in bench.records("apc.events")}
+    bench.log.truncate(TopicPartition("apc.events", partition), 4)
+    with pytest.raises(CursorExpired):
+        tail(bench, APC_EVENTS, f"{partition}:1")
+    assert len(read(tail(bench, APC_EVENTS, f"{partition}:3"))) == 1
+
+
+def test_a_topic_that_is_missing(bench: Bench) -> None:
+    with pytest.raises(TopicsMismatch, match=r"other\.apc\.events"):
+        Tail(bench.log, APC_EVENTS, "other.", Filters())
