@@ -129,10 +129,12 @@ class Scenario:
         topic = self._input(line["topic"])
         if line.get("as", "service") != "service":
             raise LineError('"as" is "service", or the line is left out')
+        if ("value" in line) == ("raw_base64" in line):
+            raise LineError('one of "value" and "raw_base64" is to be there')
         headers = _headers(line.get("headers"))
         if "raw_base64" in line:
             output = Output(self._settings.prefix + topic.name, None, _bytes(line["raw_base64"]))
-        elif line.get("value") is None:
+        elif line["value"] is None:
             output = Output(self._settings.prefix + topic.name, None, None)
         elif line.get("as") == "service":
             output = as_it_is(topic, line["value"], self._settings)

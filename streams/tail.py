@@ -8,7 +8,7 @@ filtered) of each partition; it names every partition from the start.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
@@ -18,6 +18,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.errors import NegativeAnswer, TopicsMismatch, UsageError
 from streams.show import key_text, value_json
 from topology.declarations import Topic
+from topology.keys import partition_of
 from topology.topics import RTES_EVENTS, full_name
 
 _PARTITIONS = re.compile(r"[0-9]{1,9}:(-1|[0-9]{1,18})(,[0-9]{1,9}:(-1|[0-9]{1,18}))*")
@@ -61,7 +62,7 @@ class Filters:
 class Tail:
     """One reader of one topic.  start: earliest, latest or a cursor.
 
-    Raises CursorInvalid, CursorExpired, CursorAhead before anything is read.
+    Raises CursorInvalid, CursorExpired, CursorAhead.
     """
 
     def __init__(
@@ -72,13 +73,19 @@ class Tail:
         there = log.topics().get(full_name(topic, prefix))
         if there is None:
             raise TopicsMismatch(f"topic {full_name(topic, prefix)} is missing")
-        tps = [TopicPartition(there.name, number) for number in range(there.partitions)]
-        self._starts, self.ends = log.starts(tps), log.ends(tps)
         self._by_sequence = topic is RTES_EVENTS and filters.session_id is not None
-        self._sequence = 0
+        tps = [TopicPartition(there.name, number) for number in self._numbers(there.partitions)]
+        self._starts, self.ends = log.starts(tps), log.ends(tps)
+        self._sequence = self._highest = 0
         self._silent = False
         self._seen = dict(self._begin(start))
         self._reader = log.reader(self._seen)
+
+    def _numbers(self, partitions: int) -> Sequence[int]:
+        """Facts lie on the partition of what caused them, so a session's events lie on one."""
+        if not self._by_sequence:
+            return range(partitions)
+        return [partition_of((self._filters.session_id or "").encode(), partitions)]
 
     def _begin(self, start: str) -> Mapping[TopicPartition, int]:
         if self._by_sequence:
@@ -120,6 +127,7 @@ class Tail:
         """Records that pass the filters; with until_end up to the ends that the topic had first.
 
         When `stopped` says so it ends behind a record, and the cursor goes on with the next.
+        Raises CursorAhead for a session that has not come as far as the cursor.
         """
         while not stopped():
             for record in self._reader.poll(_POLL_S):
@@ -130,18 +138,25 @@ class Tail:
                 self._seen[_tp(record)] = record.offset + 1
                 if (seen := self._look(record)) is not None:
                     yield seen
-            if until_end and all(self._reader.position(tp) >= end for tp, end in self.ends.items()):
-                return
+            if all(self._reader.position(tp) >= end for tp, end in self.ends.items()):
+                self._check_sequence()
+                if until_end:
+                    return
+
+    def _check_sequence(self) -> None:
+        if self._sequence > self._highest:
+            raise CursorAhead(f"the session stands at {self._highest}, not {self._sequence}")
 
     def _look(self, record: Record) -> Seen | None:
-        value = value_json(self._topic, record)
-        if not self._filters.fit(record, value):
+        if self._by_sequence and key_text(record) != self._filters.session_id:
             return None
+        value = value_json(self._topic, record)
         if self._by_sequence and not self._next_in_session(record, value):
             return None
-        return Seen(record, value)
+        return Seen(record, value) if self._filters.fit(record, value) else None
 
     def _next_in_session(self, record: Record, value: Any) -> bool:
+        self._highest = max(self._highest, value["sequence"])
         if value["sequence"] <= self._sequence:
             return False
         self._sequence = value["sequence"]

@@ -117,15 +117,19 @@ class KafkaLog:
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         new = [KafkaNewTopic(t.name, t.partitions, config=dict(t.config)) for t in topics]
+        made: set[str] = set()
         for name, future in (self._admin.create_topics(new) if new else {}).items():
             try:
                 future.result(_TIMEOUT_S)
+                made.add(name)
             except KafkaException as exc:
                 if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
             except TimeoutError as exc:
                 raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
-        self._await_leaders([TopicPartition(t.name, p) for t in topics for p in range(t.partitions)])
+        self._await_leaders(
+            [TopicPartition(t.name, p) for t in topics if t.name in made for p in range(t.partitions)]
+        )
 
     def _await_leaders(self, tps: Sequence[TopicPartition]) -> None:
         """A new topic is not known everywhere, or has no leader, for a moment."""

@@ -231,6 +231,21 @@ def test_a_second_worker_on_one_state_directory_is_refused(up: Path) -> None:
     assert "in use" in ran.stderr
 
 
+def test_a_second_up_on_one_state_directory_is_refused(up: Path, session: str) -> None:
+    ran = subprocess.run(
+        [sys.executable, "-m", "streams.cli", "up"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 3
+    assert "in use" in ran.stderr
+    packet = idea(trace__session_id=session)
+    (position,) = done("send", "apc.packets", stdin=[packet]).splitlines()
+    done("query", "/v1/apc/packets", "--after", position)
+
+
 def test_the_demo_on_a_running_system(up: Path) -> None:
     told = done("demo")
     assert "checks hold" in told

@@ -235,6 +235,8 @@ def test_empty_lines_count_but_do_nothing() -> None:
         {"topic": "apc.events", "value": {}},
         {"topic": "apc.packets", "value": {}, "colour": "red"},
         {"topic": "apc.packets", "value": {}, "as": "king"},
+        {"topic": "apc.packets"},
+        {"topic": "apc.packets", "value": {}, "raw_base64": ""},
         {"topic": "apc.packets", "value": {}, "timestamp": "yesterday"},
         {"topic": "apc.packets", "value": {}, "timestamp": "2026-01-01T00:00:00"},
         {"topic": "apc.packets", "value": {}, "headers": [1]},

@@ -140,6 +140,19 @@ def test_a_cursor_beyond_the_end(bench: Bench, start: str) -> None:
         tail(bench, APC_EVENTS, start)
 
 
+def test_a_cursor_beyond_the_sequence_of_its_session(bench: Bench) -> None:
+    three_events(bench)
+    with pytest.raises(CursorAhead):
+        read(tail(bench, RTES_EVENTS, "s1:4", "s1"))
+
+
+def test_the_cursor_of_a_session_counts_what_was_filtered(bench: Bench) -> None:
+    three_events(bench)
+    following = tail(bench, RTES_EVENTS, session_id="s1", kind="SANDBOX_PULSE")
+    assert read(following) == []
+    assert following.cursor() == "s1:3"
+
+
 def test_a_cursor_before_the_beginning(bench: Bench) -> None:
     bench.send("apc.packets", *[idea(n) for n in range(5)])
     (partition,) = {record.partition for record in bench.records("apc.events")}
