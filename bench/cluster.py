@@ -21,6 +21,7 @@ from streams.engine.kafka import KafkaLog
 from streams.engine.log import Reader
 from streams.engine.records import TopicPartition
 from streams.engine.task import group_of
+from streams.engine.worker import READY_FILE
 from streams.settings import Settings
 from topology.declarations import Topic
 
@@ -105,6 +106,16 @@ def worker(bench: Bench, module: str, name: str) -> Iterator[Worker]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def wait_ready(own: Bench, name: str, limit_s: float = 60) -> None:
+    """Until the headrace worker of this name has opened its tasks."""
+    ready = own.directory / name / "worker" / READY_FILE
+    deadline = time.monotonic() + limit_s
+    while not ready.exists():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the worker was not ready after {limit_s} s")
+        time.sleep(0.05)
 
 
 @dataclass(frozen=True)

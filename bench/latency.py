@@ -13,7 +13,7 @@ from typing import Any
 
 import confluent_kafka as ck
 
-from bench.cluster import Bench, bench, percentile, worker
+from bench.cluster import Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs
 from streams.engine.records import Output, header
 from topology.keys import partition_of
@@ -71,6 +71,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print("latency: produce to committed verdict, one worker, four partitions")
     with bench() as own, worker(own, "streams.cli worker", "worker") as running:
+        wait_ready(own, "worker")
         for seed, rate in enumerate(options.rates):
             cpu = running.cpu_s()
             values = measure(own, rate, options.seconds, seed)

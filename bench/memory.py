@@ -8,11 +8,8 @@ from __future__ import annotations
 import argparse
 import time
 
-from bench.cluster import bench, worker
+from bench.cluster import bench, wait_ready, worker
 from bench.packets import outputs
-from streams.engine.worker import READY_FILE
-
-CHUNK_S = 1
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -22,9 +19,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     print(f"memory: one worker, {options.rate} packets/s for {options.minutes:g} minutes")
     with bench() as own, worker(own, "streams.cli worker", "worker") as running:
-        ready = own.directory / "worker" / "worker" / READY_FILE
-        while not ready.exists():
-            time.sleep(0.1)
+        wait_ready(own, "worker")
         print(f"  at rest      {running.memory_mb():6.0f} MB", flush=True)
         began = time.monotonic()
         seconds = int(options.minutes * 60)
@@ -32,7 +27,7 @@ def main(arguments: list[str] | None = None) -> None:
             own.log.append(outputs(options.rate, own.settings.prefix, seed=second))
             if second % max(1, seconds // 10) == 0:
                 print(f"  after {second:5} s {running.memory_mb():6.0f} MB", flush=True)
-            time.sleep(max(0.0, began + (second + 1) * CHUNK_S - time.monotonic()))
+            time.sleep(max(0.0, began + second + 1 - time.monotonic()))
         print(
             f"  at the end   {running.memory_mb():6.0f} MB, peak {running.memory_mb('VmHWM'):.0f}"
         )

@@ -42,7 +42,6 @@ def read(keys: object) -> list[bytes | None]:
     return [rows.get(key) for key in keys]  # type: ignore[attr-defined]
 
 
-@app.agent(packets)
 async def judge(stream: faust.Stream[bytes]) -> None:
     """One packet record: decide, then write what it causes."""
     async for event in stream.events():
@@ -75,6 +74,8 @@ async def judge(stream: faust.Stream[bytes]) -> None:
                     partition=output.partition,
                 )
 
+
+app.agent(packets)(judge)
 
 if __name__ == "__main__":
     faust.Worker(app, loglevel="WARNING").execute_from_commandline()
