@@ -1,8 +1,4 @@
-"""Every route as a row of a table, without a web framework: HTTP, `query` and `play` share it.
-
-Errors are problem details (RFC 9457) with two members more: `rule`, the code of the rule broken,
-and `path`, where (a JSON Pointer into the body, or the name of a query parameter).
-"""
+"""Every route as a row of a table, without a web framework: HTTP, `query` and `play` share it."""
 
 from __future__ import annotations
 
@@ -16,31 +12,17 @@ from streams.edges import Unparsed, edge_of, read_values, to_output
 from streams.engine.headers import TRACEPARENT
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
-from streams.errors import HeadraceError, InvalidInput, NotFound, OutputTooLarge, ProduceUnknown
+from streams.errors import HeadraceError, InvalidInput
+from streams.problems import Response, failed, problem
 from streams.settings import Settings
-from streams.views import Params, Position, QueryError, View, ViewBehind, apc, rtes
+from streams.views import Params, Position, QueryError, View, apc, rtes
 from topology import topics
 
 WAIT_S = 10.0
 """How long `?after=` waits."""
 MOST_AT_ONCE = 1000
-_TITLES = {  # as RFC 9110 has them, whatever the Python
-    404: "Not Found",
-    405: "Method Not Allowed",
-    413: "Content Too Large",
-    422: "Unprocessable Content",
-    503: "Service Unavailable",
-    504: "Gateway Timeout",
-}
 
 Append = Callable[[Sequence[Output]], Sequence[Record]]
-
-
-class Response(NamedTuple):
-    """body is JSON; one with an error status is `application/problem+json`."""
-
-    status: int
-    body: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +155,7 @@ class Routes:
         except _NoRoute as exc:
             return problem(exc.status, str(exc))
         except HeadraceError as exc:
-            return _failed(exc)
+            return failed(exc)
 
     def produce(self, topic: str, values: Sequence[Any], headers: Mapping[str, str]) -> Response:
         """All of them or, if one is not valid, none."""
@@ -253,27 +235,3 @@ def _traced(output: Output, headers: Mapping[str, str]) -> Output:
     if traceparent is None:
         return output
     return output._replace(headers=[*output.headers, (TRACEPARENT, traceparent.encode())])
-
-
-def problem(status: int, detail: str, rule: str | None = None, path: str | None = None) -> Response:
-    """Problem details."""
-    body = {"type": "about:blank", "title": _TITLES[status], "status": status, "detail": detail}
-    more = {"rule": rule, "path": path}
-    return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
-
-
-def _failed(exc: HeadraceError) -> Response:
-    match exc:
-        case InvalidInput(problems=[first, *_]):
-            return problem(422, first.message, first.rule, first.path)
-        case NotFound():
-            return problem(404, exc.message, "not_found")
-        case OutputTooLarge():
-            return problem(413, exc.message, "too_large")
-        case ViewBehind():
-            late = problem(504, str(exc), "not_seen_in_time")
-            return Response(504, {**late.body, "lag": exc.lag})
-        case ProduceUnknown():
-            return problem(503, str(exc), "service_unavailable")
-        case _:
-            return problem(503, str(exc), "service_unavailable")

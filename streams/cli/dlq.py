@@ -37,6 +37,9 @@ def show_groups(as_json: bool) -> None:
         for group in found:
             click.echo(common.json_line(group))
         return
+    if not found:
+        click.echo("no dead letters")
+        return
     titles = ("topic", "code", "count", "last", "position", "message")
     common.show_table(titles, [tuple(group[title] for title in titles) for group in found])
 

@@ -23,7 +23,8 @@ def command() -> None:
     Example:
       headrace up
     """
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     settings = Settings.load()
     begun = time.monotonic()
     from streams.system import running_system

@@ -7,7 +7,7 @@ join a group.  The workers' group consumer is Faust's (`streams.engine.worker`).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -127,14 +127,13 @@ class KafkaLog:
                     raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
             except TimeoutError as exc:
                 raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
-        self._await_leaders(
-            [TopicPartition(t.name, p) for t in topics if t.name in made for p in range(t.partitions)]
-        )
+        fresh = [t for t in topics if t.name in made]
+        self._await_leaders([TopicPartition(t.name, p) for t in fresh for p in range(t.partitions)])
 
     def _await_leaders(self, tps: Sequence[TopicPartition]) -> None:
         """A new topic is not known everywhere, or has no leader, for a moment."""
         deadline = time.monotonic() + _TIMEOUT_S
-        while True:
+        while tps:
             try:
                 self.ends(tps)
                 return
@@ -191,7 +190,21 @@ class KafkaLog:
                 for tp, future in asked.items()
             }
 
-        return self._ask(ask) if tps else {}
+        def leaders_known() -> dict[TopicPartition, int]:
+            try:
+                return ask()
+            except KafkaException as exc:
+                if exc.args[0].code() == KafkaError._NOENT:
+                    self._refresh({tp.topic for tp in tps})
+                raise
+
+        return self._ask(leaders_known) if tps else {}
+
+    def _refresh(self, wanted: Collection[str]) -> None:
+        """No leader is known: the client keeps that for minutes unless asked for all metadata."""
+        missing = set(wanted) - set(self._admin.list_topics(timeout=_TIMEOUT_S).topics)
+        if missing:
+            raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
 
     def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The group's offsets, which serve lag tools only."""

@@ -52,6 +52,7 @@ class State:
         self.positions: dict[str, int] = {}
         self.next_due: int | None = None
         self._floor = 0
+        self._at_end = 0
 
     def open(self, now_ms: int, stopping: threading.Event | None = None) -> int:
         """Open or rebuild the store, then apply the changelog to its end; returns records read."""
@@ -60,7 +61,7 @@ class State:
         self._ids = {tp.topic: topics[tp.topic].topic_id for tp in self._tps}
         ends = self._log.ends(self._tps)
         self._store = self._open_store(ends, now_ms)
-        read = self._restore(ends, stopping)
+        read = self._restore(ends, stopping, now_ms)
         self._find_due()
         return read
 
@@ -78,6 +79,7 @@ class State:
             store.close()
         Store.destroy(self._path)
         self.positions = self._log_starts()
+        self._at_end = now_ms  # a tombstone outlasts the row that it hides by its retention
         return Store(self._path)
 
     def _stale(
@@ -104,23 +106,28 @@ class State:
             elif positions[name] < ends[tp] and now_ms - meta["at_end"] > DELETE_RETENTION_MS:
                 return f"{name} may have dropped tombstones that were never read"
         self.positions = positions
+        self._at_end = meta["at_end"]
         return None
 
     def _log_starts(self) -> dict[str, int]:
         return {tp.topic: start for tp, start in self._log.starts(self._tps).items()}
 
-    def _restore(self, ends: Mapping[TopicPartition, int], stopping: threading.Event | None) -> int:
+    def _restore(
+        self, ends: Mapping[TopicPartition, int], stopping: threading.Event | None, now_ms: int
+    ) -> int:
+        """Read on to the ends, which were asked for at now_ms.  What is read is kept if stopped."""
         behind = {tp for tp in self._tps if self.positions[tp.topic] < ends[tp]}
-        if not behind:
-            return 0
         count = 0
-        starts = {tp: self.positions[tp.topic] for tp in behind}
-        with self._log.reader(starts) as reader:
-            while behind and not (stopping and stopping.is_set()):
-                records = reader.poll(0.1)
-                count += len(records)
-                self._apply_records(records, reader, behind)
-                behind = {tp for tp in behind if reader.position(tp) < ends[tp]}
+        if behind:
+            with self._log.reader({tp: self.positions[tp.topic] for tp in behind}) as reader:
+                while behind and not (stopping and stopping.is_set()):
+                    records = reader.poll(0.1)
+                    count += len(records)
+                    self._apply_records(records, reader, behind)
+                    behind = {tp for tp in behind if reader.position(tp) < ends[tp]}
+        if not behind:
+            self._at_end = now_ms
+            self._write({})
         return count
 
     def _apply_records(
@@ -132,27 +139,28 @@ class State:
                 rows[self._row_prefix[record.topic] + record.key] = record.value
         for tp in behind:
             self.positions[tp.topic] = reader.position(tp)
-        self._write(rows, at_end=0)
+        self._write(rows)
 
     def apply(self, rows: Bytes, ends: Mapping[TopicPartition, int], now_ms: int) -> None:
         """Store the rows of a committed transaction, with the positions they stand for."""
         for tp, end in ends.items():
             if tp.topic in self.positions:
                 self.positions[tp.topic] = end
-        self._write(rows, at_end=now_ms)
+        self._at_end = now_ms
+        self._write(rows)
         timers = [key for key in rows if key.startswith(_TIMERS)]
         if timers:
             added = [_due(key) for key in timers if rows[key] is not None]
             self._floor = min([self._floor, *added])
             self._find_due()
 
-    def _write(self, rows: Bytes, at_end: int) -> None:
+    def _write(self, rows: Bytes) -> None:
         meta = {
             "format": ROW_FORMAT,
             "cluster": self._cluster,
             "ids": self._ids,
             "positions": self.positions,
-            "at_end": at_end,
+            "at_end": self._at_end,
         }
         self._store.write({**rows, _META: orjson.dumps(meta)})
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import shutil
+import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -143,6 +145,23 @@ class Cluster:
     def send_counts(self, count: int, dice: random.Random, ids: int = 500) -> None:
         """So many records without more to them."""
         self.send([self.record(f"k{dice.randrange(ids)}") for _ in range(count)])
+
+    @contextmanager
+    def trickle(self, dice: random.Random) -> Iterator[None]:
+        """Records that keep coming, some thousand a second, for as long as the context lasts."""
+        enough = threading.Event()
+
+        def send() -> None:
+            while not enough.wait(0.05):
+                self.send_counts(100, dice)
+
+        with ThreadPoolExecutor(1) as pool:
+            sending = pool.submit(send)
+            try:
+                yield
+            finally:
+                enough.set()
+                sending.result()
 
     def tail(self, topic: Topic) -> Tail:
         name = self.prefix + topic.name

@@ -72,11 +72,11 @@ def test_an_input_that_was_created_anew_stops_the_worker_until_the_gap_is_accept
 def test_the_offsets_of_the_group_do_not_matter(
     cluster: Cluster, dice: random.Random, offsets: str, state: str
 ) -> None:
-    cluster.send_counts(4000, dice)
-    worker = cluster.start("only", "static")
-    cluster.tail(FACTS).until(dice.randrange(1, 2000))
+    cluster.send_counts(10_000, dice)
+    worker = cluster.start("only", BATCH="20")
+    cluster.tail(FACTS).until(dice.randrange(1, 4000))
     worker.end()
-    assert len(cluster.tail(FACTS).catch_up()) < 4000
+    assert len(cluster.tail(FACTS).catch_up()) < 10_000
     cluster.send_counts(1000, dice)
     if offsets == "deleted":
         cluster.forget_group()

@@ -24,9 +24,7 @@ def test_a_state_directory_belongs_to_one_worker(cluster: Cluster, dice: random.
     exact.check(cluster)
 
 
-def test_an_input_can_be_added_to_state_that_is_kept(
-    cluster: Cluster, dice: random.Random
-) -> None:
+def test_an_input_can_be_added_to_state_that_is_kept(cluster: Cluster, dice: random.Random) -> None:
     cluster.send_counts(3000, dice)
     worker = cluster.start("only")
     cluster.tail(FACTS).until(500)
@@ -46,14 +44,13 @@ def test_an_input_can_be_added_to_state_that_is_kept(
 def test_a_worker_that_reads_fewer_topics_than_the_others_stops(
     cluster: Cluster, dice: random.Random, late: str
 ) -> None:
-    lesser, fuller = ("lesser",), ("fuller", "second")
-    starts = [fuller, lesser] if late == "the lesser version" else [lesser, fuller]
+    arguments = {"lesser": [], "fuller": ["second"]}
     cluster.send_counts(1000, dice)
     workers = {}
-    for name, *arguments in starts:
-        workers[name] = cluster.start(name, *arguments)
-        if not arguments or len(workers) == 1:
-            workers[name].wait_text("assigned")
+    for name in sorted(arguments, reverse=late == "the fuller version"):
+        workers[name] = cluster.start(name, *arguments[name])
+        if len(workers) == 1:
+            workers[name].wait_ready()
     assert workers["lesser"].exit_code() == 3
     text = workers["lesser"].text()
     assert "stopped: NotCoPartitioned" in text

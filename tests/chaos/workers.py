@@ -13,8 +13,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
-SESSION_TIMEOUT_S = 10.0
-_LOOK_S = 0.02
 _READY = re.compile(r"ready: tasks \[([0-9, ]*)\]")
 
 

@@ -14,7 +14,7 @@ from confluent_kafka import (
     Producer,
 )
 from confluent_kafka import TopicPartition as KafkaPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from schemas import decode
 from streams.engine.kafka import KafkaLog
@@ -75,9 +75,9 @@ class Twin(ABC):
         self.log.create(self.specs())
 
     def read(self, topic: Topic, start: int = 0) -> list[Record]:
-        """Every committed record of a topic's partition 0."""
+        """Every committed record of a topic's partition 0, a commit just made included."""
         tp = self.tp(topic)
-        end = self.log.ends([tp])[tp]
+        end = self.high_watermark(tp)
         found: list[Record] = []
 
         def more() -> bool:
@@ -97,6 +97,11 @@ class Twin(ABC):
         spec = next(s for s in self.specs() if s.name == self.name(topic))
         self.remove(spec.name)
         self.log.create([spec])
+
+    @abstractmethod
+    def high_watermark(self, tp: TopicPartition) -> int:
+        """What is written, committed or not.  A commit is answered before its markers are there,
+        so the last stable offset may not show it yet."""
 
     @abstractmethod
     def remove(self, name: str) -> None: ...
@@ -129,6 +134,9 @@ class MemoryTwin(Twin):
 
     def clock(self) -> int:
         return self._start + self.ahead_ms
+
+    def high_watermark(self, tp: TopicPartition) -> int:
+        return self.log.ends([tp])[tp]
 
     def remove(self, name: str) -> None:
         self.log.delete(name)
@@ -163,6 +171,10 @@ class KafkaTwin(Twin):
 
     def clock(self) -> int:
         return start_ms() + self.ahead_ms
+
+    def high_watermark(self, tp: TopicPartition) -> int:
+        asked = self._admin.list_offsets({KafkaPartition(*tp): OffsetSpec.latest()})
+        return int(next(iter(asked.values())).result(PATIENCE_S).offset)
 
     def remove(self, name: str) -> None:
         self.log.delete([name])

@@ -42,7 +42,7 @@ def decide(packet: Inbound, desk: Desk) -> None:
     """What an accepted EVAL or ARBITRATION does to the packets it refers to."""
     for target_id, outcome in _outcomes(packet).items():
         row = desk.target(packet, target_id)
-        if row is None or target_id == packet.packet_id:
+        if row is None:  # nor does a packet find itself: its own row is written last
             packet.warnings.append(rules.VERIFICATION_TARGET_UNKNOWN.code)
         elif row["verification"]["mode"] == "deferred" and row["state"] in ("ROUTED", "APPLIED"):
             _settle(packet, row, outcome, desk)

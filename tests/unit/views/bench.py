@@ -10,8 +10,9 @@ from streams.edges import edge_of, to_output
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output, TopicPartition, position
+from streams.problems import Response
 from streams.processors import all_processors
-from streams.routes import Response, Routes
+from streams.routes import Routes
 from streams.settings import Settings
 from streams.views import View
 

@@ -14,6 +14,7 @@ from tests.unit.processors.apc.packets import (
     events,
     packet,
     pid,
+    retraction,
     timers,
     waiting,
 )
@@ -266,3 +267,23 @@ def test_a_deferred_packet_waits_applied_after_its_last_answer() -> None:
     assert bench.state(1)["packet"] is not None
     _, effect = bench.give(evaluation(3, 1), 99_000)
     assert (effect["rule"], effect["state"]) == ("verified", "ARCHIVED")
+
+
+def test_an_eval_whose_kept_outcome_fails_is_counted_no_more() -> None:
+    bench = Bench()
+    bench.give(waiting(1, packet_type="EVAL", to=("a",), metadata={"verification": "deferred"}), 0)
+    bench.give(evaluation(2, 1, ok=False, run_phase="VALIDATION"), 1)
+    bench.give(retraction(3, 2), 2)
+    assert len(bench.tables["apc-tasks"]) == 1
+    _, effect = bench.give(ack(4, 1, "a"), 3)
+    assert effect["state"] == "REJECTED_POLICY"
+    assert bench.tables["apc-tasks"] == {}
+
+
+def test_a_transition_in_a_row_leaves_out_only_what_is_the_packets_own() -> None:
+    bench = Bench()
+    bench.give(waiting(1, to=("a",)), 0)
+    bench.give(ack(2, 1, "a"), 0)
+    moved = bench.state(1)["history"][5:]
+    assert len(moved) == 4
+    assert {(t["at"], t["cause"]) for t in moved} == {(None, "apc.packets/0/1")}

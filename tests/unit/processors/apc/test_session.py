@@ -63,3 +63,10 @@ def test_each_session_has_its_own() -> None:
     sent = bench.decide(*messages)
     assert [one.key for one in bench.of(RTES_RAW, sent)] == ["s/0", "s/1"]
     assert set(bench.rows(COORDINATION)) == {"s%2F0", "s%2F1"}
+
+
+def test_swarms_are_sorted_from_the_first() -> None:
+    bench = Bench()
+    named = [{"agent_id": f"a{n}", "swarm_id": f"sw-{n}"} for n in (7, 3, 9, 1, 5)]
+    bench.give(packet("IDEA", 1, recipients=named))
+    assert session_row(bench)["swarms"] == ["sw-1", "sw-3", "sw-5", "sw-7", "sw-9", "sw-a"]

@@ -162,6 +162,16 @@ def test_references_in_upper_case_and_repeated() -> None:
     assert facts[0]["packet"]["proof_bundle"]["evidence_refs"][0] == f"packet:{pid(1)}"
 
 
+def test_references_of_an_arbitration_in_upper_case() -> None:
+    bench = Bench()
+    bench.give(deferred(1))
+    made = arbitration(2, "a", a=(1,), b=())
+    made["payload"]["candidates"][0]["packet_ref_ids"] = [pid(1).upper()]
+    verdict, effect = bench.give(made)
+    assert verdict["packet"] == arbitration(2, "a", a=(1,), b=())
+    assert effect["rule"] == "verified"
+
+
 def test_a_refused_eval_decides_nothing() -> None:
     bench = Bench()
     bench.give(deferred(1))

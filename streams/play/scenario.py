@@ -1,27 +1,30 @@
-"""Scenarios: the real processors, codecs, views and routes over the in-memory log.
-
-Time is the scenario's own, so the same lines give the same output on every run.
-"""
+"""Running a scenario line by line, every processor at rest before the next line is read."""
 
 from __future__ import annotations
 
-import base64
-import binascii
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
-from schemas import ShapeError, parse_ijson
-from schemas.formats import parse_time
+from schemas import ShapeError
 from streams.admin import create_topics
 from streams.edges import as_it_is, edge_of, to_output
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
-from streams.engine.records import Headers, LogRecord, Output, Record
+from streams.engine.records import LogRecord, Output, Record
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
+from streams.play.lines import (
+    Json,
+    LineError,
+    count_ms,
+    header_list,
+    key_bytes,
+    parse_line,
+    raw_bytes,
+    time_ms,
+)
 from streams.processors import all_processors
 from streams.routes import Routes
 from streams.settings import Settings
@@ -32,20 +35,6 @@ from topology.declarations import Topic
 
 START_MS = 1_767_225_600_000
 """2026-01-01T00:00:00.000Z, where the clock of every scenario starts."""
-
-Json = dict[str, Any]
-_MEMBERS = {
-    "topic": {"topic", "value", "key", "timestamp", "raw_base64", "as", "headers"},
-    "advance_ms": {"advance_ms"},
-    "query": {"query", "headers", "body"},
-    "restart": {"restart"},
-}
-
-
-class LineError(UsageError):
-    """A line of a scenario that says nothing that can be done."""
-
-    default_advice = "See `headrace play --help`."
 
 
 def play(
@@ -93,7 +82,7 @@ class Scenario:
     def line(self, number: int, text: str) -> list[Json]:
         """What one line brings about, after which every processor is at rest."""
         try:
-            return self._do(_parse(text))
+            return self._do(parse_line(text))
         except LineError as exc:
             raise LineError(f"line {number}: {exc.message}", advice=exc.advice) from exc
         except (UsageError, ShapeError) as exc:
@@ -105,7 +94,7 @@ class Scenario:
         if "query" in line:
             return self._query(line)
         if "advance_ms" in line:
-            self._move(self.now + _count(line["advance_ms"]), inclusive=True)
+            self._move(self.now + count_ms(line["advance_ms"]), inclusive=True)
             return self._drain()
         if line["restart"] is not True:
             raise LineError('"restart" is true, or the line is left out')
@@ -113,7 +102,7 @@ class Scenario:
         return []
 
     def _record(self, line: Json) -> list[Json]:
-        given = _time(line["timestamp"]) if "timestamp" in line else None
+        given = time_ms(line["timestamp"]) if "timestamp" in line else None
         stamp = self._next() if given is None else given
         try:
             output = self._output(line, max(stamp, self.now))
@@ -131,9 +120,9 @@ class Scenario:
             raise LineError('"as" is "service", or the line is left out')
         if ("value" in line) == ("raw_base64" in line):
             raise LineError('one of "value" and "raw_base64" is to be there')
-        headers = _headers(line.get("headers"))
+        headers = header_list(line.get("headers"))
         if "raw_base64" in line:
-            output = Output(self._settings.prefix + topic.name, None, _bytes(line["raw_base64"]))
+            output = Output(self._settings.prefix + topic.name, None, raw_bytes(line["raw_base64"]))
         elif line["value"] is None:
             output = Output(self._settings.prefix + topic.name, None, None)
         elif line.get("as") == "service":
@@ -141,7 +130,7 @@ class Scenario:
         else:
             output = to_output(edge_of(topic.name), line["value"], now, self._settings)
         if "key" in line:
-            output = output._replace(key=_key(line["key"]))
+            output = output._replace(key=key_bytes(line["key"]))
         return output._replace(headers=[*output.headers, *headers])
 
     def _input(self, name: object) -> Topic:
@@ -222,52 +211,3 @@ def _refusal(exc: InvalidInput | OutputTooLarge) -> Json:
     if isinstance(exc, InvalidInput):
         return exc.problems[0]._asdict()
     return {"rule": "too_large", "path": "", "message": exc.message}
-
-
-def _parse(text: str) -> Json:
-    line = parse_ijson(text)
-    if not isinstance(line, dict):
-        raise LineError("not a JSON object")
-    for what, members in _MEMBERS.items():
-        if what in line:
-            unknown = sorted(set(line) - members)
-            if unknown:
-                raise LineError(f"unknown member {unknown[0]}; known are {', '.join(members)}")
-            return line
-    raise LineError(f"none of {', '.join(_MEMBERS)} is there")
-
-
-def _time(value: object) -> int:
-    ns = parse_time(value) if isinstance(value, str) else None
-    if ns is None:
-        raise LineError(f"timestamp {value!r} is not a date-time with a zone")
-    return ns // 1_000_000
-
-
-def _count(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise LineError(f"advance_ms {value!r} is not a whole number of ms")
-    return value
-
-
-def _bytes(value: object) -> bytes:
-    try:
-        return base64.b64decode(str(value), validate=True)
-    except binascii.Error as exc:
-        raise LineError(f"raw_base64 is not base64: {exc}") from exc
-
-
-def _key(value: object) -> bytes | None:
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise LineError("key is a string or null")
-    return value.encode()
-
-
-def _headers(value: object) -> Headers:
-    if value is None:
-        return []
-    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
-        raise LineError("headers are an object of strings")
-    return [(name, text.encode()) for name, text in value.items()]

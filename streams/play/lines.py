@@ -1,0 +1,75 @@
+"""Reading the lines of a scenario."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from schemas import parse_ijson
+from schemas.formats import parse_time
+from streams.engine.records import Headers
+from streams.errors import UsageError
+
+Json = dict[str, Any]
+_MEMBERS = {
+    "topic": ("topic", "key", "timestamp", "value", "raw_base64", "as", "headers"),
+    "advance_ms": ("advance_ms",),
+    "query": ("query", "headers", "body"),
+    "restart": ("restart",),
+}
+
+
+class LineError(UsageError):
+    """A line of a scenario that says nothing that can be done."""
+
+    default_advice = "See `headrace play --help`."
+
+
+def parse_line(text: str) -> Json:
+    line = parse_ijson(text)
+    if not isinstance(line, dict):
+        raise LineError("not a JSON object")
+    for what, members in _MEMBERS.items():
+        if what in line:
+            unknown = sorted(set(line) - set(members))
+            if unknown:
+                raise LineError(f"unknown member {unknown[0]}; known are {', '.join(members)}")
+            return line
+    raise LineError(f"none of {', '.join(_MEMBERS)} is there")
+
+
+def time_ms(value: object) -> int:
+    ns = parse_time(value) if isinstance(value, str) else None
+    if ns is None:
+        raise LineError(f"timestamp {value!r} is not a date-time with a zone")
+    return ns // 1_000_000
+
+
+def count_ms(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise LineError(f"advance_ms {value!r} is not a whole number of ms")
+    return value
+
+
+def raw_bytes(value: object) -> bytes:
+    try:
+        return base64.b64decode(str(value), validate=True)
+    except binascii.Error as exc:
+        raise LineError(f"raw_base64 is not base64: {exc}") from exc
+
+
+def key_bytes(value: object) -> bytes | None:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise LineError("key is a string or null")
+    return value.encode()
+
+
+def header_list(value: object) -> Headers:
+    if value is None:
+        return []
+    if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
+        raise LineError("headers are an object of strings")
+    return [(name, text.encode()) for name, text in value.items()]
