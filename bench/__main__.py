@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from bench import latency, memory, restore, throughput
+from bench import latency, lineage_queries, memory, restore, throughput
 
 
 def main(arguments: list[str]) -> None:
@@ -14,6 +14,7 @@ def main(arguments: list[str]) -> None:
     )
     latency.main(["--seconds", "10"] if quick else [])
     restore.main(["--packets", "20000", "--rounds", "1"] if quick else [])
+    lineage_queries.main(["--packets", "50000"] if quick else [])
     memory.main(["--minutes", "1" if quick else "10"])
 
 

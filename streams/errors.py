@@ -16,6 +16,7 @@ HeadraceError
     ├── ProduceUnknown      whether a record was written is not known
     ├── PositionsLost       a task does not know where to go on reading
     ├── InputTruncated      records were deleted before a task had read them
+    ├── InternalUnreadable  a record between processors cannot be decoded
     ├── StoreFailed         RocksDB failed
     ├── StateLocked         another process uses the state directory
     └── TooManyDeadLetters  so many records fail that the code must be wrong
@@ -119,6 +120,10 @@ class InputTruncated(InfrastructureError):
     default_advice = (
         "Raise the topic's retention; `headrace topics accept-gap TOPIC PARTITION` goes on without."
     )
+
+
+class InternalUnreadable(InfrastructureError):
+    default_advice = "Run the same headrace version in every worker."
 
 
 class StoreFailed(InfrastructureError):

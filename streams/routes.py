@@ -7,15 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from schemas import Problem
-from streams.edges import Unparsed, edge_of, read_values, to_output
+from schemas import Problem, ShapeError, parse_ijson
+from streams.edges import EDGES, Unparsed, edge_of, read_values, to_output
 from streams.engine.headers import TRACEPARENT
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError, InvalidInput
 from streams.problems import Response, failed, problem
 from streams.settings import Settings
-from streams.views import Params, Position, QueryError, View, apc, rtes
+from streams.views import Params, Position, QueryError, View, apc, protocols, rtes
+from streams.views.arbitrate import TOP_K, arbitrate
+from streams.views.evaluate import evaluate
+from streams.views.explain import EXPLAIN_PARAMS, explain
 from topology import topics
 
 WAIT_S = 10.0
@@ -64,6 +67,29 @@ def _produce(topic: str) -> Callable[[Call], Response]:
     return answer
 
 
+def _arbitrate(call: Call) -> Response:
+    top_k = call.params.integer("top_k")
+    routes = call.routes
+    answer = arbitrate(
+        _value(call.body), TOP_K if top_k is None else top_k, routes.clock(), routes.settings
+    )
+    return Response(200, answer)
+
+
+def _evaluate(call: Call) -> Response:
+    return Response(200, evaluate(_value(call.body), call.routes.clock(), call.routes.settings))
+
+
+def _value(body: Any) -> Any:
+    """The one value of a body.  Raises InvalidInput when it is not JSON."""
+    if not isinstance(body, bytes | str):
+        return body
+    try:
+        return parse_ijson(body)
+    except ShapeError as exc:
+        raise InvalidInput([exc.problem]) from exc
+
+
 _PACKET = "/v1/apc/sessions/{session_id}/packets/{packet_id}"
 
 ROUTES: tuple[Route, ...] = (
@@ -95,6 +121,89 @@ ROUTES: tuple[Route, ...] = (
         _read(lambda call: apc.packet_events(call.view, **call.ids, params=call.params)),
         ("limit", "cursor"),
         "every fact about one packet",
+    ),
+    Route(
+        "GET",
+        f"{_PACKET}/explain",
+        _read(
+            lambda call: explain(
+                call.view, **call.ids, params=call.params, settings=call.routes.settings
+            )
+        ),
+        EXPLAIN_PARAMS,
+        "why a packet was judged so, and how another would have been",
+    ),
+    Route("POST", "/v1/apc/arbitrate", _arbitrate, ("top_k",), "rank transfers, offline"),
+    Route("POST", "/v1/apc/evaluate", _evaluate, (), "hold metrics against the gates, offline"),
+    Route(
+        "GET",
+        "/v1/apc/sessions/{session_id}/coordination",
+        _read(lambda call: protocols.coordination(call.view, **call.ids)),
+        (),
+        "where the coordination of a session and of its agents stands",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/throttling",
+        _read(lambda call: protocols.throttling(call.view, call.params)),
+        protocols.THROTTLING_PARAMS,
+        "who received a protocol from a swarm in a generation",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/decisions",
+        _read(lambda call: protocols.decisions(call.view, call.params)),
+        protocols.DECISION_PARAMS,
+        "arbitrations of transfers, and protocols that decayed or recovered",
+    ),
+    Route(
+        "GET",
+        "/v1/apc/protocols/{protocol_id}",
+        _read(lambda call: protocols.protocol(call.view, **call.ids)),
+        (),
+        "the sums and the effectiveness of one protocol",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/summary",
+        _read(lambda call: protocols.lineage_summary(call.view, call.params)),
+        protocols.SUMMARY_PARAMS,
+        "all lineage queries at once, and what they come to",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/protocols",
+        _read(lambda call: protocols.lineage_protocols(call.view, call.params)),
+        protocols.LISTED,
+        "how often each protocol occurs",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/propagation",
+        _read(lambda call: protocols.propagation(call.view, call.params)),
+        protocols.PROPAGATION_PARAMS,
+        "packets that bear lineage, newest first",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/transfer-quality",
+        _read(lambda call: protocols.transfer_quality(call.view, call.params)),
+        protocols.FILTERS,
+        "transfers by mode",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/eval-correlation",
+        _read(lambda call: protocols.eval_correlation(call.view, call.params)),
+        protocols.FILTERS,
+        "what was measured in tasks with transfers, across use cases or not",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/effectiveness",
+        _read(lambda call: protocols.effectiveness(call.view, call.params)),
+        protocols.LISTED,
+        "transfers of each protocol, and what was measured after them",
     ),
     Route("POST", "/v1/rtes/events", _produce(topics.RTES_RAW.name), (), "send events"),
     Route(
@@ -181,7 +290,7 @@ class Routes:
         return Response(202, {"positions": [position(record) for record in written]})
 
     def _wait(self, wanted: Position) -> None:
-        known = {self.settings.prefix + t.name for t in topics.ALL if t.is_input}
+        known = {self.settings.prefix + name for name in EDGES}
         if wanted.topic not in known:
             raise QueryError("after", f"a position on one of {', '.join(sorted(known))}")
         there = self.log.topics().get(wanted.topic)

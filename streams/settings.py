@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from decimal import Decimal
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self
@@ -16,13 +17,14 @@ from streams.errors import SettingsError
 PREFIX = "HEADRACE_"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+DECAY_MODES = ("late", "always", "flag")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 class Declaration(NamedTuple):
     """What is known of one setting.
 
-    env: the variable.  kind: `text`, `whole number`, `true or false` or `path`.
+    env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false` or `path`.
     low, high: bounds of a number, both allowed.  choices: the only texts allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: part of what the processors see.
@@ -89,6 +91,51 @@ class Settings:
         "refuse APC packets without anti-drift checks where they are due",
         "true or false",
         work=True,
+    )
+    apc_decay_min_samples: int = _number(
+        "APC_DECAY_MIN_SAMPLES", 5, "transfers before a protocol can decay", 1, 1_000_000, True
+    )
+    apc_decay_min_score: Decimal = _setting(
+        "APC_DECAY_MIN_SCORE",
+        Decimal("0.35"),
+        "effectiveness below which a protocol has decayed",
+        "decimal",
+        high=1,
+        work=True,
+    )
+    apc_decay_max_drift: Decimal = _setting(
+        "APC_DECAY_MAX_DRIFT",
+        Decimal("0.75"),
+        "average drift risk above which a protocol has decayed",
+        "decimal",
+        high=1,
+        work=True,
+    )
+    apc_decay_mode: str = _setting(
+        "APC_DECAY_MODE",
+        "late",
+        "when transfers of a decayed protocol are refused: from generation 21 on, always, or never",
+        choices=DECAY_MODES,
+        work=True,
+    )
+    apc_gate_min_samples: int = _number(
+        "APC_GATE_MIN_SAMPLES",
+        3,
+        "transfers before a protocol can fail its gate",
+        1,
+        1_000_000,
+        True,
+    )
+    apc_gate_min_score: Decimal = _setting(
+        "APC_GATE_MIN_SCORE",
+        Decimal("0.50"),
+        "effectiveness below which an arbitration blocks a transfer",
+        "decimal",
+        high=1,
+        work=True,
+    )
+    apc_arbitration_top_k: int = _number(
+        "APC_ARBITRATION_TOP_K", 1, "transfers that an arbitration selects", 0, 1000, True
     )
     rtes_profile: str = _setting(
         "RTES_PROFILE", "devs", "task profile of tasks that no prefix names", work=True
@@ -184,6 +231,8 @@ def _parse(declared: Declaration, text: str) -> Any:
     match declared.kind:
         case "whole number":
             return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else text
+        case "decimal":
+            return Decimal(text) if re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,18})?", text) else text
         case "true or false":
             return {"true": True, "1": True, "false": False, "0": False}.get(text.lower(), text)
         case "path":
@@ -201,6 +250,11 @@ def _checked(key: str, value: Any) -> Any:
             if type(value) is not int or not declared.low <= value <= declared.high:
                 bounds = f"{declared.low} to {declared.high}"
                 raise SettingsError(f"{declared.env} is a whole number, {bounds}, not {shown}")
+        case "decimal":
+            known = type(value) is Decimal and value.is_finite()
+            if not known or not declared.low <= value <= declared.high:
+                bounds = f"{declared.low} to {declared.high}"
+                raise SettingsError(f"{declared.env} is a decimal number, {bounds}, not {shown}")
         case "true or false":
             if type(value) is not bool:
                 raise SettingsError(f"{declared.env} is true or false, not {shown}")

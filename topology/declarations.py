@@ -32,6 +32,8 @@ class Topic:
     key: what the record key holds, in words.
     retention_ms: None keeps records for ever (compacted topics always keep the latest row).
     max_bytes: the topic's `max.message.bytes`.
+    own_partition: records go to the partition number of the task that writes them, not by their
+      key; so it is with facts, and with what no processor reads.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Topic:
     retention_ms: int | None = None
     max_bytes: int = 1 << 20
     config: tuple[tuple[str, str], ...] = ()
+    own_partition: bool = False
 
     @property
     def compacted(self) -> bool:
@@ -61,6 +64,7 @@ class Table:
     record: Avro full name of a row.
     key: what the row key holds, in words.
     lifetime_ms: how long a row is kept after its terminal state; None is for ever.
+    copied_parts: workers that copy this table keep only rows whose key has this many parts.
     """
 
     name: str
@@ -69,6 +73,7 @@ class Table:
     meaning: str
     topic: Topic | None = None
     lifetime_ms: int | None = None
+    copied_parts: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +83,7 @@ class ProcessorDeclaration:
     inputs: in the order that decides between records of equal timestamp.
     outputs: every topic it writes, in the order in which one transaction lists them.
     tables: the tables it owns; it is their only writer.
+    copies: tables of others of which every worker keeps a read-only copy for it.
     """
 
     name: str
@@ -85,3 +91,4 @@ class ProcessorDeclaration:
     inputs: tuple[Topic, ...]
     outputs: tuple[Topic, ...]
     tables: tuple[Table, ...] = field(default=())
+    copies: tuple[Table, ...] = field(default=())

@@ -25,7 +25,10 @@ class KeyUnknown(ValueError):
 
 def composite(*parts: str) -> str:
     """Parts joined with `/`; inside a part `%` is written `%25` and `/` is written `%2F`."""
-    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in parts)
+    joined = "/".join(parts)
+    if "%" not in joined and joined.count("/") == len(parts) - 1:
+        return joined
+    return "/".join([part.replace("%", "%25").replace("/", "%2F") for part in parts])
 
 
 def split(key: str) -> list[str]:
@@ -66,12 +69,32 @@ def _session(value: Mapping[str, Any]) -> str:
     return _member(value, "session_id")
 
 
+def _throttle(value: Mapping[str, Any]) -> str:
+    generation = value.get("generation")
+    if not isinstance(generation, int):
+        raise KeyUnknown("the record key is made of generation, which is not there or no integer")
+    before = [_member(value, "session_id"), _member(value, "run_id"), str(generation)]
+    return composite(*before, _member(value, "protocol_id"), _member(value, "from_swarm"))
+
+
+def _protocol_lineage(value: Mapping[str, Any]) -> str:
+    protocol_id = _member(value, "protocol_id")
+    if value.get("run_id") is None:
+        return composite(protocol_id)
+    return composite(protocol_id, _member(value, "run_id"))
+
+
 _KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     topics.APC_PACKETS.name: lambda value: _member(value, "trace.session_id"),
     topics.APC_EVENTS.name: _session,
     topics.APC_INBOX.name: lambda value: _member(value, "recipient_agent_id"),
     topics.APC_PACKET_STATES.name: _packet_state,
     topics.APC_COORDINATION.name: _coordination,
+    topics.APC_THROTTLING.name: _throttle,
+    topics.APC_TRANSFERS.name: lambda value: _member(value, "protocol_id"),
+    topics.APC_DECISIONS.name: lambda value: _member(value, "protocol_id"),
+    topics.APC_LINEAGE.name: _protocol_lineage,
+    topics.LINEAGE_EDGES.name: lambda value: _member(value, "edge_id"),
     topics.RTES_RAW.name: _session,
     topics.RTES_EVENTS.name: _session,
     topics.RTES_REJECTIONS.name: _session,

@@ -7,17 +7,34 @@ from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 
 APC = ProcessorDeclaration(
     "apc",
-    "judges packets, delivers them, waits for acknowledgements, retracts, verifies and promotes",
+    "judges packets, throttles transfers, delivers, waits for acknowledgements, retracts, verifies,"
+    " promotes, and observes how each session and each agent coordinates",
     inputs=(topics.APC_PACKETS,),
     outputs=(
         topics.APC_EVENTS,
         topics.APC_PACKET_STATES,
         topics.APC_INBOX,
+        topics.APC_THROTTLING,
         topics.APC_COORDINATION,
         topics.RTES_RAW,
+        topics.LINEAGE_EDGES,
+        topics.APC_TRANSFERS,
         topics.APC_PACKETS_DLQ,
     ),
-    tables=(tables.PACKET_STATES, tables.COORDINATION, tables.APC_TASK_FACTS),
+    tables=(
+        tables.PACKET_STATES,
+        tables.COORDINATION,
+        tables.THROTTLING,
+        tables.APC_TASK_FACTS,
+    ),
+    copies=(tables.PROTOCOL_LINEAGE,),
+)
+APC_LINEAGE = ProcessorDeclaration(
+    "apc-lineage",
+    "sums up what each protocol's transfers and evaluations say, and decides which have decayed",
+    inputs=(topics.APC_TRANSFERS,),
+    outputs=(topics.APC_DECISIONS, topics.APC_LINEAGE, topics.APC_TRANSFERS_DLQ),
+    tables=(tables.PROTOCOL_LINEAGE,),
 )
 RTES = ProcessorDeclaration(
     "rtes",
@@ -32,7 +49,7 @@ RTES = ProcessorDeclaration(
     tables=(tables.SAOP_TASK_STATES, tables.RTES_SESSIONS, tables.RTES_IDS),
 )
 
-ALL: tuple[ProcessorDeclaration, ...] = (APC, RTES)
+ALL: tuple[ProcessorDeclaration, ...] = (APC, APC_LINEAGE, RTES)
 
 
 def inputs() -> tuple[Topic, ...]:

@@ -19,11 +19,26 @@ COORDINATION = Table(
     meaning=topics.APC_COORDINATION.meaning,
     topic=topics.APC_COORDINATION,
 )
+THROTTLING = Table(
+    "apc.throttling",
+    "headrace.apc.ApcThrottle",
+    key=topics.APC_THROTTLING.key,
+    meaning=topics.APC_THROTTLING.meaning,
+    topic=topics.APC_THROTTLING,
+)
+PROTOCOL_LINEAGE = Table(
+    "apc.lineage",
+    "headrace.apc.ApcLineage",
+    key=topics.APC_LINEAGE.key,
+    meaning=topics.APC_LINEAGE.meaning,
+    topic=topics.APC_LINEAGE,
+    copied_parts=1,
+)
 APC_TASK_FACTS = Table(
     "apc-tasks",
     "headrace.apc.ApcTask",
-    key="session_id/run_id/task_id",
-    meaning="the counted evaluations and transfers of each task, for promotion and aggregates",
+    key="session_id/run_id/task_id[/packet_id]",
+    meaning="the counted evaluations and transfers of each task, and other packets with lineage",
 )
 SAOP_TASK_STATES = Table(
     "saop.tasks",
@@ -75,6 +90,8 @@ ENGINE: tuple[Table, ...] = (TIMERS, INPUT_POSITIONS, KNOWN_INPUTS, ACCEPTED_GAP
 ALL: tuple[Table, ...] = (
     PACKET_STATES,
     COORDINATION,
+    THROTTLING,
+    PROTOCOL_LINEAGE,
     APC_TASK_FACTS,
     SAOP_TASK_STATES,
     RTES_SESSIONS,

@@ -71,6 +71,38 @@ APC_COORDINATION = Topic(
     meaning="the coordination state of each session, and of each agent in it",
     max_bytes=TABLE_BYTES,
 )
+APC_THROTTLING = Topic(
+    "apc.throttling",
+    Kind.TABLE,
+    "headrace.apc.ApcThrottle",
+    key="session_id/run_id/generation/protocol_id/from_swarm",
+    meaning="who received a protocol from a swarm in a generation, and how many transfers passed",
+    max_bytes=TABLE_BYTES,
+)
+APC_TRANSFERS = Topic(
+    "apc.transfers",
+    Kind.INTERNAL,
+    "headrace.apc.ApcTransferDelta",
+    key="protocol_id",
+    meaning="what each packet adds to the sums of a protocol or takes back, and arbitrations",
+    max_bytes=FACT_BYTES,
+)
+APC_DECISIONS = Topic(
+    "apc.decisions",
+    Kind.FACT,
+    "headrace.apc.ApcDecision",
+    key="protocol_id",
+    meaning="arbitrations of transfers, and protocols that decayed or recovered",
+    max_bytes=FACT_BYTES,
+)
+APC_LINEAGE = Topic(
+    "apc.lineage",
+    Kind.TABLE,
+    "headrace.apc.ApcLineage",
+    key="protocol_id[/run_id]",
+    meaning="the sums and the effectiveness of each protocol, in total and in each run",
+    max_bytes=TABLE_BYTES,
+)
 RTES_RAW = Topic(
     "rtes.raw",
     Kind.COLLECTOR,
@@ -104,6 +136,15 @@ SAOP_TASKS = Topic(
     meaning="the state of each task, as its transitions on rtes.events say",
     max_bytes=TABLE_BYTES,
 )
+LINEAGE_EDGES = Topic(
+    "lineage.edges",
+    Kind.COLLECTOR,
+    "headrace.core.LineageEdge",
+    key="edge_id",
+    meaning="what came of what, as edges of a graph",
+    max_bytes=INPUT_BYTES,
+    own_partition=True,
+)
 CHANGELOG = Topic(
     "headrace.changelog",
     Kind.CHANGELOG,
@@ -127,6 +168,7 @@ def _dead_letters(source: Topic, meaning: str) -> Topic:
 
 
 APC_PACKETS_DLQ = _dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
+APC_TRANSFERS_DLQ = _dead_letters(APC_TRANSFERS, "records of sums that could not be read")
 RTES_RAW_DLQ = _dead_letters(RTES_RAW, "event records that could not be judged, as masked text")
 
 ALL: tuple[Topic, ...] = (
@@ -135,12 +177,18 @@ ALL: tuple[Topic, ...] = (
     APC_INBOX,
     APC_PACKET_STATES,
     APC_COORDINATION,
+    APC_THROTTLING,
+    APC_TRANSFERS,
+    APC_DECISIONS,
+    APC_LINEAGE,
     RTES_RAW,
     RTES_EVENTS,
     RTES_REJECTIONS,
     SAOP_TASKS,
+    LINEAGE_EDGES,
     CHANGELOG,
     APC_PACKETS_DLQ,
+    APC_TRANSFERS_DLQ,
     RTES_RAW_DLQ,
 )
 BY_NAME = {topic.name: topic for topic in ALL}

@@ -1,6 +1,6 @@
 """Numbers of packets as exact decimals (spec 1): the double 0.1 is the decimal 0.1.
 
-Comparisons of Decimals are exact as they are.  Arithmetic must go through `product` and
+Comparisons of Decimals are exact as they are.  Arithmetic must go through `product`, `total` and
 `difference`, since the default context rounds to 28 digits.
 """
 
@@ -26,6 +26,18 @@ def product(a: Decimal, b: Decimal) -> Decimal:
 
 def difference(a: Decimal, b: Decimal) -> Decimal:
     return _EXACT.subtract(a, b)
+
+
+def total(a: Decimal, b: Decimal) -> Decimal:
+    return _EXACT.add(a, b)
+
+
+def plain(number: Decimal) -> str:
+    """All digits, without an exponent and without zeros that say nothing: `0.84`, `1`."""
+    text = format(number, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
 
 
 def round6(number: Decimal | Fraction | float) -> float:

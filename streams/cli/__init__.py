@@ -28,6 +28,14 @@ COMMANDS = {
     "query": Lazy("query", "Ask any read route."),
     "packet-trace": Lazy("packet_trace", "Show packets and their histories."),
     "packet-replay": Lazy("packet_replay", "Show a run, packet by packet and step by step."),
+    "packet-explain": Lazy("packet_explain", "Show why a packet was judged so, and what if."),
+    "packet-lineage-summary": Lazy(
+        "packet_lineage_summary", "Show how protocols spread and how well they do."
+    ),
+    "packet-transfer-arbitrate": Lazy(
+        "packet_transfer_arbitrate", "Rank transfers that are not sent, offline."
+    ),
+    "packet-evaluate": Lazy("packet_evaluate", "Hold metrics against the gates, offline."),
     "validate": Lazy("validate", "Check one envelope, offline."),
     "play": Lazy("play", "Run a scenario on the in-memory log, offline."),
     "worker": Lazy("worker", "Run a stream worker."),

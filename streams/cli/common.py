@@ -29,9 +29,48 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def show_json(value: Any) -> None:
-    """Indented by 2, on stdout."""
-    click.echo(json_text(value))
+def show_json(value: Any, out: Path | None = None) -> None:
+    """Indented by 2, on stdout; the same text to `out` too, which is told on stderr."""
+    text = json_text(value)
+    click.echo(text)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text + "\n", encoding="utf-8")
+        click.echo(f"wrote {out}", err=True)
+
+
+def read_value(path: Path) -> Any:
+    """The JSON value in a file; in YAML if its name says so.
+
+    Raises InvalidInput when it is neither, or is no JSON value.
+    """
+    from schemas import Problem, ShapeError, parse_ijson
+    from streams.errors import InvalidInput
+
+    text = path.read_bytes()
+    try:
+        return parse_ijson(_from_yaml(text) if path.suffix in (".yaml", ".yml") else text)
+    except ShapeError as exc:
+        raise InvalidInput([exc.problem]) from exc
+    except ValueError as exc:
+        raise InvalidInput([Problem("json_invalid", "", str(exc))]) from exc
+
+
+def _from_yaml(text: bytes) -> str:
+    """As JSON text.  Times stay the text that they are.  Raises ValueError."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if "timestamp" not in tag]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    try:
+        return json.dumps(yaml.load(text, Loader), ensure_ascii=False)
+    except (yaml.YAMLError, TypeError, RecursionError) as exc:
+        raise ValueError(f"not YAML that JSON can say: {exc}") from exc
 
 
 def json_text(value: Any) -> str:
@@ -153,4 +192,13 @@ def after_option(function: Any) -> Any:
         "--after",
         metavar="POSITION",
         help="Wait for the answer to the record at topic/partition/offset first.",
+    )(function)
+
+
+def out_option(function: Any) -> Any:
+    """`--out FILE`: the answer in a file too."""
+    return click.option(
+        "--out",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="Write the same JSON to this file too.",
     )(function)

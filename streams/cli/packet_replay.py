@@ -23,11 +23,7 @@ from streams.settings import Settings
     show_default=True,
     help="Most rows of event_stream.",
 )
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the same JSON to this file too.",
-)
+@common.out_option
 @common.after_option
 def command(out: Path | None, **wanted: Any) -> None:
     """Show a run: its packets in log order, and every step of all of them in one stream.
@@ -37,9 +33,4 @@ def command(out: Path | None, **wanted: Any) -> None:
       headrace packet-replay --run-id run-01 --out replay.json
     """
     query = urlencode({name: value for name, value in wanted.items() if value is not None})
-    text = common.json_text(common.ask("/v1/apc/replay", query, Settings.load()))
-    click.echo(text)
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(text + "\n")
-        click.echo(f"wrote {out}", err=True)
+    common.show_json(common.ask("/v1/apc/replay", query, Settings.load()), out)

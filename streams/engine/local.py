@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from streams.engine.copies import Copies, copied
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
@@ -23,8 +24,10 @@ class LocalTask:
         source: MemoryLog,
         settings: Settings,
         directory: Path,
+        copies: Copies | None = None,
     ) -> None:
-        self.task = Task(partition, processors, source, settings, directory, source.clock)
+        self._copies = copies
+        self.task = Task(partition, processors, source, settings, directory, source.clock, copies)
         self.task.open()
         self._reader: Reader = source.reader(self.task.resume())
         self._source = source
@@ -32,6 +35,8 @@ class LocalTask:
     def step(self) -> bool:
         """Fetch, and decide and commit one cycle; False when there was nothing to do."""
         self._fetch()
+        if self._copies is not None:
+            self._copies.poll(0)
         cycle = self.task.next_cycle()
         if cycle is None:
             return False
@@ -94,9 +99,14 @@ class LocalHost:
     def _open(self) -> None:
         self._starts += 1
         directory = self._directory / str(self._starts)
+        settings = self._settings
+        tables = copied(p.declaration for p in self._processors())
+        path = directory / "copies"
+        self._copies = Copies(path, self._source, settings.prefix, settings.partitions, tables)
+        self._copies.open()
         self.tasks = [
-            LocalTask(p, self._processors(), self._source, self._settings, directory)
-            for p in range(self._settings.partitions)
+            LocalTask(p, self._processors(), self._source, settings, directory, self._copies)
+            for p in range(settings.partitions)
         ]
 
     def run(self) -> None:
@@ -119,3 +129,4 @@ class LocalHost:
     def close(self) -> None:
         for task in self.tasks:
             task.close()
+        self._copies.close()

@@ -61,6 +61,15 @@ class Rows(Protocol):
     def delete(self, key: str) -> None: ...
 
 
+class Copy(Protocol):
+    """A read-only copy of a table that another processor owns, as far as this worker has read it.
+
+    A verdict that uses a row records the figures it saw.
+    """
+
+    def get(self, key: str) -> AvroValue | None: ...
+
+
 class Work(Protocol):
     """What one decide step reads and writes; dropped as a whole when it raises."""
 
@@ -74,6 +83,8 @@ class Work(Protocol):
     rows: table records carry it in their header."""
 
     def rows(self, table: Table) -> Rows: ...
+
+    def copy(self, table: Table) -> Copy: ...
 
     def send(
         self,

@@ -1,8 +1,10 @@
 """Running a processor over a batch: decode, decide, and set aside what cannot be decided.
 
 Bytes that do not decode are the sender's fault: each becomes a dead letter, and any number of
-them never stops a task.  A record that makes the decide step raise is poison: the batch is tried
-again in halves until it stands alone.  Failures of store, log or memory are neither; they pass.
+them never stops a task.  Only between processors they do: there no sender is at fault, and a
+record passed over would be missing for good.  A record that makes the decide step raise is
+poison: the batch is tried again in halves until it stands alone.  Failures of store, log or
+memory are neither; they pass.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from streams.engine.processor import Message, Processor, Timer
 from streams.engine.records import Output, Record
 from streams.engine.rows import GetMany, layered
 from streams.engine.work import Context, Effects, StepWork, TooLarge
-from streams.errors import HeadraceError
-from topology.declarations import Topic
+from streams.errors import HeadraceError, InternalUnreadable
+from topology.declarations import Kind, Topic
 from topology.tables import TIMERS
 from topology.topics import dead_letters_of
 
@@ -70,6 +72,10 @@ class Step:
         }
         for topic, record in taken:
             result = next(decoded[topic])
+            if isinstance(result, Undecodable) and topic.kind is Kind.INTERNAL:
+                raise InternalUnreadable(
+                    f"{record.topic}/{record.partition}/{record.offset}: {result.message}"
+                )
             if isinstance(result, Undecodable):
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)

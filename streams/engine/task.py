@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams.engine import merge
+from streams.engine.copies import Copies
 from streams.engine.log import Log
 from streams.engine.positions import Positions
 from streams.engine.processor import Processor, Timer
@@ -74,6 +75,7 @@ class Task:
         settings: Settings,
         directory: Path,
         clock: Callable[[], int],
+        copies: Copies | None = None,
     ) -> None:
         self.partition = partition
         self.stopping = threading.Event()
@@ -84,7 +86,7 @@ class Task:
         prefix = settings.prefix
         inputs = [t for p in processors for t in p.declaration.inputs]
         tables = [t for p in processors for t in p.declaration.tables]
-        self._context = Context(partition, settings.partitions, prefix, settings.as_work())
+        self._context = Context(partition, settings.partitions, prefix, settings.as_work(), copies)
         self._positions = Positions(prefix, partition, inputs)
         self._state = State(directory / str(partition), source, prefix, partition, tables)
         self.tps = {self._positions.tp(t): t for t in inputs}

@@ -8,6 +8,7 @@ from typing import Any
 
 from schemas import encode_many
 from streams.engine import headers
+from streams.engine.copies import CopiedTable, Copies
 from streams.engine.processor import AvroValue, Timer
 from streams.engine.records import Output
 from streams.engine.rows import Bytes, GetMany, TableRows, store_key
@@ -18,7 +19,6 @@ from topology.topics import CHANGELOG
 
 _OVERHEAD = 2048
 """Bytes of a record besides key and value, with room for headers."""
-_OWN_PARTITION = (Kind.FACT,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class Context:
     partitions: int
     prefix: str
     settings: Mapping[str, Any]
+    copies: Copies | None = None
 
 
 @dataclass(slots=True)
@@ -96,6 +97,12 @@ class StepWork:
             self._tables[table.name] = rows
         return rows
 
+    def copy(self, table: Table) -> CopiedTable:
+        copies = self._context.copies
+        if copies is None or table not in self._declaration.copies:
+            raise KeyError(f"{self._declaration.name} does not declare a copy of {table.name}")
+        return CopiedTable(copies, table)
+
     def send(
         self,
         topic: Topic,
@@ -146,7 +153,8 @@ class StepWork:
         heads = headers.outgoing(
             topic, self._declaration.name, key, send.id, send.at, send.cause, send.traceparent
         )
-        partition = self.partition if topic.kind in _OWN_PARTITION else None
+        own = topic.kind is Kind.FACT or topic.own_partition
+        partition = self.partition if own else None
         return Output(self._context.prefix + topic.name, key, value, heads, partition)
 
     def _seal_rows(self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]) -> None:

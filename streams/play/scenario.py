@@ -32,6 +32,7 @@ from streams.show import record_json
 from streams.views import View
 from topology import topics
 from topology.declarations import Topic
+from topology.processors import inputs as all_inputs
 
 START_MS = 1_767_225_600_000
 """2026-01-01T00:00:00.000Z, where the clock of every scenario starts."""
@@ -135,8 +136,8 @@ class Scenario:
 
     def _input(self, name: object) -> Topic:
         topic = topics.BY_NAME.get(name) if isinstance(name, str) else None
-        if topic is None or not topic.is_input:
-            inputs = ", ".join(t.name for t in topics.ALL if t.is_input)
+        if topic is None or topic not in all_inputs():
+            inputs = ", ".join(t.name for t in all_inputs())
             raise LineError(f"{name} is not a topic that processors read; those are {inputs}")
         return topic
 

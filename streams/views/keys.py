@@ -6,18 +6,23 @@ another unless its parts are.  Numbers take eight bytes, with the sign bit turne
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 _SIGN = 1 << 63
 
 
 def key(*parts: str | int) -> bytes:
     """Numbers must fit in 64 bits, with sign."""
-    return b"".join(map(_part, parts))
+    return b"".join([_number(p) if isinstance(p, int) else _text(p) for p in parts])
 
 
-def _part(part: str | int) -> bytes:
-    if isinstance(part, int):
-        return (part + _SIGN).to_bytes(8, "big")
-    return part.encode().replace(b"\0", b"\0\xff") + b"\0\1"
+def _number(number: int) -> bytes:
+    return (number + _SIGN).to_bytes(8, "big")
+
+
+@lru_cache(maxsize=1 << 15)
+def _text(text: str) -> bytes:
+    return text.encode().replace(b"\0", b"\0\xff") + b"\0\1"
 
 
 def number_at_end(encoded: bytes) -> int:
@@ -31,3 +36,9 @@ def after(encoded: bytes) -> bytes:
     Parts never begin with FF, so nothing lies between.
     """
     return encoded + b"\xff"
+
+
+def place_at_end(encoded: bytes) -> tuple[int, int, int]:
+    """The last three parts of a key, which are numbers."""
+    first, second, third = (number_at_end(encoded[: len(encoded) - at]) for at in (16, 8, 0))
+    return first, second, third

@@ -62,6 +62,16 @@ class Params:
             raise QueryError(name, f"a whole number, {bounds}", rule)
         return int(value)
 
+    def integer(self, name: str) -> int | None:
+        """With a sign, if there is one."""
+        value = self._values.get(name)
+        if value is None:
+            return None
+        digits = value.removeprefix("-")
+        if not digits.isascii() or not digits.isdigit() or len(digits) > 16:
+            raise QueryError(name, "a whole number")
+        return int(value)
+
     def limit(self, default: int, high: int = _MOST, *, rule: str = "query_value") -> int:
         return self.number("limit", 1, high, rule=rule) or default
 
@@ -72,6 +82,12 @@ class Params:
         if value not in ("true", "false"):
             raise QueryError(name, "true or false")
         return value == "true"
+
+    def choice(self, name: str, choices: Collection[str]) -> str | None:
+        value = self._values.get(name)
+        if value is not None and value not in choices:
+            raise QueryError(name, f"one of {', '.join(choices)}")
+        return value
 
     def position(self, name: str = "after") -> Position | None:
         value = self._values.get(name)

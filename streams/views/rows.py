@@ -9,6 +9,13 @@
 | event, session_id, sequence                  | RtesRecord as on its topic                 |
 | rejection, session_id, partition, offset     | RtesRejection as on its topic              |
 | task, session_id, [origin:]task_id           | SaopTask as on its topic                   |
+| coordination, session_id, [agent_id]         | ApcCoordination as on its topic            |
+| throttle, session, run, generation, protocol, swarm | ApcThrottle as on its topic         |
+| protocol, protocol_id, [run_id]              | ApcLineage as on its topic                 |
+| decision, place                              | ApcDecision as on its topic                |
+| decision of, protocol_id, place              | key of that decision                       |
+| edge, cause, partition, offset               | LineageEdge as on its topic                |
+| lineage …                                    | see `streams.views.lineage`                |
 
 A place is (time, partition, offset): log order.  A packet's is that of its own record, a fact's
 that of the fact.
@@ -26,13 +33,15 @@ from schemas import Undecodable, decode_many
 from schemas.apc import packet_json
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header, position
+from streams.views.changes import Changes
 from streams.views.keys import key
+from streams.views.lineage import apply as lineage
+from streams.views.lineage import arbitrations
 from topology import topics
 from topology.declarations import Kind, Topic
 from topology.keys import split
 
-Rows = dict[bytes, bytes | None]
-Apply = Callable[[Topic, Sequence[Record], Rows], None]
+Apply = Callable[[Topic, Sequence[Record], Changes], None]
 
 _log = logging.getLogger(__name__)
 
@@ -46,7 +55,7 @@ class Place(NamedTuple):
 
 
 def _table(name: str) -> Apply:
-    def apply(topic: Topic, records: Sequence[Record], rows: Rows) -> None:
+    def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         for record in records:
             parts = split((record.key or b"").decode())
             rows[key(name, *parts)] = record.value
@@ -54,36 +63,59 @@ def _table(name: str) -> Apply:
     return apply
 
 
-def _rejections(topic: Topic, records: Sequence[Record], rows: Rows) -> None:
+def _rejections(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record in records:
         session_id = (record.key or b"").decode()
         rows[key("rejection", session_id, record.partition, record.offset)] = record.value
 
 
-def _events(topic: Topic, records: Sequence[Record], rows: Rows) -> None:
+def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record, value in _decoded(topic, records):
         rows[key("event", value["session_id"], value["sequence"])] = record.value
 
 
-def _facts(topic: Topic, records: Sequence[Record], rows: Rows) -> None:
-    for record, fact in _decoded(topic, records):
+def _throttles(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        session, run, generation, protocol, swarm = split((record.key or b"").decode())
+        rows[key("throttle", session, run, int(generation), protocol, swarm)] = record.value
+
+
+def _decisions(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, value in _decoded(topic, records):
+        place = Place(value["at"], record.partition, record.offset)
+        arbitrations.note(value, record.value or b"", place, rows)
+
+
+def _edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, value in _decoded(topic, records):
+        rows[key("edge", value["cause"], record.partition, record.offset)] = record.value
+
+
+def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    decoded = _decoded(topic, records)
+    lineage.load([fact for _, fact in decoded], rows)
+    for record, fact in decoded:
         if fact["packet_id"] is None:
             continue
         ids = (fact["session_id"], fact["packet_id"])
         place = Place(fact["at"], record.partition, record.offset)
         fact_key = key("fact", *ids, *place)
         rows[fact_key] = record.value
+        lineage.moved(fact, rows)
         if fact["packet"] is not None and fact["verdict"] in ("accepted", "rejected"):
             _packet(fact, fact_key, rows)
 
 
-def _packet(fact: Mapping[str, Any], fact_key: bytes, rows: Rows) -> None:
+def _packet(fact: Mapping[str, Any], fact_key: bytes, rows: Changes) -> None:
     """The summary of a packet that has a row of its own, and where to find it."""
     _, partition, offset = fact["cause"].rsplit("/", 2)
     place = Place(fact["at"], int(partition), int(offset))
     session_id, packet_id = fact["session_id"], fact["packet_id"]
     summary_key = key("packet", session_id, packet_id)
-    rows[summary_key] = orjson.dumps(_summary(fact, place, fact_key))
+    packet = packet_json(fact["packet"])
+    rows[summary_key] = orjson.dumps(_summary(fact, packet, place, fact_key))
+    if fact["verdict"] == "accepted":
+        lineage.accepted(fact, packet, place, rows)
     for index in (
         key("all", *place),
         key("session", session_id, *place),
@@ -93,8 +125,9 @@ def _packet(fact: Mapping[str, Any], fact_key: bytes, rows: Rows) -> None:
         rows[index] = summary_key
 
 
-def _summary(fact: Mapping[str, Any], place: Place, fact_key: bytes) -> dict[str, Any]:
-    packet = packet_json(fact["packet"])
+def _summary(
+    fact: Mapping[str, Any], packet: Mapping[str, Any], place: Place, fact_key: bytes
+) -> dict[str, Any]:
     metadata = packet.get("metadata")
     attempt = metadata.get("attempt_number") if isinstance(metadata, dict) else None
     return {
@@ -130,6 +163,11 @@ def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict
 FOLLOWED: Mapping[str, Apply | None] = {
     topics.APC_EVENTS.name: _facts,
     topics.APC_PACKET_STATES.name: _table("state"),
+    topics.APC_COORDINATION.name: _table("coordination"),
+    topics.APC_THROTTLING.name: _throttles,
+    topics.APC_LINEAGE.name: _table("protocol"),
+    topics.APC_DECISIONS.name: _decisions,
+    topics.LINEAGE_EDGES.name: _edges,
     topics.RTES_EVENTS.name: _events,
     topics.RTES_REJECTIONS.name: _rejections,
     topics.SAOP_TASKS.name: _table("task"),

@@ -17,11 +17,12 @@ from streams.engine.log import Log, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.engine.store import Store
 from streams.errors import InfrastructureError, StoreFailed, TopicsMismatch
+from streams.views.changes import Changes
 from streams.views.keys import key
-from streams.views.rows import FOLLOWED, Rows, answered
+from streams.views.rows import FOLLOWED, answered
 from topology import topics
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the rows of a view change their form; older copies are then rebuilt."""
 
 _IDENTITY = key("", "identity")
@@ -108,7 +109,7 @@ class View:
     def step(self, timeout_s: float) -> int:
         """Read and apply what is there, waiting at most that long; how many records it was."""
         records = self._reader.poll(timeout_s)
-        rows: Rows = {}
+        rows = Changes(self._store)
         for name, group in _by_topic(records).items():
             topic = self._topics[name]
             if apply := FOLLOWED[topic.name]:
@@ -119,14 +120,14 @@ class View:
             self._store.write(rows)
         return len(records)
 
-    def _note_answers(self, latest: Mapping[tuple[str, int], int], rows: Rows) -> None:
+    def _note_answers(self, latest: Mapping[tuple[str, int], int], rows: Changes) -> None:
         for (topic, partition), offset in latest.items():
             place = key("", "answered", topic, partition)
             known = rows.get(place) or self._store.get(place) or b"-1"
             if offset > int(known):
                 rows[place] = str(offset).encode()
 
-    def _note_positions(self, rows: Rows) -> None:
+    def _note_positions(self, rows: Changes) -> None:
         for tp, known in self._positions.items():
             now = self._reader.position(tp)
             if now != known:

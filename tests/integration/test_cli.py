@@ -24,6 +24,7 @@ from streams.engine.records import Output
 from streams.engine.store import DirectoryLock
 from streams.settings import Settings
 from tests.unit.envelopes import IDEA_ID, ack, idea, transition
+from tests.unit.views.lineage.facts import transfer
 
 UP_LIMIT_S = 90.0
 PREFIX = "cli."
@@ -105,6 +106,22 @@ def test_trace_and_replay_of_a_run(session: str, tmp_path: Path) -> None:
     assert out.read_text() == result.stdout
     replay = json.loads(result.stdout)
     assert [p["packet_type"] for p in replay["packets"]] == ["IDEA", "ACK"]
+
+
+def test_a_transfer_is_explained_and_summed_up(session: str) -> None:
+    packet = transfer(1, session, trace__session_id=session, payload__sender_score=0.84)
+    better = transfer(2, session, trace__session_id=session)
+    after = ("--after", done("send", "apc.packets", stdin=[packet, better]).splitlines()[-1])
+    which = ("--session-id", session, "--packet-id", packet["packet_id"])
+    answer = json.loads(done("packet-explain", *which, "--what-if", "sender_score=0.85", *after))
+    assert answer["rule"] == "score_below_window"
+    assert answer["counterfactual"]["passes"]
+    assert run("packet-explain", *which, "--what-if", "sender_score=2").exit_code == 2
+    assert run("packet-explain", *which, "--what-if", "colour=red").exit_code == 2
+    assert run("packet-explain", "--session-id", session, "--packet-id", "x").exit_code == 1
+    summary = json.loads(done("packet-lineage-summary", "--session-id", session))
+    (row,) = summary["protocols"]
+    assert (row["protocol_id"], row["transfer_count"]) == (session, 1)
 
 
 def test_an_unknown_packet_exits_with_1(session: str) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_every_setting_is_declared_with_a_variable_of_its_own_name_and_a_meaning
     for key, declared in BY_FIELD.items():
         assert declared.env == PREFIX + key.upper()
         assert declared.meaning
-        assert declared.kind in {"text", "whole number", "true or false", "path"}
+        assert declared.kind in {"text", "whole number", "decimal", "true or false", "path"}
     assert len(BY_ENV) == len(BY_FIELD)
 
 
@@ -84,6 +85,12 @@ def test_an_unknown_variable_names_the_nearest_one(name: str, nearest: str) -> N
         ("BROKER_PORT", "80"),
         ("APC_REQUIRE_ANTI_DRIFT", "yes"),
         ("LOG_LEVEL", "loud"),
+        ("APC_DECAY_MIN_SCORE", "1.01"),
+        ("APC_DECAY_MIN_SCORE", "-0.1"),
+        ("APC_DECAY_MAX_DRIFT", "NaN"),
+        ("APC_GATE_MIN_SCORE", "1e-1"),
+        ("APC_GATE_MIN_SCORE", "half"),
+        ("APC_DECAY_MODE", "never"),
         ("SECURITY_PROTOCOL", "sasl_ssl"),
     ],
 )
@@ -105,7 +112,16 @@ def test_overrides_are_field_values_and_win_over_the_environment() -> None:
     assert settings.state_dir == Path("there")
 
 
-@pytest.mark.parametrize("override", [{"partitions": "8"}, {"partitions": True}, {"prefix": 3}])
+def test_a_decimal_is_taken_as_it_is_spelled() -> None:
+    settings = Settings.load({"HEADRACE_APC_GATE_MIN_SCORE": "0.1"})
+    assert settings.apc_gate_min_score == Decimal("0.1")
+    assert settings.as_work()["APC_DECAY_MIN_SCORE"] == Decimal("0.35")
+
+
+@pytest.mark.parametrize(
+    "override",
+    [{"partitions": "8"}, {"partitions": True}, {"prefix": 3}, {"apc_gate_min_score": 0.5}],
+)
 def test_an_override_of_the_wrong_type_is_refused(override: dict[str, object]) -> None:
     with pytest.raises(SettingsError):
         Settings.load({}, **override)

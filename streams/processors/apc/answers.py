@@ -10,8 +10,9 @@ from schemas import canonical_json
 from schemas.apc import rules
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer
-from streams.processors.apc import delivery, facts, lifecycle, tasks, verification
+from streams.processors.apc import delivery, lifecycle, moves, verification
 from streams.processors.apc.inbound import Desk, Inbound, packet_value
+from topology.machines.apc_intra import IntraEvent
 
 
 def acknowledge(packet: Inbound, desk: Desk) -> None:
@@ -37,37 +38,29 @@ def _accept(packet: Inbound, row: AvroValue, desk: Desk) -> None:
     accepted = [name for name in acks["recipients"] if name == agent or name in acks["accepted"]]
     row["acks"] = {**acks, "pending": pending, "accepted": accepted}
     if pending:
-        lifecycle.advance(row, (), rules.ACK_RECORDED.code, at=packet.at, cause=packet.cause)
         message = f"{agent} accepted; still awaited: {', '.join(pending)}."
-        facts.effect(packet, row, rules.ACK_RECORDED.code, message, [])
-    else:
-        delivery.disarm(row, desk)
-        events = (*lifecycle.APPLIED, *verification.ending(row, desk))
-        moved = lifecycle.advance(
-            row, events, rules.DELIVERED.code, at=packet.at, cause=packet.cause
-        )
-        if not row["counted"]:
-            tasks.remove(row, desk)
-        message = f"{agent} accepted, and so all {len(accepted)} recipients have."
-        facts.effect(packet, row, rules.DELIVERED.code, message, moved)
-    desk.put(row)
+        moves.move(packet, row, (), rules.ACK_RECORDED.code, message, desk)
+        return
+    delivery.disarm(row, desk)
+    events = (*lifecycle.APPLIED, *verification.ending(row, desk))
+    message = f"{agent} accepted, and so all {len(accepted)} recipients have."
+    moves.move(packet, row, events, rules.DELIVERED.code, message, desk)
+    packet.answered = IntraEvent.ACK_ACCEPTED, row
 
 
 def _refuse(packet: Inbound, row: AvroValue, desk: Desk) -> None:
-    rule, reason = rules.RECIPIENT_REFUSED.code, packet.payload["reason"]
+    reason = packet.payload["reason"]
     delivery.disarm(row, desk)
-    moved = lifecycle.advance(
+    moves.move(
+        packet,
         row,
         lifecycle.REFUSED,
-        rule,
-        at=packet.at,
-        cause=packet.cause,
+        rules.RECIPIENT_REFUSED.code,
+        f"{packet.value['sender']['agent_id']} refused it with {packet.packet_type}.",
+        desk,
         metadata_json=None if reason is None else canonical_json({"reason": reason}).decode(),
     )
-    tasks.remove(row, desk)
-    message = f"{packet.value['sender']['agent_id']} refused it with {packet.packet_type}."
-    facts.effect(packet, row, rule, message, moved)
-    desk.put(row)
+    packet.answered = IntraEvent.ACK_REJECTED_OR_DEFERRED, row
 
 
 def _defer(packet: Inbound, row: AvroValue, desk: Desk) -> None:
@@ -82,6 +75,5 @@ def _defer(packet: Inbound, row: AvroValue, desk: Desk) -> None:
         )
         row["acks"] = {**acks, "ack_due_at": due_at}
         message = f"{message[:-1]}; it is awaited until {iso(due_at).decode()}."
-    lifecycle.advance(row, (), rules.ACK_DEFERRED.code, at=packet.at, cause=packet.cause)
-    facts.effect(packet, row, rules.ACK_DEFERRED.code, message, [])
-    desk.put(row)
+    moves.move(packet, row, (), rules.ACK_DEFERRED.code, message, desk)
+    packet.answered = IntraEvent.ACK_REJECTED_OR_DEFERRED, row

@@ -6,7 +6,7 @@ refused (`answers`), its attempts are used up or its deadline passes (`expiry`).
 
 from __future__ import annotations
 
-from schemas import AvroBody
+from schemas import AvroBody, canonical_json
 from schemas.formats import parse_time
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer
@@ -51,20 +51,29 @@ def deliver(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> st
     Returns the sentence of its verdict.
     """
     row["acks"] = acks = _standing(packet, deadline_at)
+    metadata = selected(row)
     for agent in acks["recipients"]:
         handed = delivery_to(packet.packet_id, agent, "packet", acks, packet.packet)
         send(desk, handed, packet.cause, packet.at, packet.cause, packet.traceparent)
     message = f"Accepted and delivered to {len(acks['recipients'])}"
     if not acks["required"]:
         ending = verification.ending(row, desk)
-        lifecycle.arrive(row, (*lifecycle.ROUTED, *lifecycle.APPLIED, *ending))
+        lifecycle.arrive(row, (*lifecycle.ROUTED, *lifecycle.APPLIED, *ending), metadata)
         return f"{message}; no acknowledgement is asked for."
-    lifecycle.arrive(row, lifecycle.ROUTED)
+    lifecycle.arrive(row, lifecycle.ROUTED, metadata)
     data = timer_data(packet.traceparent)
     desk.work.set_timer(Timer(deadline_at, TTL, packet.key, data))
     if acks["ack_due_at"] is not None:
         desk.work.set_timer(Timer(acks["ack_due_at"], ACK, packet.key, data))
     return f"{message}; acknowledgements are awaited until {iso(deadline_at).decode()}."
+
+
+def selected(row: AvroValue) -> dict[str, str] | None:
+    """What the transitions of an accepted TRANSFER carry."""
+    transfer = row["transfer"]
+    if transfer is None:
+        return None
+    return {"policy_pass": canonical_json(transfer["selection"]).decode()}
 
 
 def send(

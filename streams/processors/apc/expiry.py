@@ -10,8 +10,8 @@ from __future__ import annotations
 from schemas.apc import rules
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer
-from streams.processors.apc import delivery, facts, lifecycle, tasks
-from streams.processors.apc.inbound import Desk, Inbound, packet_value
+from streams.processors.apc import delivery, facts, intra, lifecycle, tasks
+from streams.processors.apc.inbound import Desk, Inbound, Occasion, packet_value
 
 
 def expire_overdue(row: AvroValue, packet: Inbound, desk: Desk) -> None:
@@ -94,7 +94,9 @@ def _expire(
 ) -> None:
     delivery.disarm(row, desk)
     moved = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=at, cause=row["position"])
-    tasks.remove(row, desk)
     fact = facts.fired(row, suffix, rule, message, moved, at=at, due_at=due_at)
+    occasion = Occasion(fact["event_id"], at, row["position"], traceparent)
+    tasks.remove(row, occasion, desk)
+    fact["coordination"] = intra.expired(row, occasion, desk)
     facts.send(desk.work, fact, traceparent)
     desk.put(row)

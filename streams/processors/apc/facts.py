@@ -57,6 +57,8 @@ def verdict(packet: Inbound, name: str, rule: str, message: str, /, **members: A
         "run_id": trace["run_id"],
         "task_id": trace["task_id"],
         "trace_id": packet.trace_id,
+        "throttle": packet.throttle,
+        "coordination": packet.notes,
         "warnings": sorted(set(packet.warnings)),
         **members,
     }
@@ -81,12 +83,13 @@ def duplicate(packet: Inbound, rule: str, message: str) -> AvroValue:
 
 def effect(
     packet: Inbound, row: AvroValue, rule: str, message: str, transitions: Sequence[AvroValue]
-) -> None:
-    """Note what the packet did to the packet of `row` (given as it is after that)."""
+) -> str:
+    """Note what the packet did to the packet of `row` (as it is after that); returns the id."""
+    event_id = f"{packet.cause}/{len(packet.effects) + 1}"
     packet.effects.append(
         {
             **_of_row(row),
-            "event_id": f"{packet.cause}/{len(packet.effects) + 1}",
+            "event_id": event_id,
             "verdict": "effect",
             "rule": rule,
             "message": message,
@@ -96,6 +99,7 @@ def effect(
             "transitions": transitions,
         }
     )
+    return event_id
 
 
 def fired(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from schemas import CATALOGUE, AvroBody, decode
 from schemas.apc import fold_ids, packet_hashes, packet_json
@@ -11,10 +12,25 @@ from streams.engine.processor import AvroValue, Message, Rows, Work
 from streams.engine.records import header, position
 from streams.processors.apc.folding import folded_value
 from topology.keys import composite
-from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES
+from topology.tables import (
+    APC_TASK_FACTS,
+    COORDINATION,
+    PACKET_STATES,
+    PROTOCOL_LINEAGE,
+    THROTTLING,
+)
 
 PACKET = "headrace.apc.ApcPacket"
 _HEX = frozenset("0123456789abcdef")
+
+
+class Occasion(NamedTuple):
+    """The fact that says what happened; whatever else is written of it has its time and cause."""
+
+    event_id: str
+    at: int
+    cause: str
+    traceparent: bytes | None
 
 
 class Inbound:
@@ -24,13 +40,16 @@ class Inbound:
     the bytes as they came if they may be spliced.  json: the packet's JSON form, ids folded.
     target: the row of the packet that an ACK, NACK or RETRACTION names.
     identified: it has a session and an id to be known by.  warnings: those known by now.
-    effects: facts about other packets, in order.
+    effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
+    notes: what coordination made of it.  answered: what its answer means to whoever waits for
+    the packet of that row.
     """
 
     __slots__ = (
-        "at", "cause", "effects", "identified", "identity_hash", "json", "key", "message",
-        "metadata", "packet", "packet_hash", "packet_id", "packet_type", "payload", "session_id",
-        "target", "trace", "trace_id", "traceparent", "value", "warnings",
+        "answered", "at", "cause", "effects", "gates", "identified", "identity_hash", "json", "key",
+        "message", "metadata", "notes", "packet", "packet_hash", "packet_id", "packet_type",
+        "payload", "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value",
+        "warnings",
     )  # fmt: skip
 
     def __init__(self, message: Message) -> None:
@@ -51,6 +70,17 @@ class Inbound:
         self.warnings: list[str] = []
         self.effects: list[AvroValue] = []
         self.target: AvroValue | None = None
+        self.gates: AvroValue | None = None
+        self.throttle: AvroValue | None = None
+        self.notes: Sequence[AvroValue] = ()
+        self.answered: tuple[str, AvroValue] | None = None
+
+    @property
+    def task_key(self) -> str:
+        return composite(self.session_id, self.trace["run_id"], self.trace["task_id"])
+
+    def occasion(self, event_id: str) -> Occasion:
+        return Occasion(event_id, self.at, self.cause, self.traceparent)
 
     def read(self) -> None:
         """Take the JSON form, fold the ids, compute the hashes."""
@@ -68,28 +98,62 @@ class Inbound:
             self.packet = AvroBody(self.message.body) if self.message.current else self.value
 
 
+class Shared:
+    """Rows that many packets of a batch look at, decoded once.
+
+    Whoever changes a row puts it back, also one that `get` has given.
+    """
+
+    __slots__ = ("_rows", "_seen")
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._seen: dict[str, AvroValue | None] = {}
+
+    def load(self, keys: Iterable[str]) -> None:
+        self._rows.load(keys)
+
+    def get(self, key: str) -> AvroValue | None:
+        if key not in self._seen:
+            self._seen[key] = self._rows.get(key)
+        return self._seen[key]
+
+    def put(self, key: str, row: AvroValue) -> None:
+        self._seen[key] = row
+        self._rows.put(key, row)
+
+    def delete(self, key: str) -> None:
+        self._seen[key] = None
+        self._rows.delete(key)
+
+
 class Desk:
     """What a batch is judged with: its tables and settings.
 
-    sessions: per session the swarms its row is known to hold, so that it is read once.
+    swarms: per session those that its row holds.
     """
 
-    __slots__ = ("coordination", "sessions", "settings", "states", "tasks", "work")
+    __slots__ = (
+        "_lineage", "coordination", "settings", "states", "swarms", "tasks", "throttling", "work",
+    )  # fmt: skip
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.settings = work.settings
         self.states: Rows = work.rows(PACKET_STATES)
-        self.coordination: Rows = work.rows(COORDINATION)
-        self.tasks: Rows = work.rows(APC_TASK_FACTS)
-        self.sessions: dict[str, set[str]] = {}
+        self.coordination = Shared(work.rows(COORDINATION))
+        self.throttling = Shared(work.rows(THROTTLING))
+        self.tasks = Shared(work.rows(APC_TASK_FACTS))
+        self._lineage = work.copy(PROTOCOL_LINEAGE)
+        self.swarms: dict[str, set[str]] = {}
 
-    def load(self, packets: Sequence[Inbound]) -> None:
-        keys = [packet.key for packet in packets]
-        for packet in packets:
-            keys += [composite(packet.session_id, target) for target in named_by(packet)]
-        self.states.load(keys)
-        self.coordination.load({composite(packet.session_id) for packet in packets})
+    def session(self, session_id: str) -> AvroValue | None:
+        """The coordination row of a session."""
+        return self.coordination.get(composite(session_id))
+
+    def lineage(self, protocol_id: str) -> AvroValue | None:
+        """The total row of a protocol, as far as this worker has read it."""
+        return self._lineage.get(composite(protocol_id))
 
     def target(self, packet: Inbound, packet_id: str) -> AvroValue | None:
         """The row of another packet of the same session."""

@@ -6,10 +6,11 @@ fact where they are the fact's own, in a row where they are the time and positio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from streams.engine.processor import AvroValue
+from streams.processors.apc import receivers
 from streams.processors.apc.inbound import Inbound
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE
@@ -61,7 +62,7 @@ def draft(packet: Inbound, rule: str) -> AvroValue:
         "sender_agent_id": sender["agent_id"],
         "sender_swarm_id": sender["swarm_id"],
         "recipients": recipients(value),
-        "transfer": None,
+        "transfer": receivers.standing(packet),
         "packet_hash": packet.packet_hash,
         "identity_hash": packet.identity_hash,
         "position": packet.cause,
@@ -80,13 +81,30 @@ def draft(packet: Inbound, rule: str) -> AvroValue:
     }
 
 
-def arrive(row: AvroValue, events: tuple[str, ...]) -> None:
-    """Bring a draft along the events of its own record."""
-    row["history"], state = fresh(events)
+def arrive(
+    row: AvroValue, events: tuple[str, ...], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Bring a draft along the events of its own record.
+
+    metadata: the JSON text that the transition of an event carries, by event.
+    """
+    history, state = fresh(events)
+    row["history"] = _with_metadata(history, metadata) if metadata else history
     row["state"] = state
     row["counted"] = state not in NOT_COUNTED
     if state not in KEEPS_PACKET:
         row["packet"] = None
+
+
+def _with_metadata(
+    history: Sequence[AvroValue], metadata: Mapping[str, str]
+) -> tuple[AvroValue, ...]:
+    return tuple(
+        {**moved, "metadata_json": metadata[moved["event"]]}
+        if moved["event"] in metadata
+        else moved
+        for moved in history
+    )
 
 
 def recipients(value: AvroValue) -> list[str]:

@@ -1,7 +1,8 @@
 """What a well-formed packet may still break, in the order of checking.
 
 `CHECKS` is that order: the number, the packet types it is for, the question.  The first check
-that answers decides.  A check reads rows and settings and changes nothing.
+that answers decides.  A check reads rows and settings and changes none.  The checks of a TRANSFER
+from number 4 on are one question here, since their figures are kept together.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from typing import NamedTuple
 from schemas.apc import ANTI_DRIFT_CHECKS, rules
 from streams.engine.processor import AvroValue
 from streams.processors.apc.inbound import Desk, Inbound, named_by
+from streams.processors.apc.receivers import throttled
+from streams.processors.apc.words import ALL_TYPES, CONTENT
+from topology.machines.apc_inter import InterState
 
-CONTENT = frozenset(
-    {"TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION"}
-)
-CONTROL = frozenset({"SIGNAL", "RETRACTION", "ACK", "NACK", "ERROR", "HEARTBEAT"})
-ALL_TYPES = CONTENT | CONTROL
+AFTER_THE_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
+"""Types that a halted or closed session still takes."""
 ALWAYS_ALLOWED = frozenset({"SIGNAL", "HEARTBEAT", "ACK", "NACK"})
 PHASES: dict[str, frozenset[str]] = {
     phase: ALWAYS_ALLOWED.union(types.split())
@@ -66,6 +67,15 @@ def anti_drift(packet: Inbound) -> AvroValue:
     return {"evaluated": checks is not None, "checks": checks or {}}
 
 
+def _session_over(packet: Inbound, desk: Desk) -> Refusal | None:
+    row = desk.session(packet.session_id)
+    rule = None if row is None else _OVER.get(row["state"])
+    if rule is None:
+        return None
+    message = f"Session {packet.session_id} is over; it takes no more {packet.packet_type}."
+    return Refusal(rule, message)
+
+
 def _phase_type(packet: Inbound, desk: Desk) -> Refusal | None:
     phase = packet.value["run_phase"]
     if packet.packet_type in PHASES[phase]:
@@ -92,6 +102,20 @@ def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
         rules.DRIFT_CHECK_MISSING.code,
         f"HEADRACE_APC_REQUIRE_ANTI_DRIFT is on and these are absent: {', '.join(absent)}.",
     )
+
+
+def _throttled(packet: Inbound, desk: Desk) -> Refusal | None:
+    judged = throttled(packet, desk)
+    return None if judged.rule is None else Refusal(judged.rule, judged.message)
+
+
+def _unknown_winner(packet: Inbound, desk: Desk) -> Refusal | None:
+    winner, candidates = packet.payload["winner_candidate_id"], packet.payload["candidates"]
+    names = [candidate["candidate_id"] for candidate in candidates]
+    if winner in names:
+        return None
+    message = f"{winner} is none of the candidates: {', '.join(names)}."
+    return Refusal(rules.UNKNOWN_WINNER.code, message)
 
 
 def _retraction_of_retraction(packet: Inbound, desk: Desk) -> Refusal | None:
@@ -153,10 +177,18 @@ def _ack_not_recipient(packet: Inbound, desk: Desk) -> Refusal | None:
 _RETRACTION = frozenset({"RETRACTION"})
 _ACKS = frozenset({"ACK", "NACK"})
 
+_OVER: dict[str, str] = {
+    InterState.HALTED: rules.SESSION_HALTED.code,
+    InterState.CLOSED: rules.SESSION_CLOSED.code,
+}
+
 CHECKS: tuple[Check, ...] = (
+    Check(1, ALL_TYPES - AFTER_THE_END, _session_over),
     Check(2, ALL_TYPES, _phase_type),
     Check(3, ALL_TYPES, _drift_check_failed),
     Check(3, CONTENT, _drift_check_missing),
+    Check(4, frozenset({"TRANSFER"}), _throttled),
+    Check(4, frozenset({"ARBITRATION"}), _unknown_winner),
     Check(4, _RETRACTION, _retraction_of_retraction),
     Check(5, _RETRACTION, _retraction_target_unknown),
     Check(6, _RETRACTION, _retraction_not_owner),

@@ -3,7 +3,8 @@
 A packet that stands in the wrong place is refused before it is known.  One that is known already
 is a duplicate or a conflict.  Then its shape is judged, then policy, and every packet judged so
 far has a row and keeps its id.  An accepted packet is delivered, lives on as far as it can at
-once, and has its effects on others: it acknowledges, retracts, verifies, opens the session.
+once, and has its effects on others: it acknowledges, retracts, verifies, adds to the sums of its
+protocols, and moves its session and its agents.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from schemas.apc import rules, validate_avro
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.processors.apc import (
     answers,
+    arbitration,
     delivery,
+    edges,
     expiry,
     facts,
     gates,
     lifecycle,
     policy,
+    preload,
+    receivers,
     retraction,
     session,
     tasks,
@@ -37,14 +42,14 @@ _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
 
 
 class ApcProcessor:
-    """Reads `apc.packets`; owns `apc.events`, `apc.inbox`, the packet and session rows."""
+    """Reads `apc.packets`; its verdicts are on `apc.events`."""
 
     declaration = APC
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         desk = Desk(work)
         packets = [Inbound(message) for message in batch]
-        desk.load(packets)
+        preload.load(packets, desk)
         for packet in packets:
             work.cause = packet.cause
             _judge(packet, desk)
@@ -57,7 +62,7 @@ class ApcProcessor:
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         packet = Inbound(message)
-        text = f"It would take {size} bytes on {topic.name}, which takes {topic.max_bytes}."
+        text = f"It causes {size} bytes on {topic.name}, more than one record may."
         fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
         facts.send(work, fact, packet.traceparent)
 
@@ -157,6 +162,8 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, desk: Desk) -> None:
     if verdict == "duplicate":
         facts.send(desk.work, facts.duplicate(packet, rule, message), packet.traceparent)
         return
+    if packet.throttle is not None:
+        receivers.count_refusal(packet, rule, desk)
     row = lifecycle.draft(packet, rule)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
     figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
@@ -167,10 +174,12 @@ def _accept(packet: Inbound, desk: Desk) -> None:
     deadline_at = delivery.deadline(packet)
     row = lifecycle.draft(packet, rules.ACCEPTED.code)
     if packet.packet_type == "EVAL":
-        row["gates"] = gates.gates(packet.payload["metric_set"])
+        row["gates"] = packet.gates = gates.gates(packet.payload["metric_set"])
     if deadline_at <= packet.at:
         packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)
-        lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL)
+        if packet.throttle is not None:
+            receivers.leave_place(packet)
+        lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.selected(row))
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
         message = delivery.deliver(packet, row, deadline_at, desk)
@@ -181,18 +190,27 @@ def _accept(packet: Inbound, desk: Desk) -> None:
 
 
 def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> None:
-    """What an accepted packet does to others, in this order."""
+    """What an accepted packet does to others, in this order.
+
+    An EVAL is counted before it decides, since what it verifies may be promoted on it.
+    """
     match packet.packet_type:
+        case "TRANSFER":
+            receivers.take_place(packet, desk)
         case "ACK" | "NACK":
             answers.acknowledge(packet, desk)
         case "RETRACTION":
             retraction.retract(packet, deadline_at, desk)
-        case "EVAL":
-            tasks.add(packet, desk, row["gates"]["met"])
-            verification.decide(packet, desk)
         case "ARBITRATION":
             verification.decide(packet, desk)
+    tasks.add(packet, row, desk)
+    match packet.packet_type:
+        case "EVAL":
+            verification.decide(packet, desk)
+        case "ARBITRATION":
+            arbitration.decide(packet, row, desk)
     session.observe(packet, desk)
+    edges.draw(packet, desk)
 
 
 def _figures(packet: Inbound, row: AvroValue) -> AvroValue:

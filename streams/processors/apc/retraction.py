@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schemas.apc import rules
 from streams.engine.processor import AvroValue
-from streams.processors.apc import delivery, facts, lifecycle, tasks
+from streams.processors.apc import delivery, lifecycle, moves
 from streams.processors.apc.inbound import Desk, Inbound
 from topology.keys import composite
 
@@ -19,13 +19,8 @@ def retract(packet: Inbound, deadline_at: int, desk: Desk) -> None:
     assert row is not None
     if row["state"] == "ROUTED":
         delivery.disarm(row, desk)
-    moved = lifecycle.advance(
-        row, lifecycle.RETRACTED, rules.RETRACTED.code, at=packet.at, cause=packet.cause
-    )
-    tasks.remove(row, desk)
     message = f"Retracted by {packet.value['sender']['agent_id']}."
-    facts.effect(packet, row, rules.RETRACTED.code, message, moved)
-    desk.put(row)
+    moves.move(packet, row, lifecycle.RETRACTED, rules.RETRACTED.code, message, desk)
     _notify(packet, row, deadline_at, desk)
 
 

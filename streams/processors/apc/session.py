@@ -1,83 +1,38 @@
-"""The coordination row of a session: made by its first accepted packet, it knows its swarms."""
+"""Coordination of a session and its agents: what an accepted packet makes of it.
+
+The machines only observe.  First comes the event that a packet names itself, then those that its
+type and content stand for, of the session before those of agents.
+"""
 
 from __future__ import annotations
 
-from schemas import uuid5_url
-from streams.engine.headers import iso
-from streams.engine.processor import AvroValue
+from streams.processors.apc import inter, intra
 from streams.processors.apc.inbound import Desk, Inbound
-from topology.keys import composite
-from topology.topics import RTES_RAW
+from streams.processors.apc.scene import Scene
+from topology.machines.apc_inter import InterEvent
+from topology.machines.apc_intra import IntraEvent
 
-INITIAL = "SESSION_OPEN"
+_OF_SESSION = frozenset(InterEvent)
+_OF_AGENT = frozenset(IntraEvent)
 
 
 def observe(packet: Inbound, desk: Desk) -> None:
-    """Note the swarms of an accepted packet; open the session if it is the first."""
-    swarms = {packet.value["sender"]["swarm_id"]}
-    for recipient in packet.value["recipients"]:
-        if recipient["swarm_id"] is not None:
-            swarms.add(recipient["swarm_id"])
-    known = desk.sessions.get(packet.session_id)
-    if known is not None and swarms <= known:
-        return
-    key = composite(packet.session_id)
-    row = desk.coordination.get(key)
-    if row is None:
-        desk.coordination.put(key, _opened(packet, swarms))
-        _report(packet, "none", INITIAL, desk)
+    """Note an accepted packet in the rows of its session; the notes go to its fact."""
+    scene = Scene(desk, packet.session_id, packet.packet_id, packet.occasion(f"{packet.cause}/0"))
+    inter.keep(packet, scene)
+    explicit = packet.metadata.get("coordination_event")
+    if explicit is not None:
+        _raise(explicit, packet, scene)
+    inter.drive(packet, scene, explicit)
+    intra.drive(packet, scene, explicit)
+    scene.close()
+    packet.notes = scene.notes
+
+
+def _raise(event: str, packet: Inbound, scene: Scene) -> None:
+    if event in _OF_SESSION:
+        inter.raise_event(event, packet, scene)
+    elif event in _OF_AGENT:
+        scene.in_agent(packet.value["sender"]["agent_id"], event)
     else:
-        held = set(row["swarms"])
-        if not swarms <= held:
-            row["swarms"] = sorted(held | swarms)
-            row["updated_at"] = packet.at
-            row["version"] += 1
-            desk.coordination.put(key, row)
-        swarms |= held
-    desk.sessions[packet.session_id] = swarms
-
-
-def _opened(packet: Inbound, swarms: set[str]) -> AvroValue:
-    return {
-        "session_id": packet.session_id,
-        "agent_id": None,
-        "machine": "inter",
-        "state": INITIAL,
-        "history": [],
-        "swarms": sorted(swarms),
-        "swarms_ready": [],
-        "open_vetoes": [],
-        "artifact_seen": False,
-        "eval_seen": False,
-        "generation_opened": False,
-        "awaiting_packet_id": None,
-        "updated_at": packet.at,
-        "version": 1,
-    }
-
-
-def _report(packet: Inbound, from_state: str, to_state: str, desk: Desk, n: int = 0) -> None:
-    """Send a transition of the session to RTES, where the session is one task."""
-    event_id = uuid5_url(f"headrace:apc:{packet.cause}/{n}")
-    transition = {
-        "task_id": packet.session_id,
-        "from_state": from_state,
-        "to_state": to_state,
-        "git_hash": None,
-        "timestamp": iso(packet.at).decode(),
-    }
-    event = {
-        "event_id": event_id,
-        "session_id": packet.session_id,
-        "payload": ("headrace.rtes.TaskTransition", transition),
-        "origin": "apc",
-    }
-    desk.work.send(
-        RTES_RAW,
-        packet.session_id,
-        event,
-        id=event_id,
-        at=packet.at,
-        cause=packet.cause,
-        traceparent=packet.traceparent,
-    )
+        scene.unknown(event)

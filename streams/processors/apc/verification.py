@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from schemas.apc import rules
 from streams.engine.processor import AvroValue
-from streams.processors.apc import facts, lifecycle, tasks
+from streams.processors.apc import lifecycle, moves, tasks
 from streams.processors.apc.inbound import Desk, Inbound, referenced
 
 NO_EVENTS: tuple[str, ...] = ()
@@ -73,8 +73,4 @@ def _settle(packet: Inbound, row: AvroValue, outcome: str, desk: Desk) -> None:
     else:
         rule, events = _RULES[outcome], ending(row, desk)
         message = f"{packet.packet_type} says {outcome}."
-    moved = lifecycle.advance(row, events, rule, at=packet.at, cause=packet.cause)
-    if not row["counted"]:
-        tasks.remove(row, desk)
-    facts.effect(packet, row, rule, message, moved)
-    desk.put(row)
+    moves.move(packet, row, events, rule, message, desk)

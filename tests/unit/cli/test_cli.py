@@ -19,6 +19,7 @@ from click.testing import CliRunner, Result
 from streams.cli import COMMANDS, main
 from tests.unit.envelopes import idea, transition
 
+EXPLAIN = ["packet-explain", "--session-id", "s1", "--packet-id", "x"]
 EXAMPLE = re.compile(r"^ *(headrace .+)$", re.MULTILINE)
 
 
@@ -103,6 +104,14 @@ def test_help_is_quick_because_it_imports_little() -> None:
         ["validate", "apc.nothing"],
         ["packet-replay"],
         ["packet-trace", "--limit", "0"],
+        ["packet-explain", "--session-id", "s1"],
+        [*EXPLAIN, "--what-if", "top_k"],
+        [*EXPLAIN, "--what-if", "after=apc.packets/0/0"],
+        [*EXPLAIN, "--standing", "later"],
+        ["packet-lineage-summary", "--limit", "0"],
+        ["packet-transfer-arbitrate"],
+        ["packet-transfer-arbitrate", "--packets-in", "no-such-file"],
+        ["packet-evaluate", "--packet-in", "no-such-file"],
         ["play", "--set", "NONSENSE"],
         ["play", "--set", "NONSENSE=1"],
         ["topics", "accept-gap", "apc.packets"],
@@ -127,6 +136,8 @@ NEED_A_BROKER = [
     ["query", "/v1/apc/packets"],
     ["packet-trace"],
     ["packet-replay", "--run-id", "r1"],
+    ["packet-explain", "--session-id", "s1", "--packet-id", "x", "--what-if", "top_k=1"],
+    ["packet-lineage-summary"],
     ["dlq", "list"],
     ["dlq", "show", "apc.packets/0/0"],
     ["topics", "list"],

@@ -15,6 +15,8 @@ from streams.docs.__main__ import main
 from streams.docs.markdown import grid
 from streams.settings import BY_ENV
 from topology import processors, tables, topics
+from topology.machines.apc_inter import InterEvent, InterState
+from topology.machines.apc_intra import IntraEvent, IntraState
 from topology.machines.apc_packet import PacketEvent, PacketState
 from topology.machines.task_profiles import PROFILES
 
@@ -61,9 +63,10 @@ def test_every_declaration_is_on_its_page() -> None:
 
 def test_machines_are_shown_with_every_state_and_event() -> None:
     page = docs.render()["machines.md"]
-    assert all(f"`{word}`" in page for word in (*PacketState, *PacketEvent))
+    words = (*PacketState, *PacketEvent, *InterState, *InterEvent, *IntraState, *IntraEvent)
+    assert all(f"`{word}`" in page for word in words)
     assert all(f"| `{name}` |" in page for name in PROFILES)
-    assert page.count("stateDiagram-v2") == 2
+    assert page.count("stateDiagram-v2") == 4
 
 
 def test_every_command_is_shown_with_its_help() -> None:

@@ -47,6 +47,7 @@ def test_records_come_in_log_order_with_the_line_that_caused_them() -> None:
         "apc.inbox",
         "apc.coordination",
         "rtes.raw",
+        "lineage.edges",
         "rtes.events",
         "saop.tasks",
     ]

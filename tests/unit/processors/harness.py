@@ -68,6 +68,16 @@ class StepRows:
         self.changed[key] = None
 
 
+class CopiedRows:
+    """A table of another processor; `Harness.copied` says what of it has been read."""
+
+    def __init__(self, rows: Mapping[str, AvroValue]) -> None:
+        self._rows = rows
+
+    def get(self, key: str) -> AvroValue | None:
+        return copy.deepcopy(self._rows.get(key))
+
+
 class StepWork:
     """The `Work` of one step; nothing of it counts before `Harness` has kept it."""
 
@@ -87,6 +97,10 @@ class StepWork:
             stored = self._harness.tables.setdefault(table.name, {})
             self.tables[table.name] = StepRows(table, stored, self)
         return self.tables[table.name]
+
+    def copy(self, table: Table) -> CopiedRows:
+        assert table in self._harness.processor.declaration.copies
+        return CopiedRows(self._harness.copied.setdefault(table.name, {}))
 
     def send(
         self,
@@ -112,7 +126,8 @@ class StepWork:
 class Harness:
     """One task of one processor, with everything it has written.
 
-    tables: encoded rows by table name.  timers: armed, by (due, kind, key).  sent: all outputs.
+    tables: encoded rows by table name.  copied: rows of other processors' tables, as they are.
+    timers: armed, by (due, kind, key).  sent: all outputs.
     """
 
     def __init__(
@@ -126,6 +141,7 @@ class Harness:
         self.settings = dict(settings or {})
         self.partitions = partitions
         self.tables: dict[str, dict[str, bytes]] = {}
+        self.copied: dict[str, dict[str, AvroValue]] = {}
         self.timers: dict[TimerKey, dict[str, str]] = {}
         self.sent: list[Sent] = []
         self.now = START_MS

@@ -66,6 +66,13 @@ def test_a_task_of_another_protocol_has_a_key_of_its_own() -> None:
     assert saop_task_key("s/1", "t", "apc") == "s%2F1/apc:t"
 
 
+THROTTLE = {
+    "session_id": "s",
+    "run_id": "r/1",
+    "generation": 14,
+    "protocol_id": "px",
+    "from_swarm": "sw",
+}
 CASES = [
     (topics.APC_PACKETS, {"trace": {"session_id": "s/1"}}, "s/1"),
     (topics.APC_EVENTS, {"session_id": "s"}, "s"),
@@ -74,6 +81,12 @@ CASES = [
     (topics.APC_COORDINATION, {"session_id": "s/1", "agent_id": None}, "s%2F1"),
     (topics.APC_COORDINATION, {"session_id": "s"}, "s"),
     (topics.APC_COORDINATION, {"session_id": "s", "agent_id": "a"}, "s/a"),
+    (topics.APC_THROTTLING, THROTTLE, "s/r%2F1/14/px/sw"),
+    (topics.APC_TRANSFERS, {"protocol_id": "p/x"}, "p/x"),
+    (topics.APC_DECISIONS, {"protocol_id": "p/x"}, "p/x"),
+    (topics.APC_LINEAGE, {"protocol_id": "p/x", "run_id": None}, "p%2Fx"),
+    (topics.APC_LINEAGE, {"protocol_id": "p", "run_id": "r"}, "p/r"),
+    (topics.LINEAGE_EDGES, {"edge_id": "00ff"}, "00ff"),
     (topics.RTES_RAW, {"session_id": ""}, ""),
     (topics.RTES_EVENTS, {"session_id": "s"}, "s"),
     (topics.RTES_REJECTIONS, {"session_id": "s"}, "s"),
@@ -96,6 +109,8 @@ def test_the_key_of_a_value(topic: Topic, value: object, key: str) -> None:
         (topics.APC_PACKETS, ["trace"]),
         (topics.APC_COORDINATION, {"session_id": "s", "agent_id": 7}),
         (topics.RTES_REJECTIONS, {"session_id": None}),
+        (topics.APC_THROTTLING, {**THROTTLE, "generation": "14"}),
+        (topics.APC_THROTTLING, {**THROTTLE, "from_swarm": None}),
         (topics.CHANGELOG, {"session_id": "s"}),
         (topics.APC_PACKETS_DLQ, {"trace": {"session_id": "s"}}),
     ],

@@ -38,13 +38,15 @@ RETENTION = {
     Kind.CHANGELOG: -1,
     Kind.INBOX: 30 * DAY_MS,
     Kind.DEAD_LETTER: 90 * DAY_MS,
-    Kind.COLLECTOR: 24 * HOUR_MS,
+    Kind.INTERNAL: -1,
+    Kind.COLLECTOR: -1,
 }
+SHORTER = {topics.RTES_RAW: 24 * HOUR_MS}
 
 
 @pytest.mark.parametrize("topic", ALL, ids=ids)
 def test_records_are_kept_as_long_as_their_kind_says(topic: Topic) -> None:
-    assert config_of(topic)["retention.ms"] == str(RETENTION[topic.kind])
+    assert config_of(topic)["retention.ms"] == str(SHORTER.get(topic, RETENTION[topic.kind]))
 
 
 @pytest.mark.parametrize("topic", INPUTS, ids=ids)
@@ -70,7 +72,7 @@ def test_sizes_leave_room_for_what_is_decided_about_an_input() -> None:
 
 def test_all_topics_but_dead_letters_have_the_partitions_of_the_environment() -> None:
     counts = {topic.name: topics.partitions_of(topic, 8) for topic in ALL}
-    assert counts["apc.packets.dlq"] == counts["rtes.raw.dlq"] == 1
+    assert counts["apc.packets.dlq"] == counts["apc.transfers.dlq"] == counts["rtes.raw.dlq"] == 1
     assert {count for name, count in counts.items() if not name.endswith(".dlq")} == {8}
 
 

@@ -41,6 +41,8 @@ def problem_of(bench: Bench, path: str, query: str = "") -> tuple[int, str | Non
         ("/v1/rtes/events", "session_id=s1&after_sequence=x", "after_sequence"),
         ("/v1/apc/packets", "after=nowhere", "after"),
         ("/v1/apc/packets", "after=apc.events/0/1", "after"),
+        ("/v1/apc/packets", "after=apc.transfers/0/1", "after"),
+        ("/v1/apc/packets", "after=lineage.edges/0/1", "after"),
         ("/v1/apc/packets", "after=apc.packets/7/1", "after"),
         ("/v1/apc/packets", "after=apc.packets/0/-1", "after"),
     ],

@@ -27,22 +27,6 @@ def packet_rows(facts: Iterable[Json]) -> dict[tuple[str, str], Json]:
     return rows
 
 
-def session_rows(facts: Iterable[Json]) -> dict[str, tuple[list[str], str, int]]:
-    """(swarms, time of the last change, version) of each session."""
-    rows: dict[str, tuple[list[str], str, int]] = {}
-    for fact in facts:
-        if fact["verdict"] != "accepted" or fact["state"] == "EXPIRED":
-            continue
-        packet = fact["packet"]
-        agents = [packet["sender"], *packet["recipients"]]
-        swarms = {agent["swarm_id"] for agent in agents if "swarm_id" in agent}
-        known, _, version = rows.get(fact["session_id"], ([], "", 0))
-        if version == 0 or not swarms <= set(known):
-            merged = sorted(swarms | set(known))
-            rows[fact["session_id"]] = (merged, fact["at"], version + 1)
-    return rows
-
-
 def _first(fact: Json) -> Json:
     packet = fact["packet"]
     metadata = packet.get("metadata")
@@ -57,7 +41,7 @@ def _first(fact: Json) -> Json:
         "sender_agent_id": packet["sender"]["agent_id"],
         "sender_swarm_id": packet["sender"]["swarm_id"],
         "recipients": list(dict.fromkeys(one["agent_id"] for one in packet["recipients"])),
-        "transfer": None,
+        "transfer": _transfer(fact),
         "packet_hash": fact["packet_hash"],
         "identity_hash": fact["identity_hash"],
         "position": fact["cause"],
@@ -73,6 +57,23 @@ def _first(fact: Json) -> Json:
         "counted": fact["state"] not in LOST,
         "updated_at": fact["at"],
         "version": 1,
+    }
+
+
+def _transfer(fact: Json) -> Json | None:
+    packet = fact["packet"]
+    payload = packet["payload"]
+    if packet["packet_type"] != "TRANSFER" or "transfer_policy" not in payload:
+        return None
+    throttle = fact["throttle"]
+    return {
+        "protocol_id": payload["protocol_id"],
+        "to_swarm": payload["to_swarm"],
+        "sender_score": payload["sender_score"],
+        "receiver_score": payload["receiver_score"],
+        "accepted": payload.get("accepted", False),
+        "cross_use_case": packet.get("lineage", {}).get("cross_use_case", False),
+        "selection": throttle and throttle["selection"],
     }
 
 

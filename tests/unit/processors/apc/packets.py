@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from schemas import to_json
 from streams.engine.processor import AvroValue
 from streams.processors.apc import ApcProcessor
+from streams.settings import Settings
 from tests.unit.processors.harness import START_MS, Harness, Sent
 from topology.keys import composite
-from topology.tables import PACKET_STATES
-from topology.topics import APC_EVENTS, APC_INBOX
+from topology.tables import COORDINATION, PACKET_STATES, PROTOCOL_LINEAGE, THROTTLING
+from topology.topics import APC_EVENTS, APC_INBOX, APC_TRANSFERS
 
 Json = dict[str, Any]
 
 SESSION = "sess-01"
-SETTINGS = {"APC_MAX_PACKET_BYTES": 524_288, "APC_REQUIRE_ANTI_DRIFT": False}
+SETTINGS = dict(Settings().as_work())
 PASSING = {
     "rtf": 1.0,
     "stability": 0.9,
@@ -259,6 +261,27 @@ class Bench(Harness):
         assert row is not None
         return row
 
+    def reads(self, *rows: AvroValue) -> None:
+        """What the copy of the protocols' totals holds from now on."""
+        self.copied[PROTOCOL_LINEAGE.name] = {composite(row["protocol_id"]): row for row in rows}
+
+    def rows_of_coordination(self) -> dict[str, Json]:
+        rows = self.rows(COORDINATION).items()
+        return {key: to_json(COORDINATION.record, row) for key, row in rows}
+
+    def rows_of_throttling(self) -> dict[str, Json]:
+        rows = self.rows(THROTTLING).items()
+        return {key: to_json(THROTTLING.record, row) for key, row in rows}
+
+    def deltas(self, sent: list[Sent] | None = None) -> list[Json]:
+        return [one.json for one in self.of(APC_TRANSFERS, sent)]
+
+    def coordination(self, agent: str | None = None, session: str = SESSION) -> AvroValue:
+        """The row of the session, or of one of its agents."""
+        row = self.row(COORDINATION, composite(*filter(None, (session, agent))))
+        assert row is not None
+        return row
+
     def inbox(self, sent: list[Sent] | None = None) -> list[Json]:
         return [one.json for one in self.of(APC_INBOX, sent)]
 
@@ -276,3 +299,83 @@ def timers(bench: Bench) -> set[tuple[int, str]]:
     """The armed timers, (ms after the start, kind); all of them must be packet 1's."""
     assert all(key == composite(SESSION, pid(1)) for _, _, key in bench.timers)
     return {(due - START_MS, kind) for due, kind, _ in bench.timers}
+
+
+def transfer(
+    n: int,
+    to_swarm: str = "sw-b",
+    *,
+    generation: int = 14,
+    phase: str = "REFINEMENT",
+    scores: tuple[float, float] = (0.9, 0.4),
+    policy: Mapping[str, Any] | None = None,
+    lineage: Mapping[str, Any] | None = None,
+    payload: Mapping[str, Any] | None = None,
+    **members: Any,
+) -> Json:
+    """A TRANSFER of `px` from sw-a that no rule refuses, unless given otherwise.
+
+    A member of policy or lineage given as None is left out.
+    """
+    protocol = (payload or {}).get("protocol_id", "px")
+    mode = {"mode": "WINNER_TO_LOSERS", "min_generation": 11, "top_k": 2, **(policy or {})}
+    named = {"protocol_id": protocol, **(lineage or {})}
+    made = packet(
+        "TRANSFER",
+        n,
+        run_phase=phase,
+        payload={
+            "to_swarm": to_swarm,
+            "sender_score": scores[0],
+            "receiver_score": scores[1],
+            "transfer_policy": {k: v for k, v in mode.items() if v is not None},
+            **(payload or {}),
+        },
+        lineage={k: v for k, v in named.items() if v is not None},
+        **members,
+    )
+    made["trace"]["generation"] = generation
+    return made
+
+
+def at_task(made: Json, task_id: str = "task-01", run_id: str = "run-01") -> Json:
+    made["trace"].update(task_id=task_id, run_id=run_id)
+    return made
+
+
+def lineage_row(protocol: str = "px", **members: Any) -> AvroValue:
+    """The total row of a protocol that does well, unless given otherwise."""
+    return {
+        "protocol_id": protocol,
+        "run_id": None,
+        "packets": 4,
+        "transfers": 4,
+        "accepted": 4,
+        "cross": 0,
+        "tasks": 1,
+        "outcome_weight": 4,
+        "outcome_sum_nano": 4 * 10**9,
+        "drift_weight": 4,
+        "drift_sum_nano": 0,
+        "run_count": 1,
+        "acceptance_rate": 1.0,
+        "avg_outcome": 1.0,
+        "avg_drift_risk": 0.0,
+        "effectiveness_score": 1.0,
+        "blocked": False,
+        "blocked_reasons": [],
+        "blocked_since": None,
+        "last_seen_at": START_MS,
+        "version": 7,
+        **members,
+    }
+
+
+DECAYED: Json = {
+    "blocked": True,
+    "blocked_reasons": ["effectiveness_below_threshold", "drift_unmeasured"],
+    "effectiveness_score": 0.25,
+    "avg_drift_risk": None,
+    "transfers": 6,
+    "accepted": 3,
+}

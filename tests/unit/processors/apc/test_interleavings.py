@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import to_json
-from tests.unit.processors.apc import fold
+from tests.unit.processors.apc import fold, fold_sessions, sums
 from tests.unit.processors.apc.packets import (
     PASSING,
     Bench,
@@ -21,11 +22,14 @@ from tests.unit.processors.apc.packets import (
     pid,
     retraction,
 )
+from tests.unit.processors.apc.sessions import AGENT_STEPS, SESSION_STEPS
 from tests.unit.processors.harness import START_MS
 from topology.machine import step
+from topology.machines.apc_inter import InterEvent
+from topology.machines.apc_intra import IntraEvent
 from topology.machines.apc_packet import MACHINE
-from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES
-from topology.topics import RTES_RAW
+from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES, THROTTLING
+from topology.topics import APC_TRANSFERS, RTES_RAW
 
 AGENTS = ("a", "b")
 KNOWN = (1, 2, 3, 4)
@@ -82,6 +86,67 @@ EVALS = st.builds(
     st.lists(IDS, min_size=1, max_size=3),
     st.booleans(),
 )
+EVENTS = st.sampled_from([*InterEvent, *IntraEvent, "no_such_event"])
+TYPES = ("TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION")
+
+
+@st.composite
+def transfers(draw: st.DrawFn) -> Json:
+    """Mostly legal ones of few swarms and protocols."""
+    generation = draw(st.sampled_from([10, 11, 20, 21, 21]))
+    protocol = draw(st.sampled_from(["px", "py"]))
+    policy = {"mode": "COMMONS_SEED", "min_generation": 11, "top_k": draw(st.integers(1, 3))}
+    payload = {
+        "protocol_id": protocol,
+        "to_swarm": draw(st.sampled_from(["s1", "s2", "s3"])),
+        "receiver_score": draw(st.sampled_from([0.4, 0.75, 0.8])),
+        "transfer_policy": policy,
+        "accepted": draw(st.booleans()),
+    }
+    lineage: Json = {"protocol_id": draw(st.sampled_from([protocol] * 9 + ["pz"]))}
+    if draw(st.booleans()):
+        lineage["cross_use_case"] = True
+    requires_ack = draw(st.integers(0, 3)) == 0
+    made = packet(
+        "TRANSFER",
+        draw(st.integers(160, 199)),
+        run_phase=draw(st.sampled_from(["REFINEMENT", "CONVERGENCE", "PROMOTION"])),
+        to=("a",),
+        payload=payload,
+        routing={"requires_ack": requires_ack, "ttl_ms": 25},
+        lineage=lineage,
+    )
+    made["trace"]["generation"] = generation
+    made["trace"]["task_id"] = draw(st.sampled_from(["task-01", "task-02"]))
+    return made
+
+
+@st.composite
+def steps_of_work(draw: st.DrawFn) -> Json:
+    """Whatever moves a session or an agent, at times by a name of its own."""
+    packet_type = draw(st.sampled_from([*TYPES, "SIGNAL", "SIGNAL", "SIGNAL", "ERROR"]))
+    payload: Json = {}
+    if packet_type == "SIGNAL":
+        named = ["SYNC", "SYNC", "VETO", "RESUME", "CANCEL", "QUERY"]
+        payload["signal"] = draw(st.sampled_from(named))
+    made = packet(
+        packet_type,
+        draw(st.integers(200, 399)),
+        sender=draw(st.sampled_from(AGENTS)),
+        swarm=draw(st.sampled_from(["s1", "s2"])),
+        to=("b",),
+        payload=payload,
+        channel=draw(st.sampled_from(["INTRA_AGENT", "INTER_AGENT"])),
+    )
+    if packet_type == "EVAL" and draw(st.booleans()):
+        made["run_phase"] = "VALIDATION"
+    if draw(st.integers(0, 2)) == 0:
+        made["metadata"] = {"coordination_event": str(draw(EVENTS))}
+    if draw(st.integers(0, 3)) == 0 and packet_type != "TRANSFER":
+        made["lineage"] = {"protocol_id": "px"}
+    return made
+
+
 PACKETS = st.one_of(
     answers(),
     answers(),
@@ -89,7 +154,12 @@ PACKETS = st.one_of(
     EVALS,
     carriers(),
     arbitrations(),
+    transfers(),
+    transfers(),
+    steps_of_work(),
+    steps_of_work(),
     st.builds(retraction, st.integers(100, 120), IDS, swarm=st.sampled_from(["s1", "s2"])),
+    st.builds(retraction, st.integers(400, 420), st.integers(160, 230)),
 )
 GIVEN = st.tuples(st.just("give"), PACKETS, st.integers(-3, 4))
 TICKS = st.tuples(st.just("tick"), st.integers(0, 30), st.booleans())
@@ -98,8 +168,11 @@ STEPS = st.one_of(GIVEN, GIVEN, GIVEN, TICKS)
 
 @st.composite
 def stories(draw: st.DrawFn) -> list[Any]:
-    """Some packets first, then whatever comes."""
+    """Some packets first, and some way of the session and of an agent; then whatever comes."""
     first = [("give", draw(carriers(st.just(n))), 1) for n in KNOWN]
+    for way in (SESSION_STEPS, AGENT_STEPS):
+        steps = way[: draw(st.integers(0, len(way) - 1))]
+        first += [("give", copy.deepcopy(step), 1) for _, step in steps]
     return first + draw(st.lists(STEPS, min_size=15, max_size=40))
 
 
@@ -162,19 +235,40 @@ def test_promises(story: list[Any]) -> None:
     _deliveries_are_kept(bench, facts)
     _timers_are_of_waiting_packets(bench)
     _counted_evals_have_a_place(bench)
+    _sessions_are_reported(bench, facts)
+    _sums_are_of_counted_packets(bench, facts)
 
 
 def _rows_are_a_fold(bench: Bench, facts: list[Json]) -> None:
     rows = [to_json(PACKET_STATES.record, row) for row in bench.rows(PACKET_STATES).values()]
     folded = fold.packet_rows(facts)
     assert {(row["session_id"], row["packet_id"]): row for row in rows} == folded
-    sessions = {
-        key: (row["swarms"], row["updated_at"], row["version"])
-        for key, row in bench.rows(COORDINATION).items()
-        for row in [to_json(COORDINATION.record, row)]
-    }
-    assert sessions == fold.session_rows(facts)
-    assert len(bench.of(RTES_RAW)) == len(sessions)
+    sessions = {k: to_json(COORDINATION.record, row) for k, row in bench.rows(COORDINATION).items()}
+    assert sessions == fold_sessions.coordination_rows(facts)
+    throttles = {k: to_json(THROTTLING.record, row) for k, row in bench.rows(THROTTLING).items()}
+    assert throttles == fold_sessions.throttle_rows(facts)
+
+
+def _sessions_are_reported(bench: Bench, facts: list[Json]) -> None:
+    """RTES hears of each session's beginning and of each of its moves, in order."""
+    moves: list[tuple[str, str]] = []
+    for fact in facts:
+        if not moves and fold_sessions.lived(fact):
+            moves.append(("none", "SESSION_OPEN"))
+        notes = [n for n in fact["coordination"] if n["applied"] and n["machine"] == "inter"]
+        moves += [(note["from_state"], note["to_state"]) for note in notes]
+    sent = [one.json["payload"] for one in bench.of(RTES_RAW)]
+    assert [(one["from_state"], one["to_state"]) for one in sent] == moves
+    assert len({one.id for one in bench.of(RTES_RAW)}) == len(moves)
+
+
+def _sums_are_of_counted_packets(bench: Bench, facts: list[Json]) -> None:
+    packets = {f["packet_id"]: f["packet"] for f in facts if f["verdict"] == "accepted"}
+    rows = bench.rows(PACKET_STATES).values()
+    live = [packets[row["packet_id"]] for row in rows if row["counted"]]
+    deltas = [one.value for one in bench.of(APC_TRANSFERS)]
+    assert sums.summed(deltas) == sums.counted(live)
+    assert len({delta["delta_id"] for delta in deltas}) == len(deltas)
 
 
 def _histories_are_legal(bench: Bench) -> None:

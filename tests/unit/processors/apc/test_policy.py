@@ -59,7 +59,10 @@ def test_the_matrix_is_complete() -> None:
 @pytest.mark.parametrize(("phase", "packet_type", "allowed"), CASES)
 def test_phase_and_type(phase: str, packet_type: str, allowed: bool) -> None:
     sender = "sentinel-1" if packet_type in ("ACK", "NACK") else "builder-1"
-    fact = session_with_target().verdict(packet(packet_type, 9, sender=sender, run_phase=phase))
+    made = packet(packet_type, 9, sender=sender, run_phase=phase)
+    if packet_type == "TRANSFER":
+        made["payload"]["transfer_policy"]["mode"] = "WINNER_TO_LOSERS"
+    fact = session_with_target().verdict(made)
     if allowed:
         assert (fact["verdict"], fact["rule"]) == ("accepted", "accepted")
     else:

@@ -50,7 +50,7 @@ def test_a_plain_packet_is_archived_in_one_batch() -> None:
     assert fact["acks"]["required"] is False
     assert fact["verification"] == {"mode": "immediate", "outcome": None, "by": None}
     assert fact["trace_id"] == "run-01"
-    assert (fact["warnings"], fact["errors"], fact["coordination"]) == ([], [], [])
+    assert (fact["warnings"], fact["errors"], fact["throttle"]) == ([], [], None)
 
 
 def test_the_row_keeps_what_later_decisions_need() -> None:

@@ -1,0 +1,34 @@
+"""`headrace packet-lineage-summary`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from streams.cli import common
+from streams.settings import Settings
+
+
+@click.command("packet-lineage-summary")
+@click.option("--session-id", metavar="ID", help="Packets of this session.")
+@click.option("--project-id", metavar="ID", help="Packets of this project.")
+@click.option("--run-id", metavar="ID", help="Packets of this run.")
+@click.option("--protocol-id", metavar="ID", help="This protocol and its packets.")
+@click.option(
+    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Most rows of a list."
+)
+@common.after_option
+def command(**wanted: Any) -> None:
+    """Show how protocols spread, how their transfers did, and what arbitrations decided.
+
+    Only packets that count are looked at: neither refused, expired nor retracted.
+
+    \b
+    Examples:
+      headrace packet-lineage-summary --run-id run-01
+      headrace packet-lineage-summary --protocol-id proto-7 --limit 10
+    """
+    query = urlencode({name: value for name, value in wanted.items() if value is not None})
+    common.show_json(common.ask("/v1/lineage/summary", query, Settings.load()))

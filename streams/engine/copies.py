@@ -1,0 +1,146 @@
+"""Read-only copies of tables that other processors own: one per worker, shared by its tasks.
+
+A copy follows the table's topic (read_committed) into a RocksDB of its own.  It is caught up once
+before tasks open, and then is as fresh as it has read: a verdict that uses a row records the
+figures it saw.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import orjson
+
+from schemas import decode
+from streams.engine.log import Log, Reader
+from streams.engine.processor import AvroValue
+from streams.engine.records import Record, TopicPartition
+from streams.engine.rows import Bytes, store_key
+from streams.engine.store import Store
+from streams.errors import HeadraceError, StoreFailed
+from topology.declarations import ProcessorDeclaration, Table
+from topology.keys import split
+
+log = logging.getLogger(__name__)
+
+_META = b"\0meta"
+_POLL_S = 0.05
+_PAUSE_S = 1.0
+
+
+def copied(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
+    """The tables of which these processors want copies, each once."""
+    return list(dict.fromkeys(table for p in processors for table in p.copies))
+
+
+class Copies:
+    """path: a directory of the copies' own."""
+
+    def __init__(
+        self, path: Path, source: Log, prefix: str, partitions: int, tables: Iterable[Table]
+    ) -> None:
+        self._path = path
+        self._log = source
+        self._tables = {prefix + t.topic.name: t for t in dict.fromkeys(tables) if t.topic}
+        self._tps = [TopicPartition(n, p) for n in self._tables for p in range(partitions)]
+        self._reader: Reader | None = None
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def open(self) -> None:
+        """Open or rebuild the store, and read to the ends that the topics have now."""
+        if not self._tps:
+            return
+        identity = self._identity()
+        self._store, self._positions = self._open_store(identity)
+        self._identity_now = identity
+        ends = self._log.ends(self._tps)
+        self._reader = self._log.reader(self._positions)
+        while any(self._reader.position(tp) < end for tp, end in ends.items()):
+            self.poll(_POLL_S)
+
+    def _identity(self) -> dict[str, str]:
+        topics = self._log.topics()
+        ids = {name: topics[name].topic_id for name in self._tables}
+        return {"": self._log.cluster_id(), **ids}
+
+    def _open_store(self, identity: dict[str, str]) -> tuple[Store, dict[TopicPartition, int]]:
+        starts = self._log.starts(self._tps)
+        try:
+            store = Store(self._path)
+            meta = orjson.loads(store.get(_META) or b"{}")
+        except StoreFailed as exc:
+            log.warning("the copies at %s are built anew: %s", self._path, exc)
+            meta = {}
+        else:
+            if meta.get("identity") == identity:
+                kept = {tp: meta["positions"][f"{tp.topic}/{tp.partition}"] for tp in self._tps}
+                if all(starts[tp] <= kept[tp] for tp in self._tps):
+                    return store, kept
+            store.close()
+        Store.destroy(self._path)
+        return Store(self._path), dict(starts)
+
+    def follow(self) -> None:
+        """Go on reading in a thread of its own until `close`."""
+        if self._tps:
+            self._thread = threading.Thread(target=self._follow, name="copies", daemon=True)
+            self._thread.start()
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.poll(_POLL_S)
+            except HeadraceError as exc:
+                log.warning("copies of tables are not read on: %s", exc)
+                self._stopping.wait(_PAUSE_S)
+
+    def poll(self, timeout_s: float) -> None:
+        """Apply what has come."""
+        if self._reader is None:
+            return
+        records = self._reader.poll(timeout_s)
+        moved = {tp: self._reader.position(tp) for tp in self._tps}
+        if records or moved != self._positions:
+            self._positions = moved
+            self._apply(records)
+
+    def _apply(self, records: Sequence[Record]) -> None:
+        rows: Bytes = {}
+        for record in records:
+            table = self._tables[record.topic]
+            key = (record.key or b"").decode()
+            if table.copied_parts is None or len(split(key)) == table.copied_parts:
+                rows[store_key(table.name, key)] = record.value
+        positions = {f"{tp.topic}/{tp.partition}": n for tp, n in self._positions.items()}
+        meta = {"identity": self._identity_now, "positions": positions}
+        self._store.write({**rows, _META: orjson.dumps(meta)})
+
+    def get(self, table: Table, key: str) -> AvroValue | None:
+        """The row as far as read, or None."""
+        raw = self._store.get(store_key(table.name, key))
+        return None if raw is None else decode(raw, table.record).value
+
+    def close(self) -> None:
+        if self._reader is None:
+            return
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._reader.close()
+        self._reader = None
+        self._store.close()
+
+
+class CopiedTable:
+    """One copied table as a processor sees it (the `Copy` of `Work`)."""
+
+    def __init__(self, copies: Copies, table: Table) -> None:
+        self._copies = copies
+        self._table = table
+
+    def get(self, key: str) -> AvroValue | None:
+        return self._copies.get(self._table, key)

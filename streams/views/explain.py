@@ -1,0 +1,237 @@
+"""`packet-explain`: why a packet was judged so, and how another would have been."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import orjson
+
+from schemas import apc, decode, to_json
+from streams.errors import NotFound
+from streams.processors.apc.receivers import decay_of
+from streams.processors.apc.transfer import Standing
+from streams.processors.apc.transfer_checks import FAIL, NOT_REACHED, PASS, checks_of
+from streams.settings import Settings
+from streams.views.keys import key
+from streams.views.params import Params, QueryError
+from streams.views.trial import Outcome, try_transfer
+from streams.views.view import View
+from topology.declarations import Topic
+from topology.topics import (
+    APC_EVENTS,
+    APC_LINEAGE,
+    APC_PACKET_STATES,
+    APC_THROTTLING,
+    LINEAGE_EDGES,
+)
+
+Json = dict[str, Any]
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_FIRST = ("phase_type", "drift_check_failed", "drift_check_missing")
+_VERDICTS = ("accepted", "rejected", "duplicate")
+
+
+class Name(NamedTuple):
+    """A what-if: where its value stands in a packet, and how it is spelled."""
+
+    path: tuple[str, ...]
+    kind: str
+
+
+_POLICY = ("payload", "transfer_policy")
+NAMES: Mapping[str, Name] = {
+    "sender_score": Name(("payload", "sender_score"), "number"),
+    "receiver_score": Name(("payload", "receiver_score"), "number"),
+    "top_k": Name((*_POLICY, "top_k"), "number"),
+    "generation": Name(("trace", "generation"), "number"),
+    "run_phase": Name(("run_phase",), "text"),
+    "mode": Name((*_POLICY, "mode"), "text"),
+    "cross_use_case": Name(("lineage", "cross_use_case"), "flag"),
+    "min_generation": Name((*_POLICY, "min_generation"), "number"),
+    "threshold_multiplier": Name((*_POLICY, "threshold_multiplier"), "number"),
+    "to_swarm": Name(("payload", "to_swarm"), "text"),
+}
+RECORDED, NOW = "recorded", "now"
+EXPLAIN_PARAMS = (*NAMES, "standing")
+
+
+def explain(
+    view: View, session_id: str, packet_id: str, params: Params, settings: Settings
+) -> Json:
+    """Everything that is known of a verdict.
+
+    What-if values in params add `counterfactual`.  Raises NotFound for a packet without a fact.
+    """
+    packet_id = packet_id.lower()
+    facts = [_avro(APC_EVENTS, row) for _, row in view.scan(key("fact", session_id, packet_id))]
+    fact = _verdict(view, session_id, packet_id, facts)
+    if fact is None:
+        raise NotFound(f"session {session_id} has no packet {packet_id}")
+    verdict = to_json(APC_EVENTS.record or "", fact)
+    kept = view.get("state", session_id, packet_id)
+    row = {} if kept is None else _json(APC_PACKET_STATES, kept)
+    answer = {
+        "packet_id": packet_id,
+        "session_id": session_id,
+        "verdict": verdict["verdict"],
+        "rule": verdict["rule"],
+        "message": verdict["message"],
+        "position": verdict["cause"],
+        "state": row.get("state"),
+        "transitions": row.get("history", verdict["transitions"]),
+        "acks": row.get("acks"),
+        "throttle": verdict["throttle"],
+        "gates": row.get("gates"),
+        "anti_drift": verdict["anti_drift"],
+        "coordination": verdict["coordination"],
+        "warnings": verdict["warnings"],
+        "facts": [each["event_id"] for each in facts],
+        "edges": list(_edges(view, verdict["cause"])),
+    }
+    wanted = params.choice("standing", (RECORDED, NOW)) or RECORDED
+    given = {name: text for name in NAMES if (text := params.text(name)) is not None}
+    if given:
+        answer["counterfactual"] = _what_if(view, fact, verdict, given, wanted, settings)
+    return answer
+
+
+def _verdict(view: View, session_id: str, packet_id: str, facts: list[Json]) -> Json | None:
+    """Of the record that made the packet known, else of the first that bore its id."""
+    summary = view.get("packet", session_id, packet_id)
+    if summary is not None:
+        (row,) = view.get_many([bytes.fromhex(orjson.loads(summary)["fact"])])
+        return _avro(APC_EVENTS, row or b"")
+    return next((each for each in facts if each["verdict"] in _VERDICTS), None)
+
+
+def _edges(view: View, cause: str) -> Iterator[Json]:
+    for _, row in view.scan(key("edge", cause)):
+        yield _json(LINEAGE_EDGES, row)
+
+
+def _what_if(
+    view: View, fact: Json, verdict: Json, given: Mapping[str, str], wanted: str, settings: Settings
+) -> Json:
+    packet = verdict["packet"]
+    if packet is None or packet["packet_type"] != "TRANSFER":
+        raise QueryError(next(iter(given)), "only a TRANSFER can be asked about")
+    if problems := apc.validate(packet, max_bytes=settings.apc_max_packet_bytes):
+        message = f"the packet itself breaks {problems[0].rule}, so nothing else was looked at"
+        raise QueryError(next(iter(given)), message)
+    values = {name: _value(name, text) for name, text in given.items()}
+    changed = _changed(packet, values)
+    recorded = fact["throttle"]
+    same_row = changed["trace"]["generation"] == packet["trace"]["generation"]
+    if wanted == RECORDED and recorded is not None and same_row:
+        used, standing = RECORDED, Standing(recorded["receivers_before"], recorded["decay"])
+    else:
+        used, standing = NOW, standing_now(view, changed, settings)
+    outcome = try_transfer(changed, standing, settings)
+    return {
+        "given": values,
+        "standing": used,
+        "passes": outcome.refusal is None,
+        "decided_by": _rule(outcome),
+        "throttle": _shown(outcome.throttle, fact),
+        "changed": _differing(
+            _outcomes(verdict["rule"], recorded, packet["run_phase"]),
+            _outcomes(_rule(outcome), outcome.throttle, changed["run_phase"]),
+        ),
+    }
+
+
+def standing_now(view: View, packet: Json, settings: Settings) -> Standing:
+    """Who has received, and how the protocol does, as far as the view has read."""
+    trace, payload = packet["trace"], packet["payload"]
+    kept = view.get(
+        "throttle",
+        trace["session_id"],
+        trace["run_id"],
+        trace["generation"],
+        payload["protocol_id"],
+        payload["from_swarm"],
+    )
+    receivers = [] if kept is None else _avro(APC_THROTTLING, kept)["receivers"]
+    total = view.get("protocol", payload["protocol_id"])
+    lineage = None if total is None else _avro(APC_LINEAGE, total)
+    return Standing(
+        [receiver["to_swarm"] for receiver in receivers],
+        decay_of(lineage, settings.apc_decay_mode),
+    )
+
+
+def _value(name: str, text: str) -> Any:
+    """The JSON value that a text stands for."""
+    match NAMES[name].kind:
+        case "number" if _NUMBER.fullmatch(text):
+            return orjson.loads(text)
+        case "number":
+            raise QueryError(name, "a number")
+        case "flag" if text not in ("true", "false"):
+            raise QueryError(name, "true or false")
+        case "flag":
+            return text == "true"
+        case _:
+            return text
+
+
+def _changed(packet: Json, values: Mapping[str, Any]) -> Json:
+    """The packet with other values, if they may stand in one.  Raises QueryError."""
+    changed = deepcopy(packet)
+    for name, value in values.items():
+        *parents, member = NAMES[name].path
+        holder = changed
+        for parent in parents:
+            holder = holder[parent]
+        holder[member] = value
+        path = "/" + "/".join(NAMES[name].path)
+        for problem in apc.validate(changed):
+            if problem.path == path:
+                raise QueryError(name, problem.message)
+    return changed
+
+
+def _rule(outcome: Outcome) -> str:
+    return "accepted" if outcome.refusal is None else outcome.refusal.rule
+
+
+def _outcomes(rule: str, throttle: Json | None, run_phase: str) -> list[tuple[str, str]]:
+    """Rules 2 to 14 in order, and how each went."""
+    found = []
+    reached = not rule.startswith("session_")
+    for code in _FIRST:
+        outcome = FAIL if rule == code else PASS if reached else NOT_REACHED
+        reached = reached and rule != code
+        found.append((code, outcome))
+    if throttle is None:
+        return found + [(code, NOT_REACHED) for code, _ in checks_of(run_phase)]
+    return found + [(check["rule"], check["outcome"]) for check in throttle["checks"]]
+
+
+def _differing(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> list[str]:
+    """Under the name that the rule has now, unless it has only now no name of its own."""
+    return [
+        old if new == "phase_guard" else new
+        for (old, was), (new, now) in zip(before, after, strict=True)
+        if was != now
+    ]
+
+
+def _shown(throttle: Json | None, fact: Json) -> Json | None:
+    """As a fact (Avro value) shows it."""
+    shown: Json | None = to_json(APC_EVENTS.record or "", {**fact, "throttle": throttle})[
+        "throttle"
+    ]
+    return shown
+
+
+def _avro(topic: Topic, row: bytes) -> Json:
+    assert topic.record is not None
+    return decode(row, topic.record).value
+
+
+def _json(topic: Topic, row: bytes) -> Json:
+    return to_json(topic.record or "", _avro(topic, row))

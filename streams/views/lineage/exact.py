@@ -1,0 +1,49 @@
+"""Sums and means without rounding, but for the last step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
+from math import lcm
+
+from schemas.apc.decimals import difference, plain, round6
+from schemas.apc.decimals import total as exact_sum
+
+_NANO = 10**9
+
+
+def plus(total: str, change: str, sign: int) -> str:
+    """A sum of decimals, as text; equal sums have equal texts."""
+    add = exact_sum if sign > 0 else difference
+    return plain(add(Decimal(total), Decimal(change)))
+
+
+def mean(total: Fraction | Decimal | int, count: int) -> float | int | None:
+    """As answers show it, None of nothing."""
+    return None if count == 0 else shown(Fraction(total) / count)
+
+
+def mean_of_nano(total: int, count: int) -> float | int | None:
+    """total in units of 10^-9."""
+    return None if count == 0 else shown(Fraction(total, count * _NANO))
+
+
+def shown(exact: Fraction) -> float | int:
+    """6 places, half-even, spelled as JSON spells it."""
+    rounded = round6(exact)
+    return int(rounded) if rounded.is_integer() else rounded
+
+
+def weighted_mean(terms: Iterable[tuple[int, int, int]]) -> Fraction | None:
+    """The mean of sum ÷ count (sums in units of 10^-9), of terms (weight, sum, count)."""
+    by_count: dict[int, int] = {}
+    weights = 0
+    for weight, total, count in terms:
+        by_count[count] = by_count.get(count, 0) + weight * total
+        weights += weight
+    if not weights:
+        return None
+    common = lcm(*by_count)
+    whole = sum(total * (common // count) for count, total in by_count.items())
+    return Fraction(whole, common * weights * _NANO)

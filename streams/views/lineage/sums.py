@@ -1,0 +1,122 @@
+"""Rows of integers, and how they grow and shrink."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from itertools import islice
+from typing import NamedTuple, Self
+
+MODES = ("WINNER_TO_LOSERS", "CROSS_USE_CASE", "COMMONS_SEED", "SELECTIVE_IMPORT", "unknown")
+
+
+class Sums(NamedTuple):
+    """Everything about one protocol in one universe.
+
+    packets to last_seen and the five modes: packets of any type that bear its lineage.  The rest:
+    TRANSFERs of it.  last_seen: ms.  Sums of means are in units of 10^-9.
+    """
+
+    packets: int = 0
+    cross: int = 0
+    runs: int = 0
+    tasks: int = 0
+    last_seen: int = 0
+    winner_to_losers: int = 0
+    cross_use_case: int = 0
+    commons_seed: int = 0
+    selective_import: int = 0
+    unknown: int = 0
+    transfers: int = 0
+    accepted: int = 0
+    transfer_runs: int = 0
+    transfer_tasks: int = 0
+    outcome_weight: int = 0
+    outcome_sum_nano: int = 0
+    drift_weight: int = 0
+    drift_sum_nano: int = 0
+
+    @property
+    def by_mode(self) -> dict[str, int]:
+        """Of those that occur."""
+        return {mode: n for mode, n in zip(MODES, self[5:10], strict=True) if n}
+
+    def dump(self) -> bytes | None:
+        """None when nothing is left to be said."""
+        return _SUMS.pack(*self) if self.packets or self.transfers else None
+
+    @classmethod
+    def load(cls, row: bytes | None) -> Self:
+        return cls() if row is None else cls._make(_SUMS.unpack(row))
+
+
+_SUMS = struct.Struct(f"<{len(Sums._fields)}q")
+Figures = tuple[int, ...]
+"""What `Sums` holds, as a plain tuple: thousands of these are no work for the garbage collector."""
+figures_in = _SUMS.unpack
+
+
+_place = Sums._fields.index
+
+
+class At:
+    """Where figures stand."""
+
+    PACKETS, RUNS, LAST_SEEN = _place("packets"), _place("runs"), _place("last_seen")
+    TRANSFERS, ACCEPTED = _place("transfers"), _place("accepted")
+    TRANSFER_TASKS = _place("transfer_tasks")
+    OUTCOME_WEIGHT, DRIFT_WEIGHT = _place("outcome_weight"), _place("drift_weight")
+
+
+def borne_by_all(rows: Iterable[Figures]) -> Sums:
+    """Packets with lineage of all protocols, by mode too; the other members are of no use."""
+    columns = islice(zip(*rows, strict=True), At.TRANSFERS)
+    return Sums(*map(sum, columns))
+
+
+class Totals(NamedTuple):
+    """A universe as a whole: how much there is to scan, and its tasks with transfers.
+
+    Tasks with a cross-use-case transfer, then those without: their number; of the means of their
+    outcomes, and of their drifts, number and sum (in units of 10^-9).
+    """
+
+    packets: int = 0
+    runs: int = 0
+    cross_tasks: int = 0
+    cross_outcomes: int = 0
+    cross_outcome_nano: int = 0
+    cross_drifts: int = 0
+    cross_drift_nano: int = 0
+    plain_tasks: int = 0
+    plain_outcomes: int = 0
+    plain_outcome_nano: int = 0
+    plain_drifts: int = 0
+    plain_drift_nano: int = 0
+
+    def dump(self) -> bytes | None:
+        return _TOTALS.pack(*self) if any(self) else None
+
+    @classmethod
+    def load(cls, row: bytes | None) -> Self:
+        return cls() if row is None else cls._make(_TOTALS.unpack(row))
+
+
+_TOTALS = struct.Struct(f"<{len(Totals._fields)}q")
+
+
+class Spread(NamedTuple):
+    """How often something occurs: in packets with lineage, and in TRANSFERs."""
+
+    packets: int = 0
+    transfers: int = 0
+
+    def dump(self) -> bytes | None:
+        return _SPREAD.pack(*self) if any(self) else None
+
+    @classmethod
+    def load(cls, row: bytes | None) -> Self:
+        return cls() if row is None else cls._make(_SPREAD.unpack(row))
+
+
+_SPREAD = struct.Struct("<2q")

@@ -1,0 +1,90 @@
+"""Putting a packet before the rules without sending it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from schemas import from_json
+from streams.engine.processor import AvroValue, Copy, Message, Rows, Timer
+from streams.engine.records import LogRecord
+from streams.processors.apc.inbound import Desk, Inbound
+from streams.processors.apc.policy import CHECKS, Refusal
+from streams.processors.apc.receivers import decay_of
+from streams.processors.apc.throttle import judge
+from streams.processors.apc.transfer import Standing, transfer_of
+from streams.settings import Settings
+from topology.declarations import Table, Topic
+from topology.topics import APC_PACKETS
+
+NEW = Standing((), decay_of(None, "flag"))
+"""As if nobody had received the protocol, and nothing were known of it."""
+_BEFORE_FIGURES = (2, 3)
+"""The numbers of the checks that look at the packet alone."""
+
+
+class Outcome(NamedTuple):
+    """refusal: of the check that failed.  throttle: the Throttle, if those checks were reached."""
+
+    refusal: Refusal | None
+    throttle: AvroValue | None
+
+
+def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: Settings) -> Outcome:
+    """Checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
+    inbound, desk = _inbound(packet), Desk(_Nowhere(settings))
+    for check in sorted(CHECKS, key=lambda check: check.number):
+        if check.number in _BEFORE_FIGURES and inbound.packet_type in check.types:
+            refusal = check.question(inbound, desk)
+            if refusal is not None:
+                return Outcome(refusal, None)
+    judged = judge(transfer_of(inbound.value), standing)
+    refused = None if judged.rule is None else Refusal(judged.rule, judged.message)
+    return Outcome(refused, judged.throttle)
+
+
+def _inbound(packet: Mapping[str, Any]) -> Inbound:
+    value = from_json(APC_PACKETS.record or "", dict(packet))
+    record = LogRecord(APC_PACKETS.name, 0, 0, 0, None, None)
+    inbound = Inbound(Message(APC_PACKETS, record, value, b"", False))
+    inbound.read()
+    return inbound
+
+
+class _Empty:
+    """A table without rows."""
+
+    def load(self, keys: Iterable[str]) -> None: ...
+
+    def get(self, key: str) -> AvroValue | None:
+        return None
+
+    def put(self, key: str, row: AvroValue) -> None:
+        raise NotImplementedError("a trial writes nothing")
+
+    def delete(self, key: str) -> None:
+        raise NotImplementedError("a trial writes nothing")
+
+
+class _Nowhere:
+    """A `Work` of settings and empty tables; what is written is an error."""
+
+    partition, partitions, cause = 0, 1, ""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings.as_work()
+
+    def rows(self, table: Table) -> Rows:
+        return _Empty()
+
+    def copy(self, table: Table) -> Copy:
+        return _Empty()
+
+    def send(self, topic: Topic, key: str, value: AvroValue, **headers: Any) -> None:
+        raise NotImplementedError("a trial writes nothing")
+
+    def set_timer(self, timer: Timer) -> None:
+        raise NotImplementedError("a trial writes nothing")
+
+    def delete_timer(self, due_ms: int, kind: str, key: str) -> None:
+        raise NotImplementedError("a trial writes nothing")

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streams.engine.store import Store
+from streams.views.changes import Changes, Memory
+from streams.views.keys import key, place_at_end
+
+NAMES = ["a", "a\0", "b", "ü"]
+KEYS = [key(name, number) for name in NAMES for number in (-1, 0, 1, 2**62)]
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Memory]:
+    """The same rows in RocksDB and in memory."""
+    store, memory = Store(Path(tmp_path_factory.mktemp("store"))), Memory()
+    rows = Changes(memory)
+    rows.update({each: each[::-1] for each in KEYS})
+    store.write(rows)
+    memory.write(rows)
+    return store, memory
+
+
+@given(
+    prefix=st.sampled_from([b"", *map(key, NAMES), b"zz"]),
+    start=st.none() | st.sampled_from(KEYS),
+    reverse=st.booleans(),
+)
+def test_memory_is_scanned_as_the_store_is(
+    stores: tuple[Store, Memory], prefix: bytes, start: bytes | None, reverse: bool
+) -> None:
+    store, memory = stores
+    if start is not None and not start.startswith(prefix):
+        start = None
+    found = list(memory.scan(prefix, start, reverse=reverse))
+    assert found == list(store.scan(prefix, start, reverse=reverse))
+
+
+def test_rows_are_read_through_what_is_changed() -> None:
+    memory = Memory()
+    kept = Changes(memory)
+    kept.update({b"a": b"1", b"b": b"2"})
+    memory.write(kept)
+    rows = Changes(memory)
+    rows.load([b"a", b"c"])
+    assert [rows.read(each) for each in (b"a", b"b", b"c")] == [b"1", b"2", None]
+    rows[b"a"] = None
+    rows[b"c"] = b"3"
+    assert [rows.read(each) for each in (b"a", b"b", b"c")] == [None, b"2", b"3"]
+    memory.write(rows)
+    assert memory.get_many([b"a", b"c"]) == [None, b"3"]
+
+
+def test_the_last_row_of_an_index() -> None:
+    memory = Memory()
+    prefix = key("at", "p")
+    first, second, third = (prefix + key(n, 0, n) for n in (1, 2, 3))
+    rows = Changes(memory)
+    assert rows.last(prefix) is None
+    rows.index(prefix, first, b"")
+    rows.index(prefix, third, b"")
+    assert rows.last(prefix) == third
+    memory.write(rows)
+    rows = Changes(memory)
+    rows.index(prefix, second, b"")
+    rows.index(prefix, third, None)
+    assert rows.last(prefix) == second
+    rows.index(prefix, second, None)
+    assert rows.last(prefix) == first
+    assert place_at_end(first) == (1, 0, 1)
