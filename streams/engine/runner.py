@@ -162,10 +162,14 @@ class TaskRunner:
         self.ready = self.sought = False
         self.task.stopping.set()
         loop = asyncio.get_running_loop()
+        if self._asking is not None:
+            self._asking.cancel()
         if self._inflight is not None:
             await asyncio.wait([self._inflight])
-        await loop.run_in_executor(self._thread, self.task.close)
-        await loop.run_in_executor(None, self._thread.shutdown)
+        try:
+            await loop.run_in_executor(self._thread, self.task.close)
+        finally:
+            await loop.run_in_executor(None, self._thread.shutdown)
 
     def _call(self, call: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._thread, call)

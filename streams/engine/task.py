@@ -158,6 +158,8 @@ class Task:
             poison += step.poison
             for topic, record in taken:
                 cycle.offsets[topic] = record.offset + 1
+        for topic, offset in cycle.offsets.items():
+            cycle.offsets[topic] = self._buffers[topic].stands(offset)
         self._count_poison(cycle.records, poison)
         return cycle
 

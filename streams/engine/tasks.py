@@ -80,7 +80,17 @@ class TaskSet:
             await asyncio.wait(keepers)
 
     async def _keep(self, number: int, seek: Seek, confirm: Confirm) -> None:
-        """Run the task of this number until the assignment ends."""
+        """Run the task of this number until the assignment ends, or the worker must stop."""
+        try:
+            await self._reopen(number, seek, confirm)
+        except HeadraceError as exc:
+            await self._fail(exc)
+        except Exception as exc:
+            log.exception("task %d failed", number)
+            await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
+
+    async def _reopen(self, number: int, seek: Seek, confirm: Confirm) -> None:
+        """Open and run, again and again.  Raises what opening again cannot cure."""
         generation = self._generation
         pause = _FIRST_PAUSE_S
         failures = 0
@@ -98,15 +108,7 @@ class TaskSet:
                     failures, pause = 0, _FIRST_PAUSE_S
                 failures += not isinstance(exc, BrokerUnavailable)
                 if failures > _LIMIT:
-                    await self._fail(exc)
-                    return
-            except HeadraceError as exc:
-                await self._fail(exc)
-                return
-            except Exception as exc:
-                log.exception("task %d failed", number)
-                await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
-                return
+                    raise
             else:
                 return  # the task was told to stop while it opened
             self.runners.pop(number, None)
@@ -136,9 +138,11 @@ class TaskSet:
 
     async def _closed(self, number: int) -> None:
         """Until a former task of this number has given its directory back."""
-        closing = self._closing.pop(number, None)
+        closing = self._closing.get(number)
         if closing is not None:
-            await asyncio.shield(closing)
+            await asyncio.shield(closing)  # cancelled here, the next owner has to wait as well
+            if self._closing.get(number) is closing:
+                del self._closing[number]
 
     async def _close_now(self, runner: TaskRunner) -> None:
         try:
