@@ -16,6 +16,8 @@ from topology.declarations import Kind, Topic
 
 CAUSE = "headrace-cause"
 TRACEPARENT = "traceparent"
+_TRACEPARENT_BYTES = 128
+"""W3C's has 55; a longer one is none, and must not make a record exceed its topic's limit."""
 _PUBLIC = (Kind.FACT, Kind.INBOX)
 
 
@@ -49,7 +51,7 @@ def outgoing(
 ) -> list[tuple[str, bytes]]:
     """The headers of one record that a processor sends."""
     headers = [(CAUSE, cause.encode())]
-    if traceparent is not None:
+    if traceparent is not None and len(traceparent) <= _TRACEPARENT_BYTES:
         headers.append((TRACEPARENT, traceparent))
     if topic.kind in _PUBLIC:
         headers += _constant(topic, processor)

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confluent_kafka import (
-    OFFSET_BEGINNING,
     Consumer,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
@@ -26,6 +25,7 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
+from streams.engine.kafka_clients import APPENDER, COMMON, READER, TRANSACTIONS
 from streams.engine.log import NewTopic, TopicInfo
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
 from streams.errors import BrokerUnavailable, CommitFailed, Fenced, ProduceUnknown, TopicsMismatch
@@ -34,7 +34,6 @@ T = TypeVar("T")
 
 _TIMEOUT_S = 30
 _LEADER_PAUSE_S = 0.01
-_MAX_MESSAGE = 64 << 20
 _FENCED = (
     KafkaError._FENCED,
     KafkaError.PRODUCER_FENCED,
@@ -49,37 +48,6 @@ _AWAY = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
 )
-_COMMON = {
-    "socket.nagle.disable": True,
-    "log_level": 2,
-    "retry.backoff.ms": 5,  # a transaction begun right after a commit is refused for a moment
-    "reconnect.backoff.max.ms": 1000,
-}
-_PRODUCER = {
-    **_COMMON,
-    "partitioner": "murmur2_random",
-    "batch.size": 1 << 20,
-    "message.max.bytes": _MAX_MESSAGE,
-    "queue.buffering.max.messages": 1_000_000,
-    "compression.type": "lz4",
-}
-_READER = {
-    **_COMMON,
-    "group.id": "headrace-reader",  # required by the client; nothing joins or commits
-    "enable.auto.commit": False,
-    "enable.partition.eof": True,
-    "isolation.level": "read_committed",
-    "auto.offset.reset": "error",
-    "fetch.max.bytes": 64 << 20,
-    "max.partition.fetch.bytes": 16 << 20,
-    "message.max.bytes": _MAX_MESSAGE,
-    "receive.message.max.bytes": 2 * _MAX_MESSAGE,
-    "queued.min.messages": 1_000_000,
-    "queued.max.messages.kbytes": 65_536,
-    "fetch.queue.backoff.ms": 5,
-    "fetch.wait.max.ms": 20,  # the end of a log shows only when a fetch returns
-    "check.crcs": False,
-}
 
 
 class KafkaLog:
@@ -89,7 +57,7 @@ class KafkaLog:
         self._base: dict[str, Any] = {"bootstrap.servers": bootstrap, **security}
         self._bootstrap = bootstrap
         self._group = group
-        self._admin = AdminClient({**self._base, **_COMMON})
+        self._admin = AdminClient({**self._base, **COMMON})
         self._appender: KafkaProducer | None = None
 
     def cluster_id(self) -> str:
@@ -149,8 +117,7 @@ class KafkaLog:
 
     def append(self, outputs: Sequence[Output]) -> list[Record]:
         if self._appender is None:
-            config = {"enable.idempotence": True, "linger.ms": 5, "delivery.timeout.ms": 30_000}
-            self._appender = KafkaProducer({**self._base, **_PRODUCER, **config})
+            self._appender = KafkaProducer({**self._base, **APPENDER})
         placed: list[Record | KafkaError | None] = [None] * len(outputs)
 
         def report(index: int) -> Callable[[KafkaError | None, Any], None]:
@@ -176,29 +143,30 @@ class KafkaLog:
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(tps, OffsetSpec.latest())
 
+    def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(tps, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+
     def _offsets(
-        self, tps: Sequence[TopicPartition], spec: OffsetSpec
+        self,
+        tps: Sequence[TopicPartition],
+        spec: OffsetSpec,
+        isolation: Any = IsolationLevel.READ_COMMITTED,
     ) -> dict[TopicPartition, int]:
         def ask() -> dict[TopicPartition, int]:
+            wanted = {KafkaPartition(*tp): spec for tp in tps}
             asked = self._admin.list_offsets(
-                {KafkaPartition(*tp): spec for tp in tps},
-                isolation_level=IsolationLevel.READ_COMMITTED,
-                request_timeout=_TIMEOUT_S,
-            )
-            return {
-                TopicPartition(tp.topic, tp.partition): self._result(future).offset
-                for tp, future in asked.items()
-            }
-
-        def leaders_known() -> dict[TopicPartition, int]:
+                wanted, isolation_level=isolation, request_timeout=_TIMEOUT_S
+            ).items()
             try:
-                return ask()
+                return {
+                    TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in asked
+                }
             except KafkaException as exc:
                 if exc.args[0].code() == KafkaError._NOENT:
                     self._refresh({tp.topic for tp in tps})
                 raise
 
-        return self._ask(leaders_known) if tps else {}
+        return self._ask(ask) if tps else {}
 
     def _refresh(self, wanted: Collection[str]) -> None:
         """No leader is known: the client keeps that for minutes unless asked for all metadata."""
@@ -220,7 +188,7 @@ class KafkaLog:
         return self._ask(ask)
 
     def reader(self, positions: Mapping[TopicPartition, int]) -> KafkaReader:
-        return KafkaReader({**self._base, **_READER}, positions)
+        return KafkaReader({**self._base, **READER}, positions)
 
     def producer(self, transactional_id: str) -> KafkaTransactions:
         return KafkaTransactions(self._base, transactional_id, self._group)
@@ -252,10 +220,8 @@ class KafkaTransactions:
         self._base = base
         self._config = {
             **base,
-            **_PRODUCER,
+            **TRANSACTIONS,
             "transactional.id": transactional_id,
-            "transaction.timeout.ms": 10_000,
-            "linger.ms": 2,
         }
         self._group = group
         self._producer: KafkaProducer | None = None
@@ -268,7 +234,7 @@ class KafkaTransactions:
         except KafkaException as exc:
             raise _failed(exc) from exc
         # Group metadata without a membership: fencing is done by the transactional id.
-        consumer = Consumer({**self._base, **_COMMON, "group.id": self._group})
+        consumer = Consumer({**self._base, **COMMON, "group.id": self._group})
         try:
             self._metadata = consumer.consumer_group_metadata()
         finally:
@@ -335,7 +301,10 @@ class KafkaReader:
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
         records: list[Record] = []
-        for message in self._consumer.consume(max_records, timeout_s):
+        messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
+        if messages and max_records > 1:
+            messages += self._consumer.consume(max_records - 1, 0)
+        for message in messages:
             tp = TopicPartition(message.topic(), message.partition())
             error = message.error()
             if error is None:
@@ -367,7 +336,8 @@ class KafkaReader:
 
 
 def _start(tp: TopicPartition, offset: int) -> KafkaPartition:
-    return KafkaPartition(tp.topic, tp.partition, offset if offset > 0 else OFFSET_BEGINNING)
+    # Absolute, never OFFSET_BEGINNING: to look that up takes the client half a second.
+    return KafkaPartition(tp.topic, tp.partition, offset)
 
 
 def _produce(

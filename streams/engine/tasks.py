@@ -55,13 +55,18 @@ class TaskSet:
             self._keepers[number] = asyncio.ensure_future(self._keep(number, seek, confirm))
 
     async def park(self) -> None:
-        """Before a rebalance: nothing in flight, nothing new.  What cannot be parked is closed."""
+        """Before a rebalance: nothing in flight, nothing new.
+
+        What cannot be parked is closed, and not waited for: all members would wait with us for
+        one task that is about to open.
+        """
         self._generation += 1
         await self._stop_keepers()
         numbers = list(self.runners)
         parked = await asyncio.gather(*[self.runners[n].park() for n in numbers])
-        failed = [self.runners.pop(n) for n, ok in zip(numbers, parked, strict=True) if not ok]
-        await asyncio.gather(*[self._close(runner) for runner in failed])
+        for number, ok in zip(numbers, parked, strict=True):
+            if not ok:
+                self._begin_close(self.runners.pop(number))
 
     async def close(self) -> None:
         """Finish what is in flight and give everything back."""
@@ -132,9 +137,12 @@ class TaskSet:
 
     async def _close(self, runner: TaskRunner) -> None:
         """Goes on to its end even when the caller is cancelled."""
-        number = runner.task.partition
-        self._closing[number] = closing = asyncio.ensure_future(self._close_now(runner))
-        await asyncio.shield(closing)
+        await asyncio.shield(self._begin_close(runner))
+
+    def _begin_close(self, runner: TaskRunner) -> asyncio.Future[None]:
+        closing = asyncio.ensure_future(self._close_now(runner))
+        self._closing[runner.task.partition] = closing
+        return closing
 
     async def _closed(self, number: int) -> None:
         """Until a former task of this number has given its directory back."""

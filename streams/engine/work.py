@@ -142,7 +142,7 @@ class StepWork:
     def _output(self, send: _Send, value: bytes) -> Output:
         topic = send.topic
         key = send.key.encode()
-        _check_size(topic, key, value)
+        _check_size(topic, key, value, len(key) + len(send.id))  # both are in the headers as well
         heads = headers.outgoing(
             topic, self._declaration.name, key, send.id, send.at, send.cause, send.traceparent
         )
@@ -164,7 +164,7 @@ class StepWork:
             outputs.append(Output(name, log_key, value, heads, self.partition))
 
 
-def _check_size(topic: Topic, key: bytes, value: bytes) -> None:
-    size = len(key) + len(value) + _OVERHEAD
+def _check_size(topic: Topic, key: bytes, value: bytes, more: int = 0) -> None:
+    size = len(key) + len(value) + more + _OVERHEAD
     if size > topic.max_bytes:
         raise TooLarge(topic, size)

@@ -23,6 +23,7 @@ from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, Record, TopicPartition, header
 from streams.engine.rows import store_key
 from streams.engine.task import group_of
+from streams.errors import BrokerUnavailable
 from streams.settings import Settings
 from tests.chaos.workers import PATIENCE_S, Worker, wait_for
 from tests.toy import FACTS, INPUT, RECORD, SECOND, toy_record, toy_topics
@@ -96,8 +97,8 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
-            worker.kill()
-            print(f"--- {worker.name}\n{worker.text()[-4000:]}")  # shown when the test fails
+            worker.abandon()
+            print(f"--- {worker.name}\n{worker.text()[-8000:]}")  # shown when the test fails
         self.forget()
         self.log.delete([t.name for t in toy_topics(PARTITIONS, self.prefix)])
 
@@ -206,7 +207,13 @@ class Cluster:
         return decided and not any(key.startswith(_TIMERS) for _, key in self.fold(CHANGELOG))
 
     def drain(self, *inputs: Topic, patience_s: float = 90.0) -> None:
-        wait_for(lambda: self.drained(*inputs), "drained", patience_s, 0.2)
+        def drained() -> bool:
+            try:
+                return self.drained(*inputs)
+            except BrokerUnavailable:  # a broker that is just back is not ready for all questions
+                return False
+
+        wait_for(drained, "drained", patience_s, 0.2)
 
     def recreate(self, topics: Iterable[Topic] | None = None) -> None:
         """Delete topics (all, if none are named) and create them again, empty."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -74,6 +75,15 @@ class Worker:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def abandon(self) -> None:
+        """SIGKILL at the end of a test; if it still runs, something failed: say where it is."""
+        if self.running:
+            said = len(self.text())
+            self._process.send_signal(signal.SIGUSR1)
+            with contextlib.suppress(AssertionError):  # a stopped one says nothing
+                wait_for(lambda: "Current thread" in self.text()[said:], "stacks", 1.0)
+        self.kill()
 
     def stop(self) -> None:
         """SIGSTOP: it does not run, and does not know."""
