@@ -28,7 +28,14 @@ from confluent_kafka.admin import NewTopic as KafkaNewTopic
 from streams.engine.kafka_clients import APPENDER, COMMON, READER, TRANSACTIONS
 from streams.engine.log import NewTopic, TopicInfo
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
-from streams.errors import BrokerUnavailable, CommitFailed, Fenced, ProduceUnknown, TopicsMismatch
+from streams.errors import (
+    BrokerUnavailable,
+    CommitFailed,
+    Fenced,
+    OutputTooLarge,
+    ProduceUnknown,
+    TopicsMismatch,
+)
 
 T = TypeVar("T")
 
@@ -40,6 +47,7 @@ _FENCED = (
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
 )
+_TOO_LARGE = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
 _AWAY = (
     KafkaError._TIMED_OUT,
     KafkaError._TRANSPORT,
@@ -131,6 +139,8 @@ class KafkaLog:
         self._appender.flush(60)
         records: list[Record] = []
         for result in placed:
+            if isinstance(result, KafkaError) and result.code() in _TOO_LARGE:
+                raise OutputTooLarge(f"Kafka refuses a record: {result.str()}")
             if result is None or isinstance(result, KafkaError):
                 why = "no answer" if result is None else result.str()
                 raise ProduceUnknown(f"whether all records were written is unknown: {why}")

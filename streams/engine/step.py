@@ -126,11 +126,25 @@ class Step:
         return None
 
     def _dead_letter(self, topic: Topic, record: Record, code: str, message: str) -> None:
+        """Keep the bytes, unless they exceed the topic that keeps them.
+
+        An input's limit is on what it took compressed: a value that was small on the way in may
+        be too large here. Then the letter says where it lies instead of holding it.
+        """
+        letters = dead_letters_of(topic)
+        key = record.key
         kept = self._processor.dead_letter(topic, record.value)
         masked = kept != record.value
-        heads = headers.dead_letter(record, code, "" if masked else message, masked)
-        name = self._context.prefix + dead_letters_of(topic).name
-        self.effects.outputs.append(Output(name, record.key, kept, heads, 0))
+        heads = headers.dead_letter(record, code, "" if masked else message, original=not masked)
+        if masked:
+            heads = [*heads, (headers.MASKED, b"true")]
+        if len(kept or b"") + len(key or b"") + headers.size(heads) > letters.max_bytes:
+            size = str(len(record.value or b"")).encode()
+            heads = headers.dead_letter(record, code, "", original=False)
+            heads = [*heads, (headers.OVERSIZE, size)]
+            key, kept = None, None
+        name = self._context.prefix + letters.name
+        self.effects.outputs.append(Output(name, key, kept, heads, 0))
 
 
 def _told(exc: Exception) -> str:
