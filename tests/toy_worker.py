@@ -1,14 +1,12 @@
 """A worker process with the toy processor.
 
 `python -m tests.toy_worker [second] [static] [tolerant]`: reads `toy.second` too; joins the group
-as a static member; decides poison as well.  SIGUSR1 makes it print the stacks of its threads.
+as a static member; decides poison as well.
 """
 
 from __future__ import annotations
 
-import faulthandler
 import logging
-import signal
 import sys
 
 from streams.engine.worker import run_worker
@@ -18,7 +16,6 @@ from tests.toy import ToyProcessor
 
 
 def main(arguments: list[str]) -> int:
-    faulthandler.register(signal.SIGUSR1)
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s %(message)s")
     second, tolerant = "second" in arguments, "tolerant" in arguments
     try:

@@ -26,8 +26,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
 from streams.engine.kafka_clients import APPENDER, COMMON, READER, TRANSACTIONS
+from streams.engine.kafka_words import placed_record, record_of, topic_info
 from streams.engine.log import NewTopic, TopicInfo
-from streams.engine.records import LogRecord, Output, Record, TopicPartition
+from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
     BrokerUnavailable,
     CommitFailed,
@@ -46,6 +47,13 @@ _FENCED = (
     KafkaError.PRODUCER_FENCED,
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
+)
+_LEADER_MOVED = (
+    KafkaError._NOENT,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
 )
 _TOO_LARGE = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
 _AWAY = (
@@ -85,7 +93,7 @@ class KafkaLog:
     def _described(self, name: str, future: Future[Any]) -> TopicInfo | None:
         """None for a topic that was deleted since it was listed."""
         try:
-            return _info(name, self._result(future))
+            return topic_info(name, self._result(future))
         except KafkaException as exc:
             if exc.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 return None
@@ -130,7 +138,7 @@ class KafkaLog:
 
         def report(index: int) -> Callable[[KafkaError | None, Any], None]:
             def delivered(error: KafkaError | None, message: Any) -> None:
-                placed[index] = error or _placed(outputs[index], message)
+                placed[index] = error or placed_record(outputs[index], message)
 
             return delivered
 
@@ -167,19 +175,21 @@ class KafkaLog:
             asked = self._admin.list_offsets(
                 wanted, isolation_level=isolation, request_timeout=_TIMEOUT_S
             ).items()
-            try:
-                return {
-                    TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in asked
-                }
-            except KafkaException as exc:
-                if exc.args[0].code() == KafkaError._NOENT:
-                    self._refresh({tp.topic for tp in tps})
-                raise
+            return {TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in asked}
 
-        return self._ask(ask) if tps else {}
+        def ask_leaders() -> dict[TopicPartition, int]:
+            try:
+                return ask()
+            except KafkaException as exc:
+                if exc.args[0].code() not in _LEADER_MOVED:
+                    raise
+            self._refresh({tp.topic for tp in tps})
+            return ask()
+
+        return self._ask(ask_leaders) if tps else {}
 
     def _refresh(self, wanted: Collection[str]) -> None:
-        """No leader is known: the client keeps that for minutes unless asked for all metadata."""
+        """The client keeps former leaders, or none, for minutes unless asked for all metadata."""
         missing = set(wanted) - set(self._admin.list_topics(timeout=_TIMEOUT_S).topics)
         if missing:
             raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
@@ -318,7 +328,7 @@ class KafkaReader:
             tp = TopicPartition(message.topic(), message.partition())
             error = message.error()
             if error is None:
-                records.append(_record(message))
+                records.append(record_of(message))
                 self._positions[tp] = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:
                 self._positions[tp] = max(self._positions[tp], message.offset())
@@ -373,28 +383,6 @@ def _produce(
             return
         except BufferError:  # the client's queue is full: let it drain
             producer.poll(0.1)
-
-
-def _record(message: Any) -> LogRecord:
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
-    stamp = message.timestamp()[1]
-    headers = message.headers() or ()
-    return LogRecord(topic, partition, offset, stamp, message.key(), message.value(), headers)
-
-
-def _placed(output: Output, message: Any) -> LogRecord:
-    stamp = max(0, message.timestamp()[1])
-    partition, offset = message.partition(), message.offset()
-    return LogRecord(
-        output.topic, partition, offset, stamp, output.key, output.value, output.headers
-    )
-
-
-def _info(name: str, description: Any) -> TopicInfo:
-    uuid = description.topic_id
-    bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
-    topic_id = "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
-    return TopicInfo(name, topic_id, len(description.partitions))
 
 
 def _failed(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:

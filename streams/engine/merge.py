@@ -47,6 +47,11 @@ class Buffer:
         self.size -= _size(record)
         return record
 
+    def put_back(self, record: Record) -> None:
+        """Undo the last `take`."""
+        self.records.appendleft(record)
+        self.size += _size(record)
+
     def full(self, count: int) -> bool:
         return len(self.records) >= count or self.size >= _BYTES
 

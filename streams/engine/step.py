@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from schemas import Undecodable, decode_many, encode
+from schemas import Decoded, Undecodable, decode_many, encode
 from streams.engine import headers
 from streams.engine.processor import Message, Processor, Timer
 from streams.engine.records import Output, Record
 from streams.engine.rows import GetMany, layered
-from streams.engine.work import Context, Effects, StepWork, TooLarge
+from streams.engine.work import STEP_BYTES, Context, Effects, StepWork, TooLarge
 from streams.errors import HeadraceError
 from topology.declarations import Topic
 from topology.tables import TIMERS
@@ -26,6 +26,7 @@ from topology.topics import dead_letters_of
 log = logging.getLogger(__name__)
 
 Taken = tuple[Topic, Record]
+_Item = tuple[Topic, Record, Decoded | Undecodable]
 Decide = Callable[[StepWork], None]
 _NOT_POISON = (HeadraceError, MemoryError)
 
@@ -44,10 +45,10 @@ class Step:
         self._context = context
         self._read = layered([self.effects.rows], read)
 
-    def records(self, taken: Sequence[Taken]) -> None:
-        messages = list(self._decode(taken))
-        if messages:
-            self._decide(messages)
+    def records(self, taken: Sequence[Taken]) -> list[Taken]:
+        """Decide them in order; returns those left over when the effects have grown too large."""
+        left = self._decide(self._decode(taken))
+        return [item[:2] for item in left]
 
     def timers(self, due: Sequence[Timer], now_ms: int) -> None:
         failure = self._attempt(lambda work: self._processor.fire(due, now_ms, work))
@@ -60,7 +61,7 @@ class Step:
         else:
             self._poisoned_timer(due[0], failure)
 
-    def _decode(self, taken: Sequence[Taken]) -> Iterable[Message]:
+    def _decode(self, taken: Sequence[Taken]) -> list[_Item]:
         by_topic: dict[Topic, list[Record]] = {}
         for topic, record in taken:
             by_topic.setdefault(topic, []).append(record)
@@ -68,24 +69,31 @@ class Step:
             topic: iter(decode_many([r.value for r in records], topic.record or ""))
             for topic, records in by_topic.items()
         }
-        for topic, record in taken:
-            result = next(decoded[topic])
+        return [(topic, record, next(decoded[topic])) for topic, record in taken]
+
+    def _decide(self, items: Sequence[_Item]) -> Sequence[_Item]:
+        """Returns what is left over."""
+        if self.effects.size > STEP_BYTES:
+            return items
+        messages = [
+            Message(topic, record, result.value, result.body, result.current)
+            for topic, record, result in items
+            if not isinstance(result, Undecodable)
+        ]
+        failure = None
+        if messages:
+            failure = self._attempt(lambda work: self._processor.decide(messages, work))
+        if failure is not None and len(messages) > 1:
+            middle = len(items) // 2
+            left = self._decide(items[:middle])
+            return [*left, *items[middle:]] if left else self._decide(items[middle:])
+        if failure is not None:
+            self._alone(messages[0], failure)
+        for topic, record, result in items:
             if isinstance(result, Undecodable):
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
-            else:
-                yield Message(topic, record, result.value, result.body, result.current)
-
-    def _decide(self, messages: Sequence[Message]) -> None:
-        failure = self._attempt(lambda work: self._processor.decide(messages, work))
-        if failure is None:
-            return
-        if len(messages) > 1:
-            middle = len(messages) // 2
-            self._decide(messages[:middle])
-            self._decide(messages[middle:])
-        else:
-            self._alone(messages[0], failure)
+        return ()
 
     def _alone(self, message: Message, failure: Exception) -> None:
         """The one that raises: too large an output has a coded refusal, the rest is poison."""

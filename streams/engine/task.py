@@ -153,11 +153,14 @@ class Task:
         cycle = Cycle()
         for processor, taken in work:
             step = self._step(processor, cycle)
-            step.records(taken)
+            left = step.records(taken)
+            for topic, record in reversed(left):
+                self._buffers[topic].put_back(record)
+            decided = taken[: len(taken) - len(left)]
             cycle.effects.add(step.effects)
-            cycle.records += len(taken)
+            cycle.records += len(decided)
             cycle.poison += step.poison
-            for topic, record in taken:
+            for topic, record in decided:
                 cycle.offsets[topic] = record.offset + 1
         for topic, offset in cycle.offsets.items():
             cycle.offsets[topic] = self._buffers[topic].stands(offset)

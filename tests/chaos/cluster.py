@@ -26,13 +26,12 @@ from streams.engine.task import group_of
 from streams.errors import BrokerUnavailable
 from streams.settings import Settings
 from tests.chaos.workers import PATIENCE_S, Worker, wait_for
-from tests.toy import FACTS, INPUT, RECORD, SECOND, toy_record, toy_topics
+from tests.toy import FACTS, INPUT, RECORD, toy_record, toy_topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS
-from topology.topics import CHANGELOG, dead_letters_of
+from topology.topics import CHANGELOG, partitions_of
 
 PARTITIONS = 4
-_DEAD = (dead_letters_of(INPUT), dead_letters_of(SECOND))
 _TIMERS = store_key(TIMERS.name, "")
 
 
@@ -98,7 +97,7 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.abandon()
-            print(f"--- {worker.name}\n{worker.text()[-8000:]}")  # shown when the test fails
+            print(f"--- {worker.name}\n{worker.text()[-20_000:]}")  # shown when the test fails
         self.forget()
         self.log.delete([t.name for t in toy_topics(PARTITIONS, self.prefix)])
 
@@ -167,7 +166,7 @@ class Cluster:
     def tail(self, topic: Topic) -> Tail:
         name = self.prefix + topic.name
         if name not in self._tails:
-            partitions = 1 if topic in _DEAD else PARTITIONS
+            partitions = partitions_of(topic, PARTITIONS)
             self._tails[name] = Tail(self.log, name, partitions)
         return self._tails[name]
 

@@ -13,8 +13,9 @@ from schemas import uuid5_url
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
 from streams.engine.work import timer_of
+from tests.e2e.figures import ms
 from tests.e2e.history import History
-from tests.e2e.replay import OWED, SUNK, Replay, ms
+from tests.e2e.replay import OWED, SUNK, Replay
 from tests.unit.processors.apc import fold
 from topology.keys import composite
 from topology.machine import step

@@ -8,15 +8,14 @@ TRANSFER packets are not judged here.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from datetime import datetime
-from decimal import Decimal
+from collections.abc import Sequence
 from typing import Any
 
-from schemas import canonical_json, decode
+from schemas import decode
 from schemas.apc import fold_ids, packet_json, validate_avro
+from streams.engine.headers import iso
 from streams.engine.records import Record
+from tests.e2e.figures import gates_met, identity, ms, outcomes, task_of
 from tests.e2e.outputs import PARTITIONS, Json
 from topology.keys import partition_of
 
@@ -34,28 +33,9 @@ PHASES = {
     "RETRACTION": "VALIDATION",
     "ERROR": "EXECUTION",
 }
-GATES = {
-    "rtf": "1",
-    "stability": "0.9",
-    "audit": "1",
-    "outcome": "0.5",
-    "learnability": "0.7",
-    "generalization_ratio": "0.8",
-}
 SUNK = ("REJECTED_SCHEMA", "REJECTED_POLICY", "EXPIRED", "RETRACTED")
 OWED = ("accepted", "duplicate", "rejected")
 OUTCOMES = {"pass": "verified", "fail": "evaluated_fail", "superseded": "superseded"}
-
-
-def gates_met(metrics: Json) -> bool:
-    """Six metrics are high enough, and the drift, 1.0 when it is missing, is low enough."""
-    drift = Decimal(repr(metrics.get("drift_risk", 1)))
-    high = all(Decimal(repr(metrics[name])) >= Decimal(bound) for name, bound in GATES.items())
-    return high and drift <= Decimal("0.3")
-
-
-def ms(at: str) -> int:
-    return round(datetime.fromisoformat(at).timestamp() * 1000)
 
 
 class Known:
@@ -129,7 +109,7 @@ class Replay:
             self._same(fact, "state", fact["state"], None)
             return
         self._same(fact, "packet", fact["packet"], packet)
-        known = Known(packet, fact, _identity(packet))
+        known = Known(packet, fact, identity(packet))
         self._same(fact, "identity_hash", fact["identity_hash"], known.identity)
         place = (packet["trace"]["session_id"], packet["packet_id"])
         if verdict == "accepted":
@@ -152,7 +132,7 @@ class Replay:
                 return "rejected", problem.rule, False
         known = self._known.get((session, packet["packet_id"]))
         if known is not None:
-            same = known.identity == _identity(packet)
+            same = known.identity == identity(packet)
             return (
                 ("duplicate", "duplicate", False) if same else _rejected("packet_conflict", False)
             )
@@ -246,7 +226,7 @@ class Replay:
                 self._owe(fact, packet["payload"]["target_packet_id"], "retracted")
             case "EVAL":
                 met = gates_met(packet["payload"]["metric_set"])
-                self._evals.setdefault(_task(packet), []).append((packet["packet_id"], met))
+                self._evals.setdefault(task_of(packet), []).append((packet["packet_id"], met))
                 self._expect_outcomes(fact, packet)
             case "ARBITRATION":
                 self._expect_outcomes(fact, packet)
@@ -312,8 +292,7 @@ class Replay:
             after["ack_due_at"] = None
         if rule == "ack_deferred" and before["ack_due_at"] is not None:
             due = ms(fact["at"]) + known.packet["routing"]["ack_timeout_ms"]
-            if fact["acks"]["ack_due_at"] and ms(fact["acks"]["ack_due_at"]) == due:
-                after["ack_due_at"] = fact["acks"]["ack_due_at"]
+            after["ack_due_at"] = iso(due).decode()
         return after
 
     def _moved(self, rule: str, known: Known) -> str:
@@ -338,13 +317,13 @@ class Replay:
         packet = known.packet
         if packet["packet_type"] == "EVAL":
             return gates_met(packet["payload"]["metric_set"])
-        counted = self._evals.get(_task(packet))
+        counted = self._evals.get(task_of(packet))
         return packet["packet_type"] == "DECISION" and bool(counted and counted[-1][1])
 
     def _take(self, known: Known, fact: Json) -> None:
         known.state, known.acks = fact["state"], fact["acks"]
         if known.state in SUNK and known.packet["packet_type"] == "EVAL":
-            task, packet_id = _task(known.packet), known.packet["packet_id"]
+            task, packet_id = task_of(known.packet), known.packet["packet_id"]
             counted = self._evals.get(task, [])
             self._evals[task] = [one for one in counted if one[0] != packet_id]
 
@@ -379,28 +358,3 @@ class Replay:
 
 def _rejected(rule: str, has_row: bool = True) -> tuple[str, str, bool]:
     return "rejected", rule, has_row
-
-
-def _identity(packet: Json) -> str:
-    rest = {name: member for name, member in packet.items() if name != "created_at"}
-    return hashlib.sha256(canonical_json(rest)).hexdigest()
-
-
-def _task(packet: Json) -> tuple[str, str, str]:
-    trace = packet["trace"]
-    return trace["session_id"], trace["run_id"], trace["task_id"]
-
-
-def outcomes(packet: Json) -> Iterator[tuple[str, str]]:
-    """(packet_id, outcome) of what an EVAL or ARBITRATION refers to, in order."""
-    payload = packet["payload"]
-    if packet["packet_type"] == "EVAL":
-        refs = packet["proof_bundle"].get("evidence_refs", [])
-        named = dict.fromkeys(ref[7:] for ref in refs if ref.startswith("packet:"))
-        yield from ((packet_id, "pass" if payload["pass"] else "fail") for packet_id in named)
-        return
-    winner = payload["winner_candidate_id"]
-    won = [c["packet_ref_ids"] for c in payload["candidates"] if c["candidate_id"] == winner]
-    passed = {ref for refs in won for ref in refs}
-    every = dict.fromkeys(ref for c in payload["candidates"] for ref in c["packet_ref_ids"])
-    yield from ((ref, "pass" if ref in passed else "superseded") for ref in every)

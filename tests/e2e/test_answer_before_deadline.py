@@ -6,8 +6,8 @@ import time
 
 from tests.e2e import checker, history
 from tests.e2e.environment import Environment
+from tests.e2e.figures import ms
 from tests.e2e.outputs import Json
-from tests.e2e.replay import ms
 from tests.unit.processors.apc.packets import ack, packet, pid, retraction, waiting
 from topology.topics import APC_EVENTS, APC_PACKETS
 

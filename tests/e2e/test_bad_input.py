@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from typing import Any
+
+from confluent_kafka import Producer
 
 from schemas import CATALOGUE
 from schemas.apc import ANTI_DRIFT_CHECKS
 from schemas.codec import fingerprint_of
+from streams.engine.records import Output
 from tests.e2e import bad_input
 from tests.e2e.bad_input import SESSION, Case
 from tests.e2e.environment import Environment
@@ -93,6 +97,32 @@ def test_any_number_of_unreadable_bytes_stops_nobody(shared: Environment) -> Non
     shared.drain()
     assert len(shared.records(APC_PACKETS_DLQ)) == count + 200 * len(letters)
     assert _good(shared, 2)
+
+
+def test_what_was_small_when_compressed_is_answered_too(shared: Environment) -> None:
+    """A topic's limit is on what a batch takes as sent; here each is larger when unpacked."""
+    text = random.Random(1).randbytes(950_000).hex()
+    unreadable = shared.raw(SESSION.encode(), text.encode())
+    wide = shared.packet(packet("IDEA", 61, session="good", metadata={"x": "x" * 5_000_000}))
+    positions = [squeezed(shared, one) for one in (unreadable, wide)]
+    (letter, headers), (kind, fact) = shared.answered(positions)
+    assert (letter, headers["kafka_dlt-exception-fqcn"]) == ("dead letter", b"frame_unknown")
+    assert (kind, fact["rule"], fact["state"]) == ("fact", "output_too_large", None)
+
+
+def squeezed(environment: Environment, output: Output) -> str:
+    """Append it with the strongest compression; its position."""
+    config = {"compression.type": "zstd", "partitioner": "murmur2_random"}
+    broker = {"bootstrap.servers": environment.settings.bootstrap}
+    producer = Producer({**broker, **config, "message.max.bytes": 64 << 20})
+    placed: list[Any] = []
+    producer.produce(
+        output.topic, output.value, output.key, on_delivery=lambda *told: placed.append(told)
+    )
+    producer.flush(30)
+    ((error, message),) = placed
+    assert error is None
+    return f"{message.topic()}/{message.partition()}/{message.offset()}"
 
 
 def test_the_single_object_frame_is_read_too(shared: Environment) -> None:

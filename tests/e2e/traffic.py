@@ -211,10 +211,10 @@ class Traffic:
         return self._sent(session, self._new("DECISION", session, **self._deferral()))
 
     def _arbitration(self, session: Session) -> Sent:
-        candidates = [
-            candidate(name, 0.5, *[self._named(session, session.packets) for _ in range(2)])
-            for name in ("one", "two")
-        ]
+        shared = self._named(session, session.packets)
+        refs = [[shared, self._named(session, session.packets)] for _ in range(2)]
+        candidates = [candidate("one", 0.5, *refs[0]), candidate("two", 0.5, *refs[1])]
+        self._dice.shuffle(candidates)
         payload = {"candidates": candidates}
         return self._sent(session, self._new("ARBITRATION", session, payload=payload))
 

@@ -57,7 +57,7 @@ class ApcProcessor:
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         packet = Inbound(message)
-        text = f"It would take {size} bytes on {topic.name}, which takes {topic.max_bytes}."
+        text = f"It causes {size} bytes on {topic.name}, more than one record may."
         fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
         facts.send(work, fact, packet.traceparent)
 
