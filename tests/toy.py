@@ -16,7 +16,7 @@ from typing import Any
 from schemas import encode
 from streams.engine.log import NewTopic
 from streams.engine.processor import Message, Timer, Work
-from streams.engine.records import Output, position
+from streams.engine.records import Output, header, position
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.topics import CHANGELOG, config_of, dead_letters_of
 
@@ -67,7 +67,7 @@ class ToyProcessor:
             fact["kind"] = self._answer(ident, record.timestamp, work)
         if "large" in data:
             fact["text"] = "x" * int(data["large"])
-        self._send(ident, fact, record.timestamp, work)
+        self._send(ident, fact, record.timestamp, work, header(record, "traceparent"))
 
     def _answer(self, ident: str, at: int, work: Work) -> str:
         row = work.rows(OPEN).get(ident)
@@ -94,9 +94,12 @@ class ToyProcessor:
     def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
         return value
 
-    def _send(self, key: str, data: dict[str, str], at: int, work: Work) -> None:
+    def _send(
+        self, key: str, data: dict[str, str], at: int, work: Work, trace: bytes | None = None
+    ) -> None:
         id = f"{work.cause}/{data['kind']}"
-        work.send(FACTS, key, {"data": data}, id=id, at=at, cause=work.cause)
+        value = {"data": data}
+        work.send(FACTS, key, value, id=id, at=at, cause=work.cause, traceparent=trace)
 
 
 def toy_topics(partitions: int, prefix: str = "") -> list[NewTopic]:

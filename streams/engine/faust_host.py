@@ -20,6 +20,7 @@ from aiokafka.coordinator.protocol import (
     ConsumerProtocolMemberAssignment,
     ConsumerProtocolMemberMetadata,
 )
+from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 from aiokafka.helpers import create_ssl_context
 from aiokafka.protocol.group import HeartbeatRequest
 from faust.transport.drivers import aiokafka as driver
@@ -28,7 +29,7 @@ from streams.engine.assignment import Member, Share, assign
 from streams.engine.records import TopicPartition
 from streams.engine.runner import TaskRunner
 from streams.engine.tasks import TaskSet
-from streams.errors import HeadraceError, NotCoPartitioned
+from streams.errors import HeadraceError, InputTruncated, NotCoPartitioned
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -113,7 +114,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             partition_assignment_strategy=[app.group_assignor],
             isolation_level="read_committed",
             enable_auto_commit=False,
-            auto_offset_reset="earliest",
+            auto_offset_reset="none",  # tasks seek; a place that is gone must be said
             max_poll_records=None,
             max_poll_interval_ms=int(_MAX_POLL_S * 1000),
             max_partition_fetch_bytes=_FETCH_BYTES,
@@ -212,7 +213,13 @@ class Consumer(driver.Consumer):
             await asyncio.sleep(_NOT_HUNGRY_S if ready else _POLL_SOME_S * 5)
             return
         wait = _POLL_S if len(ready) == len(runners) else _POLL_SOME_S
-        fetched = await self._getmany({driver._TopicPartition(*tp) for tp in wanted}, wait)
+        try:
+            fetched = await self._getmany({driver._TopicPartition(*tp) for tp in wanted}, wait)
+        except NoOffsetForPartitionError:
+            return  # of a partition that its task has not sought yet
+        except OffsetOutOfRangeError as exc:
+            await self.app.fail(_truncated(exc.args[0]))
+            return
         for tp, records in (fetched or {}).items():
             await self._hand_over(TopicPartition(*tp), records, ready)
         for runner, (epoch, sought) in ready.items():
@@ -256,6 +263,11 @@ def _disagree(missing: frozenset[str]) -> NotCoPartitioned:
         f"other workers of this group also read {', '.join(sorted(missing))}",
         advice="Start this worker from the same version, with the same settings.",
     )
+
+
+def _truncated(places: Mapping[Any, int]) -> InputTruncated:
+    told = ", ".join(f"{tp.topic}/{tp.partition} at {offset}" for tp, offset in places.items())
+    return InputTruncated(f"records were deleted before they were read: {told}")
 
 
 def _security(properties: Mapping[str, str]) -> dict[str, Any]:

@@ -16,6 +16,12 @@ from topology.declarations import Kind, Topic
 
 CAUSE = "headrace-cause"
 TRACEPARENT = "traceparent"
+MASKED = "headrace-masked"
+"""Of a dead letter that holds masked text instead of its bytes."""
+OVERSIZE = "headrace-oversize"
+"""Of a dead letter that does not hold its bytes: how many they are."""
+_TRACEPARENT_BYTES = 128
+"""W3C's has 55; a longer one is none, and must not make a record exceed its topic's limit."""
 _PUBLIC = (Kind.FACT, Kind.INBOX)
 
 
@@ -49,7 +55,7 @@ def outgoing(
 ) -> list[tuple[str, bytes]]:
     """The headers of one record that a processor sends."""
     headers = [(CAUSE, cause.encode())]
-    if traceparent is not None:
+    if traceparent is not None and len(traceparent) <= _TRACEPARENT_BYTES:
         headers.append((TRACEPARENT, traceparent))
     if topic.kind in _PUBLIC:
         headers += _constant(topic, processor)
@@ -57,9 +63,9 @@ def outgoing(
     return headers
 
 
-def dead_letter(record: Record, code: str, message: str, masked: bool) -> Headers:
-    """The original headers, then why and from where the record came."""
-    headers = [] if masked else list(record.headers or ())
+def dead_letter(record: Record, code: str, message: str, *, original: bool) -> Headers:
+    """The original headers, if they may be shown, then why and from where the record came."""
+    headers = list(record.headers or ()) if original else []
     headers += [
         ("kafka_dlt-original-topic", record.topic.encode()),
         ("kafka_dlt-original-partition", struct.pack(">i", record.partition)),
@@ -70,6 +76,9 @@ def dead_letter(record: Record, code: str, message: str, masked: bool) -> Header
         ("kafka_dlt-exception-message", message.encode()),
         (CAUSE, f"{record.topic}/{record.partition}/{record.offset}".encode()),
     ]
-    if masked:
-        headers.append(("headrace-masked", b"true"))
     return headers
+
+
+def size(headers: Headers) -> int:
+    """Bytes that headers take in a record, with its key's and the framing's share."""
+    return 2048 + sum(len(name) + len(value or b"") + 8 for name, value in headers)

@@ -13,7 +13,6 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from confluent_kafka import (
-    OFFSET_BEGINNING,
     Consumer,
     ConsumerGroupTopicPartitions,
     IsolationLevel,
@@ -26,21 +25,37 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
+from streams.engine.kafka_clients import APPENDER, COMMON, READER, TRANSACTIONS
+from streams.engine.kafka_words import placed_record, record_of, topic_info
 from streams.engine.log import NewTopic, TopicInfo
-from streams.engine.records import LogRecord, Output, Record, TopicPartition
-from streams.errors import BrokerUnavailable, CommitFailed, Fenced, ProduceUnknown, TopicsMismatch
+from streams.engine.records import Output, Record, TopicPartition
+from streams.errors import (
+    BrokerUnavailable,
+    CommitFailed,
+    Fenced,
+    OutputTooLarge,
+    ProduceUnknown,
+    TopicsMismatch,
+)
 
 T = TypeVar("T")
 
 _TIMEOUT_S = 30
 _LEADER_PAUSE_S = 0.01
-_MAX_MESSAGE = 64 << 20
 _FENCED = (
     KafkaError._FENCED,
     KafkaError.PRODUCER_FENCED,
     KafkaError.INVALID_PRODUCER_EPOCH,
     KafkaError.INVALID_PRODUCER_ID_MAPPING,
 )
+_LEADER_MOVED = (
+    KafkaError._NOENT,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+)
+_TOO_LARGE = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
 _AWAY = (
     KafkaError._TIMED_OUT,
     KafkaError._TRANSPORT,
@@ -49,37 +64,6 @@ _AWAY = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.NOT_COORDINATOR,
 )
-_COMMON = {
-    "socket.nagle.disable": True,
-    "log_level": 2,
-    "retry.backoff.ms": 5,  # a transaction begun right after a commit is refused for a moment
-    "reconnect.backoff.max.ms": 1000,
-}
-_PRODUCER = {
-    **_COMMON,
-    "partitioner": "murmur2_random",
-    "batch.size": 1 << 20,
-    "message.max.bytes": _MAX_MESSAGE,
-    "queue.buffering.max.messages": 1_000_000,
-    "compression.type": "lz4",
-}
-_READER = {
-    **_COMMON,
-    "group.id": "headrace-reader",  # required by the client; nothing joins or commits
-    "enable.auto.commit": False,
-    "enable.partition.eof": True,
-    "isolation.level": "read_committed",
-    "auto.offset.reset": "error",
-    "fetch.max.bytes": 64 << 20,
-    "max.partition.fetch.bytes": 16 << 20,
-    "message.max.bytes": _MAX_MESSAGE,
-    "receive.message.max.bytes": 2 * _MAX_MESSAGE,
-    "queued.min.messages": 1_000_000,
-    "queued.max.messages.kbytes": 65_536,
-    "fetch.queue.backoff.ms": 5,
-    "fetch.wait.max.ms": 20,  # the end of a log shows only when a fetch returns
-    "check.crcs": False,
-}
 
 
 class KafkaLog:
@@ -89,7 +73,7 @@ class KafkaLog:
         self._base: dict[str, Any] = {"bootstrap.servers": bootstrap, **security}
         self._bootstrap = bootstrap
         self._group = group
-        self._admin = AdminClient({**self._base, **_COMMON})
+        self._admin = AdminClient({**self._base, **COMMON})
         self._appender: KafkaProducer | None = None
 
     def cluster_id(self) -> str:
@@ -109,7 +93,7 @@ class KafkaLog:
     def _described(self, name: str, future: Future[Any]) -> TopicInfo | None:
         """None for a topic that was deleted since it was listed."""
         try:
-            return _info(name, self._result(future))
+            return topic_info(name, self._result(future))
         except KafkaException as exc:
             if exc.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 return None
@@ -149,13 +133,12 @@ class KafkaLog:
 
     def append(self, outputs: Sequence[Output]) -> list[Record]:
         if self._appender is None:
-            config = {"enable.idempotence": True, "linger.ms": 5, "delivery.timeout.ms": 30_000}
-            self._appender = KafkaProducer({**self._base, **_PRODUCER, **config})
+            self._appender = KafkaProducer({**self._base, **APPENDER})
         placed: list[Record | KafkaError | None] = [None] * len(outputs)
 
         def report(index: int) -> Callable[[KafkaError | None, Any], None]:
             def delivered(error: KafkaError | None, message: Any) -> None:
-                placed[index] = error or _placed(outputs[index], message)
+                placed[index] = error or placed_record(outputs[index], message)
 
             return delivered
 
@@ -164,6 +147,8 @@ class KafkaLog:
         self._appender.flush(60)
         records: list[Record] = []
         for result in placed:
+            if isinstance(result, KafkaError) and result.code() in _TOO_LARGE:
+                raise OutputTooLarge(f"Kafka refuses a record: {result.str()}")
             if result is None or isinstance(result, KafkaError):
                 why = "no answer" if result is None else result.str()
                 raise ProduceUnknown(f"whether all records were written is unknown: {why}")
@@ -176,32 +161,35 @@ class KafkaLog:
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(tps, OffsetSpec.latest())
 
+    def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self._offsets(tps, OffsetSpec.latest(), IsolationLevel.READ_UNCOMMITTED)
+
     def _offsets(
-        self, tps: Sequence[TopicPartition], spec: OffsetSpec
+        self,
+        tps: Sequence[TopicPartition],
+        spec: OffsetSpec,
+        isolation: Any = IsolationLevel.READ_COMMITTED,
     ) -> dict[TopicPartition, int]:
         def ask() -> dict[TopicPartition, int]:
+            wanted = {KafkaPartition(*tp): spec for tp in tps}
             asked = self._admin.list_offsets(
-                {KafkaPartition(*tp): spec for tp in tps},
-                isolation_level=IsolationLevel.READ_COMMITTED,
-                request_timeout=_TIMEOUT_S,
-            )
-            return {
-                TopicPartition(tp.topic, tp.partition): self._result(future).offset
-                for tp, future in asked.items()
-            }
+                wanted, isolation_level=isolation, request_timeout=_TIMEOUT_S
+            ).items()
+            return {TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in asked}
 
-        def leaders_known() -> dict[TopicPartition, int]:
+        def ask_leaders() -> dict[TopicPartition, int]:
             try:
                 return ask()
             except KafkaException as exc:
-                if exc.args[0].code() == KafkaError._NOENT:
-                    self._refresh({tp.topic for tp in tps})
-                raise
+                if exc.args[0].code() not in _LEADER_MOVED:
+                    raise
+            self._refresh({tp.topic for tp in tps})
+            return ask()
 
-        return self._ask(leaders_known) if tps else {}
+        return self._ask(ask_leaders) if tps else {}
 
     def _refresh(self, wanted: Collection[str]) -> None:
-        """No leader is known: the client keeps that for minutes unless asked for all metadata."""
+        """The client keeps former leaders, or none, for minutes unless asked for all metadata."""
         missing = set(wanted) - set(self._admin.list_topics(timeout=_TIMEOUT_S).topics)
         if missing:
             raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
@@ -220,7 +208,7 @@ class KafkaLog:
         return self._ask(ask)
 
     def reader(self, positions: Mapping[TopicPartition, int]) -> KafkaReader:
-        return KafkaReader({**self._base, **_READER}, positions)
+        return KafkaReader({**self._base, **READER}, positions)
 
     def producer(self, transactional_id: str) -> KafkaTransactions:
         return KafkaTransactions(self._base, transactional_id, self._group)
@@ -252,10 +240,8 @@ class KafkaTransactions:
         self._base = base
         self._config = {
             **base,
-            **_PRODUCER,
+            **TRANSACTIONS,
             "transactional.id": transactional_id,
-            "transaction.timeout.ms": 10_000,
-            "linger.ms": 2,
         }
         self._group = group
         self._producer: KafkaProducer | None = None
@@ -268,7 +254,7 @@ class KafkaTransactions:
         except KafkaException as exc:
             raise _failed(exc) from exc
         # Group metadata without a membership: fencing is done by the transactional id.
-        consumer = Consumer({**self._base, **_COMMON, "group.id": self._group})
+        consumer = Consumer({**self._base, **COMMON, "group.id": self._group})
         try:
             self._metadata = consumer.consumer_group_metadata()
         finally:
@@ -335,11 +321,14 @@ class KafkaReader:
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
         records: list[Record] = []
-        for message in self._consumer.consume(max_records, timeout_s):
+        messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
+        if messages and max_records > 1:
+            messages += self._consumer.consume(max_records - 1, 0)
+        for message in messages:
             tp = TopicPartition(message.topic(), message.partition())
             error = message.error()
             if error is None:
-                records.append(_record(message))
+                records.append(record_of(message))
                 self._positions[tp] = message.offset() + 1
             elif error.code() == KafkaError._PARTITION_EOF:
                 self._positions[tp] = max(self._positions[tp], message.offset())
@@ -367,7 +356,8 @@ class KafkaReader:
 
 
 def _start(tp: TopicPartition, offset: int) -> KafkaPartition:
-    return KafkaPartition(tp.topic, tp.partition, offset if offset > 0 else OFFSET_BEGINNING)
+    # Absolute, never OFFSET_BEGINNING: to look that up takes the client half a second.
+    return KafkaPartition(tp.topic, tp.partition, offset)
 
 
 def _produce(
@@ -393,28 +383,6 @@ def _produce(
             return
         except BufferError:  # the client's queue is full: let it drain
             producer.poll(0.1)
-
-
-def _record(message: Any) -> LogRecord:
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
-    stamp = message.timestamp()[1]
-    headers = message.headers() or ()
-    return LogRecord(topic, partition, offset, stamp, message.key(), message.value(), headers)
-
-
-def _placed(output: Output, message: Any) -> LogRecord:
-    stamp = max(0, message.timestamp()[1])
-    partition, offset = message.partition(), message.offset()
-    return LogRecord(
-        output.topic, partition, offset, stamp, output.key, output.value, output.headers
-    )
-
-
-def _info(name: str, description: Any) -> TopicInfo:
-    uuid = description.topic_id
-    bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
-    topic_id = "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
-    return TopicInfo(name, topic_id, len(description.partitions))
 
 
 def _failed(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:

@@ -51,7 +51,10 @@ class Producer(Protocol):
 
 
 class Reader(Protocol):
-    """Reads assigned partitions from given positions, without a consumer group."""
+    """Reads assigned partitions from given positions, without a consumer group.
+
+    Positions lie between `starts` and `ends`; others make `poll` raise errors.BrokerUnavailable.
+    """
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]: ...
 
@@ -91,7 +94,15 @@ class Log(Protocol):
         """The earliest offset kept."""
 
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The last stable offset (LSO), asked for now."""
+        """The last stable offset (LSO), asked for now.
+
+        Kafka answers a commit before its markers are on every partition, so right after a commit
+        this may still lie below what was written there.
+        """
+
+    def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The end of all that is written, committed or not: who has read to it has seen every
+        transaction that was answered before the question."""
 
     def reader(self, positions: Mapping[TopicPartition, int]) -> Reader: ...
 

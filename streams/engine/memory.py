@@ -16,7 +16,7 @@ from typing import Self
 
 from streams.engine.log import NewTopic, TopicInfo
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
-from streams.errors import CommitFailed, Fenced, TopicsMismatch
+from streams.errors import BrokerUnavailable, CommitFailed, Fenced, TopicsMismatch
 from topology.keys import partition_of
 
 Clock = Callable[[], int]
@@ -97,6 +97,9 @@ class MemoryLog:
 
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return {tp: len(self._topic(tp.topic).slots[tp.partition]) for tp in tps}
+
+    def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return self.ends(tps)
 
     def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The group's offsets, as transactions committed them."""
@@ -199,6 +202,8 @@ class MemoryReader:
         found: list[Record] = []
         for tp, offset in self._positions.items():
             slots = self._log.slots(tp)
+            if not self._log.starts([tp])[tp] <= offset <= len(slots):
+                raise BrokerUnavailable(f"reading {tp.topic}/{tp.partition}: {offset} is not there")
             while offset < len(slots) and len(found) < max_records:
                 record = slots[offset]
                 offset += 1

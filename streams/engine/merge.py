@@ -47,6 +47,11 @@ class Buffer:
         self.size -= _size(record)
         return record
 
+    def put_back(self, record: Record) -> None:
+        """Undo the last `take`."""
+        self.records.appendleft(record)
+        self.size += _size(record)
+
     def full(self, count: int) -> bool:
         return len(self.records) >= count or self.size >= _BYTES
 
@@ -57,8 +62,11 @@ class Buffer:
 
     def decided_to(self, end: int, position: int) -> bool:
         """Everything below `end` was decided, given the task's own position."""
-        stands = position if self.fetched is None or self.records else max(self.fetched, position)
-        return stands >= end
+        return self.stands(position) >= end
+
+    def stands(self, position: int) -> int:
+        """The task's own position, moved on over markers when nothing else is in hand."""
+        return position if self.fetched is None or self.records else max(self.fetched, position)
 
 
 def _size(record: Record) -> int:

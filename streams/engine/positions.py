@@ -48,6 +48,7 @@ class Positions:
                 advice="The changelog was cut: restore it, or begin with another HEADRACE_PREFIX.",
             )
         starts = log.starts([self.tp(t) for t in self._inputs])
+        ends = log.ends([self.tp(t) for t in self._inputs])
         for topic in self._inputs:
             self.next[topic] = self._position(topic, known or {}, read)
             if self.next[topic] < starts[self.tp(topic)]:
@@ -55,6 +56,13 @@ class Positions:
                     f"{self._prefix}{topic.name}/{self._partition} begins at offset"
                     f" {starts[self.tp(topic)]}, task {self._partition} had read to"
                     f" {self.next[topic]}",
+                    advice=self._release(topic),
+                )
+            if self.next[topic] > ends[self.tp(topic)]:
+                raise PositionsLost(
+                    f"{self._prefix}{topic.name}/{self._partition} ends at offset"
+                    f" {ends[self.tp(topic)]}, task {self._partition} had read to"
+                    f" {self.next[topic]}: the log has lost records",
                     advice=self._release(topic),
                 )
         self._known_ids = {**(known or {}), **self._ids}

@@ -49,7 +49,15 @@ def accept_gap(log: Log, settings: Settings, topic: str, partition: int) -> Gap:
     try:
         position, known = _restored(log, settings, partition, declared)
         start = log.starts([tp])[tp]
-        if position is not None and position >= start and known.get(declared.name) == topic_id:
+        if not known and start == 0:
+            raise UsageError(
+                f"the task of partition {partition} has no record of its inputs: one gap accepted"
+                " would let it read all others again from their beginning",
+                advice="Restore the changelog, or begin with another HEADRACE_PREFIX.",
+            )
+        end = log.ends([tp])[tp]
+        same = known.get(declared.name) == topic_id
+        if same and position is not None and start <= position <= end:
             raise UsageError(
                 f"{topic}/{partition} has no gap: the task stands at {position},"
                 f" the log begins at {start}",

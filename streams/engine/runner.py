@@ -7,6 +7,7 @@ While one cycle commits, the next is decided (depth 1).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -123,12 +124,11 @@ class TaskRunner:
         due = self.task.next_due
         if due is not None:
             wait = max(_GATE_S, min(wait, due / 1000 - time.time()))
-        try:
-            await asyncio.wait_for(self._wake.wait(), wait)
-        except TimeoutError:
-            return
-        finally:
-            self._wake.clear()
+        # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with a wake.
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(wait):
+                await self._wake.wait()
+        self._wake.clear()
 
     def _submit(self, cycle: Cycle) -> None:
         self.task.submit(cycle)
@@ -162,10 +162,14 @@ class TaskRunner:
         self.ready = self.sought = False
         self.task.stopping.set()
         loop = asyncio.get_running_loop()
+        if self._asking is not None:
+            self._asking.cancel()
         if self._inflight is not None:
             await asyncio.wait([self._inflight])
-        await loop.run_in_executor(self._thread, self.task.close)
-        await loop.run_in_executor(None, self._thread.shutdown)
+        try:
+            await loop.run_in_executor(self._thread, self.task.close)
+        finally:
+            await loop.run_in_executor(None, self._thread.shutdown)
 
     def _call(self, call: Callable[[], T]) -> asyncio.Future[T]:
         return asyncio.get_running_loop().run_in_executor(self._thread, call)

@@ -53,6 +53,12 @@ class State:
         self.next_due: int | None = None
         self._floor = 0
         self._at_end = 0
+        self._opened: Store | None = None
+
+    @property
+    def _store(self) -> Store:
+        assert self._opened is not None, "the state is not open"
+        return self._opened
 
     def open(self, now_ms: int, stopping: threading.Event | None = None) -> int:
         """Open or rebuild the store, then apply the changelog to its end; returns records read."""
@@ -60,17 +66,18 @@ class State:
         self._cluster = self._log.cluster_id()
         self._ids = {tp.topic: topics[tp.topic].topic_id for tp in self._tps}
         ends = self._log.ends(self._tps)
-        self._store = self._open_store(ends, now_ms)
+        self._opened = self._open_store(ends, now_ms)
         read = self._restore(ends, stopping, now_ms)
         self._find_due()
         return read
 
     def _open_store(self, ends: Mapping[TopicPartition, int], now_ms: int) -> Store:
+        store: Store | None = None
         try:
             store = Store(self._path)
             why = self._stale(store.get(_META), ends, now_ms)
         except StoreFailed as exc:
-            why, store = str(exc), None
+            why = str(exc)
         if why is None and store is not None:
             return store
         if why:
@@ -198,7 +205,8 @@ class State:
 
     def close(self) -> None:
         """Flush and close."""
-        self._store.close()
+        if self._opened is not None:
+            self._opened.close()
 
 
 def _due(key: bytes) -> int:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from schemas import Undecodable, decode_many, encode
+from schemas import Decoded, Undecodable, decode_many, encode
 from streams.engine import headers
 from streams.engine.processor import Message, Processor, Timer
-from streams.engine.records import Output, Record
+from streams.engine.records import Output, Record, position
 from streams.engine.rows import GetMany, layered
-from streams.engine.work import Context, Effects, StepWork, TooLarge
+from streams.engine.work import STEP_BYTES, Context, Effects, StepWork, TooLarge
 from streams.errors import HeadraceError, InternalUnreadable
 from topology.declarations import Kind, Topic
 from topology.tables import TIMERS
@@ -28,6 +28,7 @@ from topology.topics import dead_letters_of
 log = logging.getLogger(__name__)
 
 Taken = tuple[Topic, Record]
+_Item = tuple[Topic, Record, Decoded | Undecodable]
 Decide = Callable[[StepWork], None]
 _NOT_POISON = (HeadraceError, MemoryError)
 
@@ -46,10 +47,10 @@ class Step:
         self._context = context
         self._read = layered([self.effects.rows], read)
 
-    def records(self, taken: Sequence[Taken]) -> None:
-        messages = list(self._decode(taken))
-        if messages:
-            self._decide(messages)
+    def records(self, taken: Sequence[Taken]) -> list[Taken]:
+        """Decide them in order; returns those left over when the effects have grown too large."""
+        left = self._decide(self._decode(taken))
+        return [item[:2] for item in left]
 
     def timers(self, due: Sequence[Timer], now_ms: int) -> None:
         failure = self._attempt(lambda work: self._processor.fire(due, now_ms, work))
@@ -62,7 +63,7 @@ class Step:
         else:
             self._poisoned_timer(due[0], failure)
 
-    def _decode(self, taken: Sequence[Taken]) -> Iterable[Message]:
+    def _decode(self, taken: Sequence[Taken]) -> list[_Item]:
         by_topic: dict[Topic, list[Record]] = {}
         for topic, record in taken:
             by_topic.setdefault(topic, []).append(record)
@@ -70,28 +71,33 @@ class Step:
             topic: iter(decode_many([r.value for r in records], topic.record or ""))
             for topic, records in by_topic.items()
         }
-        for topic, record in taken:
-            result = next(decoded[topic])
-            if isinstance(result, Undecodable) and topic.kind is Kind.INTERNAL:
-                raise InternalUnreadable(
-                    f"{record.topic}/{record.partition}/{record.offset}: {result.message}"
-                )
+        return [(topic, record, next(decoded[topic])) for topic, record in taken]
+
+    def _decide(self, items: Sequence[_Item]) -> Sequence[_Item]:
+        """Returns what is left over."""
+        if self.effects.size > STEP_BYTES:
+            return items
+        messages = [
+            Message(topic, record, result.value, result.body, result.current)
+            for topic, record, result in items
+            if not isinstance(result, Undecodable)
+        ]
+        failure = None
+        if messages:
+            failure = self._attempt(lambda work: self._processor.decide(messages, work))
+        if failure is not None and len(messages) > 1:
+            middle = len(items) // 2
+            left = self._decide(items[:middle])
+            return [*left, *items[middle:]] if left else self._decide(items[middle:])
+        if failure is not None:
+            self._alone(messages[0], failure)
+        for topic, record, result in items:
             if isinstance(result, Undecodable):
+                if topic.kind is Kind.INTERNAL:
+                    raise InternalUnreadable(f"{position(record)}: {result.message}")
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
-            else:
-                yield Message(topic, record, result.value, result.body, result.current)
-
-    def _decide(self, messages: Sequence[Message]) -> None:
-        failure = self._attempt(lambda work: self._processor.decide(messages, work))
-        if failure is None:
-            return
-        if len(messages) > 1:
-            middle = len(messages) // 2
-            self._decide(messages[:middle])
-            self._decide(messages[middle:])
-        else:
-            self._alone(messages[0], failure)
+        return ()
 
     def _alone(self, message: Message, failure: Exception) -> None:
         """The one that raises: too large an output has a coded refusal, the rest is poison."""
@@ -101,11 +107,9 @@ class Step:
             if second is None:
                 return
             failure = second
-        record = message.record
-        where = f"{record.topic}/{record.partition}/{record.offset}"
-        log.error("poison at %s: %s", where, _told(failure))
+        log.error("poison at %s: %s", position(message.record), _told(failure))
         self.poison += 1
-        self._dead_letter(message.topic, record, "decide_failed", _told(failure))
+        self._dead_letter(message.topic, message.record, "decide_failed", _told(failure))
 
     def _poisoned_timer(self, timer: Timer, exc: Exception) -> None:
         log.error("timer %s of %s raises: %s", timer.kind, timer.key, _told(exc))
@@ -132,11 +136,25 @@ class Step:
         return None
 
     def _dead_letter(self, topic: Topic, record: Record, code: str, message: str) -> None:
+        """Keep the bytes, unless they exceed the topic that keeps them.
+
+        An input's limit is on what it took compressed: a value that was small on the way in may
+        be too large here. Then the letter says where it lies instead of holding it.
+        """
+        letters = dead_letters_of(topic)
+        key = record.key
         kept = self._processor.dead_letter(topic, record.value)
         masked = kept != record.value
-        heads = headers.dead_letter(record, code, "" if masked else message, masked)
-        name = self._context.prefix + dead_letters_of(topic).name
-        self.effects.outputs.append(Output(name, record.key, kept, heads, 0))
+        heads = headers.dead_letter(record, code, "" if masked else message, original=not masked)
+        if masked:
+            heads = [*heads, (headers.MASKED, b"true")]
+        if len(kept or b"") + len(key or b"") + headers.size(heads) > letters.max_bytes:
+            size = str(len(record.value or b"")).encode()
+            heads = headers.dead_letter(record, code, "", original=False)
+            heads = [*heads, (headers.OVERSIZE, size)]
+            key, kept = None, None
+        name = self._context.prefix + letters.name
+        self.effects.outputs.append(Output(name, key, kept, heads, 0))
 
 
 def _told(exc: Exception) -> str:

@@ -57,6 +57,7 @@ class Store:
             self._db = Rdict(str(path), _options())
         except Exception as exc:  # rocksdict raises plain Exception
             raise StoreFailed(f"RocksDB at {path} does not open: {exc}") from exc
+        self._corrupt = False
         no_wal: Any = WriteOptions()
         no_wal.disable_wal = True
         self._no_wal = no_wal
@@ -70,7 +71,7 @@ class Store:
         try:
             found: Any = self._db.get(list(keys))
         except Exception as exc:
-            raise StoreFailed(f"RocksDB at {self.path} cannot be read: {exc}") from exc
+            raise self._failed("read", exc) from exc
         return cast(list[bytes | None], found)
 
     def get(self, key: bytes) -> bytes | None:
@@ -87,7 +88,7 @@ class Store:
         try:
             self._db.write(batch, self._no_wal)
         except Exception as exc:
-            raise StoreFailed(f"RocksDB at {self.path} cannot be written: {exc}") from exc
+            raise self._failed("written", exc) from exc
 
     def scan(
         self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
@@ -110,12 +111,27 @@ class Store:
                 rows.prev()
             else:
                 rows.next()
+        try:
+            rows.status()  # an iterator that meets a bad block just ends
+        except Exception as exc:
+            raise self._failed("read", exc) from exc
 
     def flush(self) -> None:
         self._db.flush()
 
     def close(self) -> None:
-        self._db.close()
+        """Flush and close.  A store found corrupt is removed, to be rebuilt when opened again."""
+        try:
+            self._db.close()
+        except Exception as exc:
+            raise self._failed("closed", exc) from exc
+        finally:
+            if self._corrupt:
+                self.destroy(self.path)
+
+    def _failed(self, what: str, exc: Exception) -> StoreFailed:
+        self._corrupt = self._corrupt or "Corruption" in str(exc)
+        return StoreFailed(f"RocksDB at {self.path} cannot be {what}: {exc}")
 
     def __enter__(self) -> Self:
         return self

@@ -57,11 +57,13 @@ def transactional_id(settings: Settings, partition: int) -> str:
 
 @dataclass(slots=True)
 class Cycle:
-    """What one transaction writes.  records: how many inputs it decided."""
+    """What one transaction writes.  records: how many inputs or timers it judged.  poison: how
+    many of them raised."""
 
     effects: Effects = field(default_factory=Effects)
     offsets: dict[Topic, int] = field(default_factory=dict)
     records: int = 0
+    poison: int = 0
 
 
 class Task:
@@ -151,16 +153,19 @@ class Task:
         if not work:
             return None
         cycle = Cycle()
-        poison = 0
         for processor, taken in work:
             step = self._step(processor, cycle)
-            step.records(taken)
+            left = step.records(taken)
+            for topic, record in reversed(left):
+                self._buffers[topic].put_back(record)
+            decided = taken[: len(taken) - len(left)]
             cycle.effects.add(step.effects)
-            cycle.records += len(taken)
-            poison += step.poison
-            for topic, record in taken:
+            cycle.records += len(decided)
+            cycle.poison += step.poison
+            for topic, record in decided:
                 cycle.offsets[topic] = record.offset + 1
-        self._count_poison(cycle.records, poison)
+        for topic, offset in cycle.offsets.items():
+            cycle.offsets[topic] = self._buffers[topic].stands(offset)
         return cycle
 
     def _take(self, processor: Processor) -> list[tuple[Topic, Record]]:
@@ -211,7 +216,7 @@ class Task:
         due = self._state.due(limit_ms, self._settings.batch)
         if not due:
             return None
-        cycle = Cycle()
+        cycle = Cycle(records=len(due))
         by_processor: dict[str, list[Timer]] = {}
         gone: Bytes = {}
         for key, name, timer in due:
@@ -219,19 +224,21 @@ class Task:
             by_processor.setdefault(name, []).append(timer)
         cycle.effects.rows.update(gone)
         self._positions.drop_rows(gone, cycle.effects.outputs)
-        poison = 0
         for processor in self._processors:
             timers = by_processor.get(processor.declaration.name)
             if timers:
                 step = self._step(processor, cycle)
                 step.timers(timers, limit_ms)
                 cycle.effects.add(step.effects)
-                poison += step.poison
-        self._count_poison(len(due), poison)
+                cycle.poison += step.poison
         return cycle
 
     def submit(self, cycle: Cycle) -> None:
-        """From now on the cycle's rows are read, and its positions count, as if committed."""
+        """From now on the cycle's rows are read, and its positions count, as if committed.
+
+        Raises TooManyDeadLetters.
+        """
+        self._count_poison(cycle.records, cycle.poison)  # not earlier: a cycle may be dropped
         self._positions.advance(cycle.offsets, cycle.effects.rows, cycle.effects.outputs)
         self._pending = cycle.effects.rows
 
@@ -249,8 +256,10 @@ class Task:
     def close(self) -> None:
         """Close producer and store.  An unfinished transaction is aborted by the next owner."""
         self.stopping.set()
-        self._producer.close()
-        self._state.close()
+        try:
+            self._producer.close()
+        finally:
+            self._state.close()
 
     def _count_poison(self, records: int, poison: int) -> None:
         now = self._clock()

@@ -55,13 +55,18 @@ class TaskSet:
             self._keepers[number] = asyncio.ensure_future(self._keep(number, seek, confirm))
 
     async def park(self) -> None:
-        """Before a rebalance: nothing in flight, nothing new.  What cannot be parked is closed."""
+        """Before a rebalance: nothing in flight, nothing new.
+
+        What cannot be parked is closed, and not waited for: all members would wait with us for
+        one task that is about to open.
+        """
         self._generation += 1
         await self._stop_keepers()
         numbers = list(self.runners)
         parked = await asyncio.gather(*[self.runners[n].park() for n in numbers])
-        failed = [self.runners.pop(n) for n, ok in zip(numbers, parked, strict=True) if not ok]
-        await asyncio.gather(*[self._close(runner) for runner in failed])
+        for number, ok in zip(numbers, parked, strict=True):
+            if not ok:
+                self._begin_close(self.runners.pop(number))
 
     async def close(self) -> None:
         """Finish what is in flight and give everything back."""
@@ -80,7 +85,17 @@ class TaskSet:
             await asyncio.wait(keepers)
 
     async def _keep(self, number: int, seek: Seek, confirm: Confirm) -> None:
-        """Run the task of this number until the assignment ends."""
+        """Run the task of this number until the assignment ends, or the worker must stop."""
+        try:
+            await self._reopen(number, seek, confirm)
+        except HeadraceError as exc:
+            await self._fail(exc)
+        except Exception as exc:
+            log.exception("task %d failed", number)
+            await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
+
+    async def _reopen(self, number: int, seek: Seek, confirm: Confirm) -> None:
+        """Open and run, again and again.  Raises what opening again cannot cure."""
         generation = self._generation
         pause = _FIRST_PAUSE_S
         failures = 0
@@ -98,15 +113,7 @@ class TaskSet:
                     failures, pause = 0, _FIRST_PAUSE_S
                 failures += not isinstance(exc, BrokerUnavailable)
                 if failures > _LIMIT:
-                    await self._fail(exc)
-                    return
-            except HeadraceError as exc:
-                await self._fail(exc)
-                return
-            except Exception as exc:
-                log.exception("task %d failed", number)
-                await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
-                return
+                    raise
             else:
                 return  # the task was told to stop while it opened
             self.runners.pop(number, None)
@@ -130,15 +137,20 @@ class TaskSet:
 
     async def _close(self, runner: TaskRunner) -> None:
         """Goes on to its end even when the caller is cancelled."""
-        number = runner.task.partition
-        self._closing[number] = closing = asyncio.ensure_future(self._close_now(runner))
-        await asyncio.shield(closing)
+        await asyncio.shield(self._begin_close(runner))
+
+    def _begin_close(self, runner: TaskRunner) -> asyncio.Future[None]:
+        closing = asyncio.ensure_future(self._close_now(runner))
+        self._closing[runner.task.partition] = closing
+        return closing
 
     async def _closed(self, number: int) -> None:
         """Until a former task of this number has given its directory back."""
-        closing = self._closing.pop(number, None)
+        closing = self._closing.get(number)
         if closing is not None:
-            await asyncio.shield(closing)
+            await asyncio.shield(closing)  # cancelled here, the next owner has to wait as well
+            if self._closing.get(number) is closing:
+                del self._closing[number]
 
     async def _close_now(self, runner: TaskRunner) -> None:
         try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from schemas import encode_many
+from schemas import encode
 from streams.engine import headers
 from streams.engine.copies import CopiedTable, Copies
 from streams.engine.processor import AvroValue, Timer
@@ -17,6 +17,9 @@ from topology.keys import composite, split
 from topology.tables import TIMERS
 from topology.topics import CHANGELOG
 
+STEP_BYTES = 64 << 20
+"""Most that one step may send.  A record that causes more by itself is refused: a packet of half
+a megabyte to twenty thousand recipients would otherwise be ten gigabytes in one transaction."""
 _OVERHEAD = 2048
 """Bytes of a record besides key and value, with room for headers."""
 
@@ -38,10 +41,12 @@ class Effects:
 
     rows: Bytes = field(default_factory=dict)
     outputs: list[Output] = field(default_factory=list)
+    size: int = 0
 
     def add(self, other: Effects) -> None:
         self.rows.update(other.rows)
         self.outputs += other.outputs
+        self.size += other.size
 
 
 class TooLarge(Exception):
@@ -89,6 +94,7 @@ class StepWork:
         self._read = read
         self._tables: dict[str, TableRows] = {}
         self._sends: list[_Send] = []
+        self._sent = 0
 
     def rows(self, table: Table) -> TableRows:
         rows = self._tables.get(table.name)
@@ -130,6 +136,7 @@ class StepWork:
         effects = Effects()
         for rows in self._tables.values():
             self._seal_rows(rows, effects.rows, by_topic)
+        effects.size = self._sent
         for topic in (*self._declaration.outputs, CHANGELOG):
             effects.outputs += by_topic.pop(topic.name, ())
         if by_topic:
@@ -141,15 +148,17 @@ class StepWork:
         for send in self._sends:
             grouped.setdefault(send.topic.name, []).append(send)
         for sends in grouped.values():
-            topic = sends[0].topic
-            assert topic.record is not None
-            values = encode_many(topic.record, [send.value for send in sends])
-            by_topic[topic.name] = [self._output(s, v) for s, v in zip(sends, values, strict=True)]
+            by_topic[sends[0].topic.name] = [self._output(send) for send in sends]
 
-    def _output(self, send: _Send, value: bytes) -> Output:
+    def _output(self, send: _Send) -> Output:
         topic = send.topic
+        assert topic.record is not None
+        value = encode(topic.record, send.value)
+        self._sent += len(value)
+        if self._sent > STEP_BYTES:  # one by one: a wide fan-out must not be built in full
+            raise TooLarge(topic, self._sent)
         key = send.key.encode()
-        _check_size(topic, key, value)
+        _check_size(topic, key, value, len(key) + len(send.id))  # both are in the headers as well
         heads = headers.outgoing(
             topic, self._declaration.name, key, send.id, send.at, send.cause, send.traceparent
         )
@@ -172,7 +181,7 @@ class StepWork:
             outputs.append(Output(name, log_key, value, heads, self.partition))
 
 
-def _check_size(topic: Topic, key: bytes, value: bytes) -> None:
-    size = len(key) + len(value) + _OVERHEAD
+def _check_size(topic: Topic, key: bytes, value: bytes, more: int = 0) -> None:
+    size = len(key) + len(value) + more + _OVERHEAD
     if size > topic.max_bytes:
         raise TooLarge(topic, size)

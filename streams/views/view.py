@@ -139,7 +139,7 @@ class View:
 
         Raises ViewBehind when nothing was read for that long.
         """
-        ends = self._log.ends(self._partitions)
+        ends = self._log.high_watermarks(self._partitions)
         deadline = time.monotonic() + patience_s
         while self._short_of(ends):
             if self.step(_POLL_S):
@@ -161,7 +161,7 @@ class View:
         self._read_to_end(deadline, position)
 
     def _read_to_end(self, deadline: float, position: Position | None) -> None:
-        ends = self._log.ends(self._partitions)
+        ends = self._log.high_watermarks(self._partitions)
         while self._short_of(ends):
             if not self.step(_POLL_S) and time.monotonic() >= deadline and self._short_of(ends):
                 raise ViewBehind(position, self._short_of(ends))

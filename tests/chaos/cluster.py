@@ -23,15 +23,15 @@ from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, Record, TopicPartition, header
 from streams.engine.rows import store_key
 from streams.engine.task import group_of
+from streams.errors import BrokerUnavailable
 from streams.settings import Settings
 from tests.chaos.workers import PATIENCE_S, Worker, wait_for
-from tests.toy import FACTS, INPUT, RECORD, SECOND, toy_record, toy_topics
+from tests.toy import FACTS, INPUT, RECORD, toy_record, toy_topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS
-from topology.topics import CHANGELOG, dead_letters_of
+from topology.topics import CHANGELOG, partitions_of
 
 PARTITIONS = 4
-_DEAD = (dead_letters_of(INPUT), dead_letters_of(SECOND))
 _TIMERS = store_key(TIMERS.name, "")
 
 
@@ -96,8 +96,8 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
-            worker.kill()
-            print(f"--- {worker.name}\n{worker.text()[-4000:]}")  # shown when the test fails
+            worker.abandon()
+            print(f"--- {worker.name}\n{worker.text()[-20_000:]}")  # shown when the test fails
         self.forget()
         self.log.delete([t.name for t in toy_topics(PARTITIONS, self.prefix)])
 
@@ -166,7 +166,7 @@ class Cluster:
     def tail(self, topic: Topic) -> Tail:
         name = self.prefix + topic.name
         if name not in self._tails:
-            partitions = 1 if topic in _DEAD else PARTITIONS
+            partitions = partitions_of(topic, PARTITIONS)
             self._tails[name] = Tail(self.log, name, partitions)
         return self._tails[name]
 
@@ -206,7 +206,13 @@ class Cluster:
         return decided and not any(key.startswith(_TIMERS) for _, key in self.fold(CHANGELOG))
 
     def drain(self, *inputs: Topic, patience_s: float = 90.0) -> None:
-        wait_for(lambda: self.drained(*inputs), "drained", patience_s, 0.2)
+        def drained() -> bool:
+            try:
+                return self.drained(*inputs)
+            except BrokerUnavailable:  # a broker that is just back is not ready for all questions
+                return False
+
+        wait_for(drained, "drained", patience_s, 0.2)
 
     def recreate(self, topics: Iterable[Topic] | None = None) -> None:
         """Delete topics (all, if none are named) and create them again, empty."""

@@ -67,8 +67,7 @@ def test_an_input_that_was_created_anew_stops_the_worker_until_the_gap_is_accept
     exact.check_stores(cluster, "only")
 
 
-@pytest.mark.parametrize("state", ["kept", "deleted"])
-@pytest.mark.parametrize("offsets", ["deleted", "at the end"])
+@pytest.mark.parametrize(("offsets", "state"), [("deleted", "kept"), ("at the end", "deleted")])
 def test_the_offsets_of_the_group_do_not_matter(
     cluster: Cluster, dice: random.Random, offsets: str, state: str
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 
@@ -22,9 +23,11 @@ def test_a_zombie_that_wakes_leaves_the_new_owner_alone(
     with cluster.trickle(dice):
         zombie = cluster.start("zombie")
         if when == "while it decides":
-            facts.until(dice.randrange(1, 2000))
+            zombie.wait_ready(*range(PARTITIONS))
+            facts.until(facts.poll() + dice.randrange(1, 2000))
         else:
             zombie.wait_text("assigned [0, 1, 2, 3]")
+            time.sleep(dice.random() / 3)
         zombie.stop()
         owner = cluster.start("owner")
         owner.wait_ready(*range(PARTITIONS))

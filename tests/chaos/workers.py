@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -74,6 +75,16 @@ class Worker:
     def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def abandon(self) -> None:
+        """SIGKILL at the end of a test; if it still runs, something failed: have it say where it
+        is (SIGUSR1 makes mode, under Faust, print its asyncio tasks; a stopped one says nothing).
+        """
+        if self.running:
+            self._process.send_signal(signal.SIGUSR1)
+            with contextlib.suppress(AssertionError):
+                wait_for(lambda: "TASK _keep" in self.text(), "its tasks", 1.0)
+        self.kill()
 
     def stop(self) -> None:
         """SIGSTOP: it does not run, and does not know."""

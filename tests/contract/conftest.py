@@ -3,6 +3,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,8 +46,8 @@ def task(twin: Twin, tmp_path: Path) -> Iterator[Callable[..., Driver]]:
     """Opens tasks of the toy; `directory` names one that several of them share."""
     opened: list[Driver] = []
 
-    def open_task(directory: str = "state", **more: object) -> Driver:
-        opened.append(Driver(twin, tmp_path / directory, **more))  # type: ignore[arg-type]
+    def open_task(directory: str = "state", **more: Any) -> Driver:
+        opened.append(Driver(twin, tmp_path / directory, **more))
         return opened[-1]
 
     yield open_task

@@ -18,9 +18,7 @@ class Driver:
     toy: how the processor is made (`second`, `tolerant`).  batch: records of one cycle.
     """
 
-    def __init__(
-        self, twin: Twin, directory: Path, *, batch: int = 1000, **toy: bool
-    ) -> None:
+    def __init__(self, twin: Twin, directory: Path, *, batch: int = 1000, **toy: bool) -> None:
         self.twin = twin
         self.cycles = 0
         self._closed = False

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from streams.engine.log import NewTopic
 from streams.engine.records import Output, TopicPartition
-from streams.errors import Fenced, HeadraceError, TopicsMismatch
+from streams.errors import BrokerUnavailable, Fenced, HeadraceError, TopicsMismatch
 from tests.contract.twins import KafkaTwin, Twin, until
 from tests.toy import FACTS, INPUT, SECOND, toy_record
 from topology.keys import partition_of
@@ -32,9 +34,9 @@ def test_appended_records_take_the_next_offsets(twin: Twin) -> None:
 
 
 def test_a_record_is_read_as_it_was_written(twin: Twin) -> None:
-    heads = [("a", b"1"), ("a", b"2"), ("none", None), ("empty", b"")]
+    heads: list[Any] = [("a", b"1"), ("a", b"2"), ("none", None), ("empty", b"")]
     written = [
-        Output(twin.name(FACTS), None, None, heads, 0),  # type: ignore[arg-type]
+        Output(twin.name(FACTS), None, None, heads, 0),
         Output(twin.name(FACTS), b"", b"", (), 0),
         Output(twin.name(FACTS), "ключ".encode(), bytes(range(256)), (), 0),
     ]
@@ -79,6 +81,19 @@ def test_a_transaction_is_seen_whole_with_its_offsets(twin: Twin) -> None:
     assert producer.commit([output(twin, "c")], {given: 8}) == {twin.tp(FACTS): 4}
     until(lambda: twin.log.committed([given]) == {given: 8})
     producer.close()
+
+
+def test_who_has_read_to_the_high_watermarks_has_seen_every_commit(twin: Twin) -> None:
+    """The last stable offset does not promise that: markers are written after the answer."""
+    producer = twin.log.producer(f"{twin.prefix}p")
+    producer.open()
+    tps = [twin.tp(FACTS), twin.tp(SECOND)]
+    for n in range(20):
+        ends = producer.commit([Output(tp.topic, b"k", b"%d" % n, (), 0) for tp in tps], {})
+        assert all(twin.log.high_watermarks(tps)[tp] >= ends[tp] for tp in tps)
+    producer.close()
+    assert [r.value for r in twin.read(FACTS)] == [b"%d" % n for n in range(20)]
+    assert len(twin.read(SECOND)) == 20
 
 
 def test_a_transaction_may_hold_offsets_only_or_records_only(twin: Twin) -> None:
@@ -213,6 +228,15 @@ def test_deleted_records_move_the_start(twin: Twin) -> None:
     assert texts(twin) == ["c"]
 
 
+@pytest.mark.parametrize("position", [1, 9])
+def test_a_reader_refuses_a_position_that_is_not_in_the_log(twin: Twin, position: int) -> None:
+    twin.log.append([output(twin, t) for t in "abc"])
+    tp = twin.tp(FACTS)
+    twin.truncate(tp, 2)
+    with twin.log.reader({tp: position}) as reader, pytest.raises(BrokerUnavailable):
+        until(lambda: bool(reader.poll(0.1)))
+
+
 def test_a_topic_created_again_has_another_id_and_is_empty(twin: Twin) -> None:
     twin.log.append([output(twin, "a")])
     before = twin.log.topics()
@@ -260,6 +284,7 @@ def test_nothing_of_an_open_transaction_is_seen(kafka_twin: KafkaTwin) -> None:
     assert other.flush(10) == 0
     twin.log.append([output(twin, "behind")])
     assert twin.log.ends([tp]) == {tp: 0}
+    assert twin.log.high_watermarks([tp]) == {tp: 2}
     with twin.log.reader({tp: 0}) as reader:
         assert reader.poll(0.2) == []
         assert reader.position(tp) == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ from topology.topics import CHANGELOG
 OpenTask = Callable[..., Driver]
 
 
-def send(twin: Twin, *idents: str, **data: object) -> None:
+def send(twin: Twin, *idents: str, **data: Any) -> None:
     twin.log.append([toy_record(i, prefix=twin.prefix, **data) for i in idents])
 
 
@@ -122,9 +123,7 @@ def test_the_next_cycle_reads_through_the_commit_in_flight(twin: Twin, task: Ope
     assert driver.task.next_due is None
 
 
-def test_of_two_tasks_with_one_id_the_old_one_can_write_nothing(
-    twin: Twin, task: OpenTask
-) -> None:
+def test_of_two_tasks_with_one_id_the_old_one_can_write_nothing(twin: Twin, task: OpenTask) -> None:
     old = task("old")
     send(twin, "a")
     old.drain()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from schemas import decode
-from streams.engine import release
 from streams.engine.release import Gap, accept_gap
+from streams.engine.task import Task
 from streams.errors import InputTruncated, NotFound, PositionsLost, UsageError
 from tests.contract.test_task import OpenTask, seen, send
 from tests.contract.twins import Twin
 from tests.toy import FACTS, INPUT, ROWS, SECOND, ToyProcessor, toy_record
+from topology import processors
 from topology.tables import ACCEPTED_GAPS
 from topology.topics import CHANGELOG
 
@@ -18,7 +21,7 @@ from topology.topics import CHANGELOG
 @pytest.fixture(autouse=True)
 def _toy_is_declared(monkeypatch: pytest.MonkeyPatch) -> None:
     """The release looks inputs up among the declared processors."""
-    monkeypatch.setattr(release.processors, "ALL", (ToyProcessor(second=True).declaration,))
+    monkeypatch.setattr(processors, "ALL", (ToyProcessor(second=True).declaration,))
 
 
 def gap_rows(twin: Twin) -> list[dict[str, object]]:
@@ -56,9 +59,7 @@ def test_positions_of_the_task_win_over_group_offsets(
     assert seen(twin) == ["a1", "b1", "c1"]
 
 
-def test_an_input_added_later_starts_at_its_beginning_and_joins(
-    twin: Twin, task: OpenTask
-) -> None:
+def test_an_input_added_later_starts_at_its_beginning_and_joins(twin: Twin, task: OpenTask) -> None:
     twin.log.append([toy_record("old", topic=SECOND, prefix=twin.prefix)])
     work(twin, task, "a")
     assert seen(twin) == ["a1"]
@@ -184,3 +185,24 @@ def test_rows_of_a_table_created_again_are_gone_and_positions_stay(
     twin.recreate(ROWS)
     work(twin, task, "a")
     assert seen(twin) == ["a1", "b1", "a1"]
+
+
+def test_an_input_that_lost_its_end_stops_the_task(
+    twin: Twin, task: OpenTask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """New records would take offsets that the task has behind it, and be dropped as known."""
+    work(twin, task, "a", "b")
+    ends = twin.log.ends
+    short = {twin.tp(INPUT): 1}
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            twin.log, "ends", lambda tps: {tp: short.get(tp, e) for tp, e in ends(tps).items()}
+        )
+        with pytest.raises(PositionsLost, match="lost records"):
+            task()
+    work(twin, task, "a")
+    assert seen(twin) == ["a1", "b1", "a2"]
+
+
+def test_a_task_that_never_opened_closes(twin: Twin, tmp_path: Path) -> None:
+    Task(0, [ToyProcessor()], twin.log, twin.settings(), tmp_path, twin.clock).close()

@@ -14,7 +14,7 @@ from confluent_kafka import (
     Producer,
 )
 from confluent_kafka import TopicPartition as KafkaPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec
+from confluent_kafka.admin import AdminClient
 
 from schemas import decode
 from streams.engine.kafka import KafkaLog
@@ -74,7 +74,7 @@ class Twin(ABC):
     def create(self) -> None:
         self.log.create(self.specs())
 
-    def read(self, topic: Topic, start: int = 0) -> list[Record]:
+    def read(self, topic: Topic) -> list[Record]:
         """Every committed record of a topic's partition 0, a commit just made included."""
         tp = self.tp(topic)
         end = self.high_watermark(tp)
@@ -84,7 +84,7 @@ class Twin(ABC):
             found.extend(reader.poll(0.1))
             return bool(reader.position(tp) >= end)
 
-        with self.log.reader({tp: start}) as reader:
+        with self.log.reader(self.log.starts([tp])) as reader:
             until(more)
         return found
 
@@ -98,10 +98,9 @@ class Twin(ABC):
         self.remove(spec.name)
         self.log.create([spec])
 
-    @abstractmethod
     def high_watermark(self, tp: TopicPartition) -> int:
-        """What is written, committed or not.  A commit is answered before its markers are there,
-        so the last stable offset may not show it yet."""
+        """What is written, committed or not: the last stable offset may not show a commit yet."""
+        return int(self.log.high_watermarks([tp])[tp])
 
     @abstractmethod
     def remove(self, name: str) -> None: ...
@@ -134,9 +133,6 @@ class MemoryTwin(Twin):
 
     def clock(self) -> int:
         return self._start + self.ahead_ms
-
-    def high_watermark(self, tp: TopicPartition) -> int:
-        return self.log.ends([tp])[tp]
 
     def remove(self, name: str) -> None:
         self.log.delete(name)
@@ -171,10 +167,6 @@ class KafkaTwin(Twin):
 
     def clock(self) -> int:
         return start_ms() + self.ahead_ms
-
-    def high_watermark(self, tp: TopicPartition) -> int:
-        asked = self._admin.list_offsets({KafkaPartition(*tp): OffsetSpec.latest()})
-        return int(next(iter(asked.values())).result(PATIENCE_S).offset)
 
     def remove(self, name: str) -> None:
         self.log.delete([name])

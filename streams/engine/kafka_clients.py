@@ -1,0 +1,49 @@
+"""Properties of the Kafka clients that `streams.engine.kafka` makes."""
+
+from __future__ import annotations
+
+MAX_MESSAGE = 64 << 20
+
+COMMON = {
+    "socket.nagle.disable": True,
+    "log_level": 2,
+    "retry.backoff.ms": 5,  # a transaction begun right after a commit is refused for a moment
+    "reconnect.backoff.max.ms": 1000,
+}
+PRODUCER = {
+    **COMMON,
+    "partitioner": "murmur2_random",
+    "batch.size": 1 << 20,
+    "message.max.bytes": MAX_MESSAGE,
+    "queue.buffering.max.messages": 1_000_000,
+    "compression.type": "lz4",
+}
+APPENDER = {
+    **PRODUCER,
+    "enable.idempotence": True,
+    "linger.ms": 5,
+    "delivery.timeout.ms": 30_000,
+}
+TRANSACTIONS = {
+    **PRODUCER,
+    # An open transaction of a dead task holds back every reader of the partitions it touched.
+    "transaction.timeout.ms": 10_000,
+    "linger.ms": 2,
+}
+READER = {
+    **COMMON,
+    "group.id": "headrace-reader",  # required by the client; nothing joins or commits
+    "enable.auto.commit": False,
+    "enable.partition.eof": True,
+    "isolation.level": "read_committed",
+    "auto.offset.reset": "error",
+    "fetch.max.bytes": 64 << 20,
+    "max.partition.fetch.bytes": 16 << 20,
+    "message.max.bytes": MAX_MESSAGE,
+    "receive.message.max.bytes": 2 * MAX_MESSAGE,
+    "queued.min.messages": 1_000_000,
+    "queued.max.messages.kbytes": 65_536,
+    "fetch.queue.backoff.ms": 5,
+    "fetch.wait.max.ms": 20,  # the end of a log shows only when a fetch returns
+    "check.crcs": False,
+}

@@ -1,0 +1,30 @@
+"""What the Kafka client returns, in the words of the engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streams.engine.log import TopicInfo
+from streams.engine.records import LogRecord, Output
+
+
+def record_of(message: Any) -> LogRecord:
+    topic, partition, offset = message.topic(), message.partition(), message.offset()
+    stamp = message.timestamp()[1]
+    headers = message.headers() or ()
+    return LogRecord(topic, partition, offset, stamp, message.key(), message.value(), headers)
+
+
+def placed_record(output: Output, message: Any) -> LogRecord:
+    stamp = max(0, message.timestamp()[1])
+    partition, offset = message.partition(), message.offset()
+    return LogRecord(
+        output.topic, partition, offset, stamp, output.key, output.value, output.headers
+    )
+
+
+def topic_info(name: str, description: Any) -> TopicInfo:
+    uuid = description.topic_id
+    bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
+    topic_id = "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
+    return TopicInfo(name, topic_id, len(description.partitions))

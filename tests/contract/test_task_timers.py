@@ -1,0 +1,143 @@
+"""Timers fire once, in order, and only behind what came in time."""
+
+from __future__ import annotations
+
+from streams.engine.records import header
+from tests.contract.test_task import OpenTask, send
+from tests.contract.twins import Twin
+from tests.toy import FACTS, INPUT, SECOND, toy_record
+from topology.topics import dead_letters_of
+
+
+def told(twin: Twin) -> list[tuple[str, str]]:
+    return [(f["id"], f["kind"]) for f in twin.facts()]
+
+
+def test_due_timers_fire_in_order_and_once(twin: Twin, task: OpenTask) -> None:
+    driver = task()
+    for ident, delay in (("late", 50_000), ("c", 30_000), ("a", 10_000), ("b", 20_000)):
+        send(twin, ident, timer=delay)
+    driver.drain()
+    twin.pass_ms(40_000)
+    driver.drain()
+    driver.drain()
+    assert told(twin)[4:] == [("a", "fired"), ("b", "fired"), ("c", "fired")]
+    assert driver.task.next_due is not None
+    assert list(driver.rows()["toy-open"]) == [b"late"]
+    twin.pass_ms(20_000)
+    driver.drain()
+    assert told(twin)[7:] == [("late", "fired")]
+    assert driver.rows()["timers"] == {}
+    assert driver.task.next_due is None
+
+
+def test_a_timer_set_before_the_last_one_fired_is_found(twin: Twin, task: OpenTask) -> None:
+    driver = task()
+    send(twin, "far", timer=100_000)
+    driver.drain()
+    send(twin, "near", timer=1_000)
+    driver.drain()
+    twin.pass_ms(2_000)
+    driver.drain()
+    assert told(twin)[-1] == ("near", "fired")
+    send(twin, "past", timer=-500_000)
+    driver.drain()
+    assert told(twin)[-1] == ("past", "fired")
+
+
+def test_a_timer_survives_a_restore(twin: Twin, task: OpenTask) -> None:
+    send(twin, "a", timer=1_000)
+    with task("one") as driver:
+        driver.drain()
+    twin.pass_ms(2_000)
+    with task("two") as driver:
+        driver.drain()
+    with task("one") as driver:
+        driver.drain()
+    assert told(twin) == [("a", "seen"), ("a", "fired")]
+
+
+def test_an_answer_in_time_counts_however_long_the_task_was_down(
+    twin: Twin, task: OpenTask
+) -> None:
+    names = [f"k{n}" for n in range(50)]
+    send(twin, *names, timer=60_000)
+    with task() as driver:
+        driver.drain()
+    send(twin, *names, answer=1)
+    twin.pass_ms(3_600_000)
+    with task(batch=7) as driver:
+        assert driver.fire() is False  # the answers are not decided yet
+        driver.drain()
+    assert told(twin)[50:] == [(name, "answered") for name in names]
+
+
+def test_the_gate_waits_for_every_input(twin: Twin, task: OpenTask) -> None:
+    with task(second=True) as driver:
+        send(twin, "a", timer=60_000)
+        driver.drain()
+        twin.log.append([toy_record("a", topic=SECOND, prefix=twin.prefix, answer=1)])
+        twin.pass_ms(61_000)
+        assert driver.task.ends_wanted
+        assert driver.fire() is False
+        driver.drain()
+    assert told(twin) == [("a", "seen"), ("a", "answered")]
+
+
+def test_the_gate_opens_behind_a_tail_of_markers(twin: Twin, task: OpenTask) -> None:
+    with task() as driver:
+        send(twin, "a", timer=60_000)
+        driver.drain()
+        twin.abort([toy_record("never", prefix=twin.prefix)._replace(partition=0)])
+        twin.pass_ms(61_000)
+        driver.drain()
+    assert told(twin) == [("a", "seen"), ("a", "fired")]
+
+
+def test_timers_fire_up_to_the_clock_of_the_question(twin: Twin, task: OpenTask) -> None:
+    driver = task()
+    send(twin, "a", timer=1_000)
+    send(twin, "b", timer=10_000)
+    driver.drain()
+    twin.pass_ms(5_000)
+    driver.task.ask_ends()
+    twin.pass_ms(10_000)
+    limit = driver.task.timers_due()
+    assert limit is not None
+    assert limit < twin.clock() - 5_000
+    driver.drain()
+    assert [t for t in told(twin) if t[1] == "fired"] == [("a", "fired"), ("b", "fired")]
+
+
+def test_a_timer_that_raises_is_set_aside_and_the_others_fire(twin: Twin, task: OpenTask) -> None:
+    driver = task()
+    send(twin, "a", "bad1", "c", timer=1_000)
+    driver.drain()
+    twin.pass_ms(2_000)
+    driver.drain()
+    assert sorted(told(twin)[3:]) == [("a", "fired"), ("c", "fired")]
+    (dead,) = twin.read(dead_letters_of(INPUT))
+    assert (dead.key or b"").startswith(b"timer/toy.wait/bad1/")
+    assert header(dead, "kafka_dlt-exception-fqcn") == b"timer_failed"
+    assert driver.rows()["timers"] == {}
+
+
+def test_a_fired_timer_is_the_cause_of_its_fact(twin: Twin, task: OpenTask) -> None:
+    driver = task()
+    send(twin, "a", timer=1_000)
+    driver.drain()
+    twin.pass_ms(2_000)
+    driver.drain()
+    assert header(twin.read(FACTS)[-1], "headrace-cause") == f"{twin.name(INPUT)}/0/0".encode()
+
+
+def test_more_timers_than_a_batch_fire_in_several_cycles(twin: Twin, task: OpenTask) -> None:
+    driver = task(batch=4)
+    names = [f"k{n}" for n in range(10)]
+    send(twin, *names, timer=1_000)
+    driver.drain()
+    before = driver.cycles
+    twin.pass_ms(2_000)
+    driver.drain()
+    assert driver.cycles == before + 3
+    assert sorted(told(twin)[10:]) == sorted((name, "fired") for name in names)

@@ -1,0 +1,281 @@
+"""What a run must have left on the log, whatever happened to its workers.
+
+Every check looks at the history alone and says each thing that is wrong in a sentence.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from schemas import uuid5_url
+from streams.engine.headers import CAUSE
+from streams.engine.records import Record, header
+from streams.engine.work import timer_of
+from tests.e2e.figures import ms
+from tests.e2e.history import History
+from tests.e2e.replay import OWED, SUNK, Replay
+from tests.unit.processors.apc import fold
+from topology.keys import composite
+from topology.machine import step
+from topology.machines.apc_packet import MACHINE
+
+Json = dict[str, Any]
+
+UNREADABLE = {
+    "null_value",
+    "frame_unknown",
+    "schema_unknown",
+    "record_mismatch",
+    "body_invalid",
+}
+
+
+def check(history: History) -> list[str]:
+    """Everything that is wrong with it."""
+    return [problem for one in CHECKS for problem in one(history)]
+
+
+def answered_once(history: History) -> Iterator[str]:
+    """Exactly one verdict or one dead letter for each packet record."""
+    facts = Counter(fact["cause"] for _, fact in history.facts if fact["verdict"] in OWED)
+    yield from _one_each("packet record", history.packets, facts + _causes(history.dead))
+    for letter in history.dead:
+        code = (header(letter, "kafka_dlt-exception-fqcn") or b"").decode()
+        if code not in UNREADABLE:
+            yield f"a dead letter for {code}"
+
+
+def events_once(history: History) -> Iterator[str]:
+    """Fact ids are unique, and numbered from the verdict on; facts lie where their cause lies."""
+    yield from _repeated("fact", (fact["event_id"] for _, fact in history.facts))
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for partition, fact in history.facts:
+        cause, _, last = fact["event_id"].removeprefix(fact["cause"]).partition("/")
+        if cause:
+            yield f"fact {fact['event_id']} does not begin with its cause"
+        if fact["cause"].split("/")[1] != str(partition):
+            yield f"fact {fact['event_id']} lies on partition {partition}"
+        if fact["verdict"] != "fired":
+            numbers[fact["cause"]].append(int(last))
+    for cause, found in numbers.items():
+        if found != list(range(len(found))):
+            yield f"the facts of {cause} are numbered {found}"
+
+
+def deliveries_kept(history: History) -> Iterator[str]:
+    """What the facts promise was delivered, once, with what was promised, and nothing else."""
+    promised = {one["delivery_id"]: one for one in _promised(history)}
+    found = {one["delivery_id"]: one for one in history.deliveries}
+    yield from _repeated("delivery", (one["delivery_id"] for one in history.deliveries))
+    yield from (f"delivery {missing} is missing" for missing in promised.keys() - found.keys())
+    yield from (f"delivery {extra} was not promised" for extra in found.keys() - promised.keys())
+    for ident in promised.keys() & found.keys():
+        shown = {name: found[ident][name] for name in promised[ident]}
+        if shown != promised[ident]:
+            yield f"delivery {ident} is not what was promised"
+
+
+def _promised(history: History) -> Iterator[Json]:
+    packets: dict[str, Json] = {}
+    holders: dict[tuple[str, str], Json] = {}
+    for _, fact in history.facts:
+        place = (fact["session_id"], fact["packet_id"])
+        if fact["verdict"] == "accepted":
+            packets[fact["cause"]] = fact
+            if fact["acks"] is not None:
+                holders[place] = fact
+                yield from _handed(fact, fact, "packet", fact["acks"]["recipients"])
+        elif fact["rule"] == "redelivered":
+            yield from _handed(fact, holders[place], "redelivery", fact["acks"]["pending"])
+        elif fact["rule"] == "retracted" and place in holders:
+            notice = packets[fact["cause"]]
+            own = {recipient["agent_id"] for recipient in notice["packet"]["recipients"]}
+            told = [one for one in holders[place]["acks"]["recipients"] if one not in own]
+            for one in _handed(notice, notice, "retraction", told):
+                ident = composite(fact["packet_id"], one["recipient_agent_id"], "notice")
+                yield one | {"delivery_id": ident, "ack_due_at": None, "attempt": 1}
+
+
+def _handed(fact: Json, of: Json, kind: str, agents: Iterable[str]) -> Iterator[Json]:
+    acks = fact["acks"]
+    for agent in agents:
+        yield {
+            "delivery_id": composite(of["packet_id"], agent, str(acks["attempt"])),
+            "kind": kind,
+            "recipient_agent_id": agent,
+            "attempt": acks["attempt"],
+            "packet": of["packet"],
+            "position": of["cause"],
+            "at": fact["at"],
+            "deadline_at": acks["deadline_at"],
+            "ack_due_at": acks["ack_due_at"],
+        }
+
+
+def rows_fold(history: History) -> Iterator[str]:
+    """Packet and session rows are what the facts add up to."""
+    facts = [fact for _, fact in history.facts]
+    try:
+        folded = fold.packet_rows(facts)
+    except KeyError as exc:
+        yield f"a fact changes {exc}, which has no verdict"
+        return
+    packets = {composite(*place): row for place, row in folded.items()}
+    yield from _differences("packet row", history.states, packets)
+    sessions = {
+        composite(key): {"swarms": swarms, "updated_at": at, "version": version}
+        for key, (swarms, at, version) in fold.session_rows(facts).items()
+    }
+    shown = {
+        key: {name: row[name] for name in ("swarms", "updated_at", "version")}
+        for key, row in history.sessions.items()
+    }
+    yield from _differences("session row", shown, sessions)
+
+
+def histories_legal(history: History) -> Iterator[str]:
+    """Every row went along the edges of the machine."""
+    for key, row in history.states.items():
+        state: str | None = None
+        for number, moved in enumerate(row["history"]):
+            after = MACHINE.initial if state is None else step(MACHINE, state, moved["event"])
+            if (moved["seq"], moved["from_state"], moved["to_state"]) != (number, state, after):
+                yield f"{key} took an illegal step at {number}: {moved['event']}"
+                break
+            state = moved["to_state"]
+        else:
+            if state != row["state"]:
+                yield f"{key} is in {row['state']}, its history ends in {state}"
+
+
+def verdicts_follow(history: History) -> list[str]:
+    """Verdicts derived again from what the facts record."""
+    replay = Replay(history.packets)
+    replay.run(history.facts)
+    return replay.wrong
+
+
+def counted_evals(history: History) -> Iterator[str]:
+    """`apc-tasks` lists the accepted EVALs that still count, in log order."""
+    wanted: dict[str, list[str]] = defaultdict(list)
+    for _, fact in history.facts:
+        if fact["verdict"] != "accepted" or fact["packet_type"] != "EVAL":
+            continue
+        row = history.states.get(composite(fact["session_id"], fact["packet_id"]))
+        if row is not None and row["state"] not in SUNK:
+            task = composite(fact["session_id"], fact["run_id"], fact["task_id"])
+            wanted[task].append(fact["packet_id"])
+    found = {key: [e["packet_id"] for e in row["evals"]] for key, row in history.evals.items()}
+    yield from _differences("task row", {k: v for k, v in found.items() if v}, dict(wanted))
+
+
+def timers_armed(history: History) -> Iterator[str]:
+    """A timer waits for each packet that waits, and for no other."""
+    wanted = set()
+    for key, row in history.states.items():
+        if row["state"] == "ROUTED":
+            wanted.add((ms(row["acks"]["deadline_at"]), "apc.ttl", key))
+            if row["acks"]["ack_due_at"] is not None:
+                wanted.add((ms(row["acks"]["ack_due_at"]), "apc.ack", key))
+    timers = [timer_of(key, {}) for key in history.timers]
+    found = {(t.due_ms, t.kind, t.key) for processor, t in timers if processor == "apc"}
+    yield from (f"timer {missing} is missing" for missing in wanted - found)
+    yield from (f"timer {extra} is left over" for extra in found - wanted)
+
+
+def observed_once(history: History) -> Iterator[str]:
+    """One record or refusal for each observation; sequences without a gap; rows add up."""
+    facts = Counter(one["cause"] for one in (*history.observed, *history.refused))
+    yield from _one_each("observation", history.raw, facts + _causes(history.dead_raw))
+    tasks: dict[str, Json] = {}
+    sequences: Counter[str] = Counter()
+    for one in history.observed:
+        session = one["session_id"]
+        sequences[session] += 1
+        if one["sequence"] != sequences[session]:
+            yield f"{session} has sequence {one['sequence']} after {sequences[session] - 1}"
+        task = one["task_id"] if one["origin"] is None else f"{one['origin']}:{one['task_id']}"
+        key = composite(session, task)
+        tasks[key] = _task(tasks.get(key), one)
+    shown = {key: {m: row[m] for m in tasks.get(key, row)} for key, row in history.tasks.items()}
+    yield from _differences("SaopTask row", shown, tasks)
+    last = {key: row["last_sequence"] for key, row in history.sequences.items()}
+    wanted = {composite(session): count for session, count in sequences.items()}
+    yield from _differences("sequence row", last, wanted)
+
+
+def _task(before: Json | None, record: Json) -> Json:
+    """A task row after one more of its records, none of which is a failure."""
+    payload = record["payload"]
+    after = {
+        "state": payload["to_state"],
+        "previous_state": payload["from_state"],
+        "transitions": 1 + (before["transitions"] if before else 0),
+        "head_hash": payload.get("git_hash") or (before["head_hash"] if before else None),
+        "first_sequence": before["first_sequence"] if before else record["sequence"],
+        "first_at": before["first_at"] if before else record["recorded_at"],
+        "last_sequence": record["sequence"],
+        "last_at": record["recorded_at"],
+    }
+    same = ("session_id", "task_id", "origin", "profile")
+    return {**{name: record[name] for name in same}, **after}
+
+
+def sessions_opened(history: History) -> Iterator[str]:
+    """Each session row was reported once, by the packet that made it."""
+    first: dict[str, str] = {}
+    for _, fact in history.facts:
+        if fact["verdict"] == "accepted" and fact["state"] != "EXPIRED":
+            first.setdefault(fact["session_id"], fact["cause"])
+    wanted = {session: uuid5_url(f"headrace:apc:{cause}/0") for session, cause in first.items()}
+    opened = [one for one in history.observed if one["payload"]["to_state"] == "SESSION_OPEN"]
+    yield from _repeated("session", (one["session_id"] for one in opened))
+    found = {one["session_id"]: one["event_id"] for one in opened if one["origin"] == "apc"}
+    yield from _differences("session opening", found, wanted)
+
+
+CHECKS: tuple[Callable[[History], Iterable[str]], ...] = (
+    answered_once,
+    events_once,
+    deliveries_kept,
+    rows_fold,
+    histories_legal,
+    verdicts_follow,
+    counted_evals,
+    timers_armed,
+    observed_once,
+    sessions_opened,
+)
+
+
+def _causes(letters: Iterable[Record]) -> Counter[str]:
+    return Counter((header(letter, CAUSE) or b"").decode() for letter in letters)
+
+
+def _one_each(what: str, wanted: Iterable[str], found: Counter[str]) -> Iterator[str]:
+    places = set(wanted)
+    yield from (f"{what} {place} has no answer" for place in places - found.keys())
+    yield from (f"an answer to {place}, which is no {what}" for place in found.keys() - places)
+    yield from (f"{what} {place} has {n} answers" for place, n in found.items() if n > 1)
+
+
+def _repeated(what: str, idents: Iterable[str]) -> Iterator[str]:
+    yield from (f"{what} {i} is there {n} times" for i, n in Counter(idents).items() if n > 1)
+
+
+def _differences(what: str, found: Json, wanted: Json) -> Iterator[str]:
+    yield from (f"{what} {key} is missing" for key in wanted.keys() - found.keys())
+    yield from (f"{what} {key} has no facts" for key in found.keys() - wanted.keys())
+    for key in found.keys() & wanted.keys():
+        if found[key] != wanted[key]:
+            yield f"{what} {key} differs: {_first_difference(found[key], wanted[key])}"
+
+
+def _first_difference(found: Any, wanted: Any) -> str:
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for name in sorted({*found, *wanted}):
+            if found.get(name) != wanted.get(name):
+                return f"{name} is {found.get(name)!r}, not {wanted.get(name)!r}"
+    return f"{found!r}, not {wanted!r}"

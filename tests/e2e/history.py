@@ -1,0 +1,107 @@
+"""All that a run has left on the log, read once, in the form in which it is checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from schemas import decode_many, to_json
+from streams.engine.records import Record, position
+from streams.engine.rows import store_key
+from tests.e2e.outputs import Json, latest
+from topology.declarations import Table, Topic
+from topology.tables import (
+    APC_TASK_FACTS,
+    COORDINATION,
+    PACKET_STATES,
+    RTES_SESSIONS,
+    SAOP_TASK_STATES,
+    TIMERS,
+)
+from topology.topics import (
+    APC_EVENTS,
+    APC_INBOX,
+    APC_PACKETS,
+    APC_PACKETS_DLQ,
+    CHANGELOG,
+    RTES_EVENTS,
+    RTES_RAW,
+    RTES_RAW_DLQ,
+    RTES_REJECTIONS,
+)
+
+Rows = dict[str, Json]
+
+
+class Source(Protocol):
+    """Where records are read from."""
+
+    def records(self, topic: Topic) -> list[Record]:
+        """All that is committed by now, by partition in order."""
+
+
+@dataclass
+class History:
+    """Facts, deliveries and observations are in log order by partition; rows are by key.
+
+    packets, raw: input records by position.  facts: in JSON, each with the partition it lies on.
+    evals: rows of `apc-tasks`.  timers: keys of those that wait.
+    """
+
+    packets: dict[str, Record]
+    facts: list[tuple[int, Json]]
+    deliveries: list[Json]
+    dead: list[Record]
+    states: Rows
+    sessions: Rows
+    evals: Rows
+    timers: list[str]
+    raw: dict[str, Record]
+    observed: list[Json]
+    refused: list[Json]
+    dead_raw: list[Record]
+    tasks: Rows
+    sequences: Rows
+
+
+def read(source: Source) -> History:
+    """Everything that is committed by now."""
+    return History(
+        packets={position(r): r for r in source.records(APC_PACKETS)},
+        facts=_facts(source),
+        deliveries=_values(source, APC_INBOX),
+        dead=source.records(APC_PACKETS_DLQ),
+        states=_rows(source, PACKET_STATES),
+        sessions=_rows(source, COORDINATION),
+        evals=_rows(source, APC_TASK_FACTS),
+        timers=list(_rows(source, TIMERS)),
+        raw={position(r): r for r in source.records(RTES_RAW)},
+        observed=_values(source, RTES_EVENTS),
+        refused=_values(source, RTES_REJECTIONS),
+        dead_raw=source.records(RTES_RAW_DLQ),
+        tasks=_rows(source, SAOP_TASK_STATES),
+        sequences=_rows(source, RTES_SESSIONS),
+    )
+
+
+def _facts(source: Source) -> list[tuple[int, Json]]:
+    partitions = [record.partition for record in source.records(APC_EVENTS)]
+    return list(zip(partitions, _values(source, APC_EVENTS), strict=True))
+
+
+def _values(source: Source, topic: Topic) -> list[Json]:
+    return _shown(topic.record, [record.value for record in source.records(topic)])
+
+
+def _rows(source: Source, table: Table) -> Rows:
+    live = latest(source.records(table.topic or CHANGELOG))
+    prefix = b"" if table.topic else store_key(table.name, "")
+    found = {key[len(prefix) :]: row for (_, key), row in live.items() if key.startswith(prefix)}
+    values = _shown(table.record, list(found.values()))
+    return {key.decode(): value for key, value in zip(found, values, strict=True)}
+
+
+def _shown(record: str | None, values: list[bytes | None]) -> list[Json]:
+    assert record is not None
+    decoded = decode_many(values, record)
+    return [to_json(record, one.value) for one in decoded if not isinstance(one, Exception)]

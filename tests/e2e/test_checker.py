@@ -1,0 +1,244 @@
+"""The checker finds nothing in what a sound run left, and each fault that is put into it."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.admin import create_topics
+from streams.engine.local import LocalHost
+from streams.engine.memory import MemoryLog
+from streams.engine.records import Record, TopicPartition
+from streams.processors import all_processors
+from streams.settings import Settings
+from tests.e2e import checker, history
+from tests.e2e.history import History
+from tests.e2e.outputs import PARTITIONS, Json, Outputs
+from tests.e2e.traffic import outputs
+from topology import topics
+from topology.declarations import Topic
+
+PACKETS = 700
+SESSIONS = 15
+START_MS = 1_770_000_000_000
+HORIZON_MS = 60_000
+
+
+class Recorded(Outputs):
+    """A run on the in-memory log, without anything that could go wrong."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__("unit.")
+        self.now = START_MS
+        self.log = MemoryLog(lambda: self.now)
+        settings = Settings.load({}, prefix=self.prefix, partitions=PARTITIONS, batch=50)
+        create_topics(self.log, settings)
+        self.host = LocalHost(self.log, all_processors, settings, directory)
+
+    def run(self, dice: random.Random) -> None:
+        records = outputs(self, dice, PACKETS, SESSIONS)
+        for first in range(0, len(records), 40):
+            self.log.append(records[first : first + 40])
+            self._pass(100)
+        self._pass(HORIZON_MS)
+        self.host.close()
+
+    def _pass(self, ms: int) -> None:
+        end = self.now + ms
+        self.host.run()
+        while (due := self.host.next_due()) is not None and due <= end:
+            self.now = max(due, self.now)
+            self.host.run()
+        self.now = end
+
+    def records(self, topic: Topic) -> list[Record]:
+        numbers = range(topics.partitions_of(topic, PARTITIONS))
+        tps = [TopicPartition(self.name(topic), number) for number in numbers]
+        ends = self.log.ends(tps)
+        found: list[Record] = []
+        with self.log.reader(dict.fromkeys(tps, 0)) as reader:
+            while any(reader.position(tp) < ends[tp] for tp in tps):
+                found += reader.poll(0)
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
+    recorded = Recorded(tmp_path_factory.mktemp("recorded"))
+    recorded.run(random.Random(11))
+    return history.read(recorded)
+
+
+def test_a_sound_history_has_no_faults(sound: History) -> None:
+    assert checker.check(sound) == []
+    assert len(sound.packets) == PACKETS
+
+
+def facts(found: History, **members: Any) -> Iterator[Json]:
+    """Facts with these members, in log order."""
+    for _, fact in found.facts:
+        if all(fact[name] == member for name, member in members.items()):
+            yield fact
+
+
+def first_fact(found: History, **members: Any) -> Json:
+    return next(facts(found, **members))
+
+
+def _drop(found: History, fact: Json) -> None:
+    found.facts[:] = [entry for entry in found.facts if entry[1] is not fact]
+
+
+def _change_row(change: Callable[[Json], None]) -> Callable[[History], None]:
+    def alter(found: History) -> None:
+        change(next(row for row in found.states.values() if row["state"] == "ROUTED"))
+
+    return alter
+
+
+def _flip_gate(found: History) -> None:
+    fact = next(f for f in facts(found, verdict="accepted", packet_type="EVAL") if f["gates"])
+    fact["gates"]["met"] = not fact["gates"]["met"]
+
+
+def _accept_refused(found: History) -> None:
+    fact = first_fact(found, rule="phase_type")
+    fact |= {"verdict": "accepted", "rule": "accepted", "fault": None}
+
+
+def _double_verdict(found: History) -> None:
+    number, fact = found.facts[5]
+    found.facts.insert(6, (number, copy.deepcopy(fact)))
+
+
+def _judge_again(found: History) -> None:
+    """The same record under another number, as a second owner might have."""
+    number, fact = next(e for e in found.facts if e[1]["verdict"] == "accepted")
+    again = copy.deepcopy(fact)
+    again |= {"event_id": f"{fact['cause']}/7", "verdict": "duplicate", "rule": "duplicate"}
+    found.facts.append((number, again))
+
+
+def _forget_answer(found: History) -> None:
+    fact = first_fact(found, rule="ack_recorded")
+    fact["acks"]["pending"] = [*fact["acks"]["pending"], "d"]
+
+
+def _illegal(found: History) -> None:
+    row = next(row for row in found.states.values() if row["state"] == "ARCHIVED")
+    row["history"][3]["event"] = "persisted"
+
+
+def _fire_early(found: History) -> None:
+    fact = first_fact(found, rule="ttl_expired")
+    fact["at"] = "2026-01-01T00:00:00.000Z"
+
+
+def _letter_too(found: History) -> None:
+    found.dead.append(found.dead[0])
+
+
+def _unread(found: History) -> None:
+    del found.dead[0]
+
+
+def _gap(found: History) -> None:
+    one = next(one for one in found.observed if one["sequence"] == 2)
+    one["sequence"] = 3
+
+
+def _task_row(found: History) -> None:
+    next(iter(found.tasks.values()))["transitions"] += 1
+
+
+def _unopened(found: History) -> None:
+    one = next(one for one in found.observed if one["origin"] == "apc")
+    one["event_id"] = "00000000-0000-4000-8000-000000000000"
+
+
+def _eval_row(found: History) -> None:
+    next(row for row in found.evals.values() if row["evals"])["evals"].pop()
+
+
+def _other_packet(found: History) -> None:
+    found.deliveries[3]["packet"] = found.deliveries[4]["packet"]
+
+
+def _wrong_partition(found: History) -> None:
+    number, fact = found.facts[0]
+    found.facts[0] = (number + 1, fact)
+
+
+def _redeliver_less(found: History) -> None:
+    fact = first_fact(found, rule="redelivered")
+    fact["acks"]["attempt"] -= 1
+
+
+FAULTS: list[tuple[str, Callable[[History], object], str]] = [
+    (
+        "a verdict is dropped",
+        lambda h: _drop(h, first_fact(h, verdict="accepted")),
+        "has no answer",
+    ),
+    ("a verdict is doubled", _double_verdict, "is there 2 times"),
+    ("a record is judged again", _judge_again, "has 2 answers"),
+    ("an effect is dropped", lambda h: _drop(h, first_fact(h, rule="delivered")), "owes"),
+    ("an expiry is dropped", lambda h: _drop(h, first_fact(h, rule="ttl_expired")), "differs"),
+    ("a delivery is dropped", lambda h: h.deliveries.pop(), "is missing"),
+    ("a delivery is doubled", lambda h: h.deliveries.append(h.deliveries[0]), "is there 2 times"),
+    ("a delivery holds another packet", _other_packet, "is not what was promised"),
+    ("a dead letter is doubled", _letter_too, "has 2 answers"),
+    ("a dead letter is dropped", _unread, "has no answer"),
+    ("a row is altered", _change_row(lambda row: row.update(generation=99)), "generation is 99"),
+    ("a row has another state", _change_row(lambda row: row.update(state="APPLIED")), "APPLIED"),
+    ("a row is dropped", lambda h: h.states.pop(next(iter(h.states))), "is missing"),
+    ("a row is left over", lambda h: h.states.update(x=next(iter(h.states.values()))), "no facts"),
+    ("a step is illegal", _illegal, "illegal step"),
+    (
+        "a session row is altered",
+        lambda h: next(iter(h.sessions.values()))["swarms"].pop(),
+        "swarms",
+    ),
+    ("gates are not what metrics say", _flip_gate, "gates.met"),
+    ("a refused packet is accepted", _accept_refused, "phase_type"),
+    ("an answer is forgotten", _forget_answer, "acks is"),
+    ("a redelivery is not counted", _redeliver_less, "redelivery is"),
+    ("a timer fires early", _fire_early, "fired early"),
+    (
+        "a timer is left over",
+        lambda h: h.timers.append("000000000000001/apc/apc.ttl/x"),
+        "left over",
+    ),
+    ("a timer is lost", lambda h: h.timers.clear(), "is missing"),
+    ("a counted EVAL is lost", _eval_row, "task row"),
+    ("a fact lies elsewhere", _wrong_partition, "lies on partition"),
+    ("a sequence has a gap", _gap, "has sequence 3 after 1"),
+    ("an observation is lost", lambda h: h.observed.pop(), "has no answer"),
+    ("a task row is altered", _task_row, "transitions is"),
+    ("a session is opened by another", _unopened, "session opening"),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"), [f[1:] for f in FAULTS], ids=[f[0].replace(" ", "-") for f in FAULTS]
+)
+def test_a_fault_is_found(sound: History, fault: Callable[[History], object], said: str) -> None:
+    faulty = copied(sound)
+    fault(faulty)
+    found = checker.check(faulty)
+    assert any(said in problem for problem in found), found[:5]
+
+
+def copied(sound: History) -> History:
+    """Deep enough to be altered; records on the log are not."""
+    members = dict(vars(sound))
+    for name in ("packets", "raw", "dead", "dead_raw"):
+        members[name] = copy.copy(members[name])
+    for name in members.keys() - {"packets", "raw", "dead", "dead_raw"}:
+        members[name] = copy.deepcopy(members[name])
+    return History(**members)

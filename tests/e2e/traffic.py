@@ -1,0 +1,342 @@
+"""Seeded traffic of many sessions: every kind of packet, every kind of answer, every kind of fault.
+
+Packets refer to each other as agents' packets do: answers name packets that wait, retractions and
+evaluations name packets of their session.  Some of it is wrong, in each way in which a record on
+the log can be wrong.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import struct
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from schemas import CATALOGUE, encode
+from streams.engine.records import Output
+from tests.e2e.outputs import PARTITIONS, Outputs
+from tests.unit.processors.apc.packets import PASSING, THRESHOLDS, Json, candidate, packet, pid
+from topology.keys import partition_of
+from topology.topics import RTES_RAW
+
+SESSIONS = 240
+AGENTS = ("a", "b", "c", "d")
+SWARMS = ("sw-a", "sw-b", "sw-c")
+LONG_MS = 3_600_000
+_REMEMBERED = 24
+
+_STEPS = {
+    "PENDING": ["IN_PROGRESS", "BLOCKED"],
+    "BLOCKED": ["IN_PROGRESS"],
+    "IN_PROGRESS": ["PAUSED", "COMPLETED"],
+    "PAUSED": ["IN_PROGRESS"],
+    "COMPLETED": [],
+}
+
+Fault = Callable[[Json], Any]
+
+
+class Sent(NamedTuple):
+    """packet: None for bytes that are none.  key, partition: where they are not what they should
+    be.  value: bytes to send as they are.
+    """
+
+    packet: Json | None
+    key: bytes | None = b""
+    partition: int | None = None
+    value: bytes | None = b""
+
+
+def _set(path: str, value: Any) -> Fault:
+    *parents, name = path.split("/")
+
+    def change(made: Json) -> None:
+        holder: Any = made
+        for parent in parents:
+            holder = holder[int(parent) if isinstance(holder, list) else parent]
+        holder[name] = value
+
+    return change
+
+
+SHAPE_FAULTS: tuple[Fault, ...] = (
+    _set("confidence", 1.5),
+    _set("confidence", "NaN"),
+    _set("protocol_version", "apc/2.0"),
+    _set("symbolic_keys", ["k", "k"]),
+    _set("recipients", []),
+    _set("sender/role", ""),
+    _set("routing/ttl_ms", 0),
+    _set("trace/generation", -1),
+    _set("expires_at", "2026-02-30T00:00:00Z"),
+    _set("metadata", {"project_id": 7}),
+    _set("metadata", {"anti_drift": {"ci_verifiable": "yes"}}),
+    lambda made: made.update(channel="INTRA_AGENT", recipients=[{"agent_id": "a"}] * 2),
+)
+
+
+class Session:
+    """What was sent in one session, as far as others may name it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.packets: list[Json] = []
+        self.waiting: list[Json] = []
+
+    def note(self, made: Json) -> None:
+        for kept in (self.packets, self.waiting):
+            if len(kept) > _REMEMBERED:
+                del kept[0]
+        self.packets.append(made)
+        if made["routing"]["requires_ack"]:
+            self.waiting.append(made)
+
+
+class Traffic:
+    """Records to be sent, in order.  dice: all that is random.  sessions: how many."""
+
+    def __init__(self, dice: random.Random, sessions: int) -> None:
+        self._dice = dice
+        self._sessions = [Session(f"s/{n}%" if n % 9 == 0 else f"s{n}") for n in range(sessions)]
+        self._number = 0
+        kinds: list[tuple[int, Callable[[Session], Sent]]] = [
+            (24, self._plain),
+            (22, self._waiting),
+            (22, self._answer),
+            (7, self._evaluation),
+            (4, self._decision),
+            (2, self._arbitration),
+            (5, self._retraction),
+            (3, self._repeated),
+            (2, self._conflict),
+            (2, self._phase),
+            (2, self._drift),
+            (2, self._shape),
+            (1, self._misplaced),
+            (1, self._nameless),
+            (1, self._undecodable),
+        ]
+        self._weights = [weight for weight, _ in kinds]
+        self._makers = [maker for _, maker in kinds]
+
+    def __iter__(self) -> Iterator[Sent]:
+        while True:
+            session = self._dice.choice(self._sessions)
+            (maker,) = self._dice.choices(self._makers, self._weights)
+            yield maker(session)
+
+    def _new(self, packet_type: str, session: Session, **members: Any) -> Json:
+        self._number += 1
+        dice = self._dice
+        made = packet(
+            packet_type,
+            self._number,
+            session=session.name,
+            **{"sender": dice.choice(AGENTS), "swarm": dice.choice(SWARMS), **members},
+        )
+        made["trace"]["task_id"] = f"task-{dice.randrange(2)}"
+        if dice.random() < 0.03:
+            made["packet_id"] = made["packet_id"].upper()
+        return made
+
+    def _sent(self, session: Session, made: Json) -> Sent:
+        session.note(made)
+        return Sent(made)
+
+    def _to(self) -> tuple[str, ...]:
+        return tuple(self._dice.choices(AGENTS, k=self._dice.randint(1, 3)))
+
+    def _deferral(self) -> Json:
+        deferred = self._dice.random() < 0.4
+        return {"metadata": {"verification": "deferred"}} if deferred else {}
+
+    def _plain(self, session: Session) -> Sent:
+        kind = self._dice.choice(["IDEA", "IDEA", "CLAIM", "SIGNAL", "HEARTBEAT", "ARTIFACT"])
+        members = {"to": self._to(), **self._deferral()}
+        if kind == "CLAIM":
+            members["proof_bundle"] = {}
+        if self._dice.random() < 0.03:
+            members["expires_at"] = "2026-01-01T00:00:00Z"
+        return self._sent(session, self._new(kind, session, **members))
+
+    def _waiting(self, session: Session) -> Sent:
+        dice = self._dice
+        routing: Json = {"requires_ack": True, "ttl_ms": LONG_MS}
+        if dice.random() < 0.3:
+            routing["ttl_ms"] = dice.randint(1, 6000)
+        if dice.random() < 0.4:
+            routing["ack_timeout_ms"] = dice.randint(100, 3000)
+            routing["retry_limit"] = dice.randint(0, 2)
+        kind = dice.choice(["IDEA", "IDEA", "IDEA", "EVAL", "DECISION"])
+        members = {"to": self._to(), "routing": routing, **self._deferral()}
+        return self._sent(session, self._new(kind, session, **members))
+
+    def _named(self, session: Session, among: list[Json]) -> str:
+        """A packet of the session; at times one of another session, or none at all."""
+        if not among or self._dice.random() < 0.04:
+            return self._dice.choice([pid(999_999_999), pid(self._number + 1), pid(1)])
+        return str(self._dice.choice(among)["packet_id"])
+
+    def _answer(self, session: Session) -> Sent:
+        dice = self._dice
+        kind = "ACK" if dice.random() < 0.9 else "NACK"
+        statuses = ["ACCEPTED"] * 8 + ["DEFERRED", "DEFERRED", "REJECTED"]
+        target = self._named(session, session.waiting[-6:])
+        payload = {"acked_packet_id": target, "ack_status": dice.choice(statuses)}
+        if dice.random() < 0.3:
+            payload["reason"] = "as discussed"
+        members: Json = {"payload": payload}
+        known = _found(target, session.waiting)
+        if known is not None and known["recipients"] and dice.random() < 0.9:
+            members["sender"] = dice.choice(known["recipients"])["agent_id"]
+        return self._sent(session, self._new(kind, session, **members))
+
+    def _evaluation(self, session: Session) -> Sent:
+        dice = self._dice
+        metrics = {**PASSING, "outcome": dice.choice([0.4, 0.5, 0.9])}
+        if dice.random() < 0.2:
+            del metrics["drift_risk"]
+        payload = {"metric_set": metrics, "pass": dice.random() < 0.6, "thresholds": THRESHOLDS}
+        refs = [
+            f"packet:{self._named(session, session.packets)}" for _ in range(dice.randint(0, 4))
+        ]
+        made = self._new("EVAL", session, proof_bundle={"evidence_refs": refs})
+        made["payload"] = payload
+        return self._sent(session, made)
+
+    def _decision(self, session: Session) -> Sent:
+        return self._sent(session, self._new("DECISION", session, **self._deferral()))
+
+    def _arbitration(self, session: Session) -> Sent:
+        shared = self._named(session, session.packets)
+        refs = [[shared, self._named(session, session.packets)] for _ in range(2)]
+        candidates = [candidate("one", 0.5, *refs[0]), candidate("two", 0.5, *refs[1])]
+        self._dice.shuffle(candidates)
+        payload = {"candidates": candidates}
+        return self._sent(session, self._new("ARBITRATION", session, payload=payload))
+
+    def _retraction(self, session: Session) -> Sent:
+        target = self._named(session, session.packets)
+        known = _found(target, session.packets)
+        members: Json = {"payload": {"target_packet_id": target}, "to": self._to()}
+        if known is not None and self._dice.random() < 0.7:
+            members["sender"] = known["sender"]["agent_id"]
+        return self._sent(session, self._new("RETRACTION", session, **members))
+
+    def _repeated(self, session: Session) -> Sent:
+        if not session.packets:
+            return self._plain(session)
+        again = copy.deepcopy(self._dice.choice(session.packets))
+        again["created_at"] = "2026-01-01T00:00:09Z"  # filled in anew by the edge
+        return Sent(again)
+
+    def _conflict(self, session: Session) -> Sent:
+        if not session.packets:
+            return self._plain(session)
+        other = copy.deepcopy(self._dice.choice(session.packets))
+        other["confidence"] = 0.11
+        return Sent(other)
+
+    def _phase(self, session: Session) -> Sent:
+        made = self._new("IDEA", session, run_phase=self._dice.choice(["VALIDATION", "EXECUTION"]))
+        return self._sent(session, made)
+
+    def _drift(self, session: Session) -> Sent:
+        checks = {"ci_verifiable": self._dice.random() < 0.5, "phase_appropriate": True}
+        return self._sent(session, self._new("IDEA", session, metadata={"anti_drift": checks}))
+
+    def _shape(self, session: Session) -> Sent:
+        made = self._new(self._dice.choice(["IDEA", "EVAL", "DECISION"]), session)
+        self._dice.choice(SHAPE_FAULTS)(made)
+        session.packets.append(made)
+        return Sent(made)
+
+    def _misplaced(self, session: Session) -> Sent:
+        made = self._new("IDEA", session)
+        home = partition_of(session.name.encode(), PARTITIONS)
+        match self._dice.randrange(4):
+            case 0:
+                return Sent(made, key=None, partition=self._dice.randrange(PARTITIONS))
+            case 1:
+                return Sent(made, key=b"another")
+            case 2:
+                return Sent(made, key=b"\xff\xfe")
+            case _:
+                return Sent(made, partition=(home + 1) % PARTITIONS)
+
+    def _nameless(self, session: Session) -> Sent:
+        made = self._new("IDEA", session)
+        if self._dice.random() < 0.5:
+            made["packet_id"] = "no uuid"
+        else:
+            made["trace"]["session_id"] = ""
+        return Sent(made)
+
+    def _undecodable(self, session: Session) -> Sent:
+        return Sent(None, key=session.name.encode(), value=self._dice.choice(UNDECODABLE))
+
+
+def _found(packet_id: str, among: list[Json]) -> Json | None:
+    return next((one for one in among if one["packet_id"] == packet_id), None)
+
+
+def _undecodable() -> tuple[bytes | None, ...]:
+    frame = b"\0" + struct.pack(">I", CATALOGUE.id_of("headrace.apc.ApcPacket"))
+    another = encode("headrace.core.TimerRow", {"data": {}})
+    return (None, b"", b"{}", b"\0", b"\0\0\0\0\7x", another, frame, frame + b"\x80" * 40)
+
+
+UNDECODABLE = _undecodable()
+"""Null, no frame, a schema id that nobody gave, another record, a body that ends or runs on."""
+
+
+def outputs(
+    made: Outputs, dice: random.Random, packets: int, sessions: int = SESSIONS
+) -> list[Output]:
+    """So many packet records, and an observation after every thirtieth."""
+    found = []
+    observed = observations(dice, sessions)
+    for number, sent in enumerate(islice(Traffic(dice, sessions), packets)):
+        found.append(_output(made, sent))
+        if number % 30 == 0:
+            found.append(made.record(RTES_RAW, next(observed)))
+    return found
+
+
+def _output(made: Outputs, sent: Sent) -> Output:
+    if sent.packet is None:
+        return made.raw(sent.key or b"", sent.value)
+    output = made.packet(sent.packet)
+    if sent.key != b"":
+        output = output._replace(key=sent.key)
+    return output._replace(partition=sent.partition)
+
+
+def observations(dice: random.Random, sessions: int) -> Iterator[Json]:
+    """Task transitions of agents, in the sessions of the packets; some repeated, some illegal."""
+    standing: dict[tuple[str, str], str] = {}
+    event: Json = {}
+    for number in count(1):
+        if event and dice.random() < 0.1:
+            yield event
+            continue
+        task = f"s{dice.randrange(1, sessions)}", f"task-{dice.randrange(3)}"
+        source = standing.get(task, "PENDING")
+        target = dice.choice([*_STEPS[source], "PENDING"])
+        if target in _STEPS[source]:
+            standing[task] = target
+        payload = {
+            "type": "TASK_TRANSITION",
+            "task_id": task[1],
+            "from_state": source,
+            "to_state": target,
+            "timestamp": "2026-01-01T00:00:00Z",
+        }
+        if dice.random() < 0.3:
+            payload["git_hash"] = f"{dice.getrandbits(160):040x}"
+        event_id = str(UUID(int=number, version=4))
+        event = {"event_id": event_id, "session_id": task[0], "payload": payload}
+        yield event

@@ -1,0 +1,102 @@
+"""A task that does as it is told, for what drives tasks."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+
+from streams.engine.records import TopicPartition
+from streams.engine.task import Cycle
+
+TP = TopicPartition("toy.in", 0)
+
+
+class FakeTask:
+    """todo: cycles that wait to be decided.  open_error, commit_errors: what to raise, once each.
+
+    gate: when set, a commit waits for it.
+    """
+
+    restored = 0
+    next_due: int | None = None
+    ends_wanted = False
+
+    def __init__(self, partition: int = 0, todo: int = 0) -> None:
+        self.partition = partition
+        self.tps = {TP: None}
+        self.stopping = threading.Event()
+        self.todo = todo
+        self.calls: list[str] = []
+        self.open_errors: list[Exception] = []
+        self.commit_errors: list[Exception] = []
+        self.gate: threading.Event | None = None
+        self.committing = threading.Event()
+        self.opening: threading.Event | None = None
+        self.due: list[int] = []
+        self.inflight = 0
+        self.limit: int | None = None
+
+    def open(self) -> None:
+        self.calls.append("open")
+        if self.opening is not None:
+            assert self.opening.wait(10)
+        if self.open_errors:
+            raise self.open_errors.pop(0)
+
+    def resume(self) -> dict[TopicPartition, int]:
+        self.calls.append("resume")
+        return {TP: 7}
+
+    def next_cycle(self) -> Cycle | None:
+        if not self.todo:
+            return None
+        self.todo -= 1
+        self.calls.append("decide")
+        return Cycle()
+
+    def timers_due(self) -> int | None:
+        return self.limit
+
+    def fire(self, limit_ms: int) -> Cycle | None:
+        assert self.inflight == 0, "timers fire with nothing in flight"
+        if not self.due:
+            self.limit = None
+            return None
+        self.due.pop()
+        self.calls.append("fire")
+        return Cycle()
+
+    def submit(self, cycle: Cycle) -> None:
+        assert self.inflight == 0, "one commit at a time"
+        self.inflight += 1
+        self.calls.append("submit")
+
+    def commit(self, cycle: Cycle) -> None:
+        self.committing.set()
+        if self.gate is not None:
+            assert self.gate.wait(10)
+        if self.commit_errors:
+            raise self.commit_errors.pop(0)
+        self.calls.append("commit")
+
+    def settled(self) -> None:
+        self.inflight -= 1
+        self.calls.append("settled")
+
+    def ask_ends(self) -> None:
+        self.calls.append("ask")
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+async def seek(positions: Mapping[TopicPartition, int]) -> None:
+    assert positions == {TP: 7}
+
+
+async def until(condition: Callable[[], object]) -> None:
+    """Let others run until the condition holds."""
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.001)

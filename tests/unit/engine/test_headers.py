@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import struct
+
+from streams.engine import headers
+from streams.engine.records import LogRecord
+from tests.toy import FACTS, INPUT, RECORD, ROWS
+
+
+def test_a_fact_carries_cloud_events_and_its_cause() -> None:
+    found = headers.outgoing(FACTS, "toy", b"k", "id-1", 1_767_225_600_001, "t/0/7", b"00-aa-bb-01")
+    assert dict(found) == {
+        "headrace-cause": b"t/0/7",
+        "traceparent": b"00-aa-bb-01",
+        "ce_specversion": b"1.0",
+        "ce_type": RECORD.encode(),
+        "ce_source": b"/headrace/toy",
+        "ce_dataschema": dict(found)["ce_dataschema"],
+        "ce_id": b"id-1",
+        "ce_subject": b"k",
+        "ce_time": b"2026-01-01T00:00:00.001Z",
+    }
+    assert dict(found)["ce_dataschema"].startswith(b"/schemas/ids/")
+    assert len(found) == len(dict(found))
+
+
+def test_internal_and_table_records_carry_their_cause_only() -> None:
+    for topic in (INPUT, ROWS):
+        found = headers.outgoing(topic, "toy", b"k", "id", 0, "t/0/7", None)
+        assert found == [("headrace-cause", b"t/0/7")]
+
+
+def test_a_trace_that_cannot_be_one_is_left_out() -> None:
+    found = headers.outgoing(ROWS, "toy", b"k", "id", 0, "c", b"0" * 129)
+    assert found == [("headrace-cause", b"c")]
+
+
+def test_a_dead_letter_keeps_its_headers_and_says_where_it_came_from() -> None:
+    record = LogRecord("p.toy.in", 3, 2**40, 1_700_000_000_000, b"k", b"v", [("own", b"x")])
+    found = headers.dead_letter(record, "body_invalid", "trailing bytes", original=True)
+    assert list(found) == [
+        ("own", b"x"),
+        ("kafka_dlt-original-topic", b"p.toy.in"),
+        ("kafka_dlt-original-partition", struct.pack(">i", 3)),
+        ("kafka_dlt-original-offset", struct.pack(">q", 2**40)),
+        ("kafka_dlt-original-timestamp", struct.pack(">q", 1_700_000_000_000)),
+        ("kafka_dlt-original-timestamp-type", b"LogAppendTime"),
+        ("kafka_dlt-exception-fqcn", b"body_invalid"),
+        ("kafka_dlt-exception-message", b"trailing bytes"),
+        ("headrace-cause", b"p.toy.in/3/%d" % 2**40),
+    ]
+
+
+def test_a_dead_letter_that_may_not_show_its_original_keeps_nothing_of_the_sender() -> None:
+    record = LogRecord("t", 0, 1, 0, b"k", b"secret", [("own", b"secret")])
+    found = headers.dead_letter(record, "decide_failed", "", original=False)
+    assert b"secret" not in [value for _, value in found]

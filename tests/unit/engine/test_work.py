@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import decode
+from streams.engine.kafka_clients import PRODUCER
+from streams.engine.processor import Timer
+from streams.engine.rows import store_key
+from streams.engine.work import Context, StepWork, TooLarge, timer_key, timer_of
+from tests.toy import COUNTS, FACTS, INPUT, OPEN, RECORD, ToyProcessor
+from topology import topics
+from topology.tables import TIMERS
+
+text = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
+timers = st.tuples(st.integers(0, 10**14), text, text)
+
+
+def work() -> StepWork:
+    context = Context(3, 8, "p.", {})
+    return StepWork(ToyProcessor().declaration, context, lambda keys: [None] * len(keys))
+
+
+@given(timers, timers)
+def test_timer_keys_order_by_due_time(one: tuple[int, str, str], two: tuple[int, str, str]) -> None:
+    first, second = (timer_key("toy", *timer).encode() for timer in (one, two))
+    if one[0] != two[0]:
+        assert (first < second) == (one[0] < two[0])
+    assert (first == second) == (one == two)
+
+
+@given(text.filter(bool), timers)
+def test_a_timer_key_tells_the_timer(processor: str, timer: tuple[int, str, str]) -> None:
+    due, kind, key = timer
+    row_key = timer_key(processor, due, kind, key)
+    assert timer_of(row_key, {"x": "y"}) == (processor, Timer(due, kind, key, {"x": "y"}))
+
+
+def test_everything_goes_to_its_place() -> None:
+    step = work()
+    step.cause = "p.toy.in/3/0"
+    step.send(FACTS, "k", {"data": {"a": "1"}}, id="i", at=0, cause="p.toy.in/3/0")
+    step.rows(COUNTS).put("k", {"data": {"n": "1"}})
+    step.rows(OPEN).delete("k")
+    step.set_timer(Timer(5, "toy.wait", "k", {}))
+    effects = step.seal()
+    assert [(o.topic, o.key, o.partition) for o in effects.outputs] == [
+        ("p.toy.facts", b"k", 3),
+        ("p.toy.rows", b"k", 3),
+        ("p.headrace.changelog", b"toy-open\0k", 3),
+        ("p.headrace.changelog", b"timers\0" + timer_key("toy", 5, "toy.wait", "k").encode(), 3),
+    ]
+    assert effects.rows[store_key("toy-open", "k")] is None
+    stored = effects.rows[store_key("toy.rows", "k")]
+    assert decode(stored, RECORD).value == {"data": {"n": "1"}}
+    assert all(dict(o.headers)["headrace-cause"] == b"p.toy.in/3/0" for o in effects.outputs)
+
+
+def test_a_timer_set_and_deleted_in_one_step_is_a_tombstone() -> None:
+    step = work()
+    step.set_timer(Timer(5, "toy.wait", "k", {}))
+    step.delete_timer(5, "toy.wait", "k")
+    key = store_key(TIMERS.name, timer_key("toy", 5, "toy.wait", "k"))
+    assert step.seal().rows == {key: None}
+
+
+def test_a_topic_that_is_not_declared_is_refused() -> None:
+    step = work()
+    step.send(INPUT, "k", {"data": {}}, id="i", at=0, cause="c")
+    with pytest.raises(KeyError, match=r"toy\.in"):
+        step.seal()
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "ok"), [(1, 62_000, True), (1, 63_900, False), (40_000, 1, False)]
+)
+def test_what_exceeds_the_topics_limit_raises(key: int, text: int, ok: bool) -> None:
+    step = work()
+    step.send(FACTS, "k" * key, {"data": {"t": "x" * text}}, id="i", at=0, cause="c")
+    if ok:
+        (output,) = step.seal().outputs
+        assert dict(output.headers)["ce_id"] == b"i"
+        return
+    with pytest.raises(TooLarge) as caught:
+        step.seal()
+    assert caught.value.topic == FACTS
+    assert caught.value.size > FACTS.max_bytes
+
+
+def test_no_producer_batch_exceeds_the_limit_of_a_topic() -> None:
+    """The broker's limit is on batches, and the client does not split what is refused."""
+    batch = PRODUCER["batch.size"]
+    assert isinstance(batch, int)
+    assert batch <= min(t.max_bytes for t in topics.ALL)
