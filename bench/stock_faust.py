@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import faust
 
+from streams.engine.copies import Copies, copied
+from streams.engine.kafka import KafkaLog
 from streams.engine.records import LogRecord
 from streams.engine.rows import Bytes
 from streams.engine.step import Step
 from streams.engine.work import Context
 from streams.processors.apc import ApcProcessor
 from streams.settings import Settings
-from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS, RTES_RAW
+from topology.declarations import Kind
+from topology.processors import APC
+from topology.topics import APC_PACKETS
 
 settings = Settings.load()
 prefix = settings.prefix
@@ -33,9 +37,19 @@ packets = app.topic(prefix + APC_PACKETS.name, key_type=bytes, value_type=bytes)
 rows = app.Table("rows", key_type=bytes, value_type=bytes)
 SENT = {
     prefix + t.name: app.topic(prefix + t.name, key_type=bytes, value_type=bytes)
-    for t in (APC_EVENTS, APC_INBOX, RTES_RAW)
+    for t in APC.outputs
+    if t.kind is not Kind.TABLE
 }
 processor = ApcProcessor()
+copies = Copies(
+    settings.state_dir / "copies",
+    KafkaLog(settings.bootstrap or "", settings.security(), app.conf.id),
+    prefix,
+    settings.partitions,
+    copied([APC]),
+)
+copies.open()
+copies.follow()
 
 
 def read(keys: object) -> list[bytes | None]:
@@ -46,7 +60,9 @@ async def judge(stream: faust.Stream[bytes]) -> None:
     """One packet record: decide, then write what it causes."""
     async for event in stream.events():
         message = event.message
-        context = Context(message.partition, settings.partitions, prefix, settings.as_work())
+        context = Context(
+            message.partition, settings.partitions, prefix, settings.as_work(), copies
+        )
         record = LogRecord(
             message.topic,
             message.partition,

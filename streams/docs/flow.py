@@ -24,6 +24,8 @@ def _size(number: int) -> str:
 
 def _writers(topic: Topic) -> str:
     names = [CLIENTS] if topic.kind in (Kind.COMMAND, Kind.COLLECTOR) else []
+    if topic.own_partition:
+        names = []
     return ", ".join(names + [processor.name for processor in processors.writers_of(topic)])
 
 
@@ -93,11 +95,13 @@ def tables_page() -> str:
 
 
 def _processor(processor: ProcessorDeclaration) -> str:
-    rows = (
+    rows = [
         ("reads", codes(topic.name for topic in processor.inputs)),
         ("writes", codes(topic.name for topic in processor.outputs)),
         ("owns the tables", codes(table.name for table in processor.tables)),
-    )
+    ]
+    if processor.copies:
+        rows.append(("copies the tables", codes(table.name for table in processor.copies)))
     return f"\n## {processor.name}\n\nIt {processor.meaning}.\n\n{grid(('', ''), rows)}"
 
 

@@ -71,7 +71,7 @@ def _rejection(row: AvroValue | None) -> str | None:
     if row["packet_type"] != "TRANSFER":
         return f"packet_type_not_transfer:{row['packet_type']}"
     if row["state"] == "REJECTED_POLICY":
-        return f"policy_reject:{row['rule']}"
+        return f"policy_reject: {row['rule']}"
     return f"not_live:{row['state']}" if row["state"] in NOT_COUNTED else None
 
 

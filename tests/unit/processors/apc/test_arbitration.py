@@ -130,11 +130,11 @@ def test_every_reference_that_is_left_out_says_why() -> None:
         {"index": 1, "packet_id": pid(3), "reason": "packet_type_not_transfer:IDEA"},
         {"index": 2, "packet_id": pid(77), "reason": "packet_unknown"},
         {"index": 3, "packet_id": pid(2), "reason": "not_live:RETRACTED"},
-        {"index": 6, "packet_id": pid(4), "reason": "policy_reject:top_k_over_limit"},
+        {"index": 6, "packet_id": pid(4), "reason": "policy_reject: top_k_over_limit"},
         {"index": 7, "packet_id": pid(5), "reason": "not_live:REJECTED_SCHEMA"},
-        {"index": 8, "packet_id": pid(6), "reason": "policy_reject:recipient_refused"},
+        {"index": 8, "packet_id": pid(6), "reason": "policy_reject: recipient_refused"},
         {"index": 9, "packet_id": pid(7), "reason": "not_live:EXPIRED"},
-        {"index": 10, "packet_id": pid(8), "reason": "policy_reject:phase_type"},
+        {"index": 10, "packet_id": pid(8), "reason": "policy_reject: phase_type"},
         {"index": 11, "packet_id": pid(9), "reason": "packet_unknown"},
     ]
     assert (found["candidate_count"], found["validated_count"], found["rejected_count"]) == (

@@ -1,0 +1,193 @@
+"""The second act: a fleet of swarms teaches itself for forty generations, and is held to the rules.
+
+The run of `streams.evolution` goes through the running system.  Then everything is checked: each
+verdict against what the story says, and the figures of each protocol against a count of the facts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from urllib.parse import quote
+
+from streams.demo.stage import WAIT_S, DemoFailed, Json, Stage, now_ms
+from streams.edges import edge_of, to_output
+from streams.engine.records import Record, TopicPartition, position
+from streams.evolution import ENDS, GENERATIONS, PROTOCOLS, SWARMS, Account, Generation, Sent, Story
+from streams.evolution import tell as evolve
+from streams.processors.apc_lineage.effectiveness import shown
+from streams.settings import Settings
+from streams.show import record_json
+from streams.views import parse_position
+from topology.topics import APC_EVENTS, APC_PACKETS, full_name
+
+DECAYED = ("greedy-merge", "majority-vote", "prompt-cascade")
+RECOVERED = "blind-distill"
+_DECAY = ("apc_decay_min_samples", "apc_decay_min_score", "apc_decay_max_drift", "apc_decay_mode")
+_EVERY = 8
+Sending = list[tuple[str, Sent]]
+"""What was sent, with its positions."""
+
+
+def tell(stage: Stage) -> None:
+    """Raises DemoFailed at the first thing that is not as it should be."""
+    stage.say("\nAct two: a fleet teaches itself.")
+    default, settings = Settings(), stage.settings
+    if any(getattr(settings, name) != getattr(default, name) for name in _DECAY):
+        stage.say("    left out: it is written for the default HEADRACE_APC_DECAY_… settings")
+        return
+    begun, checks = time.monotonic(), stage.checks
+    story = evolve(
+        stage.session, suffix=f"@{stage.session}", checks_drift=settings.apc_require_anti_drift
+    )
+    count = len(story.packets)
+    stage.show(
+        "fleet",
+        f"{len(SWARMS)} swarms, {len(story.sessions)} use cases, {len(PROTOCOLS)} protocols,"
+        f" {GENERATIONS} generations, {count} packets",
+    )
+    starts = stage.log.ends(_events(stage))
+    sending = [each for part in story.generations for each in _send(stage, part)]
+    took = time.monotonic() - begun
+    stage.show("judged", f"{count} packets in {took:.1f} s, {count / took:.0f} a second")
+    account = _account(stage, starts, story)
+    _verdicts(stage, account, sending)
+    _sessions(stage, story)
+    _teachers(stage, account)
+    _protocols(stage, account, story)
+    _decays(stage, story)
+    _explained(stage, account)
+    stage.say(f"\nAll {stage.checks - checks} checks hold; {time.monotonic() - begun:.1f} s.")
+
+
+def _send(stage: Stage, generation: Generation) -> Sending:
+    """A generation at once; returns when all its verdicts are seen."""
+    edge, now = edge_of(APC_PACKETS.name), now_ms()
+    outputs = [to_output(edge, sent.packet, now, stage.settings) for sent in generation.sent]
+    records = stage.log.append(outputs)
+    last = {record.partition: position(record) for record in records}
+    for where in last.values():
+        stage.view.wait(parse_position(where), WAIT_S)
+    if generation.number % _EVERY == 0:
+        stage.show("generation", f"{generation.number:>2} of {GENERATIONS}")
+    return [(position(r), sent) for r, sent in zip(records, generation.sent, strict=True)]
+
+
+def _events(stage: Stage) -> list[TopicPartition]:
+    name = full_name(APC_EVENTS, stage.settings.prefix)
+    return [TopicPartition(name, number) for number in range(stage.log.topics()[name].partitions)]
+
+
+def _account(stage: Stage, starts: dict[TopicPartition, int], story: Story) -> Account:
+    """A count of the facts of this run."""
+    account, sessions = Account(), set(story.sessions.values())
+    for record in _since(stage, starts):
+        fact = record_json(APC_EVENTS, record)["value"]
+        if fact["session_id"] in sessions:
+            account.add(fact)
+    return account
+
+
+def _since(stage: Stage, starts: dict[TopicPartition, int]) -> Iterator[Record]:
+    ends = stage.log.ends(list(starts))
+    with stage.log.reader(starts) as reader:
+        while any(reader.position(tp) < end for tp, end in ends.items()):
+            yield from reader.poll(0.1)
+
+
+def _verdicts(stage: Stage, account: Account, sending: Sending) -> None:
+    """Each packet was decided by the rule that the story meant, and every rule occurred."""
+    meant: set[str] = set()
+    for where, sent in sending:
+        fact = account.verdicts.get(where)
+        if fact is None or fact["rule"] not in sent.rules:
+            raise DemoFailed(f"{where} should be decided by {sent.rules}, but is by {fact}")
+        meant |= sent.rules
+    stage.checks += len(sending)
+    stage.expect("the rules that occurred", sorted(account.rules), sorted(meant))
+    for rule, count in account.rules.most_common():
+        stage.show("rule", f"{count:>5}  {rule}")
+    promoted = sum(1 for _ in account.promoted())
+    later = ", ".join(f"{count} {rule}" for rule, count in account.seen.most_common())
+    stage.show("afterwards", f"{promoted} promoted, {later}")
+
+
+def _sessions(stage: Stage, story: Story) -> None:
+    """Where the use cases stand at the end."""
+    for use_case, session in story.sessions.items():
+        state = stage.get(f"/v1/apc/sessions/{session}/coordination")["inter"]["state"]
+        stage.expect(f"the state of {use_case}", state, ENDS[use_case])
+        stage.show("use case", f"{use_case} is {state}")
+
+
+def _teachers(stage: Stage, account: Account) -> None:
+    """Who taught whom."""
+    pairs: Counter[tuple[str, str]] = Counter()
+    for (teacher, _, student), count in account.lessons().items():
+        pairs[teacher, student] += count
+    for (teacher, student), count in pairs.most_common(5):
+        stage.show("taught", f"{count:>5}  {teacher} → {student}")
+
+
+def _protocols(stage: Stage, account: Account, story: Story) -> None:
+    """The service's figures are those of the facts."""
+    totals = account.totals()
+    for protocol_id, sums in totals.items():
+        ask = partial(_row_with, stage, protocol_id, sums._asdict())
+        row = stage.wait_for(f"the sums of {protocol_id}", ask)
+        stage.expect("its effectiveness", row["effectiveness_score"], shown(sums.score))
+    summary = stage.get("/v1/lineage/summary", f"run_id={story.run_id}")
+    by_score = summary["protocol_effectiveness"]
+    stage.expect("the protocols", {row["protocol_id"] for row in by_score}, set(totals))
+    counts = summary["summary"]
+    stage.show(
+        "arbitrated",
+        f"{counts['arbitration_decision_count']} times:"
+        f" {counts['arbitration_selected_total']} transfers selected,"
+        f" {counts['arbitration_blocked_total']} blocked,"
+        f" {counts['arbitration_rejected_total']} rejected",
+    )
+    for row in by_score:
+        sums = totals[row["protocol_id"]]
+        found = (row["transfer_count"], row["accepted_count"], row["effectiveness_score"])
+        stage.expect(row["protocol_id"], found, (*sums[1:3], shown(sums.score)))
+        name = row["protocol_id"].removesuffix(story.suffix)
+        stage.show(
+            "protocol",
+            f"{row['effectiveness_score']:.2f}  {name:<17} taken over"
+            f" {row['accepted_count']:>2} of {row['transfer_count']}",
+        )
+
+
+def _row_with(stage: Stage, protocol_id: str, sums: Json) -> Json | None:
+    row: Json = stage.get(f"/v1/apc/protocols/{quote(protocol_id, safe='')}")
+    return row if sums.items() <= row.items() else None
+
+
+def _decays(stage: Stage, story: Story) -> None:
+    """Three protocols have decayed; one had, until its drift was measured."""
+    for name in (*DECAYED, RECOVERED):
+        query = f"kind=decay&protocol_id={quote(story.protocol_id(name))}"
+        decisions = [each["decay"] for each in stage.get("/v1/apc/decisions", query)["items"]]
+        stage.expect(f"whether {name} decayed", decisions[0]["blocked"], True)
+        stage.expect(f"whether {name} is blocked", decisions[-1]["blocked"], name != RECOVERED)
+        why = ", ".join(decisions[0]["reasons"])
+        then = "recovered" if name == RECOVERED else "decayed"
+        stage.show(then, f"{name} ({why}, after {decisions[0]['transfer_count']} transfers)")
+
+
+def _explained(stage: Stage, account: Account) -> None:
+    """A refusal on the very line, and what would have passed."""
+    fact = next(f for f in account.verdicts.values() if f["rule"] == "score_below_window")
+    path = f"/v1/apc/sessions/{fact['session_id']}/packets/{fact['packet_id']}/explain"
+    told = stage.get(path, "sender_score=0.85")
+    stage.show("explained", f"TRANSFER {fact['packet_id'][:8]}: {told['message']}")
+    for check in told["throttle"]["checks"][:4]:
+        compared = " ".join(check[part] for part in ("left", "op", "right") if check.get(part))
+        stage.show("", f"{check['rule']:<20} {check['outcome']:<14} {compared}".rstrip())
+    what_if = told["counterfactual"]
+    stage.show("what if", f"sender_score 0.85: {what_if['decided_by']}")
+    stage.expect("the rule that decided it", told["throttle"]["decided_by"], told["rule"])
+    stage.expect("whether 0.85 passes", what_if["passes"], True)

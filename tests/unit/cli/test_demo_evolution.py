@@ -1,0 +1,66 @@
+"""The second act of the demo, on the in-memory log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from streams.demo import DemoFailed, Stage, evolution
+from streams.evolution import Generation, Sent, Story
+from streams.evolution import tell as evolve
+from streams.views import View
+from tests.unit.views.bench import Bench
+
+
+class Driven(View):
+    """A view that lets the processors work before it looks."""
+
+    bench: Bench
+
+    def step(self, timeout_s: float) -> int:
+        self.bench.host.run()
+        return super().step(0)
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def stage(tmp_path: Path, said: list[str]) -> Iterator[Stage]:
+    bench = Bench(tmp_path / "bench")
+    with Driven(bench.log, tmp_path / "driven", clock=lambda: bench.now) as view:
+        view.bench = bench
+        yield Stage(bench.log, view, bench.settings, said.append)
+    bench.close()
+
+
+def test_the_act_holds_and_shows_what_came_of_it(stage: Stage, said: list[str]) -> None:
+    evolution.tell(stage)
+    text = "\n".join(said)
+    for words in ("protocol_decayed", "→", "recovered", "blind-distill", "what if", "40 of 40"):
+        assert words in text
+    assert stage.checks > 4500
+    assert said[-1].startswith("\nAll ")
+
+
+def test_a_verdict_that_was_not_meant_fails(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*args: object, **options: object) -> Story:
+        story = evolve("short")
+        sent = [Sent(each.packet, frozenset({"phase_type"})) for each in story.packets[:1]]
+        return replace(story, generations=[Generation(0, sent)])
+
+    monkeypatch.setattr(evolution, "evolve", wrong)
+    with pytest.raises(DemoFailed, match="should be decided by"):
+        evolution.tell(stage)
+
+
+def test_other_decay_settings_leave_the_act_out(stage: Stage, said: list[str]) -> None:
+    stage.settings = replace(stage.settings, apc_decay_mode="always")
+    evolution.tell(stage)
+    assert "left out" in said[-1]
+    assert stage.checks == 0
