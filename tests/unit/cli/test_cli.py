@@ -66,7 +66,8 @@ def test_every_help_has_an_example_that_parses(name: str) -> None:
         if name:
             assert path == name or path.startswith(f"{name} ")
         rest = words[len(path.split()) :]
-        ALL[path].make_context(path, rest, resilient_parsing=True).close()
+        group = click.Context(main, **main.context_settings)
+        ALL[path].make_context(path, rest, parent=group, resilient_parsing=True).close()
         _parses(ALL[path], rest)
 
 
@@ -74,9 +75,14 @@ def _begins(words: list[str], path: str) -> bool:
     return words[: len(path.split())] == path.split()
 
 
+def _context(command: click.Command) -> click.Context:
+    """A command keeps the help option it is first given: let it be the group's."""
+    return click.Context(command, parent=click.Context(main, **main.context_settings))
+
+
 def _parses(command: click.Command, words: list[str]) -> None:
     """Options exist and arguments are as many as wanted; files need not exist."""
-    options, arguments, _ = command.make_parser(click.Context(command)).parse_args(list(words))
+    options, arguments, _ = command.make_parser(_context(command)).parse_args(list(words))
     assert arguments == []
     wanted = [p for p in command.params if isinstance(p, click.Argument) and p.required]
     assert all(options.get(str(argument.name)) for argument in wanted)
