@@ -33,7 +33,7 @@ APC_LINEAGE = ProcessorDeclaration(
     "apc-lineage",
     "sums up what each protocol's transfers and evaluations say, and decides which have decayed",
     inputs=(topics.APC_TRANSFERS,),
-    outputs=(topics.APC_DECISIONS, topics.APC_LINEAGE, topics.APC_TRANSFERS_DLQ),
+    outputs=(topics.APC_LINEAGE, topics.APC_DECISIONS, topics.APC_TRANSFERS_DLQ),
     tables=(tables.PROTOCOL_LINEAGE,),
 )
 RTES = ProcessorDeclaration(

@@ -157,6 +157,8 @@ class Desk:
 
     def target(self, packet: Inbound, packet_id: str) -> AvroValue | None:
         """The row of another packet of the same session."""
+        if packet_id.lower() == packet.packet_id:
+            return None
         return self.states.get(composite(packet.session_id, packet_id.lower()))
 
     @staticmethod

@@ -183,6 +183,7 @@ def _accept(packet: Inbound, desk: Desk) -> None:
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
         message = delivery.deliver(packet, row, deadline_at, desk)
+        desk.states.put(packet.key, row)  # before the rows of those it moves
         _effects(packet, row, deadline_at, desk)
     figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
     fact = facts.verdict(packet, "accepted", rules.ACCEPTED.code, message, **figures)
