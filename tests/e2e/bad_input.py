@@ -23,35 +23,15 @@ PACKET = "headrace.apc.ApcPacket"
 EXAMPLES = Path(schemas.__file__).parent / "examples" / "apc" / "invalid"
 SESSION = "bad input"
 
-NOT_YET = {
-    rules.SESSION_HALTED,
-    rules.SESSION_CLOSED,
-    rules.LINEAGE_MISMATCH,
-    rules.GENERATION_DISABLED,
-    rules.SCORE_BELOW_WINDOW,
-    rules.TOP_K_MISSING,
-    rules.TOP_K_OVER_LIMIT,
-    rules.CROSS_USE_CASE_NOT_ALLOWED,
-    rules.PHASE_GUARD_SCORE,
-    rules.PHASE_GUARD_TOP_K,
-    rules.PHASE_GUARD_MODE,
-    rules.MIN_GENERATION,
-    rules.THRESHOLD_MULTIPLIER,
-    rules.TOP_K_EXHAUSTED,
-    rules.PROTOCOL_DECAYED,
-    rules.UNKNOWN_WINNER,
-}
-"""Rules that no processor applies so far."""
-
 
 def expected_rules() -> set[str]:
-    """Every rule that decides a record on the log, as far as it is built."""
+    """Every rule that decides a record on the log."""
     decided = {
         rule
         for rule in rules.ALL
         if rule.stage in (Stage.SCHEMA, Stage.LOG, Stage.POLICY) and rule.where is not Where.EDGE
     }
-    return {rule.code for rule in decided - NOT_YET - CARRIED_BY_NONE}
+    return {rule.code for rule in decided - CARRIED_BY_NONE}
 
 
 CARRIED_BY_NONE: set[Rule] = {rules.ENUM_VALUE}

@@ -9,13 +9,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from schemas import uuid5_url
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
 from streams.engine.work import timer_of
+from tests.e2e import checker_lineage, checker_sessions
 from tests.e2e.figures import ms
+from tests.e2e.findings import differences, repeated
 from tests.e2e.history import History
-from tests.e2e.replay import OWED, SUNK, Replay
+from tests.e2e.replay import OWED, Replay
 from tests.unit.processors.apc import fold
 from topology.keys import composite
 from topology.machine import step
@@ -49,7 +50,7 @@ def answered_once(history: History) -> Iterator[str]:
 
 def events_once(history: History) -> Iterator[str]:
     """Fact ids are unique, and numbered from the verdict on; facts lie where their cause lies."""
-    yield from _repeated("fact", (fact["event_id"] for _, fact in history.facts))
+    yield from repeated("fact", (fact["event_id"] for _, fact in history.facts))
     numbers: dict[str, list[int]] = defaultdict(list)
     for partition, fact in history.facts:
         cause, _, last = fact["event_id"].removeprefix(fact["cause"]).partition("/")
@@ -68,7 +69,7 @@ def deliveries_kept(history: History) -> Iterator[str]:
     """What the facts promise was delivered, once, with what was promised, and nothing else."""
     promised = {one["delivery_id"]: one for one in _promised(history)}
     found = {one["delivery_id"]: one for one in history.deliveries}
-    yield from _repeated("delivery", (one["delivery_id"] for one in history.deliveries))
+    yield from repeated("delivery", (one["delivery_id"] for one in history.deliveries))
     yield from (f"delivery {missing} is missing" for missing in promised.keys() - found.keys())
     yield from (f"delivery {extra} was not promised" for extra in found.keys() - promised.keys())
     for ident in promised.keys() & found.keys():
@@ -115,7 +116,7 @@ def _handed(fact: Json, of: Json, kind: str, agents: Iterable[str]) -> Iterator[
 
 
 def rows_fold(history: History) -> Iterator[str]:
-    """Packet and session rows are what the facts add up to."""
+    """Packet rows are what the facts add up to."""
     facts = [fact for _, fact in history.facts]
     try:
         folded = fold.packet_rows(facts)
@@ -123,16 +124,7 @@ def rows_fold(history: History) -> Iterator[str]:
         yield f"a fact changes {exc}, which has no verdict"
         return
     packets = {composite(*place): row for place, row in folded.items()}
-    yield from _differences("packet row", history.states, packets)
-    sessions = {
-        composite(key): {"swarms": swarms, "updated_at": at, "version": version}
-        for key, (swarms, at, version) in fold.session_rows(facts).items()
-    }
-    shown = {
-        key: {name: row[name] for name in ("swarms", "updated_at", "version")}
-        for key, row in history.sessions.items()
-    }
-    yield from _differences("session row", shown, sessions)
+    yield from differences("packet row", history.states, packets)
 
 
 def histories_legal(history: History) -> Iterator[str]:
@@ -155,20 +147,6 @@ def verdicts_follow(history: History) -> list[str]:
     replay = Replay(history.packets)
     replay.run(history.facts)
     return replay.wrong
-
-
-def counted_evals(history: History) -> Iterator[str]:
-    """`apc-tasks` lists the accepted EVALs that still count, in log order."""
-    wanted: dict[str, list[str]] = defaultdict(list)
-    for _, fact in history.facts:
-        if fact["verdict"] != "accepted" or fact["packet_type"] != "EVAL":
-            continue
-        row = history.states.get(composite(fact["session_id"], fact["packet_id"]))
-        if row is not None and row["state"] not in SUNK:
-            task = composite(fact["session_id"], fact["run_id"], fact["task_id"])
-            wanted[task].append(fact["packet_id"])
-    found = {key: [e["packet_id"] for e in row["evals"]] for key, row in history.evals.items()}
-    yield from _differences("task row", {k: v for k, v in found.items() if v}, dict(wanted))
 
 
 def timers_armed(history: History) -> Iterator[str]:
@@ -200,10 +178,10 @@ def observed_once(history: History) -> Iterator[str]:
         key = composite(session, task)
         tasks[key] = _task(tasks.get(key), one)
     shown = {key: {m: row[m] for m in tasks.get(key, row)} for key, row in history.tasks.items()}
-    yield from _differences("SaopTask row", shown, tasks)
+    yield from differences("SaopTask row", shown, tasks)
     last = {key: row["last_sequence"] for key, row in history.sequences.items()}
     wanted = {composite(session): count for session, count in sequences.items()}
-    yield from _differences("sequence row", last, wanted)
+    yield from differences("sequence row", last, wanted)
 
 
 def _task(before: Json | None, record: Json) -> Json:
@@ -223,19 +201,6 @@ def _task(before: Json | None, record: Json) -> Json:
     return {**{name: record[name] for name in same}, **after}
 
 
-def sessions_opened(history: History) -> Iterator[str]:
-    """Each session row was reported once, by the packet that made it."""
-    first: dict[str, str] = {}
-    for _, fact in history.facts:
-        if fact["verdict"] == "accepted" and fact["state"] != "EXPIRED":
-            first.setdefault(fact["session_id"], fact["cause"])
-    wanted = {session: uuid5_url(f"headrace:apc:{cause}/0") for session, cause in first.items()}
-    opened = [one for one in history.observed if one["payload"]["to_state"] == "SESSION_OPEN"]
-    yield from _repeated("session", (one["session_id"] for one in opened))
-    found = {one["session_id"]: one["event_id"] for one in opened if one["origin"] == "apc"}
-    yield from _differences("session opening", found, wanted)
-
-
 CHECKS: tuple[Callable[[History], Iterable[str]], ...] = (
     answered_once,
     events_once,
@@ -243,10 +208,10 @@ CHECKS: tuple[Callable[[History], Iterable[str]], ...] = (
     rows_fold,
     histories_legal,
     verdicts_follow,
-    counted_evals,
     timers_armed,
     observed_once,
-    sessions_opened,
+    *checker_sessions.CHECKS,
+    *checker_lineage.CHECKS,
 )
 
 
@@ -259,23 +224,3 @@ def _one_each(what: str, wanted: Iterable[str], found: Counter[str]) -> Iterator
     yield from (f"{what} {place} has no answer" for place in places - found.keys())
     yield from (f"an answer to {place}, which is no {what}" for place in found.keys() - places)
     yield from (f"{what} {place} has {n} answers" for place, n in found.items() if n > 1)
-
-
-def _repeated(what: str, idents: Iterable[str]) -> Iterator[str]:
-    yield from (f"{what} {i} is there {n} times" for i, n in Counter(idents).items() if n > 1)
-
-
-def _differences(what: str, found: Json, wanted: Json) -> Iterator[str]:
-    yield from (f"{what} {key} is missing" for key in wanted.keys() - found.keys())
-    yield from (f"{what} {key} has no facts" for key in found.keys() - wanted.keys())
-    for key in found.keys() & wanted.keys():
-        if found[key] != wanted[key]:
-            yield f"{what} {key} differs: {_first_difference(found[key], wanted[key])}"
-
-
-def _first_difference(found: Any, wanted: Any) -> str:
-    if isinstance(found, dict) and isinstance(wanted, dict):
-        for name in sorted({*found, *wanted}):
-            if found.get(name) != wanted.get(name):
-                return f"{name} is {found.get(name)!r}, not {wanted.get(name)!r}"
-    return f"{found!r}, not {wanted!r}"

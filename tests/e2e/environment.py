@@ -29,7 +29,14 @@ from tests.e2e.outputs import PARTITIONS, Json, Outputs, latest, shown
 from topology import topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS
-from topology.topics import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, CHANGELOG, RTES_RAW
+from topology.topics import (
+    APC_EVENTS,
+    APC_PACKETS,
+    APC_PACKETS_DLQ,
+    APC_TRANSFERS,
+    CHANGELOG,
+    RTES_RAW,
+)
 
 SOON_MS = 120_000
 """Timers due later than this are left alone when a run is drained."""
@@ -193,7 +200,7 @@ class Environment(Outputs):
                 _, timer = timer_of(key[len(_TIMERS) :].decode(), {})
                 if timer.due_ms < horizon:
                     return False
-        for topic in (APC_PACKETS, RTES_RAW):
+        for topic in (APC_PACKETS, APC_TRANSFERS, RTES_RAW):
             next_offset = {record.partition: record.offset + 1 for record in self.records(topic)}
             key = store_key(INPUT_POSITIONS.name, topic.name)
             for partition, offset in next_offset.items():

@@ -54,3 +54,11 @@ def outcomes(packet: Json) -> Iterator[tuple[str, str]]:
     passed = {ref for refs in won for ref in refs}
     every = dict.fromkeys(ref for c in payload["candidates"] for ref in c["packet_ref_ids"])
     yield from ((ref, "pass" if ref in passed else "superseded") for ref in every)
+
+
+def named_by(packet: Json) -> list[str]:
+    """The packets that an EVAL or ARBITRATION refers to, as often as it does."""
+    if packet["packet_type"] == "EVAL":
+        refs = packet["proof_bundle"].get("evidence_refs", [])
+        return [ref[7:] for ref in refs if ref.startswith("packet:")]
+    return [ref for c in packet["payload"]["candidates"] for ref in c["packet_ref_ids"]]

@@ -14,16 +14,22 @@ from topology.tables import (
     APC_TASK_FACTS,
     COORDINATION,
     PACKET_STATES,
+    PROTOCOL_LINEAGE,
     RTES_SESSIONS,
     SAOP_TASK_STATES,
+    THROTTLING,
     TIMERS,
 )
 from topology.topics import (
+    APC_DECISIONS,
     APC_EVENTS,
     APC_INBOX,
     APC_PACKETS,
     APC_PACKETS_DLQ,
+    APC_TRANSFERS,
+    APC_TRANSFERS_DLQ,
     CHANGELOG,
+    LINEAGE_EDGES,
     RTES_EVENTS,
     RTES_RAW,
     RTES_RAW_DLQ,
@@ -44,8 +50,9 @@ class Source(Protocol):
 class History:
     """Facts, deliveries and observations are in log order by partition; rows are by key.
 
-    packets, raw: input records by position.  facts: in JSON, each with the partition it lies on.
-    evals: rows of `apc-tasks`.  timers: keys of those that wait.
+    packets, raw: input records by position.  facts, edges: in JSON, each with the partition it lies
+    on.  deltas: in JSON by position, those of a protocol in log order.  task_facts: rows of
+    `apc-tasks`.  timers: keys of those that wait.
     """
 
     packets: dict[str, Record]
@@ -54,7 +61,13 @@ class History:
     dead: list[Record]
     states: Rows
     sessions: Rows
-    evals: Rows
+    throttles: Rows
+    lineage: Rows
+    deltas: Rows
+    dead_deltas: list[Record]
+    decisions: list[Json]
+    edges: list[tuple[int, Json]]
+    task_facts: Rows
     timers: list[str]
     raw: dict[str, Record]
     observed: list[Json]
@@ -68,12 +81,18 @@ def read(source: Source) -> History:
     """Everything that is committed by now."""
     return History(
         packets={position(r): r for r in source.records(APC_PACKETS)},
-        facts=_facts(source),
+        facts=_placed(source, APC_EVENTS),
         deliveries=_values(source, APC_INBOX),
         dead=source.records(APC_PACKETS_DLQ),
         states=_rows(source, PACKET_STATES),
         sessions=_rows(source, COORDINATION),
-        evals=_rows(source, APC_TASK_FACTS),
+        throttles=_rows(source, THROTTLING),
+        lineage=_rows(source, PROTOCOL_LINEAGE),
+        deltas=_by_position(source, APC_TRANSFERS),
+        dead_deltas=source.records(APC_TRANSFERS_DLQ),
+        decisions=_values(source, APC_DECISIONS),
+        edges=_placed(source, LINEAGE_EDGES),
+        task_facts=_rows(source, APC_TASK_FACTS),
         timers=list(_rows(source, TIMERS)),
         raw={position(r): r for r in source.records(RTES_RAW)},
         observed=_values(source, RTES_EVENTS),
@@ -84,9 +103,14 @@ def read(source: Source) -> History:
     )
 
 
-def _facts(source: Source) -> list[tuple[int, Json]]:
-    partitions = [record.partition for record in source.records(APC_EVENTS)]
-    return list(zip(partitions, _values(source, APC_EVENTS), strict=True))
+def _placed(source: Source, topic: Topic) -> list[tuple[int, Json]]:
+    partitions = [record.partition for record in source.records(topic)]
+    return list(zip(partitions, _values(source, topic), strict=True))
+
+
+def _by_position(source: Source, topic: Topic) -> Rows:
+    positions = [position(record) for record in source.records(topic)]
+    return dict(zip(positions, _values(source, topic), strict=True))
 
 
 def _values(source: Source, topic: Topic) -> list[Json]:

@@ -3,7 +3,7 @@
 What is recorded must follow: verdict and rule from the packet, its key and the standing of the
 packets it names; gates from the metrics; the acknowledgements from the answers, one by one; what
 a packet did to others; and when a timer fired, that it was due and no answer in time was missed.
-TRANSFER packets are not judged here.
+Whether a session is over, and who received a protocol, follows from the facts before.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from schemas import decode
 from schemas.apc import fold_ids, packet_json, validate_avro
 from streams.engine.headers import iso
 from streams.engine.records import Record
+from tests.e2e import transfers
 from tests.e2e.figures import gates_met, identity, ms, outcomes, task_of
 from tests.e2e.outputs import PARTITIONS, Json
 from topology.keys import partition_of
@@ -28,11 +29,14 @@ PHASES = {
     "CLAIM": "RESEARCH DISCOVERY REFINEMENT ARBITRATION VALIDATION",
     "ARTIFACT": "DISCOVERY EXECUTION PROMOTION",
     "EVAL": "EXECUTION VALIDATION",
+    "TRANSFER": "REFINEMENT CONVERGENCE PROMOTION",
     "ARBITRATION": "REFINEMENT CONVERGENCE ARBITRATION",
     "DECISION": "CONVERGENCE ARBITRATION EXECUTION VALIDATION PROMOTION",
     "RETRACTION": "VALIDATION",
     "ERROR": "EXECUTION",
 }
+AFTER_THE_END = ("ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR")
+ENDS = {"HALTED": "session_halted", "CLOSED": "session_closed"}
 SUNK = ("REJECTED_SCHEMA", "REJECTED_POLICY", "EXPIRED", "RETRACTED")
 OWED = ("accepted", "duplicate", "rejected")
 OUTCOMES = {"pass": "verified", "fail": "evaluated_fail", "superseded": "superseded"}
@@ -67,6 +71,8 @@ class Replay:
         self._at: dict[str, Known] = {}
         self._evals: dict[tuple[str, str, str], list[tuple[str, bool]]] = {}
         self._owed: list[tuple[str, str, str]] = []
+        self._sessions: dict[str, str] = {}
+        self._receivers: dict[tuple[Any, ...], list[str]] = {}
         self.wrong: list[str] = []
 
     def run(self, facts: Sequence[tuple[int, Json]]) -> None:
@@ -140,23 +146,46 @@ class Replay:
             listed = [(p.rule, p.path) for p in problems[:10]]
             self._same(fact, "errors", [(e["rule"], e["path"]) for e in fact["errors"]], listed)
             return _rejected(problems[0].rule)
-        if packet["packet_type"] == "TRANSFER":
-            return fact["verdict"], fact["rule"], fact["state"] is not None
         return self._policy(record, packet, fact)
 
     def _policy(self, record: Record, packet: Json, fact: Json) -> tuple[str, str, bool]:
         kind, checks = packet["packet_type"], (packet.get("metadata") or {}).get("anti_drift")
         drift: Json = {"evaluated": checks is not None, "checks": checks or {}}
         phases = PHASES.get(kind)
+        over = ENDS.get(self._sessions.get(packet["trace"]["session_id"], ""))
+        if over is not None and kind not in AFTER_THE_END:
+            return _rejected(over)
         if phases is not None and packet["run_phase"] not in phases.split():
             return _rejected("phase_type")
         if not all(drift["checks"].values()):
             self._same(fact, "anti_drift", fact["anti_drift"], drift)
             return _rejected("drift_check_failed")
+        if kind == "TRANSFER":
+            return self._transfer(packet, fact)
+        if kind == "ARBITRATION":
+            named = [one["candidate_id"] for one in packet["payload"]["candidates"]]
+            if packet["payload"]["winner_candidate_id"] not in named:
+                return _rejected("unknown_winner")
         broken = self._broken(record, packet)
         if broken == "already_retracted":
             return "duplicate", broken, False
         self._same(fact, "anti_drift", fact["anti_drift"], drift)
+        return _rejected(broken) if broken else ("accepted", "accepted", True)
+
+    def _transfer(self, packet: Json, fact: Json) -> tuple[str, str, bool]:
+        receivers = self._receivers.setdefault(transfers.place_of(packet), [])
+        throttle, lived = fact["throttle"], fact["state"] != "EXPIRED"
+        if throttle is None:
+            self._say(fact, "it has no throttle")
+            return "accepted", "accepted", True
+        for difference in transfers.differences(packet, receivers, throttle, lived):
+            self._say(fact, difference)
+        blocked = throttle["decay"]["blocked"]
+        self._same(fact, "decay.mode", throttle["decay"]["mode"], "late")
+        broken = transfers.broken(transfers.checks(packet, receivers, blocked))
+        self._same(
+            fact, "warning", "protocol_decayed" in fact["warnings"], blocked and broken is None
+        )
         return _rejected(broken) if broken else ("accepted", "accepted", True)
 
     def _broken(self, record: Record, packet: Json) -> str | None:
@@ -208,6 +237,13 @@ class Replay:
         self._same(fact, "state", fact["state"], state)
         self._check_promotion(fact, known)
         self._expect_effects(fact, record, known)
+        for note in fact["coordination"]:
+            if note["applied"] and note["machine"] == "inter":
+                self._sessions[fact["session_id"]] = note["to_state"]
+        if packet["packet_type"] == "TRANSFER":
+            receivers = self._receivers[transfers.place_of(packet)]
+            if packet["payload"]["to_swarm"] not in receivers:
+                receivers.append(packet["payload"]["to_swarm"])
 
     def _applied(self, known: Known) -> str:
         """Where a packet stands when it has been applied."""

@@ -12,17 +12,17 @@ from schemas import CATALOGUE
 from schemas.apc import ANTI_DRIFT_CHECKS
 from schemas.codec import fingerprint_of
 from streams.engine.records import Output
-from tests.e2e import bad_input
+from tests.e2e import bad_input, bad_transfers
 from tests.e2e.bad_input import SESSION, Case
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import Json
-from tests.unit.processors.apc.packets import packet
+from tests.unit.processors.apc.packets import packet, transfer
 from topology.declarations import Topic
 from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ
 
 
 def test_each_record_gets_the_answer_it_is_owed(shared: Environment) -> None:
-    cases = bad_input.cases(shared)
+    cases = [*bad_input.cases(shared), *bad_transfers.cases(shared)]
     positions = shared.send([case.output for case in cases])
     answers = shared.answered(positions)
     wrong = []
@@ -33,7 +33,12 @@ def test_each_record_gets_the_answer_it_is_owed(shared: Environment) -> None:
     assert wrong == []
     facts = {case.rule for case in cases if not case.dead}
     missing = bad_input.expected_rules() - facts
-    assert missing == {"drift_check_missing", "output_too_large"}, "which need other settings"
+    assert missing == {
+        "drift_check_missing",  # needs another setting, as does
+        "output_too_large",
+        "phase_guard_top_k",  # needs other windows
+        "protocol_decayed",  # needs totals that have been read
+    }
     shared.drain()
     assert len(shared.records(APC_PACKETS_DLQ)) == sum(case.dead for case in cases)
     assert _good(shared, 1)
@@ -132,6 +137,31 @@ def test_the_single_object_frame_is_read_too(shared: Environment) -> None:
     framed = b"\xc3\x01" + fingerprint_of(entry.schema) + output.value[5:]
     ((kind, fact),) = shared.answered(shared.send([output._replace(value=framed)]))
     assert (kind, fact["verdict"]) == ("fact", "accepted")
+
+
+def test_a_protocol_is_refused_as_soon_as_its_decay_is_read(shared: Environment) -> None:
+    """Nobody takes it over, and nothing is measured.  Verdicts show the totals that they saw."""
+
+    def tried(number: int) -> Json:
+        named = {"protocol_id": "decays"}
+        made = transfer(number, generation=30, session="decay", payload=named, lineage=named)
+        (fact,) = shared.verdicts([made])
+        return fact
+
+    facts = [tried(number) for number in range(1, 6)]
+    assert {fact["verdict"] for fact in facts} == {"accepted"}
+
+    def refused() -> bool:
+        facts.append(tried(len(facts) + 1))
+        return bool(facts[-1]["verdict"] == "rejected")
+
+    shared.until(refused, "a refusal")
+    decay = facts[-1]["throttle"]["decay"]
+    assert (facts[-1]["rule"], decay["blocked"]) == ("protocol_decayed", True)
+    assert decay["reasons"] == ["effectiveness_below_threshold", "drift_unmeasured"]
+    versions = [fact["throttle"]["decay"]["lineage_version"] for fact in facts]
+    assert versions == sorted(versions)
+    assert 5 <= decay["transfer_count"] == versions[-1] < len(facts)
 
 
 def test_rules_that_need_other_settings(environment: Environment) -> None:

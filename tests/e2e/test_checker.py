@@ -19,12 +19,13 @@ from streams.settings import Settings
 from tests.e2e import checker, history
 from tests.e2e.history import History
 from tests.e2e.outputs import PARTITIONS, Json, Outputs
+from tests.e2e.totals import Totals
 from tests.e2e.traffic import outputs
 from topology import topics
 from topology.declarations import Topic
 
-PACKETS = 700
-SESSIONS = 15
+PACKETS = 900
+SESSIONS = 18
 START_MS = 1_770_000_000_000
 HORIZON_MS = 60_000
 
@@ -162,11 +163,11 @@ def _unopened(found: History) -> None:
 
 
 def _eval_row(found: History) -> None:
-    next(row for row in found.evals.values() if row["evals"])["evals"].pop()
+    next(row for row in found.task_facts.values() if row["evals"])["evals"].pop()
 
 
 def _other_packet(found: History) -> None:
-    found.deliveries[3]["packet"] = found.deliveries[4]["packet"]
+    found.deliveries[0]["packet"] = found.deliveries[-1]["packet"]
 
 
 def _wrong_partition(found: History) -> None:
@@ -177,6 +178,102 @@ def _wrong_partition(found: History) -> None:
 def _redeliver_less(found: History) -> None:
     fact = first_fact(found, rule="redelivered")
     fact["acks"]["attempt"] -= 1
+
+
+def _delta(found: History, **members: Any) -> tuple[str, Json]:
+    return next(
+        (position, delta)
+        for position, delta in found.deltas.items()
+        if all(delta[name] == member for name, member in members.items())
+    )
+
+
+def _drop_delta(found: History) -> None:
+    del found.deltas[_delta(found, kind="eval")[0]]
+
+
+def _double_delta(found: History) -> None:
+    """As if it had been sent, summed and shown twice."""
+    position, _ = _delta(found, kind="removal")
+    again = f"{position.rpartition('/')[0]}/999999"
+    found.deltas = dict(
+        entry
+        for p, d in found.deltas.items()
+        for entry in ([(p, d), (again, d)] if p == position else [(p, d)])
+    )
+
+
+def _double_all(found: History) -> None:
+    """A delta that was sent twice, with rows that agree with it."""
+    _double_delta(found)
+    totals = Totals()
+    totals.run(found.deltas)
+    found.lineage = totals.rows
+
+
+def _alter_total(found: History) -> None:
+    next(r for r in found.lineage.values() if r["outcome_sum_nano"])["outcome_sum_nano"] += 1
+
+
+def _alter_score(found: History) -> None:
+    next(r for r in found.lineage.values() if r["accepted"])["effectiveness_score"] = 1
+
+
+def _throttle(found: History) -> Json:
+    return next(fact for fact in facts(found, rule="accepted") if fact["throttle"])
+
+
+def _see_others(found: History) -> None:
+    _throttle(found)["throttle"]["decay"]["transfer_count"] += 1
+
+
+def _pass_unmet(found: History) -> None:
+    fact = first_fact(found, rule="score_below_window")
+    fact |= {"verdict": "accepted", "rule": "accepted", "fault": None}
+
+
+def _alter_figure(found: History) -> None:
+    check = next(c for c in _throttle(found)["throttle"]["checks"] if c["op"] == ">")
+    check["right"] = "0.99"
+
+
+def _forget_receiver(found: History) -> None:
+    next(row for row in found.throttles.values() if row["receivers"])["receivers"].pop()
+
+
+def _decision(found: History, kind: str) -> Json:
+    return next(one for one in found.decisions if one["kind"] == kind)
+
+
+def _select_nobody(found: History) -> None:
+    """In the delta and in the decision alike."""
+    for delta in found.deltas.values():
+        if delta["decision"] and delta["decision"]["arbitration"]["selected_count"]:
+            nobody = {"selected_packet_ids": [], "selected_count": 0, "winner_agrees": False}
+            delta["decision"]["arbitration"] |= nobody
+            ident = delta["decision"]["decision_id"]
+            same = next(one for one in found.decisions if one["decision_id"] == ident)
+            same["arbitration"] |= nobody
+            return
+
+
+def _drop_note(found: History) -> None:
+    fact = next(f for _, f in found.facts if any(n["applied"] for n in f["coordination"]))
+    fact["coordination"] = [n for n in fact["coordination"] if not n["applied"]]
+
+
+def _wrong_note(found: History) -> None:
+    note = next(n for _, f in found.facts for n in f["coordination"] if n["why"] == "no_edge")
+    note |= {"applied": True, "why": "applied", "to_state": "CLOSED"}
+
+
+def _drop_move(found: History) -> None:
+    found.observed.remove(next(one for one in found.observed if one["origin"] == "apc"))
+
+
+def _open_halted(found: History) -> None:
+    fact = next(f for _, f in found.facts if f["rule"] in ("session_halted", "session_closed"))
+    fact |= {"verdict": "accepted", "rule": "accepted", "fault": None}
 
 
 FAULTS: list[tuple[str, Callable[[History], object], str]] = [
@@ -220,7 +317,33 @@ FAULTS: list[tuple[str, Callable[[History], object], str]] = [
     ("a sequence has a gap", _gap, "has sequence 3 after 1"),
     ("an observation is lost", lambda h: h.observed.pop(), "has no answer"),
     ("a task row is altered", _task_row, "transitions is"),
-    ("a session is opened by another", _unopened, "session opening"),
+    ("a session is opened by another", _unopened, "moves of session"),
+    ("a move of a session is lost", _drop_move, "moves of session"),
+    ("a delta is dropped", _drop_delta, "is missing"),
+    ("a delta dropped changes a sum", _drop_delta, "sum of deltas of"),
+    ("a delta is doubled", _double_delta, "is there 2 times"),
+    ("a delta is doubled and summed", _double_all, "count of"),
+    ("a total is altered", _alter_total, "outcome_sum_nano is"),
+    ("a score is altered", _alter_score, "effectiveness_score is"),
+    ("a row of lineage is lost", lambda h: h.lineage.popitem(), "is missing"),
+    ("a delta became a dead letter", lambda h: h.dead_deltas.append(h.dead[0]), "of deltas"),
+    ("an edge is dropped", lambda h: h.edges.pop(), "is missing"),
+    ("an edge is doubled", lambda h: h.edges.append(h.edges[0]), "is there 2 times"),
+    ("a decay is dropped", lambda h: h.decisions.remove(_decision(h, "decay")), "is missing"),
+    (
+        "an arbitration is dropped",
+        lambda h: h.decisions.remove(_decision(h, "arbitration")),
+        "is missing",
+    ),
+    ("a decision is doubled", lambda h: h.decisions.append(h.decisions[0]), "is there 2 times"),
+    ("an arbitration selects nobody", _select_nobody, "selected_count is"),
+    ("totals are seen that never were", _see_others, "which never were"),
+    ("a transfer passes an unmet bound", _pass_unmet, "score_below_window"),
+    ("a figure of a check is altered", _alter_figure, "does not follow from its figures"),
+    ("a receiver is forgotten", _forget_receiver, "throttle row"),
+    ("a note is lost", _drop_note, "do not follow"),
+    ("a note is no step", _wrong_note, "is no step"),
+    ("a session goes on after its end", _open_halted, "session_"),
 ]
 
 
@@ -237,8 +360,9 @@ def test_a_fault_is_found(sound: History, fault: Callable[[History], object], sa
 def copied(sound: History) -> History:
     """Deep enough to be altered; records on the log are not."""
     members = dict(vars(sound))
-    for name in ("packets", "raw", "dead", "dead_raw"):
+    records = {"packets", "raw", "dead", "dead_raw", "dead_deltas"}
+    for name in records:
         members[name] = copy.copy(members[name])
-    for name in members.keys() - {"packets", "raw", "dead", "dead_raw"}:
+    for name in members.keys() - records:
         members[name] = copy.deepcopy(members[name])
     return History(**members)

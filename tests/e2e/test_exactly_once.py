@@ -21,17 +21,16 @@ from tests.e2e.environment import Environment
 from tests.e2e.outputs import latest
 from tests.e2e.traffic import outputs
 from topology import processors
+from topology.machines.apc_inter import InterState
+from topology.machines.apc_intra import IntraState
 from topology.topics import APC_EVENTS, CHANGELOG
 
 PACKETS = 20_000
 AT_FIRST = 6_000
 BURST = 1_600
 KILLS = 6
-_OF_TRANSFERS = {
-    rules.SELF_TRANSFER,
-    rules.FROM_SWARM_NOT_SENDER,
-    rules.TRANSFER_MODE_DIFFERS,
-}
+NEED_OTHER_SETTINGS = {rules.DRIFT_CHECK_MISSING, rules.PHASE_GUARD_TOP_K}
+"""Rules of policy that cannot decide with the settings and the windows as they are."""
 
 
 class Run:
@@ -143,14 +142,37 @@ def stored(path: Path) -> dict[bytes, bytes]:
 
 
 def check_variety(found: history.History) -> None:
-    """The traffic was what the test is about: every effect, timer and warning came up."""
+    """The traffic was what the test is about: all that packets can meet with came up."""
     seen = Counter(fact["rule"] for _, fact in found.facts)
     seen.update(warning for _, fact in found.facts for warning in fact["warnings"])
-    stages = (Stage.EFFECT, Stage.TIMER, Stage.WARNING)
-    wanted = {rule.code for rule in rules.ALL if rule.stage in stages and rule not in _OF_TRANSFERS}
-    assert wanted - seen.keys() == set()
+    stages = (Stage.POLICY, Stage.EFFECT, Stage.TIMER, Stage.WARNING)
+    wanted = {rule.code for rule in rules.ALL if rule.stage in stages}
+    assert wanted - seen.keys() == {rule.code for rule in NEED_OTHER_SETTINGS}
     assert {"duplicate", "packet_conflict", "key_mismatch", "partition_mismatch"} <= seen.keys()
     assert len({letter.value for letter in found.dead}) > 5
     assert {one["rule"] for one in found.refused} >= {"event_duplicate"}
     events = {moved["event"] for row in found.states.values() for moved in row["history"]}
     assert {"promotion_eligible", "supersession_recorded"} <= events
+    check_lineage_variety(found)
+
+
+def check_lineage_variety(found: history.History) -> None:
+    kinds = {delta["kind"] for delta in found.deltas.values()}
+    assert kinds == {"transfer", "eval", "lineage", "removal", "arbitration"}
+    decays = {one["decay"]["blocked"] for one in found.decisions if one["decay"]}
+    assert decays == {True, False}
+    figures = [one["arbitration"] for one in found.decisions if one["arbitration"]]
+    reasons = {one["reason"] for told in figures for one in (*told["blocked"], *told["rejected"])}
+    assert {reason.partition(":")[0] for reason in reasons} == {
+        "protocol_decay_blocked",
+        "protocol_effectiveness_gate_blocked",
+        "packet_unknown",
+        "packet_type_not_transfer",
+        "policy_reject",
+        "not_live",
+    }
+    assert len({edge["relation"] for _, edge in found.edges}) >= 8
+    moved = {note["to_state"] for row in found.sessions.values() for note in row["history"]}
+    assert moved >= {*InterState, *IntraState} - {"SESSION_OPEN"}
+    why = {note["why"] for _, fact in found.facts for note in fact["coordination"]}
+    assert why == {"applied", "no_edge", "guard_failed", "unknown_event"}

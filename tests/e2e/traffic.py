@@ -11,30 +11,25 @@ import copy
 import random
 import struct
 from collections.abc import Callable, Iterator
-from itertools import count, islice
+from itertools import islice
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from schemas import CATALOGUE, encode
 from streams.engine.records import Output
+from tests.e2e import steps
+from tests.e2e.observations import observations
 from tests.e2e.outputs import PARTITIONS, Outputs
-from tests.unit.processors.apc.packets import PASSING, THRESHOLDS, Json, candidate, packet, pid
+from tests.e2e.steps import SWARMS, Step
+from tests.unit.processors.apc.packets import THRESHOLDS, Json, candidate, packet, pid
 from topology.keys import partition_of
 from topology.topics import RTES_RAW
 
 SESSIONS = 240
 AGENTS = ("a", "b", "c", "d")
-SWARMS = ("sw-a", "sw-b", "sw-c")
+STEADY = "e"
+"""An agent that does what its way demands and nothing besides."""
 LONG_MS = 3_600_000
 _REMEMBERED = 24
-
-_STEPS = {
-    "PENDING": ["IN_PROGRESS", "BLOCKED"],
-    "BLOCKED": ["IN_PROGRESS"],
-    "IN_PROGRESS": ["PAUSED", "COMPLETED"],
-    "PAUSED": ["IN_PROGRESS"],
-    "COMPLETED": [],
-}
 
 Fault = Callable[[Json], Any]
 
@@ -79,10 +74,17 @@ SHAPE_FAULTS: tuple[Fault, ...] = (
 
 
 class Session:
-    """What was sent in one session, as far as others may name it."""
+    """What was sent in one session, as far as others may name it.
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    step, agent_steps: how far it and each of its agents are on their ways.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.name = f"s/{number}%" if number % 9 == 0 else f"s{number}"
+        self.protocols = steps.protocols_of(number)
+        self.eager = number % 4 == 1
+        self.step = 0
+        self.agent_steps = dict.fromkeys((*AGENTS, STEADY), 0)
         self.packets: list[Json] = []
         self.waiting: list[Json] = []
 
@@ -100,15 +102,20 @@ class Traffic:
 
     def __init__(self, dice: random.Random, sessions: int) -> None:
         self._dice = dice
-        self._sessions = [Session(f"s/{n}%" if n % 9 == 0 else f"s{n}") for n in range(sessions)]
+        self._sessions = [Session(number) for number in range(sessions)]
         self._number = 0
-        kinds: list[tuple[int, Callable[[Session], Sent]]] = [
-            (24, self._plain),
-            (22, self._waiting),
+        kinds: list[tuple[float, Callable[[Session], Sent]]] = [
+            (18, self._plain),
+            (20, self._waiting),
             (22, self._answer),
             (7, self._evaluation),
             (4, self._decision),
-            (2, self._arbitration),
+            (3, self._arbitration),
+            (20, self._transfer),
+            (6, self._session_step),
+            (12, self._agent_step),
+            (1.5, self._signal),
+            (0.5, self._error),
             (5, self._retraction),
             (3, self._repeated),
             (2, self._conflict),
@@ -126,18 +133,37 @@ class Traffic:
         while True:
             session = self._dice.choice(self._sessions)
             (maker,) = self._dice.choices(self._makers, self._weights)
-            yield maker(session)
+            eager = session.eager and self._dice.random() < 0.25
+            yield self._session_step(session) if eager else maker(session)
 
-    def _new(self, packet_type: str, session: Session, **members: Any) -> Json:
+    def _new(
+        self, packet_type: str, session: Session, generation: int = 12, **members: Any
+    ) -> Json:
         self._number += 1
         dice = self._dice
+        metadata = members.pop("metadata", {})
+        if dice.random() < 0.02:
+            metadata = {**metadata, "coordination_event": dice.choice(steps.EVENTS)}
+        if packet_type != "TRANSFER" and dice.random() < 0.08:
+            members["lineage"] = steps.lineage(dice, dice.choice(session.protocols))
         made = packet(
             packet_type,
             self._number,
             session=session.name,
+            metadata=metadata or None,
             **{"sender": dice.choice(AGENTS), "swarm": dice.choice(SWARMS), **members},
         )
-        made["trace"]["task_id"] = f"task-{dice.randrange(2)}"
+        trace = {
+            "run_id": dice.choice(["run-01", "run-01", "run/02"]),
+            "task_id": f"task-{dice.randrange(2)}",
+            "generation": generation,
+        }
+        if dice.random() < 0.2:
+            trace["parent_packet_id"] = self._named(session, session.packets)
+            trace["root_packet_id"] = self._named(session, session.packets)
+        made["trace"] |= trace
+        if packet_type == "EVAL" and "metric_set" not in members.get("payload", {}):
+            made["payload"]["metric_set"] = steps.metrics(dice)
         if dice.random() < 0.03:
             made["packet_id"] = made["packet_id"].upper()
         return made
@@ -196,27 +222,68 @@ class Traffic:
 
     def _evaluation(self, session: Session) -> Sent:
         dice = self._dice
-        metrics = {**PASSING, "outcome": dice.choice([0.4, 0.5, 0.9])}
-        if dice.random() < 0.2:
-            del metrics["drift_risk"]
-        payload = {"metric_set": metrics, "pass": dice.random() < 0.6, "thresholds": THRESHOLDS}
         refs = [
             f"packet:{self._named(session, session.packets)}" for _ in range(dice.randint(0, 4))
         ]
-        made = self._new("EVAL", session, proof_bundle={"evidence_refs": refs})
-        made["payload"] = payload
-        return self._sent(session, made)
+        members: Json = {"proof_bundle": {"evidence_refs": refs}}
+        if dice.random() < 0.3:
+            members["run_phase"] = "VALIDATION"
+        payload = {"pass": dice.random() < 0.6, "thresholds": THRESHOLDS}
+        return self._sent(session, self._new("EVAL", session, payload=payload, **members))
 
     def _decision(self, session: Session) -> Sent:
-        return self._sent(session, self._new("DECISION", session, **self._deferral()))
+        level = self._dice.choice(["PROPOSED", "APPROVED", "DONE"])
+        payload = {} if self._dice.random() < 0.3 else {"commitment_level": level}
+        members = {"payload": payload, **self._deferral()}
+        return self._sent(session, self._new("DECISION", session, **members))
 
     def _arbitration(self, session: Session) -> Sent:
+        """Of transfers, mostly, and of other packets."""
+        dice = self._dice
+        transfers = [one for one in session.packets if one["packet_type"] == "TRANSFER"]
+        among = transfers if transfers and dice.random() < 0.8 else session.packets
         shared = self._named(session, session.packets)
-        refs = [[shared, self._named(session, session.packets)] for _ in range(2)]
+        refs = [[shared, self._named(session, among), self._named(session, among)] for _ in "12"]
         candidates = [candidate("one", 0.5, *refs[0]), candidate("two", 0.5, *refs[1])]
-        self._dice.shuffle(candidates)
-        payload = {"candidates": candidates}
+        dice.shuffle(candidates)
+        payload: Json = {"candidates": candidates}
+        if dice.random() < 0.1:
+            payload["winner_candidate_id"] = "three"
+        if dice.random() < 0.3:
+            payload["vetoes"] = [{"agent_id": dice.choice(AGENTS), "reason": "no"}]
         return self._sent(session, self._new("ARBITRATION", session, payload=payload))
+
+    def _transfer(self, session: Session) -> Sent:
+        dice = self._dice
+        step = steps.transfer(dice, dice.choice(session.protocols), dice.choice(SWARMS))
+        members = {"to": self._to(), **self._deferral()}
+        if dice.random() < 0.02:
+            members["expires_at"] = "2026-01-01T00:00:00Z"
+        if dice.random() < 0.2:
+            members["routing"] = {"requires_ack": True, "ttl_ms": dice.choice([1000, LONG_MS])}
+        return self._stepped(session, step, **members)
+
+    def _session_step(self, session: Session) -> Sent:
+        step = steps.OF_SESSION[session.step % len(steps.OF_SESSION)]
+        session.step += 1
+        return self._stepped(session, step)
+
+    def _agent_step(self, session: Session) -> Sent:
+        agent = STEADY if self._dice.random() < 0.8 else self._dice.choice(AGENTS)
+        every = steps.of_agent(self._dice)
+        step = every[session.agent_steps[agent] % len(every)]
+        session.agent_steps[agent] += 1
+        return self._stepped(session, step, sender=agent)
+
+    def _signal(self, session: Session) -> Sent:
+        return self._stepped(session, steps.signal(self._dice))
+
+    def _error(self, session: Session) -> Sent:
+        return self._stepped(session, steps.error(self._dice))
+
+    def _stepped(self, session: Session, step: Step, **members: Any) -> Sent:
+        packet_type, own = step
+        return self._sent(session, self._new(packet_type, session, **{**own, **members}))
 
     def _retraction(self, session: Session) -> Sent:
         target = self._named(session, session.packets)
@@ -313,30 +380,3 @@ def _output(made: Outputs, sent: Sent) -> Output:
     if sent.key != b"":
         output = output._replace(key=sent.key)
     return output._replace(partition=sent.partition)
-
-
-def observations(dice: random.Random, sessions: int) -> Iterator[Json]:
-    """Task transitions of agents, in the sessions of the packets; some repeated, some illegal."""
-    standing: dict[tuple[str, str], str] = {}
-    event: Json = {}
-    for number in count(1):
-        if event and dice.random() < 0.1:
-            yield event
-            continue
-        task = f"s{dice.randrange(1, sessions)}", f"task-{dice.randrange(3)}"
-        source = standing.get(task, "PENDING")
-        target = dice.choice([*_STEPS[source], "PENDING"])
-        if target in _STEPS[source]:
-            standing[task] = target
-        payload = {
-            "type": "TASK_TRANSITION",
-            "task_id": task[1],
-            "from_state": source,
-            "to_state": target,
-            "timestamp": "2026-01-01T00:00:00Z",
-        }
-        if dice.random() < 0.3:
-            payload["git_hash"] = f"{dice.getrandbits(160):040x}"
-        event_id = str(UUID(int=number, version=4))
-        event = {"event_id": event_id, "session_id": task[0], "payload": payload}
-        yield event
