@@ -6,6 +6,8 @@ outputs through Faust's producer.  What differs from headrace is the host, nothi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import faust
 
 from streams.engine.copies import Copies, copied
@@ -52,8 +54,8 @@ copies.open()
 copies.follow()
 
 
-def read(keys: object) -> list[bytes | None]:
-    return [rows.get(key) for key in keys]  # type: ignore[attr-defined]
+def read(keys: Sequence[bytes]) -> list[bytes | None]:
+    return [rows.get(key) for key in keys]
 
 
 async def judge(stream: faust.Stream[bytes]) -> None:

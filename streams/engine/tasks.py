@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 
 from streams.engine.records import TopicPartition
 from streams.engine.runner import Seek, TaskRunner
@@ -124,12 +124,12 @@ class TaskSet:
                 await asyncio.sleep(_FIRST_PAUSE_S)
 
     async def _run(self, number: int, runner: TaskRunner, seek: Seek) -> None:
-        async def sought(positions: dict[TopicPartition, int]) -> None:
+        async def sought(positions: Mapping[TopicPartition, int]) -> None:
             await seek(positions)
             if self.on_ready is not None:
                 self.on_ready(number)
 
-        await runner.run(sought)  # type: ignore[arg-type]
+        await runner.run(sought)
 
     async def _fail(self, exc: HeadraceError) -> None:
         if self.on_failure is not None:

@@ -60,10 +60,10 @@ class _Empty:
         return None
 
     def put(self, key: str, row: AvroValue) -> None:
-        raise NotImplementedError("a trial writes nothing")
+        raise TypeError("a trial writes nothing")
 
     def delete(self, key: str) -> None:
-        raise NotImplementedError("a trial writes nothing")
+        raise TypeError("a trial writes nothing")
 
 
 class _Nowhere:
@@ -81,10 +81,10 @@ class _Nowhere:
         return _Empty()
 
     def send(self, topic: Topic, key: str, value: AvroValue, **headers: Any) -> None:
-        raise NotImplementedError("a trial writes nothing")
+        raise TypeError("a trial writes nothing")
 
     def set_timer(self, timer: Timer) -> None:
-        raise NotImplementedError("a trial writes nothing")
+        raise TypeError("a trial writes nothing")
 
     def delete_timer(self, due_ms: int, kind: str, key: str) -> None:
-        raise NotImplementedError("a trial writes nothing")
+        raise TypeError("a trial writes nothing")
