@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.formats import is_saop_time, is_uuid
-from schemas.rtes import rules
+from schemas.rtes.rules import NOT_YET
 
-TOKEN = f"[REDACTED:{rules.NOT_YET.code}]"
+TOKEN = f"[REDACTED:{NOT_YET.code}]"
 RECORDABLE = "headrace.rtes.TaskTransition"
 """The one payload that holds identifiers and states only, which are kept as sent."""
 
