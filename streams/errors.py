@@ -26,6 +26,7 @@ Errors of other libraries are wrapped once, where they are first met, with `rais
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,6 +48,11 @@ class HeadraceError(Exception):
         super().__init__(message)
         self.message = message
         self.advice = self.default_advice if advice is None else advice
+
+    @property
+    def code(self) -> str:
+        """The name of the error in one word, e.g. `positions_lost`; it does not change."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __str__(self) -> str:
         return f"{self.message.rstrip('.')}. {self.advice}" if self.advice else self.message

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from streams.errors import HeadraceError
+from streams.errors import HeadraceError, InfrastructureError
 
 INTERRUPTED = 130
 
@@ -79,7 +79,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except HeadraceError as exc:
-            click.echo(f"headrace: {exc}", err=True)
+            code = f"{exc.code}: " if isinstance(exc, InfrastructureError) else ""
+            click.echo(f"headrace: {code}{exc}", err=True)
             ctx.exit(exc.exit_code)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)

@@ -94,7 +94,7 @@ class HostApp(faust.App):
         """Stop the worker for a reason that `run` raises again."""
         if self.failure is None:
             self.failure = error
-            log.error("the worker stops: %s", error)
+            log.error("the worker stops: %s: %s", error.code, error)
             await self.crash(error)
 
 

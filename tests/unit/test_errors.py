@@ -59,3 +59,8 @@ def test_invalid_input_lists_each_problem() -> None:
     error = errors.InvalidInput(problems)
     assert error.problems == tuple(problems)
     assert error.message == "id_invalid at /id: not a uuid; json_invalid at the top: no JSON"
+
+
+def test_an_error_has_a_code_that_is_its_name() -> None:
+    assert errors.PositionsLost("x").code == "positions_lost"
+    assert errors.TooManyDeadLetters("x").code == "too_many_dead_letters"
