@@ -1,4 +1,4 @@
-"""The closed set of rule codes of RTES events, as far as they are built."""
+"""The closed set of rule codes of RTES events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EVENT_TYPE_UNKNOWN = Rule(
     "event_type_unknown", "payload.type is none of the five", Stage.SCHEMA, Where.BOTH
 )
 AGENT_UNKNOWN = Rule(
-    "agent_unknown", "agent_id is none of the four agents", Stage.SCHEMA, Where.BOTH
+    "agent_unknown", "agent_id or role is none of the four agents", Stage.SCHEMA, Where.BOTH
 )
 TURN_INDEX_INVALID = Rule(
     "turn_index_invalid",
@@ -62,8 +62,20 @@ OUTPUT_TOO_LARGE = Rule(
     Stage.LOG,
     Where.PROCESSOR,
 )
-NOT_YET = Rule(
-    "not_yet", "events of this type are not recorded by this version", Stage.LOG, Where.PROCESSOR
+RECORDED = Rule("recorded", "recorded: nothing is against it", Stage.POLICY, Where.PROCESSOR)
+
+# Tool calls and thought streams (spec 4.4, 4.5).
+CALL_ALREADY_INVOKED = Rule(
+    "call_already_invoked",
+    "the call's beginning was recorded before",
+    Stage.POLICY,
+    Where.PROCESSOR,
+)
+CALL_ALREADY_COMPLETED = Rule(
+    "call_already_completed", "the call's end was recorded before", Stage.POLICY, Where.PROCESSOR
+)
+THOUGHT_CLOSED = Rule(
+    "thought_closed", "the stream's final chunk was recorded before", Stage.POLICY, Where.PROCESSOR
 )
 
 # Task transitions (spec 4.3), in the order of checking.
@@ -95,6 +107,7 @@ REWIND_REQUIRED = Rule(
     "rewind_required", "the transition needs a git_hash or a rewind", Stage.POLICY, Where.PROCESSOR
 )
 EDGE = Rule("edge", "recorded: the profile has this transition", Stage.POLICY, Where.PROCESSOR)
+REWIND = Rule("rewind", "made by a rewind of the session", Stage.EFFECT, Where.PROCESSOR)
 
 ALL = rules_of(dict(globals()))
 """Every rule code and warning, in the order of declaration."""

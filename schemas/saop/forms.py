@@ -1,0 +1,56 @@
+"""A turn's and a command's JSON form, without what the protocol does not know, and their hashes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.canonical import canonical_json, sha256_hex
+from schemas.json_form import to_json
+from schemas.saop.models import Content, Metadata, Rewind, Turn
+
+JsonObject = dict[str, Any]
+
+_TURN = frozenset(Turn.model_fields)
+_INNER = {"content": frozenset(Content.model_fields), "metadata": frozenset(Metadata.model_fields)}
+_REWIND = frozenset(Rewind.model_fields)
+
+
+def turn_json(avro_value: dict[str, Any]) -> JsonObject:
+    """The JSON form of a SaopTurn."""
+    return to_json("headrace.saop.SaopTurn", avro_value)
+
+
+def drop_unknown_turn(value: Any) -> tuple[Any, int]:
+    """The turn without unknown members, and how many these were; each counts as one.
+
+    Values that are no objects stay as they are.
+    """
+    if not isinstance(value, dict):
+        return value, 0
+    clean, dropped = _known(value, _TURN)
+    for name, members in _INNER.items():
+        if isinstance(clean.get(name), dict):
+            clean[name], more = _known(clean[name], members)
+            dropped += more
+    return clean, dropped
+
+
+def drop_unknown_rewind(value: Any) -> tuple[Any, int]:
+    """The same for a rewind command."""
+    return _known(value, _REWIND) if isinstance(value, dict) else (value, 0)
+
+
+def _known(value: JsonObject, members: frozenset[str]) -> tuple[JsonObject, int]:
+    clean = {name: member for name, member in value.items() if name in members}
+    return clean, len(value) - len(clean)
+
+
+def turn_hash(turn: JsonObject) -> str:
+    """SHA-256 over the turn's canonical JSON, as sent but without unknown members (spec 5.1)."""
+    return sha256_hex(canonical_json(turn))
+
+
+def rewind_hash(avro_value: dict[str, Any]) -> str:
+    """SHA-256 over a rewind command's canonical JSON, `rewind_id` in lower case."""
+    command = to_json("headrace.saop.SaopRewind", avro_value)
+    return sha256_hex(canonical_json({**command, "rewind_id": command["rewind_id"].lower()}))

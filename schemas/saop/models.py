@@ -1,0 +1,52 @@
+"""Turn envelopes and rewind commands: the models, for people and programs that make them.
+
+Source: SAOP/RTES spec, 2.1 and 2.3.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import WithJsonSchema
+
+from schemas.model import Natural, Share, Text, Tolerant
+from schemas.rtes.models import AgentId, EventId, Timestamp
+
+Complexity = Literal["low", "medium", "high"]
+Phase = Literal["prepare", "confirm", "abort", "apply"]
+Nullable = Annotated[Text | None, WithJsonSchema({"type": ["string", "null"]})]
+"""A member that may be absent or null, which is the same."""
+
+
+class Content(Tolerant):
+    thought: Text
+    action: Text
+    observation: Text
+
+
+class Metadata(Tolerant):
+    version: Literal["1.0.0"]
+    task_id: Text
+    timestamp: Timestamp
+    confidence: Share
+    estimated_complexity: Complexity
+
+
+class Turn(Tolerant):
+    turn_index: Natural
+    agent_id: AgentId
+    role: AgentId
+    content: Content
+    metadata: Metadata
+
+
+class Rewind(Tolerant):
+    """`prepare` and `apply` name a task or a commit; `confirm` and `abort` neither."""
+
+    rewind_id: EventId
+    session_id: Text
+    phase: Phase
+    task_id: Nullable = None
+    git_hash: Nullable = None
+    requested_by: Text
+    reason: Nullable = None

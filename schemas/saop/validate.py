@@ -1,0 +1,101 @@
+"""Validation of turn envelopes and rewind commands, in the order of the spec's tables.
+
+Unknown members pass; `drop_unknown` takes them out.
+
+Source: SAOP/RTES spec, 2.1, 2.3, 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.members import (
+    AGENT,
+    TIME,
+    Member,
+    first_ones,
+    is_text,
+    is_turn_index,
+    missing,
+    no_object,
+    number_that,
+    one_of,
+    problems_of,
+    text_that,
+    uuid_that,
+)
+from schemas.problems import Problem
+
+VERSION = "1.0.0"
+PHASES = ("prepare", "confirm", "abort", "apply")
+TARGETED = ("prepare", "apply")
+"""Phases that name what to go back to."""
+
+_CONFIDENCE, _AVRO_CONFIDENCE = number_that(
+    "confidence_out_of_range", "a finite number from 0 to 1", lambda number: 0 <= number <= 1
+)
+_HEAD = (Member("turn_index", is_turn_index), Member("agent_id", AGENT), Member("role", AGENT))
+_CONTENT = tuple(Member(name, is_text) for name in ("thought", "action", "observation"))
+_METADATA = (
+    Member("version", text_that("version_unsupported", VERSION, VERSION.__eq__)),
+    Member("task_id", is_text),
+    Member("timestamp", TIME),
+    Member("confidence", _CONFIDENCE),
+    Member("estimated_complexity", one_of("complexity_unknown", ("low", "medium", "high"))),
+)
+_AVRO_METADATA = tuple(
+    Member(member.name, _AVRO_CONFIDENCE) if member.check is _CONFIDENCE else member
+    for member in _METADATA
+)
+_REWIND = (
+    Member("rewind_id", uuid_that("rewind_id_invalid")),
+    Member("session_id", is_text),
+    Member("phase", one_of("schema_invalid", PHASES)),
+    Member("task_id", is_text, required=False, nullable=True),
+    Member("git_hash", is_text, required=False, nullable=True),
+    Member("requested_by", is_text),
+    Member("reason", is_text, required=False, nullable=True),
+)
+
+
+def validate_turn(value: object, avro: bool = False) -> list[Problem]:
+    """What breaks the rules in a turn's JSON, at most 16, in the spec's order: the first decides.
+
+    avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
+    """
+    if not isinstance(value, dict):
+        return [no_object("turn")]
+    return first_ones(_turn_problems(value, avro))
+
+
+def _turn_problems(turn: dict[str, Any], avro: bool) -> Iterator[Problem]:
+    yield from problems_of(turn, _HEAD, ())
+    metadata = _AVRO_METADATA if avro else _METADATA
+    for name, members in (("content", _CONTENT), ("metadata", metadata)):
+        inner = turn.get(name)
+        if name not in turn:
+            yield missing(name, ())
+        elif not isinstance(inner, dict):
+            yield Problem("schema_invalid", f"/{name}", f"{name} must be an object.")
+        else:
+            yield from problems_of(inner, members, (name,))
+
+
+def validate_rewind(value: object) -> list[Problem]:
+    """The same for a rewind command."""
+    if not isinstance(value, dict):
+        return [no_object("command")]
+    return first_ones(_rewind_problems(value))
+
+
+def _rewind_problems(command: dict[str, Any]) -> Iterator[Problem]:
+    yield from problems_of(command, _REWIND, ())
+    phase = command.get("phase")
+    given = [name for name in ("task_id", "git_hash") if command.get(name) is not None]
+    if phase in TARGETED and len(given) != 1:
+        place = "/git_hash" if given else "/task_id"
+        yield Problem("schema_invalid", place, "One of task_id and git_hash must be given.")
+    elif phase in PHASES and phase not in TARGETED:
+        for name in given:
+            yield Problem("schema_invalid", f"/{name}", f"{name} must be null in this phase.")
