@@ -1,0 +1,80 @@
+"""SAP 2.0: models, validation, hashes, and the key of the constitutional cache."""
+
+from schemas.sap.cache_key import CacheKey, cache_key, essence
+from schemas.sap.codes import http_status, nack_code
+from schemas.sap.facts import (
+    EffectiveCache,
+    effective_cache,
+    record_sha256,
+    result_warnings,
+    task_warnings,
+)
+from schemas.sap.forms import envelope_hash
+from schemas.sap.judge import Judged, judge
+from schemas.sap.models import (
+    Envelope,
+    SapAttachment,
+    SapBudget,
+    SapCachePolicy,
+    SapCacheUse,
+    SapCheck,
+    SapContext,
+    SapContract,
+    SapError,
+    SapEvidence,
+    SapObject,
+    SapParty,
+    SapProducer,
+    SapReplyTo,
+    SapResult,
+    SapSignal,
+    SapTarget,
+    SapTask,
+    SapTelemetry,
+    SapViolation,
+    validate,
+)
+from schemas.sap.texts import parse_seconds, protocol_time
+from schemas.sap.validate import validate_result, validate_signal, validate_task
+
+__all__ = [
+    "CacheKey",
+    "EffectiveCache",
+    "Envelope",
+    "Judged",
+    "SapAttachment",
+    "SapBudget",
+    "SapCachePolicy",
+    "SapCacheUse",
+    "SapCheck",
+    "SapContext",
+    "SapContract",
+    "SapError",
+    "SapEvidence",
+    "SapObject",
+    "SapParty",
+    "SapProducer",
+    "SapReplyTo",
+    "SapResult",
+    "SapSignal",
+    "SapTarget",
+    "SapTask",
+    "SapTelemetry",
+    "SapViolation",
+    "cache_key",
+    "effective_cache",
+    "envelope_hash",
+    "essence",
+    "http_status",
+    "judge",
+    "nack_code",
+    "parse_seconds",
+    "protocol_time",
+    "record_sha256",
+    "result_warnings",
+    "task_warnings",
+    "validate",
+    "validate_result",
+    "validate_signal",
+    "validate_task",
+]

@@ -1,0 +1,93 @@
+"""What can be told from an envelope alone: warnings, and how it wants the cache used."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from schemas.canonical import canonical_json, sha256_hex
+from schemas.sap import rules, words
+from schemas.sap.forms import clean
+from schemas.sap.shapes import CHECK, CONTRACT, VIOLATION, ListOf, Member, Shape
+
+_SECRET = re.compile(
+    r"-----BEGIN [^\n]{0,64}?PRIVATE KEY-----"
+    r"|AKIA[A-Z0-9]{16}"
+    r"|ghp_[A-Za-z0-9]{36}"
+)
+
+
+class EffectiveCache(NamedTuple):
+    """How a task uses the cache (spec 2.1).  max_age_sec: None for any age."""
+
+    mode: str
+    max_age_sec: int | None
+    must_align: bool
+
+
+def effective_cache(task: dict[str, Any]) -> EffectiveCache:
+    """Of a valid task: no policy is `bypass`, no mode `prefer`, and mustAlign is true by itself."""
+    policy = task["constitutionalContext"].get("cachePolicy")
+    if policy is None:
+        return EffectiveCache("bypass", None, True)
+    age, align = policy.get("maxAgeSec"), policy.get("mustAlign")
+    return EffectiveCache(
+        policy.get("mode") or "prefer",
+        None if age is None else int(age),
+        True if align is None else align,
+    )
+
+
+def task_warnings(task: dict[str, Any]) -> list[str]:
+    """The warnings of a valid task, but for that of its deadline, which needs the time."""
+    context = task["constitutionalContext"]
+    listed = context.get("principles") or ()
+    found = []
+    if any(principle not in listed for principle in context.get("pressure") or ()):
+        found.append(rules.PRESSURE_FOR_UNLISTED_PRINCIPLE.code)
+    if _holds_secret(task["payload"]):
+        found.append(rules.PAYLOAD_SECRET_SUSPECTED.code)
+    return found
+
+
+def result_warnings(result: dict[str, Any]) -> list[str]:
+    """The warnings of a valid result."""
+    found = []
+    code = (result.get("error") or {}).get("code")
+    if code is not None and code not in words.ERROR_CODES:
+        found.append(rules.UNKNOWN_ERROR_CODE.code)
+    without = {
+        "ESCALATED": rules.ESCALATED_WITHOUT_NEXT_ACTIONS,
+        "PARTIAL": rules.PARTIAL_WITHOUT_NEXT_ACTIONS,
+    }.get(result["status"])
+    if without is not None and not result.get("nextActions"):
+        found.append(without.code)
+    return found
+
+
+def _holds_secret(value: Any) -> bool:
+    if isinstance(value, str):
+        return _SECRET.search(value) is not None
+    if isinstance(value, dict):
+        return any(_holds_secret(name) or _holds_secret(item) for name, item in value.items())
+    return isinstance(value, list) and any(map(_holds_secret, value))
+
+
+_RECORD = Shape(
+    "SapCacheRecord",
+    (
+        Member("outputContract", CONTRACT),
+        Member("policyChecks", ListOf(CHECK)),
+        Member("violations", ListOf(VIOLATION)),
+    ),
+)
+"""What of a record has members that may be null; nulls of open JSON stay."""
+
+
+def record_sha256(record: dict[str, Any], without: str = "recordSha256") -> str:
+    """The hash of a record of the service in its JSON form, without the member that holds it.
+
+    Members that are null are left out (clarification 6).
+    """
+    kept = {name: item for name, item in record.items() if name != without and item is not None}
+    return sha256_hex(canonical_json(clean(_RECORD, kept)))

@@ -1,0 +1,56 @@
+"""Forms of SAP's texts (spec 1, 3.1, clarification 2): ids, times, what is blank."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import UTC, datetime
+
+from schemas.formats import is_uuid
+
+WHITE_SPACE = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""The characters that Unicode calls White_Space."""
+
+_TIME = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})Z")
+_CAPABILITY = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*")
+MAX_NAME = 256
+
+
+def is_blank(text: str) -> bool:
+    return not text.strip(WHITE_SPACE)
+
+
+def is_agent_id(text: str) -> bool:
+    """1 to 256 characters, none of control, no blank at either end."""
+    whole = 0 < len(text) <= MAX_NAME and text == text.strip(WHITE_SPACE)
+    return whole and not any(unicodedata.category(character) == "Cc" for character in text)
+
+
+def is_capability(text: str) -> bool:
+    return len(text) <= MAX_NAME and _CAPABILITY.fullmatch(text) is not None
+
+
+def is_id(text: str) -> bool:
+    """A UUID of 36 characters in any case and version; nil is one."""
+    return is_uuid(text)
+
+
+def parse_seconds(text: str) -> int | None:
+    """Seconds since the epoch of `YYYY-MM-DDTHH:MM:SSZ`; None if it is no real date and time."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    try:
+        year, month, day, hour, minute, second = map(int, match.groups())
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return None
+    return int(moment.timestamp())
+
+
+def protocol_time(ms: int) -> str:
+    """A moment in the protocol's form, cut down to the second."""
+    moment = datetime.fromtimestamp(ms // 1000, UTC)
+    return moment.isoformat(timespec="seconds").removesuffix("+00:00") + "Z"

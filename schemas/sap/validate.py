@@ -1,0 +1,162 @@
+"""Validation of tasks, results and signals: all problems, the one that decides first.
+
+Source: SAP spec, 2.1 to 2.3, 3.1, 3.6, clarifications 2 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.canonical import canonical_json
+from schemas.problems import Problem
+from schemas.sap import rules, words
+from schemas.sap.check import Checker
+from schemas.sap.forms import clean
+from schemas.sap.shapes import ENVELOPES, RESULT, SIGNAL, TASK, Shape
+from schemas.sap.texts import is_blank, is_id, parse_seconds
+
+_ROW = {rule.code: row for row, group in enumerate(rules.ROWS) for rule in group}
+_NAMING = {
+    rule.code
+    for rule in (
+        rules.BAD_AGENT_ID,
+        rules.BAD_CAPABILITY,
+        rules.BAD_SIGNAL,
+        rules.ERROR_MESSAGE_MISSING,
+    )
+}
+_GENERAL = {
+    rule.code
+    for rule in (
+        rules.TOO_LONG,
+        rules.MISSING_FIELD,
+        rules.EMPTY_STRING,
+        rules.OUT_OF_RANGE,
+    )
+}
+RATINGS = range(1, 6)
+OK_ALIGNMENTS = {"SUCCEEDED": ("VALID",), "PARTIAL": ("VALID", "ESCALATE")}
+"""The alignments that go with a status; with the others all do (spec 3.6)."""
+
+
+def validate_task(value: object) -> list[Problem]:
+    """What breaks the rules in a task's JSON, what decides first; empty for a valid one."""
+    return problems_of(TASK, value)
+
+
+def validate_result(value: object) -> list[Problem]:
+    """The same for a result."""
+    return problems_of(RESULT, value)
+
+
+def validate_signal(value: object) -> list[Problem]:
+    """The same for a signal."""
+    return problems_of(SIGNAL, value)
+
+
+VALIDATORS = {"task": validate_task, "result": validate_result, "signal": validate_signal}
+
+
+def problems_of(shape: Shape, value: object, before: list[Problem] | None = None) -> list[Problem]:
+    """before: what reading the value has found out already."""
+    checker = Checker()
+    checker.problems += before or []
+    checker.check(shape, value, ())
+    if isinstance(value, dict):
+        checker.problems += _RELATIONS[shape.record](value)
+        checker.problems += _size(shape, value)
+    return _in_order(checker.problems)
+
+
+def _in_order(problems: list[Problem]) -> list[Problem]:
+    """By path, then by the rows of the rule table; codes that name the thing win.
+
+    Clarification 3, which goes before the order that 3.1 states.
+    """
+    named = {problem.path for problem in problems if problem.rule in _NAMING}
+    kept = [p for p in problems if p.rule not in _GENERAL or p.path not in named]
+    return sorted(kept, key=lambda problem: (problem.path, _ROW[problem.rule], problem.rule))
+
+
+def _size(shape: Shape, value: dict[str, Any]) -> Iterator[Problem]:
+    try:
+        size = len(canonical_json(clean(shape, value)))
+    except (ValueError, TypeError, RecursionError):
+        return  # other rules say why
+    if size > words.MAX_ENVELOPE_BYTES:
+        what = f"has {size} bytes of canonical JSON, {words.MAX_ENVELOPE_BYTES} are allowed"
+        yield Problem(rules.TOO_LARGE.code, "", f"The envelope {what}.")
+
+
+def _task(task: dict[str, Any]) -> Iterator[Problem]:
+    own, parent = task.get("taskId"), task.get("parentTaskId")
+    both = isinstance(own, str) and isinstance(parent, str) and is_id(own)
+    if both and str(own).lower() == str(parent).lower():
+        message = "parentTaskId must be another task's id."
+        yield Problem(rules.SELF_PARENT.code, "/parentTaskId", message)
+    telemetry = task.get("telemetry")
+    deadline = telemetry.get("deadline") if isinstance(telemetry, dict) else None
+    issued, due = _moment(task.get("issuedAt")), _moment(deadline)
+    if issued is not None and due is not None and due < issued:
+        message = "deadline must not be before issuedAt."
+        yield Problem(rules.DEADLINE_BEFORE_ISSUE.code, "/telemetry/deadline", message)
+
+
+def _moment(value: Any) -> int | None:
+    return parse_seconds(value) if isinstance(value, str) else None
+
+
+def _result(result: dict[str, Any]) -> Iterator[Problem]:
+    error = result.get("error")
+    told = error if isinstance(error, dict) else {}
+    message = told.get("message")
+    silent = message is None or (isinstance(message, str) and is_blank(message))
+    readable = error is None or isinstance(error, dict)
+    if result.get("status") == "FAILED" and readable and silent:
+        what = "FAILED needs an error.message that is not blank."
+        yield Problem(rules.ERROR_MESSAGE_MISSING.code, "/error/message", what)
+    evidence = result.get("constitutionalEvidence")
+    alignment = evidence.get("alignment") if isinstance(evidence, dict) else None
+    if alignment in words.ALIGNMENTS and not _goes_with(result.get("status"), alignment, told):
+        what = "alignment does not go with the status and the error.code."
+        path = "/constitutionalEvidence/alignment"
+        yield Problem(rules.ALIGNMENT_STATUS_MISMATCH.code, path, what)
+
+
+def _goes_with(status: Any, alignment: str, error: dict[str, Any]) -> bool:
+    if error.get("code") == "NON_CONSTITUTIONAL" and alignment != "NON_CONSTITUTIONAL":
+        return False
+    return not isinstance(status, str) or alignment in OK_ALIGNMENTS.get(status, words.ALIGNMENTS)
+
+
+def _signal(signal: dict[str, Any]) -> Iterator[Problem]:
+    """Which of rating, decision and note go with the kind; a wrong type is told elsewhere."""
+    kind = signal.get("kind")
+    if kind not in words.SIGNAL_KINDS:
+        return
+    rating, decision, note = (signal.get(name) for name in ("rating", "decision", "note"))
+    if (rating is None) is (kind == "rating"):
+        yield _bad_signal("rating", "is given with the kind rating, and with no other")
+    elif _is_number(rating) and rating not in RATINGS:
+        yield _bad_signal("rating", "must be an integer from 1 to 5")
+    if (decision is None) is (kind == "approval"):
+        yield _bad_signal("decision", "is given with the kind approval, and with no other")
+    elif isinstance(decision, str) and decision not in words.DECISIONS:
+        yield _bad_signal("decision", f"must be one of {', '.join(words.DECISIONS)}")
+    if note is None and kind == "note":
+        yield _bad_signal("note", "is missing")
+    elif isinstance(note, str) and (is_blank(note) or len(note) > 4000):
+        yield _bad_signal("note", "must not be blank, and have at most 4000 characters")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _bad_signal(name: str, what: str) -> Problem:
+    return Problem(rules.BAD_SIGNAL.code, f"/{name}", f"{name} {what}.")
+
+
+_RELATIONS = {"SapTask": _task, "SapResult": _result, "SapSignal": _signal}
+assert {shape.record for shape in ENVELOPES.values()} == set(_RELATIONS)
