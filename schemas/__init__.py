@@ -1,7 +1,13 @@
 """What the bytes are: Avro schemas and their catalogue, the codec, and the protocols' models."""
 
 from schemas.avro_form import from_json
-from schemas.canonical import canonical_json, parse_ijson, sha256_hex, uuid5_url
+from schemas.canonical import (
+    canonical_json,
+    has_lone_surrogate,
+    parse_ijson,
+    sha256_hex,
+    uuid5_url,
+)
 from schemas.catalogue import CATALOGUE, Catalogue, SchemaEntry
 from schemas.codec import (
     AvroBody,
@@ -34,6 +40,7 @@ __all__ = [
     "encode",
     "encode_many",
     "from_json",
+    "has_lone_surrogate",
     "parse_ijson",
     "sha256_hex",
     "to_json",

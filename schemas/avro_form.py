@@ -6,13 +6,15 @@ protocol's validation has for it, so that an edge that skipped validation can st
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from schemas.branches import PAYLOADS, TYPES, json_name
-from schemas.canonical import canonical_json
+from schemas.branches import EXTRA, PAYLOADS, TYPES, json_name
+from schemas.canonical import MAX_SAFE_INTEGER, canonical_json
 from schemas.catalogue import CATALOGUE
 from schemas.formats import parse_ms
 from schemas.problems import ShapeError
@@ -20,9 +22,18 @@ from schemas.sources import Schema
 
 _RECORDS = {word: record for record, word in TYPES.items()}
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_RTES_RULES = {
+_SAOP = ("headrace.rtes.RtesEvent", "headrace.saop.SaopTurn", "headrace.saop.SaopRewind")
+_SAOP_RULES = {
     "headrace.saop.AgentId": "agent_unknown",
+    "headrace.saop.Complexity": "complexity_unknown",
     "headrace.rtes.ToolStatus": "status_unknown",
+}
+_SAP_RULES = {
+    "member_type": "bad_type",
+    "member_missing": "missing_field",
+    "json_invalid": "bad_json",
+    "number_range": "out_of_range",
+    "format_time": "bad_timestamp",
 }
 _BITS = {"int": 31, "long": 63}
 
@@ -60,10 +71,42 @@ def _named(record: str) -> dict[str, Schema]:
     return found
 
 
+_LONG_INTEGER = re.compile(r"[0-9]{16}")
+
+
+def _has_large_double(value: Any) -> bool:
+    """Whether a double in a JSON value has a canonical spelling beyond the safe integers."""
+    if isinstance(value, dict):
+        return any(map(_has_large_double, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_large_double, value))
+    return isinstance(value, float) and abs(value) > MAX_SAFE_INTEGER
+
+
+def _double_text(value: Any) -> str:
+    """Sorted JSON in which a double without fraction keeps its point or exponent.
+
+    RFC 8785 writes 1e20 as an integer, and an integer of that size is not I-JSON when it is read.
+    """
+    shown = _short(value)
+    return json.dumps(shown, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def _short(value: Any) -> Any:
+    """With the other doubles without fraction as integers, as RFC 8785 has them."""
+    if isinstance(value, dict):
+        return {name: _short(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_short(item) for item in value]
+    whole = isinstance(value, float) and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER
+    return int(value) if whole else value
+
+
 class _Reader:
     def __init__(self, record: str) -> None:
         self.named = _named(record)
-        self.rtes = record == "headrace.rtes.RtesEvent"
+        self.saop = record in _SAOP
+        self.sap = record.startswith("headrace.sap.")
         self.kinds: dict[str, Callable[[Any, Any, str], Any]] = {
             "record": self.record,
             "array": self.array,
@@ -76,10 +119,12 @@ class _Reader:
             "long": self.integer,
         }
 
-    def fail(self, rule: str, path: str, message: str, rtes: str = "schema_invalid") -> ShapeError:
-        """rtes: the rule that an RTES event breaks instead."""
+    def fail(self, rule: str, path: str, message: str, saop: str = "schema_invalid") -> ShapeError:
+        """saop: the rule that a turn, an event or a rewind breaks instead."""
         name = path.rpartition("/")[2] or "The value"
-        return ShapeError(rtes if self.rtes else rule, path, f"{name} {message}.")
+        if self.sap:
+            return ShapeError(_SAP_RULES.get(rule, rule), path, f"{name} {message}.")
+        return ShapeError(saop if self.saop else rule, path, f"{name} {message}.")
 
     def value(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -93,23 +138,28 @@ class _Reader:
 
     def record(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise self.fail("member_type" if path else "json_invalid", path, "must be an object")
+            whole = "member_type" if path or self.sap else "json_invalid"
+            raise self.fail(whole, path, "must be an object")
         name = f"{schema['namespace']}.{schema['name']}"
         rest = dict(value)
         if name in TYPES:
             rest.pop("type", None)
         result = {}
         for field in schema["fields"]:
+            if field["name"] == EXTRA:
+                continue
             shown = json_name(field["name"]) or field["name"]
             place = f"{path}/{shown}"
-            if shown not in rest:
+            if shown not in rest or (self.sap and rest[shown] is None and "default" not in field):
                 if "default" not in field:
                     raise self.fail("member_missing", place, "is missing")
                 result[field["name"]] = field["default"]
                 continue
             member = rest.pop(shown)
             result[field["name"]] = self.member(field, member, value, place)
-        if rest:
+        if any(field["name"] == EXTRA for field in schema["fields"]):
+            result[EXTRA] = self.text_of(rest, path) if rest else None
+        elif rest:
             unknown = min(rest)
             escaped = unknown.replace("~", "~0").replace("/", "~1")
             raise self.fail("member_unknown", f"{path}/{escaped}", "is no member of this object")
@@ -125,11 +175,16 @@ class _Reader:
         return self.value(schema, member, path)
 
     def text_of(self, member: Any, path: str) -> str:
-        """Open JSON as text; a string stands for itself, as `json_form.open_json` shows it."""
-        if isinstance(member, str):
+        """Open JSON as text; a string stands for itself, as `json_form.open_json` shows it.
+
+        In SAP a string is a JSON value like any other.
+        """
+        if isinstance(member, str) and not self.sap:
             return str(self.string("string", member, path))
         try:
-            return canonical_json(member).decode()
+            text = canonical_json(member).decode()
+            long = self.sap and _LONG_INTEGER.search(text)
+            return _double_text(member) if long and _has_large_double(member) else text
         except ValueError as exc:
             raise self.fail("json_invalid", path, f"is no I-JSON: {exc}") from exc
 
@@ -174,7 +229,7 @@ class _Reader:
         if not isinstance(value, str):
             raise self.fail("member_type", path, "must be a string")
         if value not in schema["symbols"]:
-            rule = _RTES_RULES.get(f"{schema['namespace']}.{schema['name']}", "schema_invalid")
+            rule = _SAOP_RULES.get(f"{schema['namespace']}.{schema['name']}", "schema_invalid")
             words = ", ".join(schema["symbols"])
             raise self.fail("enum_value", path, f"is not one of {words}", rule)
         return value

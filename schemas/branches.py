@@ -37,6 +37,34 @@ TYPES = {
 }
 """Record → the word its JSON form has as member `type`."""
 
+SAP = frozenset(
+    f"headrace.sap.Sap{name}"
+    for name in (
+        "Task",
+        "Result",
+        "Signal",
+        "Party",
+        "Target",
+        "Context",
+        "CachePolicy",
+        "Contract",
+        "Telemetry",
+        "Budget",
+        "ReplyTo",
+        "Attachment",
+        "Producer",
+        "Evidence",
+        "Check",
+        "Violation",
+        "CacheUse",
+        "Error",
+    )
+)
+"""The objects of SAP, whose unknown members are kept in EXTRA."""
+
+EXTRA = "extra_json"
+"""The field that holds, as canonical JSON, the members that have no field of their own."""
+
 KEPT_NAMES = frozenset({"ast_json"})
 """Members that are called `…_json` in the JSON form too."""
 

@@ -18,10 +18,15 @@ from schemas.apc import Packet
 from schemas.catalogue import FIRST_ID
 from schemas.model import JsonSchema
 from schemas.rtes import Event, Payload
+from schemas.saop import Rewind, Turn
+from schemas.sap.json_schema import json_schema
+from schemas.sap.shapes import ENVELOPES
 
 HERE = Path(__file__).parent
 MODELS: dict[str, TypeAdapter[Any]] = {
     "apc/packet": TypeAdapter(Packet),
+    "saop/turn": TypeAdapter(Turn),
+    "saop/rewind": TypeAdapter(Rewind),
     "rtes/event": TypeAdapter(Event),
     "rtes/payload": TypeAdapter(Payload),
 }
@@ -65,6 +70,9 @@ def derived() -> dict[Path, str]:
     files = {path: catalogue_text(updated_catalogue(entries))}
     for name, adapter in MODELS.items():
         files[HERE / "json" / f"{name}.json"] = json_schema_text(adapter)
+    for name, shape in ENVELOPES.items():
+        text = json.dumps(json_schema(shape), indent=2) + "\n"
+        files[HERE / "json" / f"sap/{name}.json"] = text
     return files
 
 

@@ -103,8 +103,9 @@ def parse_ijson(text: str | bytes, *, surrogates: bool = False) -> Any:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
         value = _DECODER.decode(text)
-        if not surrogates and ("\\u" in text or not text.isascii()):
-            _refuse_surrogates(value)
+        may_hold = "\\u" in text or not text.isascii()
+        if not surrogates and may_hold and has_lone_surrogate(value):
+            raise ValueError("a string has a lone surrogate")
     except (ValueError, RecursionError) as exc:
         raise ShapeError("json_invalid", "", f"The text is not I-JSON: {_reason(exc)}.") from exc
     return value
@@ -131,11 +132,16 @@ def _integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= 309 else math.copysign(math.inf, -(digits[0] == "-") or 1)
 
 
-def _refuse_surrogates(value: Any) -> None:
+def has_lone_surrogate(value: Any) -> bool:
+    """Whether a string in a JSON value, member names included, is not Unicode text."""
     try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError("a string has a lone surrogate") from None
+        orjson.dumps(value)
+    except TypeError:  # of this, or of something else that orjson does not write
+        try:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        except UnicodeEncodeError:
+            return True
+    return False
 
 
 _DECODER = json.JSONDecoder(

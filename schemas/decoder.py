@@ -63,12 +63,12 @@ def block(b: bytes, p: int) -> tuple[int, int, int]:
     return -n, p, p + size
 
 
-def block_end(p: int, end: int) -> None:
-    if end not in (-1, p):
-        raise ValueError("a block's size is not that of its items")
+def full_name(schema: Schema) -> str:
+    """Of a record or enum."""
+    return f"{schema['namespace']}.{schema['name']}"
 
 
-class _Compiler:
+class Compiler:
     """Writes the source of the decoding functions of one self-contained schema."""
 
     def __init__(self) -> None:
@@ -78,7 +78,6 @@ class _Compiler:
             "int32": int32,
             "length": length,
             "block": block,
-            "block_end": block_end,
             "double": _DOUBLE,
             "BOOLEAN": {0: False, 1: True},
         }
@@ -86,9 +85,18 @@ class _Compiler:
         self.enums: set[str] = set()
         self.lines: list[str] = []
 
+    def function(self, name: str) -> Any:
+        """One of the functions, compiled with all that it calls."""
+        exec(compile("\n".join(self.lines), "<avro decoder>", "exec"), self.scope)
+        for table, branches in self.scope.items():
+            if table.startswith("BRANCHES_"):
+                for index, (branch, function) in branches.items():
+                    branches[index] = (branch, self.scope[function])
+        return self.scope[name]
+
     def record(self, schema: Schema) -> str:
         function = f"decode_{len(self.names)}"
-        self.names[f"{schema['namespace']}.{schema['name']}"] = function
+        self.names[full_name(schema)] = function
         body = [f"def {function}(b, p):"]
         members = []
         for i, field in enumerate(schema["fields"]):
@@ -120,12 +128,18 @@ class _Compiler:
         return self._named(schema, x)
 
     def _named(self, schema: Any, x: str) -> list[str]:
-        name = schema if isinstance(schema, str) else f"{schema['namespace']}.{schema['name']}"
-        if isinstance(schema, dict):
-            self._define(schema, name)
+        name = self.defined(schema)
         if name in self.enums:
             return [f"{x} = {self.names[name]}[b[p]]", "p += 1"]
         return [f"{x}, p = {self.names[name]}(b, p)"]
+
+    def defined(self, schema: Any) -> str:
+        """The full name of a record or enum, which `names` has from then on."""
+        if isinstance(schema, str):
+            return schema
+        name = full_name(schema)
+        self._define(schema, name)
+        return name
 
     def _define(self, schema: Schema, name: str) -> None:
         if schema["type"] == "record":
@@ -149,13 +163,22 @@ class _Compiler:
             f"{x} = {'[]' if array else '{}'}",
             "if not b[p]: p += 1",
             "else:",
-            f" {n}, p, {end} = block(b, p)",
+            *self.head(n, end, 1),
             f" while {n}:",
             f"  for _ in range({n}):",
             *loop,
-            f"  block_end(p, {end})",
-            f"  {n}, p, {end} = block(b, p)",
+            f"  if {end} != -1 and {end} != p: raise ValueError('a block has not its size')",
+            *self.head(n, end, 2),
         ]
+
+    def head(self, n: str, end: str, indent: int) -> list[str]:
+        """Lines that read the head of a block, as `block` does."""
+        lines = [
+            f"{n} = SHORT[b[p]]",
+            f"if {n} >= 0: p += 1; {end} = -1",
+            f"else: {n}, p, {end} = block(b, p)",
+        ]
+        return [" " * indent + line for line in lines]
 
     def _union(self, schema: list[Any], x: str, depth: int) -> list[str]:
         if len(schema) == 2 and schema[0] == "null":
@@ -169,9 +192,7 @@ class _Compiler:
         branches: dict[int, Any] = {}
         self.scope[table] = branches
         for i, branch in enumerate(schema):
-            if isinstance(branch, dict):
-                self._define(branch, f"{branch['namespace']}.{branch['name']}")
-            name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
+            name = self.defined(branch)
             branches[i * 2] = (name, self.names[name])
         return [f"name, read = {table}[b[p]]", f"{x}, p = read(b, p + 1)", f"{x} = (name, {x})"]
 
@@ -182,13 +203,6 @@ def compile_decoder(schema: Schema) -> Decode:
     The place returned may lie behind the buffer's end: the caller compares it with where the
     value ought to end.  Raises `ERRORS`.
     """
-    compiler = _Compiler()
-    main = compiler.record(schema)
-    scope = compiler.scope
-    exec(compile("\n".join(compiler.lines), "<avro decoder>", "exec"), scope)
-    for table, branches in scope.items():
-        if table.startswith("BRANCHES_"):
-            for index, (name, function) in branches.items():
-                branches[index] = (name, scope[function])
-    decode: Decode = scope[main]
+    compiler = Compiler()
+    decode: Decode = compiler.function(compiler.record(schema))
     return decode

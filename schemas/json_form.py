@@ -1,8 +1,9 @@
 """The JSON form of Avro values, compiled: one Python function per record, made from its schema.
 
 Members of protocol objects that are absent (Avro null) are left out; records written by the
-service show them as null.  `x_json` appears as `x`, parsed; times as ISO 8601 with milliseconds;
-doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
+service show them as null.  `x_json` appears as `x`, parsed; `extra_json` as the members that it
+holds; times as ISO 8601 with milliseconds; doubles without fraction as integers; non-finite ones
+as `NaN`, `Infinity`, `-Infinity`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from schemas.branches import PAYLOADS, TYPES, json_name
+from schemas.branches import EXTRA, PAYLOADS, SAP, TYPES, json_name
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
 from schemas.catalogue import CATALOGUE
 from schemas.formats import iso_ms
@@ -24,7 +25,14 @@ from schemas.sources import Schema
 JsonObject = dict[str, Any]
 ToJson = Callable[[dict[str, Any]], JsonObject]
 
-_PROTOCOL = {"headrace.apc.ApcPacket", "headrace.rtes.RtesEvent", *TYPES, *PAYLOADS.values()}
+PROTOCOL = {
+    "headrace.apc.ApcPacket",
+    "headrace.rtes.RtesEvent",
+    "headrace.saop.SaopRewind",
+    *TYPES,
+    *PAYLOADS.values(),
+    *SAP,
+}
 
 
 def to_json(record: str, value: dict[str, Any]) -> JsonObject:
@@ -76,6 +84,14 @@ def open_json(text: str) -> Any:
     return value
 
 
+def extra_members(text: str | None, named: dict[str, Any]) -> dict[str, Any]:
+    """The object with the members of its extras added; none of these replaces one named."""
+    extra = None if text is None else open_json(text)
+    if not isinstance(extra, dict):
+        return named
+    return {**named, **{name: member for name, member in extra.items() if name not in named}}
+
+
 @cache
 def _converter(record: str) -> ToJson:
     return compile_converter(CATALOGUE.latest(record).schema)
@@ -89,6 +105,7 @@ class _Compiler:
             "number": number,
             "iso_ms": iso_ms,
             "open_json": open_json,
+            "extra_members": extra_members,
         }
         self.names: dict[str, str] = {}
         self.enums: set[str] = set()
@@ -97,13 +114,18 @@ class _Compiler:
     def record(self, schema: Schema, protocol: bool) -> str:
         name = f"{schema['namespace']}.{schema['name']}"
         function = self.names[name] = f"convert_{len(self.names)}"
-        protocol = protocol or name in _PROTOCOL
+        protocol = protocol or name in PROTOCOL
         body = [f"def {function}(v):", " r = {}"]
         if name in TYPES:
             body.append(f' r["type"] = "{TYPES[name]}"')
+        extra = False
         for field in schema["fields"]:
-            body += self._member(field, protocol)
-        self.lines += [*body, " return r"]
+            if field["name"] == EXTRA:
+                extra = True
+            else:
+                body += self._member(field, protocol)
+        end = f' return extra_members(v["{EXTRA}"], r)' if extra else " return r"
+        self.lines += [*body, end]
         return function
 
     def _member(self, field: Schema, protocol: bool) -> list[str]:

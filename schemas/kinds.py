@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from schemas import apc, rtes
+from schemas import apc, rtes, saop, sap
 from schemas.problems import Problem
 
 KINDS: dict[str, Callable[[object], list[Problem]]] = {
     "apc.packet": apc.validate,
+    "saop.turn": saop.validate_turn,
+    "saop.rewind": saop.validate_rewind,
+    "sap.task": sap.validate_task,
+    "sap.result": sap.validate_result,
+    "sap.signal": sap.validate_signal,
     "rtes.event": rtes.validate_event,
     "rtes.payload": rtes.validate_payload,
 }

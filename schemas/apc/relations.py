@@ -21,7 +21,7 @@ ANTI_DRIFT_CHECKS = (
     "phase_appropriate",
 )
 
-_WITH_FORMULA = frozenset({"TASK_IR", "IDEA", "ARTIFACT"})
+_WITH_FORMULA = ("TASK_IR", "IDEA", "ARTIFACT")  # no set: what is compared may be anything
 _FORMULA = "/payload/formula_bundle"
 _ODE = f"{_FORMULA}/ode_system"
 

@@ -6,8 +6,34 @@ import json
 from importlib.resources import files
 from typing import Any
 
-RECORDS = {"apc": "headrace.apc.ApcPacket", "rtes": "headrace.rtes.RtesEvent"}
-KINDS = {"apc": "apc.packet", "rtes": "rtes.event"}
+RECORDS = {
+    "apc": "headrace.apc.ApcPacket",
+    "rtes": "headrace.rtes.RtesEvent",
+    "saop": "headrace.saop.SaopTurn",
+    "saop/rewinds": "headrace.saop.SaopRewind",
+    "sap/tasks": "headrace.sap.SapTask",
+    "sap/results": "headrace.sap.SapResult",
+    "sap/signals": "headrace.sap.SapSignal",
+}
+KINDS = {
+    "apc": "apc.packet",
+    "rtes": "rtes.event",
+    "saop": "saop.turn",
+    "saop/rewinds": "saop.rewind",
+    "sap/tasks": "sap.task",
+    "sap/results": "sap.result",
+    "sap/signals": "sap.signal",
+}
+CASES = {
+    "apc": "packet",
+    "rtes": "event",
+    "saop": "turn",
+    "saop/rewinds": "command",
+    "sap/tasks": "envelope",
+    "sap/results": "envelope",
+    "sap/signals": "envelope",
+}
+"""The member of an invalid example that holds the value."""
 
 
 def valid(protocol: str) -> dict[str, dict[str, Any]]:

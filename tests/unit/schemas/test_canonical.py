@@ -9,7 +9,14 @@ import rfc8785
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from schemas import ShapeError, canonical_json, parse_ijson, sha256_hex, uuid5_url
+from schemas import (
+    ShapeError,
+    canonical_json,
+    has_lone_surrogate,
+    parse_ijson,
+    sha256_hex,
+    uuid5_url,
+)
 from tests.unit.schemas.strategies import JSON, NUMBERS
 
 
@@ -86,3 +93,15 @@ def test_lone_surrogates_can_be_let_pass() -> None:
 def test_hashes_and_ids_are_lower_case() -> None:
     assert sha256_hex(b"abc") == hashlib.sha256(b"abc").hexdigest()
     assert uuid5_url("http://www.example.com/") == uuid5_url("http://www.example.com/").lower()
+
+
+@pytest.mark.parametrize(
+    "value", ["\ud800", ["a", {"b": "\udfff"}], {"\ud800": 1}, [2**70, "\ud800"]]
+)
+def test_a_lone_surrogate_is_found_anywhere(value: object) -> None:
+    assert has_lone_surrogate(value)
+
+
+@pytest.mark.parametrize("value", ["\U0001f600", [2**70, "é"], {"a": None}, 1.5])
+def test_unicode_text_holds_no_lone_surrogate(value: object) -> None:
+    assert not has_lone_surrogate(value)

@@ -59,7 +59,8 @@ def _match_packet(value: dict[str, Any]) -> None:
 )
 def test_examples_survive_the_round_trip(protocol: str, name: str) -> None:
     record, value = examples.RECORDS[protocol], examples.valid(protocol)[name]
-    assert to_json(record, decode(encode(record, from_json(record, value)), record).value) == value
+    sent = {member: item for member, item in value.items() if item is not None}
+    assert to_json(record, decode(encode(record, from_json(record, value)), record).value) == sent
 
 
 def test_absent_members_of_protocol_objects_are_left_out_and_nulls_of_facts_are_shown() -> None:

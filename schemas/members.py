@@ -1,0 +1,150 @@
+"""Checks of members one by one, for protocols whose unknown members pass (spec saop 3.1).
+
+A table lists an object's members in the spec's order, each with its check.  Messages name the
+member and what it must be, and never quote the value, because it may be a secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from schemas.canonical import canonical_json
+from schemas.formats import is_rfc_uuid, is_saop_time
+from schemas.nesting import MAX_OPEN_NESTING, too_deep
+from schemas.problems import Problem, pointer
+
+MAX_ERRORS = 16
+"""Most problems of one value that are told."""
+
+AGENTS = ("researcher", "architect", "developer", "reviewer")
+
+Broken = tuple[str, str] | None
+"""The rule that a value breaks and what it must be, or None."""
+Check = Callable[[Any], Broken]
+Place = tuple[str, ...]
+
+
+class Member(NamedTuple):
+    """One member of an object.
+
+    required: its absence is a problem.  nullable: null is no problem.
+    """
+
+    name: str
+    check: Check
+    required: bool = True
+    nullable: bool = False
+
+
+def is_text(value: Any) -> Broken:
+    if not isinstance(value, str):
+        return "schema_invalid", "a string"
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return "text_invalid", "text without lone surrogates"
+    return None
+
+
+def text_that(rule: str, what: str, holds: Callable[[str], bool]) -> Check:
+    """The check of a string that has to be more than text."""
+
+    def check(value: Any) -> Broken:
+        return is_text(value) or (None if holds(value) else (rule, what))
+
+    return check
+
+
+def one_of(rule: str, words: tuple[str, ...]) -> Check:
+    return text_that(rule, "one of " + ", ".join(words), words.__contains__)
+
+
+def is_flag(value: Any) -> Broken:
+    return None if isinstance(value, bool) else ("schema_invalid", "a boolean")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def is_turn_index(value: Any) -> Broken:
+    if not is_number(value):
+        return "schema_invalid", "a number"
+    if not 0 <= value < 2**53 or value != int(value):
+        return "turn_index_invalid", "an integer from 0 to 9007199254740991"
+    return None
+
+
+def number_that(rule: str, what: str, holds: Callable[[float], bool]) -> tuple[Check, Check]:
+    """The check of a number; and that of its JSON form, in which non-finite numbers are words."""
+
+    def check(value: Any) -> Broken:
+        if not is_number(value):
+            return "schema_invalid", "a number"
+        try:
+            number = float(value)
+        except OverflowError:
+            return rule, what
+        return None if number - number == 0 and holds(number) else (rule, what)
+
+    def avro(value: Any) -> Broken:
+        words = isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity")
+        return (rule, what) if words else check(value)
+
+    return check, avro
+
+
+def is_open_object(value: Any) -> Broken:
+    if not isinstance(value, dict):
+        return "schema_invalid", "an object"
+    if too_deep(value, limit=MAX_OPEN_NESTING):
+        return "schema_invalid", f"nested no deeper than {MAX_OPEN_NESTING}"
+    try:
+        canonical_json(value)
+    except ValueError:
+        return is_text(json.dumps(value, ensure_ascii=False)) or (
+            "schema_invalid",
+            "I-JSON with finite numbers",
+        )
+    return None
+
+
+AGENT = one_of("agent_unknown", AGENTS)
+TIME = text_that(
+    "timestamp_invalid", "a UTC date-time, YYYY-MM-DDThh:mm[:ss[.fraction]]Z", is_saop_time
+)
+
+
+def uuid_that(rule: str) -> Check:
+    return text_that(rule, "a UUID", is_rfc_uuid)
+
+
+def problems_of(
+    owner: dict[str, Any], members: tuple[Member, ...], place: Place
+) -> Iterator[Problem]:
+    """What is wrong with an object's members, in their order.  place: where the object stands."""
+    for name, check, required, nullable in members:
+        if name not in owner:
+            if required:
+                yield missing(name, place)
+            continue
+        value = owner[name]
+        broken = None if nullable and value is None else check(value)
+        if broken:
+            yield Problem(broken[0], pointer(*place, name), f"{name} must be {broken[1]}.")
+
+
+def missing(name: str, place: Place) -> Problem:
+    return Problem("schema_invalid", pointer(*place, name), f"{name} is missing.")
+
+
+def no_object(name: str, place: Place = ()) -> Problem:
+    return Problem("schema_invalid", pointer(*place), f"The {name} must be an object.")
+
+
+def first_ones(problems: Iterator[Problem]) -> list[Problem]:
+    """At most 16 of them."""
+    return [problem for _, problem in zip(range(MAX_ERRORS), problems, strict=False)]
