@@ -14,6 +14,8 @@ from topology.keys import (
     murmur2,
     partition_of,
     saop_task_key,
+    sap_key,
+    sap_version,
     split,
 )
 from topology.machine import ANY, Machine, define, step
@@ -39,6 +41,8 @@ __all__ = [
     "partition_of",
     "processors",
     "saop_task_key",
+    "sap_key",
+    "sap_version",
     "split",
     "step",
     "tables",

@@ -32,8 +32,10 @@ class Topic:
     key: what the record key holds, in words.
     retention_ms: None keeps records for ever (compacted topics always keep the latest row).
     max_bytes: the topic's `max.message.bytes`.
+    secret: values may hold secrets, so what is kept of one that cannot be judged is masked.
     own_partition: records go to the partition number of the task that writes them, not by their
       key; so it is with facts, and with what no processor reads.
+    chained: a fact that another processor reads too, and that therefore goes by its key.
     """
 
     name: str
@@ -44,7 +46,9 @@ class Topic:
     retention_ms: int | None = None
     max_bytes: int = 1 << 20
     config: tuple[tuple[str, str], ...] = ()
+    secret: bool = False
     own_partition: bool = False
+    chained: bool = False
 
     @property
     def compacted(self) -> bool:
@@ -53,7 +57,17 @@ class Topic:
     @property
     def is_input(self) -> bool:
         """Read by processors: LogAppendTime, and the same partition count as all other inputs."""
-        return self.kind in (Kind.COMMAND, Kind.COLLECTOR, Kind.INTERNAL)
+        return self.kind in (Kind.COMMAND, Kind.COLLECTOR, Kind.INTERNAL) or self.chained
+
+    @property
+    def stays(self) -> bool:
+        """Its records go to the partition number of the task that writes them."""
+        return self.own_partition or (self.kind is Kind.FACT and not self.chained)
+
+    @property
+    def between(self) -> bool:
+        """From processor to processor: one that cannot be read is the service's fault."""
+        return self.kind is Kind.INTERNAL or self.chained
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
+from urllib.parse import quote
 
 from topology import topics
 from topology.declarations import Topic
@@ -34,6 +35,16 @@ def composite(*parts: str) -> str:
 def split(key: str) -> list[str]:
     """The parts of a composite key."""
     return [part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")]
+
+
+def sap_key(*parts: str | None) -> str:
+    """Parts joined with `/`, percent-encoded but for `A-Za-z0-9._~-`; null is empty (sap 1)."""
+    return "/".join([quote(part, safe="") if part else "" for part in parts])
+
+
+def sap_version(version: int) -> str:
+    """A version as it stands in keys: eight digits at least."""
+    return f"{version:08d}"
 
 
 def saop_task_key(session_id: str, task_id: str, origin: str | None = None) -> str:
@@ -69,6 +80,10 @@ def _session(value: Mapping[str, Any]) -> str:
     return _member(value, "session_id")
 
 
+def _task(value: Mapping[str, Any]) -> str:
+    return _member(value, "task_id")
+
+
 def _throttle(value: Mapping[str, Any]) -> str:
     generation = value.get("generation")
     if not isinstance(generation, int):
@@ -82,6 +97,35 @@ def _protocol_lineage(value: Mapping[str, Any]) -> str:
     if value.get("run_id") is None:
         return composite(protocol_id)
     return composite(protocol_id, _member(value, "run_id"))
+
+
+def _sap_task(value: Mapping[str, Any]) -> str:
+    return _member(value, "taskId").lower()
+
+
+def _sap_ack(value: Mapping[str, Any]) -> str:
+    return "-" if value.get("taskId") is None else _sap_task(value)
+
+
+def _sap_inbox(value: Mapping[str, Any]) -> str:
+    target = value.get("target")
+    named = isinstance(target, Mapping) and target.get("agentId") is not None
+    return _member(value, "target.agentId" if named else "target.capability")
+
+
+def _sap_versioned(name: str) -> Callable[[Mapping[str, Any]], str]:
+    def key(value: Mapping[str, Any]) -> str:
+        version = value.get("version")
+        if not isinstance(version, int):
+            raise KeyUnknown("the record key is made of version, which is not there or no integer")
+        return sap_key(_member(value, name), sap_version(version))
+
+    return key
+
+
+def _sap_learning(value: Mapping[str, Any]) -> str:
+    territory = None if value.get("territory") is None else _member(value, "territory")
+    return sap_key(_member(value, "capability"), territory, _member(value, "fingerprint"))
 
 
 _KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -99,6 +143,27 @@ _KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     topics.RTES_EVENTS.name: _session,
     topics.RTES_REJECTIONS.name: _session,
     topics.SAOP_TASKS.name: _saop_task,
+    topics.SAOP_TURNS.name: lambda value: _member(value, "metadata.task_id"),
+    topics.SAOP_VERDICTS.name: _task,
+    topics.SAOP_LOG.name: lambda value: _member(value, "turn.metadata.task_id"),
+    topics.SAOP_ESCALATIONS.name: _task,
+    topics.SAOP_REWINDS.name: _session,
+    topics.SAOP_REWIND_LOG.name: _session,
+    topics.SAOP_TASK_SIGNALS.name: _task,
+    topics.SAP_TASKS.name: _sap_task,
+    topics.SAP_RESULTS.name: _sap_task,
+    topics.SAP_SIGNALS.name: _sap_task,
+    topics.SAP_ACKS.name: _sap_ack,
+    topics.SAP_OUTCOMES.name: _sap_task,
+    topics.SAP_INBOX.name: _sap_inbox,
+    topics.SAP_LOOKUPS.name: lambda value: _member(value, "cacheKey"),
+    topics.SAP_VERDICTS.name: _sap_task,
+    topics.SAP_TASK_STATES.name: _sap_task,
+    topics.SAP_CACHE.name: _sap_versioned("cacheKey"),
+    topics.SAP_LEARNING_SIGNALS.name: lambda value: _member(value, "capability"),
+    topics.SAP_LEARNING.name: _sap_learning,
+    topics.SAP_HEURISTICS.name: _sap_versioned("capability"),
+    topics.SAP_KNOWLEDGE.name: _sap_learning,
 }
 
 

@@ -36,20 +36,132 @@ APC_LINEAGE = ProcessorDeclaration(
     outputs=(topics.APC_LINEAGE, topics.APC_DECISIONS, topics.APC_TRANSFERS_DLQ),
     tables=(tables.PROTOCOL_LINEAGE,),
 )
+SAOP = ProcessorDeclaration(
+    "saop",
+    "puts the turns of each task in order, names the holes, and watches for agents that are stuck",
+    inputs=(topics.SAOP_TURNS, topics.SAOP_TASK_SIGNALS),
+    outputs=(
+        topics.SAOP_VERDICTS,
+        topics.SAOP_LOG,
+        topics.SAOP_ESCALATIONS,
+        topics.LINEAGE_EDGES,
+        topics.SAOP_TURNS_DLQ,
+        topics.SAOP_TASK_SIGNALS_DLQ,
+    ),
+    tables=(
+        tables.SAOP_TURN_HEADS,
+        tables.SAOP_TURNS_KNOWN,
+        tables.SAOP_TURNS_HELD,
+        tables.SAOP_DETECTORS,
+    ),
+)
 RTES = ProcessorDeclaration(
     "rtes",
-    "numbers and deduplicates the events of each session and keeps the state of its tasks",
-    inputs=(topics.RTES_RAW,),
+    "numbers, deduplicates and masks the events of each session, keeps the state of its tasks,"
+    " calls and thought streams, and turns sessions back",
+    inputs=(topics.RTES_RAW, topics.SAOP_REWINDS),
     outputs=(
         topics.RTES_EVENTS,
         topics.RTES_REJECTIONS,
-        topics.SAOP_TASKS,
+        topics.SAOP_REWIND_LOG,
+        topics.SAOP_TASK_SIGNALS,
+        topics.LINEAGE_EDGES,
         topics.RTES_RAW_DLQ,
+        topics.SAOP_REWINDS_DLQ,
+        topics.SAOP_TASKS,
     ),
-    tables=(tables.SAOP_TASK_STATES, tables.RTES_SESSIONS, tables.RTES_IDS),
+    tables=(
+        tables.SAOP_TASK_STATES,
+        tables.RTES_SESSIONS,
+        tables.RTES_IDS,
+        tables.RTES_CALLS,
+        tables.RTES_THOUGHTS,
+        tables.RTES_TASKS,
+        tables.REWINDS,
+    ),
 )
 
-ALL: tuple[ProcessorDeclaration, ...] = (APC, APC_LINEAGE, RTES)
+SAP = ProcessorDeclaration(
+    "sap",
+    "judges tasks, results and signals, asks the cache, dispatches, enforces deadlines, and"
+    " publishes the outcomes",
+    inputs=(topics.SAP_TASKS, topics.SAP_RESULTS, topics.SAP_SIGNALS, topics.SAP_VERDICTS),
+    outputs=(
+        topics.SAP_ACKS,
+        topics.SAP_OUTCOMES,
+        topics.SAP_TASK_STATES,
+        topics.RTES_RAW,
+        topics.LINEAGE_EDGES,
+        topics.SAP_INBOX,
+        topics.SAP_LOOKUPS,
+        topics.SAP_LEARNING_SIGNALS,
+        topics.SAP_TASKS_DLQ,
+        topics.SAP_RESULTS_DLQ,
+        topics.SAP_SIGNALS_DLQ,
+        topics.SAP_VERDICTS_DLQ,
+    ),
+    tables=(
+        tables.SAP_TASK_STATES,
+        tables.SAP_TASK_ENVELOPES,
+        tables.SAP_RATE_LIMITS,
+        tables.SAP_RESULT_HASHES,
+        tables.SAP_SIGNAL_IDS,
+        tables.SAP_SIGNAL_OPERATORS,
+    ),
+    copies=(tables.SAP_HEURISTICS,),
+)
+SAP_CACHE = ProcessorDeclaration(
+    "sap-cache",
+    "answers lookups from vetted records, checks them again, stores new ones once, and lets one"
+    " task compute what many ask for",
+    inputs=(topics.SAP_LOOKUPS,),
+    outputs=(
+        topics.SAP_CACHE,
+        topics.LINEAGE_EDGES,
+        topics.SAP_VERDICTS,
+        topics.SAP_LOOKUPS_DLQ,
+    ),
+    tables=(
+        tables.SAP_CACHE,
+        tables.SAP_CACHE_HEADS,
+        tables.SAP_CACHE_WAITS,
+        tables.SAP_CACHE_STORES,
+    ),
+)
+SAP_LEARNING = ProcessorDeclaration(
+    "sap-learning",
+    "sums up outcomes and operators' signals, and derives heuristics and playbooks from them",
+    inputs=(topics.SAP_LEARNING_SIGNALS,),
+    outputs=(
+        topics.SAP_LEARNING,
+        topics.SAP_HEURISTICS,
+        topics.SAP_KNOWLEDGE,
+        topics.LINEAGE_EDGES,
+        topics.SAP_LEARNING_SIGNALS_DLQ,
+    ),
+    tables=(
+        tables.SAP_LEARNING,
+        tables.SAP_HEURISTICS,
+        tables.SAP_KNOWLEDGE,
+        tables.SAP_LEARNING_HEADS,
+        tables.SAP_MEMBER_GROUPS,
+        tables.SAP_MEMBER_TOTALS,
+        tables.SAP_READING_BINS,
+        tables.SAP_CHECK_COUNTERS,
+        tables.SAP_LEARNING_BEST,
+        tables.SAP_LEARNING_CITATIONS,
+    ),
+)
+
+ALL: tuple[ProcessorDeclaration, ...] = (
+    APC,
+    APC_LINEAGE,
+    SAOP,
+    RTES,
+    SAP,
+    SAP_CACHE,
+    SAP_LEARNING,
+)
 
 
 def inputs() -> tuple[Topic, ...]:

@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from topology import topics
 from topology.declarations import Table
+from topology.sap_tables import SAP
+from topology.sap_tables import SAP_CACHE as SAP_CACHE
+from topology.sap_tables import SAP_CACHE_HEADS as SAP_CACHE_HEADS
+from topology.sap_tables import SAP_CACHE_STORES as SAP_CACHE_STORES
+from topology.sap_tables import SAP_CACHE_WAITS as SAP_CACHE_WAITS
+from topology.sap_tables import SAP_CHECK_COUNTERS as SAP_CHECK_COUNTERS
+from topology.sap_tables import SAP_HEURISTICS as SAP_HEURISTICS
+from topology.sap_tables import SAP_KNOWLEDGE as SAP_KNOWLEDGE
+from topology.sap_tables import SAP_LEARNING as SAP_LEARNING
+from topology.sap_tables import SAP_LEARNING_BEST as SAP_LEARNING_BEST
+from topology.sap_tables import SAP_LEARNING_CITATIONS as SAP_LEARNING_CITATIONS
+from topology.sap_tables import SAP_LEARNING_HEADS as SAP_LEARNING_HEADS
+from topology.sap_tables import SAP_MEMBER_GROUPS as SAP_MEMBER_GROUPS
+from topology.sap_tables import SAP_MEMBER_TOTALS as SAP_MEMBER_TOTALS
+from topology.sap_tables import SAP_RATE_LIMITS as SAP_RATE_LIMITS
+from topology.sap_tables import SAP_READING_BINS as SAP_READING_BINS
+from topology.sap_tables import SAP_RESULT_HASHES as SAP_RESULT_HASHES
+from topology.sap_tables import SAP_SIGNAL_IDS as SAP_SIGNAL_IDS
+from topology.sap_tables import SAP_SIGNAL_OPERATORS as SAP_SIGNAL_OPERATORS
+from topology.sap_tables import SAP_TASK_ENVELOPES as SAP_TASK_ENVELOPES
+from topology.sap_tables import SAP_TASK_STATES as SAP_TASK_STATES
 
 PACKET_STATES = Table(
     "apc.packet-states",
@@ -51,13 +72,61 @@ RTES_SESSIONS = Table(
     "rtes-sessions",
     "headrace.rtes.RtesSession",
     key="session_id",
-    meaning="the last sequence and time given in each session",
+    meaning="the last sequence and time given in each session, its active tasks, its key block",
 )
 RTES_IDS = Table(
     "rtes-ids",
     "headrace.rtes.RtesId",
     key="session_id/event_id",
     meaning="the event ids known in each session, with the hash of what was recorded",
+)
+RTES_CALLS = Table(
+    "rtes-calls",
+    "headrace.rtes.RtesCall",
+    key="session_id/[origin]/call_id",
+    meaning="the tool calls known in each session",
+)
+RTES_THOUGHTS = Table(
+    "rtes-thoughts",
+    "headrace.rtes.RtesThought",
+    key="session_id/agent_id/turn_index[/kind of link[/task_id]]",
+    meaning="the thought streams known in each session, and the latest of each agent and turn",
+)
+RTES_TASKS = Table(
+    "rtes-tasks",
+    "headrace.rtes.RtesTasks",
+    key="session_id/number",
+    meaning="which tasks each session has, so that a rewind finds them",
+)
+REWINDS = Table(
+    "saop-rewinds",
+    "headrace.saop.SaopRewindRow",
+    key="session_id/rewind_id",
+    meaning="where each rewind stands, and the commands that brought it there",
+)
+SAOP_TURN_HEADS = Table(
+    "saop-turns",
+    "headrace.saop.SaopTurnHead",
+    key="task_id",
+    meaning="where each task's order of turns stands",
+)
+SAOP_TURNS_KNOWN = Table(
+    "saop-hashes",
+    "headrace.saop.SaopTurnKnown",
+    key="task_id/turn_index",
+    meaning="the turns that were accepted, with the hash of each",
+)
+SAOP_TURNS_HELD = Table(
+    "saop-held",
+    "headrace.saop.SaopTurnHeld",
+    key="task_id/turn_index",
+    meaning="turns that wait for those before them",
+)
+SAOP_DETECTORS = Table(
+    "saop-detectors",
+    "headrace.saop.SaopDetectors",
+    key="task_id/agent_id",
+    meaning="what the detectors remember of each agent in each task",
 )
 TIMERS = Table(
     "timers",
@@ -96,6 +165,15 @@ ALL: tuple[Table, ...] = (
     SAOP_TASK_STATES,
     RTES_SESSIONS,
     RTES_IDS,
+    RTES_CALLS,
+    RTES_THOUGHTS,
+    RTES_TASKS,
+    REWINDS,
+    SAOP_TURN_HEADS,
+    SAOP_TURNS_KNOWN,
+    SAOP_TURNS_HELD,
+    SAOP_DETECTORS,
+    *SAP,
     *ENGINE,
 )
 BY_NAME = {table.name: table for table in ALL}

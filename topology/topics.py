@@ -1,34 +1,45 @@
-"""Every topic, declared once.
-
-Three numbers rule how a topic is kept.  Inputs hold what clients send and are small; a fact or a
-row may hold an envelope with all that was decided about it, so it may be several times larger; a
-dead letter holds an input's bytes and the headers that say what was wrong with them.
-"""
+"""Every topic, declared once.  Those of SAP stand in a file of their own, and are listed here."""
 
 from __future__ import annotations
 
 from topology.declarations import Kind, Topic
-
-KIB = 1 << 10
-MIB = 1 << 20
-HOUR_MS = 3_600_000
-DAY_MS = 24 * HOUR_MS
-
-INPUT_BYTES = 1 * MIB
-FACT_BYTES = 4 * MIB
-TABLE_BYTES = 4 * MIB
-DEAD_LETTER_EXTRA_BYTES = 64 * KIB
-RTES_BYTES = 8 * MIB
-"""The largest event on `rtes.raw`; what is decided about it may be twice as large."""
-
-INBOX_RETENTION_MS = 30 * DAY_MS
-DEAD_LETTER_RETENTION_MS = 90 * DAY_MS
-RTES_RAW_RETENTION_MS = 24 * HOUR_MS
-DELETE_RETENTION_MS = DAY_MS
-"""How long tombstones of compacted topics are kept.
-
-A copy that was last at the end longer ago may have missed a deletion: it is rebuilt.
-"""
+from topology.keeping import DAY_MS as DAY_MS
+from topology.keeping import DEAD_LETTER_EXTRA_BYTES as DEAD_LETTER_EXTRA_BYTES
+from topology.keeping import DEAD_LETTER_RETENTION_MS as DEAD_LETTER_RETENTION_MS
+from topology.keeping import DELETE_RETENTION_MS as DELETE_RETENTION_MS
+from topology.keeping import (
+    FACT_BYTES,
+    INBOX_RETENTION_MS,
+    INPUT_BYTES,
+    LONG_BYTES,
+    RTES_RAW_RETENTION_MS,
+    TABLE_BYTES,
+    dead_letters,
+)
+from topology.keeping import HOUR_MS as HOUR_MS
+from topology.keeping import KIB as KIB
+from topology.keeping import MIB as MIB
+from topology.sap_topics import SAP, SAP_DEAD_LETTERS
+from topology.sap_topics import SAP_ACKS as SAP_ACKS
+from topology.sap_topics import SAP_CACHE as SAP_CACHE
+from topology.sap_topics import SAP_HEURISTICS as SAP_HEURISTICS
+from topology.sap_topics import SAP_INBOX as SAP_INBOX
+from topology.sap_topics import SAP_KNOWLEDGE as SAP_KNOWLEDGE
+from topology.sap_topics import SAP_LEARNING as SAP_LEARNING
+from topology.sap_topics import SAP_LEARNING_SIGNALS as SAP_LEARNING_SIGNALS
+from topology.sap_topics import SAP_LEARNING_SIGNALS_DLQ as SAP_LEARNING_SIGNALS_DLQ
+from topology.sap_topics import SAP_LOOKUPS as SAP_LOOKUPS
+from topology.sap_topics import SAP_LOOKUPS_DLQ as SAP_LOOKUPS_DLQ
+from topology.sap_topics import SAP_OUTCOMES as SAP_OUTCOMES
+from topology.sap_topics import SAP_RESULTS as SAP_RESULTS
+from topology.sap_topics import SAP_RESULTS_DLQ as SAP_RESULTS_DLQ
+from topology.sap_topics import SAP_SIGNALS as SAP_SIGNALS
+from topology.sap_topics import SAP_SIGNALS_DLQ as SAP_SIGNALS_DLQ
+from topology.sap_topics import SAP_TASK_STATES as SAP_TASK_STATES
+from topology.sap_topics import SAP_TASKS as SAP_TASKS
+from topology.sap_topics import SAP_TASKS_DLQ as SAP_TASKS_DLQ
+from topology.sap_topics import SAP_VERDICTS as SAP_VERDICTS
+from topology.sap_topics import SAP_VERDICTS_DLQ as SAP_VERDICTS_DLQ
 
 APC_PACKETS = Topic(
     "apc.packets",
@@ -110,7 +121,8 @@ RTES_RAW = Topic(
     key="session_id",
     meaning="observation events as agents and processors send them",
     retention_ms=RTES_RAW_RETENTION_MS,
-    max_bytes=RTES_BYTES,
+    max_bytes=LONG_BYTES,
+    secret=True,
 )
 RTES_EVENTS = Topic(
     "rtes.events",
@@ -118,7 +130,7 @@ RTES_EVENTS = Topic(
     "headrace.rtes.RtesRecord",
     key="session_id",
     meaning="accepted events, numbered per session: the stream that user interfaces follow",
-    max_bytes=2 * RTES_BYTES,
+    max_bytes=2 * LONG_BYTES,
 )
 RTES_REJECTIONS = Topic(
     "rtes.rejections",
@@ -126,7 +138,7 @@ RTES_REJECTIONS = Topic(
     "headrace.rtes.RtesRejection",
     key="session_id",
     meaning="duplicate and rejected events, with the rule that decided",
-    max_bytes=2 * RTES_BYTES,
+    max_bytes=2 * LONG_BYTES,
 )
 SAOP_TASKS = Topic(
     "saop.tasks",
@@ -135,6 +147,62 @@ SAOP_TASKS = Topic(
     key="session_id/[origin:]task_id",
     meaning="the state of each task, as its transitions on rtes.events say",
     max_bytes=TABLE_BYTES,
+)
+SAOP_TURNS = Topic(
+    "saop.turns",
+    Kind.COMMAND,
+    "headrace.saop.SaopTurn",
+    key="metadata.task_id",
+    meaning="turn envelopes as agents send them",
+    max_bytes=LONG_BYTES,
+)
+SAOP_VERDICTS = Topic(
+    "saop.verdicts",
+    Kind.FACT,
+    "headrace.saop.SaopVerdict",
+    key="task_id",
+    meaning="the verdict on each turn record",
+    max_bytes=2 * LONG_BYTES,
+)
+SAOP_LOG = Topic(
+    "saop.log",
+    Kind.FACT,
+    "headrace.saop.SaopTurnLogged",
+    key="task_id",
+    meaning="accepted turns, in ascending order per task",
+    max_bytes=2 * LONG_BYTES,
+)
+SAOP_ESCALATIONS = Topic(
+    "saop.escalations",
+    Kind.FACT,
+    "headrace.saop.SaopEscalation",
+    key="task_id",
+    meaning="agents and tasks that need attention, with the figures that say so",
+    max_bytes=2 * LONG_BYTES,
+)
+SAOP_REWINDS = Topic(
+    "saop.rewinds",
+    Kind.COMMAND,
+    "headrace.saop.SaopRewind",
+    key="session_id",
+    meaning="operators' orders to turn a session back to a commit",
+    max_bytes=LONG_BYTES,
+)
+SAOP_REWIND_LOG = Topic(
+    "saop.rewind-log",
+    Kind.FACT,
+    "headrace.saop.SaopRewindLogged",
+    key="session_id",
+    meaning="the verdict on each rewind command, and prepared rewinds that lapsed",
+    max_bytes=2 * LONG_BYTES,
+)
+SAOP_TASK_SIGNALS = Topic(
+    "saop.task-signals",
+    Kind.INTERNAL,
+    "headrace.saop.SaopTaskSignal",
+    key="task_id",
+    meaning="tasks that failed too often or were turned back, for the detectors",
+    max_bytes=2 * LONG_BYTES,
 )
 LINEAGE_EDGES = Topic(
     "lineage.edges",
@@ -151,25 +219,15 @@ CHANGELOG = Topic(
     None,
     key="table, NUL, row key",
     meaning="rows of the tables that are not public, and the input positions of each task",
-    max_bytes=TABLE_BYTES,
+    max_bytes=2 * LONG_BYTES,
 )
 
-
-def _dead_letters(source: Topic, meaning: str) -> Topic:
-    return Topic(
-        f"{source.name}.dlq",
-        Kind.DEAD_LETTER,
-        None,
-        key="the original record's key",
-        meaning=meaning,
-        retention_ms=DEAD_LETTER_RETENTION_MS,
-        max_bytes=source.max_bytes + DEAD_LETTER_EXTRA_BYTES,
-    )
-
-
-APC_PACKETS_DLQ = _dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
-APC_TRANSFERS_DLQ = _dead_letters(APC_TRANSFERS, "records of sums that could not be read")
-RTES_RAW_DLQ = _dead_letters(RTES_RAW, "event records that could not be judged, as masked text")
+APC_PACKETS_DLQ = dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
+APC_TRANSFERS_DLQ = dead_letters(APC_TRANSFERS, "records of sums that could not be read")
+RTES_RAW_DLQ = dead_letters(RTES_RAW, "event records that could not be judged, as masked text")
+SAOP_TURNS_DLQ = dead_letters(SAOP_TURNS, "turn records that could not be judged, as sent")
+SAOP_REWINDS_DLQ = dead_letters(SAOP_REWINDS, "rewind commands that could not be judged, as sent")
+SAOP_TASK_SIGNALS_DLQ = dead_letters(SAOP_TASK_SIGNALS, "signals that could not be read")
 
 ALL: tuple[Topic, ...] = (
     APC_PACKETS,
@@ -185,11 +243,23 @@ ALL: tuple[Topic, ...] = (
     RTES_EVENTS,
     RTES_REJECTIONS,
     SAOP_TASKS,
+    SAOP_TURNS,
+    SAOP_VERDICTS,
+    SAOP_LOG,
+    SAOP_ESCALATIONS,
+    SAOP_REWINDS,
+    SAOP_REWIND_LOG,
+    SAOP_TASK_SIGNALS,
+    *SAP,
     LINEAGE_EDGES,
     CHANGELOG,
     APC_PACKETS_DLQ,
     APC_TRANSFERS_DLQ,
     RTES_RAW_DLQ,
+    SAOP_TURNS_DLQ,
+    SAOP_REWINDS_DLQ,
+    SAOP_TASK_SIGNALS_DLQ,
+    *SAP_DEAD_LETTERS,
 )
 BY_NAME = {topic.name: topic for topic in ALL}
 
@@ -199,7 +269,7 @@ def dead_letters_of(topic: Topic) -> Topic:
     if not topic.is_input:
         raise KeyError(topic.name)
     declared = BY_NAME.get(f"{topic.name}.dlq")
-    return declared or _dead_letters(topic, "records that could not be judged, as sent")
+    return declared or dead_letters(topic, "records that could not be judged, as sent")
 
 
 def full_name(topic: Topic, prefix: str = "") -> str:

@@ -139,7 +139,7 @@ def test_a_processor_writes_the_topics_of_its_public_tables(
 
 
 def test_what_processors_read_lies_where_its_key_says() -> None:
-    assert not [topic for topic in processors.inputs() if topic.own_partition]
+    assert not [topic for topic in processors.inputs() if topic.stays]
 
 
 def test_what_processors_read_is_partitioned_alike() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from string import ascii_letters, digits
+from urllib.parse import unquote
+
 import pytest
 from aiokafka.partitioner import murmur2 as reference_murmur2
 from hypothesis import given
@@ -16,6 +19,8 @@ from topology.keys import (
     murmur2,
     partition_of,
     saop_task_key,
+    sap_key,
+    sap_version,
     split,
 )
 
@@ -55,6 +60,17 @@ def test_no_two_lists_of_parts_have_one_key(parts: list[str]) -> None:
     assert split(composite(*parts)) == parts
 
 
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=4))
+def test_the_parts_of_a_sap_key_are_percent_encoded(parts: list[str]) -> None:
+    key = sap_key(*parts)
+    assert [unquote(part) for part in key.split("/")] == parts
+    assert set(key) <= set(ascii_letters + digits + "._~-%/")
+
+
+def test_a_part_of_a_sap_key_that_is_null_is_empty() -> None:
+    assert sap_key("c", None, sap_version(1)) == "c//00000001"
+
+
 def test_slash_and_percent_in_a_part_are_escaped() -> None:
     assert composite("a/b", "50%") == "a%2Fb/50%25"
     assert composite("%2F") == "%252F"
@@ -92,6 +108,38 @@ CASES = [
     (topics.RTES_REJECTIONS, {"session_id": "s"}, "s"),
     (topics.SAOP_TASKS, {"session_id": "s", "task_id": "t", "origin": None}, "s/t"),
     (topics.SAOP_TASKS, {"session_id": "s", "task_id": "t", "origin": "apc"}, "s/apc:t"),
+    (topics.SAOP_TURNS, {"metadata": {"task_id": "t/1"}}, "t/1"),
+    (topics.SAOP_VERDICTS, {"task_id": ""}, ""),
+    (topics.SAOP_LOG, {"turn": {"metadata": {"task_id": "t"}}}, "t"),
+    (topics.SAOP_ESCALATIONS, {"task_id": "t", "session_id": "s"}, "t"),
+    (topics.SAOP_REWINDS, {"session_id": "s/1", "task_id": "t"}, "s/1"),
+    (topics.SAOP_REWIND_LOG, {"session_id": "s"}, "s"),
+    (topics.SAOP_TASK_SIGNALS, {"task_id": "t", "session_id": "s"}, "t"),
+    (topics.SAP_TASKS, {"taskId": "ABCD-1"}, "abcd-1"),
+    (topics.SAP_RESULTS, {"taskId": "ABCD-1"}, "abcd-1"),
+    (topics.SAP_SIGNALS, {"taskId": "ABCD-1", "signalId": "s"}, "abcd-1"),
+    (topics.SAP_ACKS, {"taskId": "ABCD-1"}, "abcd-1"),
+    (topics.SAP_ACKS, {"taskId": None}, "-"),
+    (topics.SAP_OUTCOMES, {"taskId": "t"}, "t"),
+    (topics.SAP_VERDICTS, {"taskId": "T", "cacheKey": "k"}, "t"),
+    (topics.SAP_TASK_STATES, {"taskId": "T"}, "t"),
+    (topics.SAP_INBOX, {"target": {"agentId": "A 1/x", "capability": "c"}}, "A 1/x"),
+    (topics.SAP_INBOX, {"target": {"agentId": None, "capability": "c"}}, "c"),
+    (topics.SAP_INBOX, {"target": {"capability": "a.b"}}, "a.b"),
+    (topics.SAP_LOOKUPS, {"cacheKey": "k", "taskId": "t"}, "k"),
+    (topics.SAP_CACHE, {"cacheKey": "k", "version": 3}, "k/00000003"),
+    (topics.SAP_LEARNING_SIGNALS, {"capability": "a.b"}, "a.b"),
+    (
+        topics.SAP_LEARNING,
+        {"capability": "report.summarise", "territory": None, "fingerprint": "e0.72"},
+        "report.summarise//e0.72",
+    ),
+    (
+        topics.SAP_KNOWLEDGE,
+        {"capability": "c", "territory": "Nord/Süd ~1", "fingerprint": "e0.7"},
+        "c/Nord%2FS%C3%BCd%20~1/e0.7",
+    ),
+    (topics.SAP_HEURISTICS, {"capability": "a.b", "version": 123456789}, "a.b/123456789"),
 ]
 
 
@@ -109,8 +157,17 @@ def test_the_key_of_a_value(topic: Topic, value: object, key: str) -> None:
         (topics.APC_PACKETS, ["trace"]),
         (topics.APC_COORDINATION, {"session_id": "s", "agent_id": 7}),
         (topics.RTES_REJECTIONS, {"session_id": None}),
+        (topics.SAOP_TURNS, {"metadata": {"task_id": 7}}),
+        (topics.SAOP_TURNS, {"task_id": "t"}),
+        (topics.SAOP_VERDICTS, {"task_id": None}),
+        (topics.SAOP_REWINDS, {"task_id": "t"}),
         (topics.APC_THROTTLING, {**THROTTLE, "generation": "14"}),
         (topics.APC_THROTTLING, {**THROTTLE, "from_swarm": None}),
+        (topics.SAP_TASKS, {"taskId": 7}),
+        (topics.SAP_INBOX, {"target": {"agentId": 7, "capability": "c"}}),
+        (topics.SAP_INBOX, {"target": None}),
+        (topics.SAP_CACHE, {"cacheKey": "k", "version": "3"}),
+        (topics.SAP_LEARNING, {"capability": "c", "territory": 7, "fingerprint": "f"}),
         (topics.CHANGELOG, {"session_id": "s"}),
         (topics.APC_PACKETS_DLQ, {"trace": {"session_id": "s"}}),
     ],

@@ -70,6 +70,16 @@ def test_sizes_leave_room_for_what_is_decided_about_an_input() -> None:
     assert all(topic.max_bytes == 4 * MIB for topic in ALL if topic.kind is Kind.TABLE)
 
 
+def test_a_fact_that_a_processor_reads_is_kept_and_placed_as_an_input() -> None:
+    assert [topic for topic in ALL if topic.chained] == [topics.SAP_VERDICTS]
+    assert topics.SAP_VERDICTS.is_input
+    assert topics.SAP_VERDICTS.between
+    assert not topics.SAP_VERDICTS.stays
+    assert config_of(topics.SAP_VERDICTS)["message.timestamp.type"] == "LogAppendTime"
+    assert topics.SAP_OUTCOMES.stays
+    assert not topics.SAP_OUTCOMES.between
+
+
 def test_all_topics_but_dead_letters_have_the_partitions_of_the_environment() -> None:
     counts = {topic.name: topics.partitions_of(topic, 8) for topic in ALL}
     assert counts["apc.packets.dlq"] == counts["apc.transfers.dlq"] == counts["rtes.raw.dlq"] == 1
