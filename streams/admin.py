@@ -57,7 +57,7 @@ def create_topics(log: Log, settings: Settings) -> list[PlannedTopic]:
     refuse_mismatch(planned, settings)
     missing = [one for one in planned if one.standing is Standing.MISSING]
     if missing:
-        log.create([_new(one) for one in missing])
+        log.create([_new(one, settings) for one in missing])
     return missing
 
 
@@ -83,5 +83,8 @@ def refuse_mismatch(planned: list[PlannedTopic], settings: Settings) -> None:
         )
 
 
-def _new(planned: PlannedTopic) -> NewTopic:
-    return NewTopic(planned.name, planned.partitions, topics.config_of(planned.topic))
+def _new(planned: PlannedTopic, settings: Settings) -> NewTopic:
+    config = topics.config_of(planned.topic)
+    if planned.topic is topics.RTES_RAW:
+        config |= {"retention.ms": str(settings.rtes_raw_retention_h * topics.HOUR_MS)}
+    return NewTopic(planned.name, planned.partitions, config)

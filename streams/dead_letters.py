@@ -9,7 +9,7 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import NotFound, TopicsMismatch
 from streams.show import headers_json, key_text, value_json
-from streams.views.view import Position
+from streams.views.positions import Position
 from topology import topics
 from topology.declarations import Kind, Topic
 

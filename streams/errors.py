@@ -14,11 +14,15 @@ HeadraceError
     ├── Fenced              another worker has taken the task over
     ├── CommitFailed        a transaction was aborted, or its outcome is in doubt
     ├── ProduceUnknown      whether a record was written is not known
+    ├── GatewayUnavailable  no gateway answers at that address
     ├── PositionsLost       a task does not know where to go on reading
     ├── InputTruncated      records were deleted before a task had read them
     ├── InternalUnreadable  a record between processors cannot be decoded
     ├── StoreFailed         RocksDB failed
     ├── StateLocked         another process uses the state directory
+    ├── AddressTaken        the gateway's address cannot be listened on
+    ├── ViewNotReady        a view is being rebuilt from the log, or has failed
+    ├── TranscriptBroken    a transcript is not as it was written
     └── TooManyDeadLetters  so many records fail that the code must be wrong
 
 Errors of other libraries are wrapped once, where they are first met, with `raise … from exc`.
@@ -72,13 +76,26 @@ class NegativeAnswer(HeadraceError):
 
 
 class InvalidInput(NegativeAnswer):
-    """problems: rule, path and message of each rule broken, in the order they are reported."""
+    """problems: rule, path and message of each rule broken, in the order they are reported.
+
+    indexes: of several values given at once, the index of the one that each problem is about.
+    """
 
     default_advice = "Correct the value and send it again."
 
-    def __init__(self, problems: Sequence[Problem], *, advice: str | None = None) -> None:
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        *,
+        advice: str | None = None,
+        indexes: Sequence[int] = (),
+    ) -> None:
         self.problems = tuple(problems)
+        self.indexes = tuple(indexes)
         lines = [f"{rule} at {path or 'the top'}: {text}" for rule, path, text in self.problems]
+        if self.indexes:
+            numbered = zip(self.indexes, lines, strict=True)
+            lines = [f"value at index {index}: {line}" for index, line in numbered]
         super().__init__("; ".join(lines) or "invalid input", advice=advice)
 
 
@@ -118,6 +135,10 @@ class ProduceUnknown(InfrastructureError):
     default_advice = "Send again with the same id: what was written already counts as a duplicate."
 
 
+class GatewayUnavailable(InfrastructureError):
+    default_advice = "Start one with `headrace up` or `headrace gateway`, or check the address."
+
+
 class PositionsLost(InfrastructureError):
     default_advice = "`headrace topics accept-gap TOPIC PARTITION` makes the task go on."
 
@@ -138,6 +159,24 @@ class StoreFailed(InfrastructureError):
 
 class StateLocked(InfrastructureError):
     default_advice = "Stop the other process, or set HEADRACE_STATE_DIR to another directory."
+
+
+class AddressTaken(InfrastructureError):
+    default_advice = "Set HEADRACE_GATEWAY to another address, or stop what listens there."
+
+
+class ViewNotReady(InfrastructureError):
+    """lag: records that are still to be read, as far as is known."""
+
+    default_advice = "Ask again later; a view rebuilds itself from the log."
+
+    def __init__(self, message: str, lag: int = 0, *, advice: str | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.lag = lag
+
+
+class TranscriptBroken(InfrastructureError):
+    default_advice = "Keep the file as it is, find out who changed it, and start a new one."
 
 
 class TooManyDeadLetters(InfrastructureError):

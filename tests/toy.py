@@ -10,7 +10,7 @@ Inputs carry a map of strings (`headrace.core.TimerRow` is such a record):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas import encode
@@ -91,7 +91,9 @@ class ToyProcessor:
         fact = {"id": message.value["data"]["id"], "kind": "too_large", "topic": topic.name}
         self._send(fact["id"], fact, message.record.timestamp, work)
 
-    def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
         return value
 
     def _send(

@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from schemas import decode
-from streams.engine.log import Log, Reader
+from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, store_key
@@ -58,7 +58,7 @@ class Copies:
         self._store, self._positions = self._open_store(identity)
         self._identity_now = identity
         ends = self._log.ends(self._tps)
-        self._reader = self._log.reader(self._positions)
+        self._reader = self._log.reader(self._positions, Pace.LIVE)
         while any(self._reader.position(tp) < end for tp, end in ends.items()):
             self.poll(_POLL_S)
 

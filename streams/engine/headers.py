@@ -22,6 +22,7 @@ OVERSIZE = "headrace-oversize"
 """Of a dead letter that does not hold its bytes: how many they are."""
 _TRACEPARENT_BYTES = 128
 """W3C's has 55; a longer one is none, and must not make a record exceed its topic's limit."""
+_HEX = frozenset("0123456789abcdef")
 _PUBLIC = (Kind.FACT, Kind.INBOX)
 
 
@@ -61,6 +62,18 @@ def outgoing(
         headers += _constant(topic, processor)
         headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
     return headers
+
+
+def trace_id(traceparent: bytes | None) -> str | None:
+    """The trace id of a W3C traceparent header, None if it has no valid one."""
+    if traceparent is None:
+        return None
+    parts = traceparent.decode("ascii", "replace").split("-")
+    if len(parts) < 4 or len(parts[0]) != 2 or parts[0] == "ff":
+        return None
+    found = parts[1]
+    valid = len(found) == 32 and _HEX.issuperset(found) and found.strip("0")
+    return found if valid else None
 
 
 def dead_letter(record: Record, code: str, message: str, *, original: bool) -> Headers:

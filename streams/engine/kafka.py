@@ -1,7 +1,6 @@
 """The log on Apache Kafka.  The only module that imports confluent_kafka.
 
-Tasks write through a transactional producer each; readers take assigned partitions and never
-join a group.  The workers' group consumer is Faust's (`streams.engine.worker`).
+Readers take assigned partitions; the workers' group consumer is Faust's (`streams.engine.worker`).
 """
 
 from __future__ import annotations
@@ -25,9 +24,10 @@ from confluent_kafka import TopicPartition as KafkaPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
-from streams.engine.kafka_clients import APPENDER, COMMON, READER, TRANSACTIONS
+from streams.engine.appender import Appender, Report
+from streams.engine.kafka_clients import APPENDER, COMMON, PACES, READER, TRANSACTIONS
 from streams.engine.kafka_words import placed_record, record_of, topic_info
-from streams.engine.log import NewTopic, TopicInfo
+from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
     BrokerUnavailable,
@@ -74,7 +74,8 @@ class KafkaLog:
         self._bootstrap = bootstrap
         self._group = group
         self._admin = AdminClient({**self._base, **COMMON})
-        self._appender: KafkaProducer | None = None
+        self._appender = Appender(lambda: KafkaAppender({**self._base, **APPENDER}))
+        self.submit = self._appender.submit
 
     def cluster_id(self) -> str:
         return str(self._ask(lambda: self._result(self._admin.describe_cluster()).cluster_id))
@@ -132,28 +133,7 @@ class KafkaLog:
         self._ask(lambda: [self._result(future) for future in futures])
 
     def append(self, outputs: Sequence[Output]) -> list[Record]:
-        if self._appender is None:
-            self._appender = KafkaProducer({**self._base, **APPENDER})
-        placed: list[Record | KafkaError | None] = [None] * len(outputs)
-
-        def report(index: int) -> Callable[[KafkaError | None, Any], None]:
-            def delivered(error: KafkaError | None, message: Any) -> None:
-                placed[index] = error or placed_record(outputs[index], message)
-
-            return delivered
-
-        for index, output in enumerate(outputs):
-            _produce(self._appender, output, report(index))
-        self._appender.flush(60)
-        records: list[Record] = []
-        for result in placed:
-            if isinstance(result, KafkaError) and result.code() in _TOO_LARGE:
-                raise OutputTooLarge(f"Kafka refuses a record: {result.str()}")
-            if result is None or isinstance(result, KafkaError):
-                why = "no answer" if result is None else result.str()
-                raise ProduceUnknown(f"whether all records were written is unknown: {why}")
-            records.append(result)
-        return records
+        return self.submit(outputs).result()
 
     def starts(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self._offsets(tps, OffsetSpec.earliest())
@@ -207,16 +187,14 @@ class KafkaLog:
 
         return self._ask(ask)
 
-    def reader(self, positions: Mapping[TopicPartition, int]) -> KafkaReader:
-        return KafkaReader({**self._base, **READER}, positions)
+    def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
+        return KafkaReader({**self._base, **READER, **PACES[pace]}, positions)
 
     def producer(self, transactional_id: str) -> KafkaTransactions:
         return KafkaTransactions(self._base, transactional_id, self._group)
 
     def close(self) -> None:
-        if self._appender is not None:
-            self._appender.flush(_TIMEOUT_S)
-            self._appender = None
+        self._appender.close()
 
     def _result(self, future: Future[Any]) -> Any:
         return future.result(_TIMEOUT_S)
@@ -231,6 +209,34 @@ class KafkaLog:
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}: {exc}") from exc
         except TimeoutError as exc:
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
+
+
+class KafkaAppender:
+    """The idempotent producer of a log."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self._producer = KafkaProducer(dict(config))
+        self.poll, self.flush = self._producer.poll, self._producer.flush
+
+    def produce(self, output: Output, report: Report) -> bool:
+        def delivered(error: KafkaError | None, message: Any) -> None:
+            report(_undelivered(error) if error else placed_record(output, message))
+
+        try:
+            _produce(self._producer, output, delivered)
+            return True
+        except KafkaException as exc:
+            report(_undelivered(exc.args[0]))
+            return not exc.args[0].fatal()
+
+    def idle(self) -> bool:
+        return not len(self._producer)
+
+
+def _undelivered(error: KafkaError) -> OutputTooLarge | ProduceUnknown:
+    if error.code() in _TOO_LARGE:
+        return OutputTooLarge(f"Kafka refuses a record: {error}")
+    return ProduceUnknown(f"whether all records were written is unknown: {error.str()}")
 
 
 class KafkaTransactions:

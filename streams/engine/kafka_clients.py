@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from streams.engine.log import Pace
+
 MAX_MESSAGE = 64 << 20
 
 COMMON = {
@@ -21,7 +23,7 @@ PRODUCER = {
 APPENDER = {
     **PRODUCER,
     "enable.idempotence": True,
-    "linger.ms": 5,
+    "linger.ms": 1,  # nobody flushes: a lone record would wait for company
     "delivery.timeout.ms": 30_000,
 }
 TRANSACTIONS = {
@@ -44,6 +46,10 @@ READER = {
     "queued.min.messages": 1_000_000,
     "queued.max.messages.kbytes": 65_536,
     "fetch.queue.backoff.ms": 5,
-    "fetch.wait.max.ms": 20,  # the end of a log shows only when a fetch returns
     "check.crcs": False,
+}
+PACES = {
+    Pace.END: {"fetch.wait.max.ms": 5},
+    Pace.LIVE: {"fetch.wait.max.ms": 100},
+    Pace.GATHERED: {"fetch.wait.max.ms": 15, "fetch.min.bytes": 1 << 18},
 }

@@ -1,13 +1,16 @@
 """The log contract.  Two logs keep it, Kafka (`streams.engine.kafka`) and the in-memory one
 (`streams.engine.memory`), under one test suite (`tests/contract`).
 
-All calls block.  Every reader is read_committed: records of open or aborted transactions are
-never seen.  A position is the offset of the next record; transaction markers take offsets too.
+All calls block but `submit`.  Every reader is read_committed: records of open or aborted
+transactions are never seen.  A position is the offset of the next record; transaction markers
+take offsets too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from enum import Enum
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
@@ -50,6 +53,14 @@ class Producer(Protocol):
     def close(self) -> None: ...
 
 
+class Pace(Enum):
+    """What a reader is in a hurry for; every fetch that returns costs the broker and the reader."""
+
+    END = "to see the end of the log, which shows only when a fetch returns"
+    LIVE = "to have each record at once; ends show within 100 ms"
+    GATHERED = "for neither: records of 15 ms come together, from many topics"
+
+
 class Reader(Protocol):
     """Reads assigned partitions from given positions, without a consumer group.
 
@@ -90,6 +101,12 @@ class Log(Protocol):
         the client is not told).  Raises errors.ProduceUnknown when the outcome is unknown.
         """
 
+    def submit(self, outputs: Sequence[Output]) -> Future[list[Record]]:
+        """As append, without waiting: the future is done when these records are.
+
+        It is done within bounded time, whatever Kafka does.  Any thread may call this.
+        """
+
     def starts(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """The earliest offset kept."""
 
@@ -104,7 +121,7 @@ class Log(Protocol):
         """The end of all that is written, committed or not: who has read to it has seen every
         transaction that was answered before the question."""
 
-    def reader(self, positions: Mapping[TopicPartition, int]) -> Reader: ...
+    def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> Reader: ...
 
     def producer(self, transactional_id: str) -> Producer: ...
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
 
-from streams.engine.log import NewTopic, TopicInfo
+from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
 from streams.errors import BrokerUnavailable, CommitFailed, Fenced, TopicsMismatch
 from topology.keys import partition_of
@@ -42,6 +43,8 @@ class MemoryLog:
         self._epochs: dict[str, int] = {}
         self._offsets: dict[TopicPartition, int] = {}
         self._lock = threading.RLock()
+        self.grown = threading.Condition(self._lock)
+        """Notified of every append and commit."""
         self._ids = 0
         self._cluster = str(uuid.uuid4())
         self.on_append: Callable[[LogRecord], None] | None = None
@@ -66,8 +69,14 @@ class MemoryLog:
         del self._topics[topic]
 
     def append(self, outputs: Sequence[Output]) -> list[Record]:
-        with self._lock:
+        with self.grown:
+            self.grown.notify_all()
             return [self._append(output) for output in outputs]
+
+    def submit(self, outputs: Sequence[Output]) -> Future[list[Record]]:
+        done: Future[list[Record]] = Future()
+        done.set_result(self.append(outputs))
+        return done
 
     def _append(self, output: Output) -> LogRecord:
         topic = self._topic(output.topic)
@@ -96,7 +105,8 @@ class MemoryLog:
         return {tp: self._topic(tp.topic).starts[tp.partition] for tp in tps}
 
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: len(self._topic(tp.topic).slots[tp.partition]) for tp in tps}
+        with self._lock:
+            return {tp: len(self._topic(tp.topic).slots[tp.partition]) for tp in tps}
 
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self.ends(tps)
@@ -105,7 +115,9 @@ class MemoryLog:
         """The group's offsets, as transactions committed them."""
         return {tp: self._offsets[tp] for tp in tps if tp in self._offsets}
 
-    def reader(self, positions: Mapping[TopicPartition, int]) -> MemoryReader:
+    def reader(
+        self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END
+    ) -> MemoryReader:
         return MemoryReader(self, positions)
 
     def producer(self, transactional_id: str) -> MemoryProducer:
@@ -169,6 +181,7 @@ class MemoryLog:
             for tp in ends:
                 self.slots(tp).append(None)
             self._offsets.update(offsets)
+            self.grown.notify_all()
             return ends
 
     def close(self) -> None:
@@ -199,6 +212,16 @@ class MemoryReader:
         self._positions = dict(positions)
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
+        """Waits, as Kafka's, when there is nothing new."""
+        with self._log.grown:
+            before = dict(self._positions)
+            found = self._read(max_records)
+            if timeout_s > 0 and before == self._positions:
+                self._log.grown.wait(timeout_s)
+                found = self._read(max_records)
+            return found
+
+    def _read(self, max_records: int) -> list[Record]:
         found: list[Record] = []
         for tp, offset in self._positions.items():
             slots = self._log.slots(tp)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from streams.engine.records import Record
+from streams.engine.records import Headers, Record
 from topology.declarations import ProcessorDeclaration, Table, Topic
 
 AvroValue = dict[str, Any]
@@ -96,8 +96,10 @@ class Work(Protocol):
         at: int,
         cause: str,
         traceparent: bytes | None = None,
+        headers: Headers = (),
     ) -> None:
-        """Write one record.  id, at (ms), cause (position) and traceparent become its headers.
+        """Write one record.  id, at (ms), cause (position) and traceparent become its headers,
+        before those given.
 
         Facts go to the task's own partition number, others by their key.  A field of the value
         that is itself a record may be given as `schemas.AvroBody` (bytes to be spliced).
@@ -122,5 +124,8 @@ class Processor(Protocol):
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         """The outputs of this record exceed `topic.max_bytes`: write the coded refusal instead."""
 
-    def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
-        """What the dead-letter topic keeps of an input's bytes (as they are, but for rtes.raw)."""
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
+        """What the dead-letter topic keeps of an input's key or value; for a topic that is not
+        `secret`, the bytes as they are."""

@@ -21,7 +21,7 @@ from streams.engine.records import Output, Record, position
 from streams.engine.rows import GetMany, layered
 from streams.engine.work import STEP_BYTES, Context, Effects, StepWork, TooLarge
 from streams.errors import HeadraceError, InternalUnreadable
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic
 from topology.tables import TIMERS
 from topology.topics import dead_letters_of
 
@@ -93,7 +93,7 @@ class Step:
             self._alone(messages[0], failure)
         for topic, record, result in items:
             if isinstance(result, Undecodable):
-                if topic.kind is Kind.INTERNAL:
+                if topic.between:
                     raise InternalUnreadable(f"{position(record)}: {result.message}")
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
@@ -142,9 +142,10 @@ class Step:
         be too large here. Then the letter says where it lies instead of holding it.
         """
         letters = dead_letters_of(topic)
-        key = record.key
-        kept = self._processor.dead_letter(topic, record.value)
-        masked = kept != record.value
+        settings = self._context.settings
+        key = self._processor.dead_letter(topic, record.key, settings)
+        kept = self._processor.dead_letter(topic, record.value, settings)
+        masked = topic.secret
         heads = headers.dead_letter(record, code, "" if masked else message, original=not masked)
         if masked:
             heads = [*heads, (headers.MASKED, b"true")]

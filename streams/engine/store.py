@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, cast
@@ -30,6 +30,10 @@ from streams.errors import StateLocked, StoreFailed
 
 _WRITE_BUFFER = 8 << 20
 _BLOCK_CACHE = 8 << 20
+_NO_SUCH_KEY = "key not found"
+"""What rocksdict raises, as a plain Exception, where a snapshot has no such row."""
+
+Failed = Callable[[str, Exception], StoreFailed]
 
 
 def _options() -> Options:
@@ -48,14 +52,20 @@ def _options() -> Options:
 
 
 class Store:
-    """One RocksDB directory.  Raises errors.StoreFailed when RocksDB does."""
+    """One RocksDB directory.  Raises errors.StoreFailed when RocksDB does.
+
+    Opening raises errors.StateLocked when it is open elsewhere, or snapshots of it are still read.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
             self._db = Rdict(str(path), _options())
+            self._inode = (path / "LOCK").stat().st_ino
         except Exception as exc:  # rocksdict raises plain Exception
+            if f"{path}/LOCK" in str(exc):
+                raise StateLocked(f"RocksDB at {path} is in use") from exc
             raise StoreFailed(f"RocksDB at {path} does not open: {exc}") from exc
         self._corrupt = False
         no_wal: Any = WriteOptions()
@@ -97,24 +107,35 @@ class Store:
 
         start counts: the first row is the one at or after it (in reverse: at or before it).
         """
-        rows = self._db.iter()
-        if reverse:
-            rows.seek_for_prev(start if start is not None else prefix + b"\xff" * 8)
-        else:
-            rows.seek(start if start is not None else prefix)
-        while rows.valid():
-            key = rows.key()
-            if not key.startswith(prefix):
-                return
-            yield key, rows.value()
-            if reverse:
-                rows.prev()
-            else:
-                rows.next()
+        return _scan(self._db.iter(), prefix, start, reverse, self._failed)
+
+    def snapshot(self) -> Snapshot:
+        """The rows as they are now; any thread may read it, even when the store is closed."""
         try:
-            rows.status()  # an iterator that meets a bad block just ends
+            return Snapshot(self._db, self._failed)
         except Exception as exc:
             raise self._failed("read", exc) from exc
+
+    def damage(self) -> str | None:
+        """What is amiss with the files of an open store; RocksDB itself notices only late."""
+        try:
+            if (self.path / "LOCK").stat().st_ino != self._inode:
+                return f"{self.path} is another directory than the one that was opened"
+            changed = {name for name, size in self._files() if _size(self.path / name) != size}
+            # Compaction may have removed a file since it was listed; then it is listed no more.
+            still = sorted(changed & {name for name, _ in self._files()}) if changed else []
+        except Exception as exc:
+            return f"{self.path} cannot be read: {exc}"
+        return f"{self.path / still[0]} was changed or deleted" if still else None
+
+    def _files(self) -> list[tuple[str, int]]:
+        """Names and sizes of the files that hold the rows now."""
+        return [(file["name"].lstrip("/"), file["size"]) for file in self._db.live_files()]
+
+    def size_bytes(self) -> int:
+        """Of the files and of what is not yet written to them, about."""
+        kinds = ("rocksdb.total-sst-files-size", "rocksdb.cur-size-all-mem-tables")
+        return sum(self._db.property_int_value(kind) or 0 for kind in kinds)
 
     def flush(self) -> None:
         self._db.flush()
@@ -140,6 +161,70 @@ class Store:
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
         self.close()
+
+
+class Snapshot:
+    """The rows of a store at one moment.  Raises errors.StoreFailed when RocksDB does.
+
+    rocksdict's snapshots answer `get` alone: iterators made from them see what is written later.
+    So there is one iterator, as old as the snapshot, which all scans take turns to move.
+    """
+
+    def __init__(self, db: Any, failed: Failed) -> None:
+        self._failed = failed
+        self._turn: object = None
+        moment = -1
+        while moment != db.latest_sequence_number():  # else a write came in between
+            moment = db.latest_sequence_number()
+            self._rows, self._cursor = db.snapshot(), db.iter()
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        return [self._get(key) for key in keys]
+
+    def _get(self, key: bytes) -> bytes | None:
+        try:
+            return cast(bytes, self._rows[key])
+        except Exception as exc:
+            if str(exc) == _NO_SUCH_KEY:
+                return None
+            raise self._failed("read", exc) from exc
+
+    def scan(
+        self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """As `Store.scan`; several at a time must be read by one thread."""
+        mine = self._turn = object()
+        for row in _scan(self._cursor, prefix, start, reverse, self._failed):
+            yield row
+            if self._turn is not mine:
+                self._turn = mine
+                self._cursor.seek(row[0])
+
+
+def _scan(
+    rows: Any, prefix: bytes, start: bytes | None, reverse: bool, failed: Failed
+) -> Iterator[tuple[bytes, bytes]]:
+    if reverse:
+        rows.seek_for_prev(start if start is not None else prefix + b"\xff" * 8)
+    else:
+        rows.seek(start if start is not None else prefix)
+    while rows.valid():
+        key = rows.key()
+        if not key.startswith(prefix):
+            return
+        yield key, rows.value()
+        if reverse:
+            rows.prev()
+        else:
+            rows.next()
+    try:
+        rows.status()  # an iterator that meets a bad block just ends
+    except Exception as exc:
+        raise failed("read", exc) from exc
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.exists() else None
 
 
 class DirectoryLock:

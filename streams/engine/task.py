@@ -35,7 +35,7 @@ from streams.engine.step import Step
 from streams.engine.work import Context, Effects
 from streams.errors import TooManyDeadLetters
 from streams.settings import Settings
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic
 
 log = logging.getLogger(__name__)
 
@@ -277,4 +277,4 @@ class Task:
 
 def _share_order(processor: Processor) -> int:
     """Internal inputs first: they finish what was begun."""
-    return 0 if any(t.kind is Kind.INTERNAL for t in processor.declaration.inputs) else 1
+    return 0 if any(t.between for t in processor.declaration.inputs) else 1

@@ -10,9 +10,9 @@ from schemas import encode
 from streams.engine import headers
 from streams.engine.copies import CopiedTable, Copies
 from streams.engine.processor import AvroValue, Timer
-from streams.engine.records import Output
+from streams.engine.records import Headers, Output
 from streams.engine.rows import Bytes, GetMany, TableRows, store_key
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic
 from topology.keys import composite, split
 from topology.tables import TIMERS
 from topology.topics import CHANGELOG
@@ -67,6 +67,7 @@ class _Send:
     at: int
     cause: str
     traceparent: bytes | None
+    headers: Headers
 
 
 def timer_key(processor: str, due_ms: int, kind: str, key: str) -> str:
@@ -119,8 +120,9 @@ class StepWork:
         at: int,
         cause: str,
         traceparent: bytes | None = None,
+        headers: Headers = (),
     ) -> None:
-        self._sends.append(_Send(topic, key, value, id, at, cause, traceparent))
+        self._sends.append(_Send(topic, key, value, id, at, cause, traceparent, headers))
 
     def set_timer(self, timer: Timer) -> None:
         key = timer_key(self._declaration.name, timer.due_ms, timer.kind, timer.key)
@@ -158,13 +160,14 @@ class StepWork:
         if self._sent > STEP_BYTES:  # one by one: a wide fan-out must not be built in full
             raise TooLarge(topic, self._sent)
         key = send.key.encode()
-        _check_size(topic, key, value, len(key) + len(send.id))  # both are in the headers as well
+        more = sum(len(name) + len(text) for name, text in send.headers)
+        _check_size(topic, key, value, len(key) + len(send.id) + more)  # these are headers as well
         heads = headers.outgoing(
             topic, self._declaration.name, key, send.id, send.at, send.cause, send.traceparent
         )
-        own = topic.kind is Kind.FACT or topic.own_partition
-        partition = self.partition if own else None
-        return Output(self._context.prefix + topic.name, key, value, heads, partition)
+        partition = self.partition if topic.stays else None
+        name = self._context.prefix + topic.name
+        return Output(name, key, value, [*heads, *send.headers], partition)
 
     def _seal_rows(self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]) -> None:
         table = rows.table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -21,6 +22,19 @@ def output(twin: Twin, text: str, partition: int | None = 0) -> Output:
 
 def texts(twin: Twin) -> list[str]:
     return [(r.value or b"").decode() for r in twin.read(FACTS)]
+
+
+def test_records_submitted_by_many_threads_take_places_of_their_own(twin: Twin) -> None:
+    def send(number: int) -> list[tuple[bytes | None, int]]:
+        outputs = [output(twin, f"{number}-{n}") for n in range(5)]
+        placed = twin.log.submit(outputs).result(30)
+        assert [record.value for record in placed] == [each.value for each in outputs]
+        return [(record.value, record.offset) for record in placed]
+
+    with ThreadPoolExecutor(8) as pool:
+        placed = [each for found in pool.map(send, range(40)) for each in found]
+    assert len({offset for _, offset in placed}) == 200
+    assert twin.log.submit([]).result(30) == []
 
 
 def test_appended_records_take_the_next_offsets(twin: Twin) -> None:

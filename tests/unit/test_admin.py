@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from streams import admin
@@ -63,3 +65,23 @@ def test_a_prefix_makes_another_set_of_topics(log: MemoryLog) -> None:
     admin.create_topics(log, SETTINGS)
     created = admin.create_topics(log, Settings(partitions=5, prefix="acme."))
     assert {one.name for one in created} == {f"acme.{topic.name}" for topic in topics.ALL}
+
+
+class Watched(MemoryLog):
+    """Says which topics it was told to create."""
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 0)
+        self.made: list[NewTopic] = []
+
+    def create(self, topics: Sequence[NewTopic]) -> None:
+        self.made += topics
+        super().create(topics)
+
+
+def test_how_long_raw_events_are_kept_is_a_setting() -> None:
+    log = Watched()
+    admin.create_topics(log, Settings(rtes_raw_retention_h=2))
+    kept = {topic.name: topic.config["retention.ms"] for topic in log.made}
+    assert kept[topics.RTES_RAW.name] == "7200000"
+    assert kept[topics.SAOP_TURNS.name] == "-1"

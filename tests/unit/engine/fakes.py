@@ -36,6 +36,7 @@ class FakeTask:
         self.due: list[int] = []
         self.inflight = 0
         self.limit: int | None = None
+        self.after_settling: Callable[[], None] = lambda: None
 
     def open(self) -> None:
         self.calls.append("open")
@@ -83,6 +84,7 @@ class FakeTask:
     def settled(self) -> None:
         self.inflight -= 1
         self.calls.append("settled")
+        self.after_settling()
 
     def ask_ends(self) -> None:
         self.calls.append("ask")

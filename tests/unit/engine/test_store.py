@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +40,7 @@ def test_a_scan_stays_within_its_prefix(store: Store) -> None:
     assert list(store.scan(b"b\0", b"c\0", reverse=True)) == []
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(
     rows=st.dictionaries(st.text(max_size=4).map(lambda t: b"t\0" + t.encode()), st.binary()),
     start=st.text(max_size=4).map(lambda t: b"t\0" + t.encode()),
@@ -91,3 +92,104 @@ def test_a_directory_belongs_to_one_holder(tmp_path: Path) -> None:
     DirectoryLock(tmp_path / "other").release()
     lock.release()
     DirectoryLock(tmp_path / "state").release()
+
+
+def test_a_snapshot_does_not_change(store: Store) -> None:
+    store.write({b"a": b"1", b"b": b"2"})
+    snapshot = store.snapshot()
+    store.write({b"a": None, b"b": b"3", b"c": b"4"})
+    assert snapshot.get_many([b"a", b"b", b"c", b"a"]) == [b"1", b"2", None, b"1"]
+    assert list(snapshot.scan(b"")) == [(b"a", b"1"), (b"b", b"2")]
+    assert [k for k, _ in snapshot.scan(b"", b"a\0", reverse=True)] == [b"a"]
+    assert store.snapshot().get_many([b"a", b"b", b"c"]) == [None, b"3", b"4"]
+
+
+def test_scans_of_a_snapshot_may_be_read_in_turns(store: Store) -> None:
+    keys = [b"%02d" % n for n in range(20)]
+    store.write(dict.fromkeys(keys, b"1"))
+    snapshot = store.snapshot()
+    store.write(dict.fromkeys(keys[::2]))
+    up, down, part = snapshot.scan(b""), snapshot.scan(b"", reverse=True), snapshot.scan(b"1")
+    met = [(next(up)[0], next(down)[0]) for _ in range(10)]
+    assert met == list(zip(keys[:10], reversed(keys[10:]), strict=True))
+    assert [[k for k, _ in snapshot.scan(a, a)] for a, _ in part] == [[k] for k in keys[10:]]
+    assert ([k for k, _ in up], [k for k, _ in down]) == (keys[10:], keys[9::-1])
+
+
+def test_a_snapshot_never_sees_half_of_a_write(store: Store) -> None:
+    keys = [b"%02d" % n for n in range(50)]
+    done = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not done.is_set():
+            number += 1
+            store.write(dict.fromkeys(keys, b"%d" % number))
+
+    store.write(dict.fromkeys(keys, b"0"))
+    writer = threading.Thread(target=write)
+    writer.start()
+    for _ in range(300):
+        snapshot = store.snapshot()
+        seen = {*snapshot.get_many(keys), *(row for _, row in snapshot.scan(b""))}
+        assert len(seen) == 1
+    done.set()
+    writer.join()
+
+
+def test_a_store_of_which_snapshots_are_read_is_not_opened_again(tmp_path: Path) -> None:
+    with Store(tmp_path / "db") as store:
+        store.write({b"a": b"1"})
+        snapshot = store.snapshot()
+    assert snapshot.get_many([b"a"]) == [b"1"]
+    with pytest.raises(StateLocked):
+        Store(tmp_path / "db")
+    del snapshot
+    with Store(tmp_path / "db") as store:
+        assert store.get(b"a") == b"1"
+    with pytest.raises(StoreFailed):
+        store.snapshot()
+
+
+def test_a_store_that_is_open_is_not_opened_again(tmp_path: Path) -> None:
+    with Store(tmp_path / "db"), pytest.raises(StateLocked):
+        Store(tmp_path / "db")
+
+
+def _flushed(tmp_path: Path) -> Store:
+    with Store(tmp_path / "db") as store:
+        store.write({b"a": b"1"})
+    return Store(tmp_path / "db")
+
+
+@pytest.mark.parametrize("what", ["LOCK", "*.sst", "."])
+def test_files_that_go_missing_are_noticed(tmp_path: Path, what: str) -> None:
+    store = _flushed(tmp_path)
+    assert store.damage() is None
+    for path in [store.path] if what == "." else list(store.path.glob(what)):
+        path.rename(tmp_path / "away")
+    assert str(store.path) in (store.damage() or "")
+
+
+def test_another_directory_of_that_name_is_noticed(tmp_path: Path) -> None:
+    store = _flushed(tmp_path)
+    store.path.rename(tmp_path / "away")
+    with Store(tmp_path / "db2") as other:
+        other.write({b"b": b"1"})
+    (tmp_path / "db2").rename(store.path)
+    assert "another directory" in (store.damage() or "")
+
+
+def test_a_file_that_was_cut_is_noticed(tmp_path: Path) -> None:
+    store = _flushed(tmp_path)
+    (path,) = store.path.glob("*.sst")
+    path.write_bytes(b"")
+    assert str(path) in (store.damage() or "")
+
+
+def test_compaction_is_no_damage(store: Store) -> None:
+    for number in range(12):
+        store.write({b"%d-%d" % (number, n): b"x" for n in range(50)})
+        store.flush()
+        assert store.damage() is None
+    assert store.size_bytes() > 0

@@ -192,11 +192,10 @@ def test_a_commit_that_succeeds_starts_the_count_again() -> None:
             task.todo = 2
             if len(host.made) < 60:
 
-                def settled() -> None:
-                    FakeTask.settled(task)
+                def fail_next() -> None:
                     task.commit_errors = [CommitFailed("x")]
 
-                task.settled = settled  # type: ignore[method-assign]
+                task.after_settling = fail_next
 
         host = Host(prepare)
         await host.assign(0)

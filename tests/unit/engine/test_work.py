@@ -57,6 +57,20 @@ def test_everything_goes_to_its_place() -> None:
     assert all(dict(o.headers)["headrace-cause"] == b"p.toy.in/3/0" for o in effects.outputs)
 
 
+def test_headers_of_the_processors_own_come_after_the_engines() -> None:
+    step = work()
+    value, more = {"data": {"a": "1"}}, [("headrace-own", b"x")]
+    step.send(FACTS, "k", value, id="i", at=0, cause="p.toy.in/3/0", headers=more)
+    (output,) = step.seal().outputs
+    assert output.headers[0] == ("headrace-cause", b"p.toy.in/3/0")
+    assert output.headers[-1] == ("headrace-own", b"x")
+    step = work()
+    wide = [("headrace-own", b"x" * FACTS.max_bytes)]
+    step.send(FACTS, "k", value, id="i", at=0, cause="p.toy.in/3/0", headers=wide)
+    with pytest.raises(TooLarge):
+        step.seal()
+
+
 def test_a_timer_set_and_deleted_in_one_step_is_a_tombstone() -> None:
     step = work()
     step.set_timer(Timer(5, "toy.wait", "k", {}))
