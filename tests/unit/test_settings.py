@@ -118,6 +118,19 @@ def test_a_decimal_is_taken_as_it_is_spelled() -> None:
     assert settings.as_work()["APC_DECAY_MIN_SCORE"] == Decimal("0.35")
 
 
+def test_a_decimal_may_be_negative_where_that_is_allowed() -> None:
+    settings = Settings.load({"HEADRACE_SAOP_CONFIDENCE_SLOPE": "-0.5"})
+    assert settings.saop_confidence_slope == Decimal("-0.5")
+    with pytest.raises(SettingsError, match="-1 to 1"):
+        Settings.load({"HEADRACE_SAOP_CONFIDENCE_SLOPE": "-1.1"})
+
+
+def test_the_key_of_the_masker_is_not_shown() -> None:
+    settings = Settings.load({"HEADRACE_MASK_KEY": "hunter2"})
+    assert settings.as_work()["MASK_KEY"] == "hunter2"
+    assert "hunter2" not in repr(settings)
+
+
 @pytest.mark.parametrize(
     "override",
     [{"partitions": "8"}, {"partitions": True}, {"prefix": 3}, {"apc_gate_min_score": 0.5}],
