@@ -3,10 +3,12 @@
 from streams.edges.encode import EDGES, Edge, as_it_is, edge_of, to_output
 from streams.edges.kinds import KINDS, Kind, check, kind_of
 from streams.edges.lines import Unparsed, read_values
+from streams.edges.masked import Blocks
 
 __all__ = [
     "EDGES",
     "KINDS",
+    "Blocks",
     "Edge",
     "Kind",
     "Unparsed",

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from schemas import Problem, ShapeError, Unencodable, encode, from_json
 from streams.edges.kinds import DROPPED_KEYS, KINDS, Kind, check
+from streams.edges.masked import Blocks, masked
 from streams.engine.records import Headers, Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
+from streams.masker import masker_for
 from streams.settings import Settings
 from topology import keys, topics
 from topology.declarations import Topic
@@ -25,7 +27,12 @@ EDGES: Mapping[str, Edge] = {
     edge.topic.name: edge
     for edge in (
         Edge(topics.APC_PACKETS, KINDS["apc.packet"]),
+        Edge(topics.SAOP_TURNS, KINDS["saop.turn"]),
         Edge(topics.RTES_RAW, KINDS["rtes.event"]),
+        Edge(topics.SAOP_REWINDS, KINDS["saop.rewind"]),
+        Edge(topics.SAP_TASKS, KINDS["sap.task"]),
+        Edge(topics.SAP_RESULTS, KINDS["sap.result"]),
+        Edge(topics.SAP_SIGNALS, KINDS["sap.signal"]),
     )
 }
 
@@ -39,17 +46,24 @@ def edge_of(topic: str) -> Edge:
     return EDGES[topic]
 
 
-def to_output(edge: Edge, value: Any, now_ms: int, settings: Settings) -> Output:
-    """What the edge produces for a value.
+def to_output(
+    edge: Edge, value: Any, now_ms: int, settings: Settings, blocks: Blocks | None = None
+) -> Output:
+    """What the edge produces for a value, its secrets masked.
+
+    blocks: what one producer has open, so that a private key is known by its first line; without
+    it every value stands alone.
 
     Raises InvalidInput with the rules that it breaks, OutputTooLarge above the record limit.
     """
     prepared, problems = check(edge.kind, value, now_ms, settings)
     if problems:
         raise InvalidInput(problems)
-    dropped = prepared.dropped_keys
+    value, dropped = prepared
+    if edge.kind.secret:
+        value = masked(value, masker_for(settings), now_ms, blocks or Blocks())
     headers = [(DROPPED_KEYS, str(dropped).encode())] if dropped else []
-    return as_it_is(edge.topic, prepared.value, settings, headers)
+    return as_it_is(edge.topic, value, settings, headers)
 
 
 def as_it_is(topic: Topic, value: Any, settings: Settings, headers: Headers = ()) -> Output:

@@ -1,4 +1,4 @@
-"""What an edge does to a value before it is judged: fill in, drop what nobody knows, mask.
+"""What an edge does to a value before it is judged: fill in, drop what nobody knows.
 
 A value that is not an object is left as it is; the rules say what is wrong with it.
 """
@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from schemas import Problem, apc
-from schemas.rtes import MAX_ERRORS, drop_unknown, validate_event, validate_payload
+from schemas import Problem, apc, has_lone_surrogate, saop, validate
+from schemas.members import MAX_ERRORS
+from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.engine.headers import iso
 from streams.errors import UsageError
 from streams.settings import Settings
 
 DROPPED_KEYS = "headrace-dropped-keys"
 MAX_PACKET_ERRORS = 10
-UNMASKED = "[REDACTED:not_yet]"
+MAX_SAP_ERRORS = 1000
 
 
 class Prepared(NamedTuple):
@@ -27,12 +28,20 @@ class Prepared(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """One kind of envelope.  prepare: takes the edge's clock (ms).  most: problems reported."""
+    """One kind of envelope.
+
+    prepare: takes the edge's clock (ms).  most: problems reported.  secret: a valid one is masked
+    before it is produced.  text_rule: lone surrogates break a rule of its own; else the text that
+    has one is no JSON.  not_json: the rule that a text breaks which is no JSON.
+    """
 
     name: str
     prepare: Callable[[Any, int], Prepared]
     problems: Callable[[Any, Settings], list[Problem]]
     most: int
+    secret: bool = False
+    text_rule: bool = True
+    not_json: str = "json_invalid"
 
 
 def _packet(value: Any, now_ms: int) -> Prepared:
@@ -47,35 +56,41 @@ def _packet_problems(value: Any, settings: Settings) -> list[Problem]:
 
 def _event(value: Any, now_ms: int) -> Prepared:
     clean, dropped = drop_unknown(value)
-    return Prepared(_without_text(clean), dropped)
+    return Prepared(clean, dropped)
 
 
-def _payload(value: Any, now_ms: int) -> Prepared:
+def _turn(value: Any, now_ms: int) -> Prepared:
+    return Prepared(*saop.drop_unknown_turn(value))
+
+
+def _rewind(value: Any, now_ms: int) -> Prepared:
+    return Prepared(*saop.drop_unknown_rewind(value))
+
+
+def _as_sent(value: Any, now_ms: int) -> Prepared:
     return Prepared(value)
 
 
-def _without_text(event: Any) -> Any:
-    """Text that may hold secrets is not masked yet, so it must not reach the log at all.
+def _sap(name: str) -> Kind:
+    """A kind of envelope of SAP: nothing is filled in, and unknown members are kept."""
 
-    The processor answers such events with `not_yet` in any case.
-    """
-    payload = event.get("payload") if isinstance(event, dict) else None
-    if not isinstance(payload, dict):
-        return event
-    replaced: dict[str, Any] = {}
-    if isinstance(payload.get("line"), str):
-        replaced["line"] = UNMASKED
-    if isinstance(payload.get("arguments"), dict):
-        replaced["arguments"] = {}
-    return {**event, "payload": {**payload, **replaced}} if replaced else event
+    def problems(value: Any, settings: Settings) -> list[Problem]:
+        return validate(f"sap.{name}", value)
+
+    return Kind(f"sap.{name}", _as_sent, problems, MAX_SAP_ERRORS, not_json="bad_json")
 
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
-        Kind("apc.packet", _packet, _packet_problems, MAX_PACKET_ERRORS),
-        Kind("rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS),
-        Kind("rtes.payload", _payload, lambda value, _: validate_payload(value), MAX_ERRORS),
+        Kind("apc.packet", _packet, _packet_problems, MAX_PACKET_ERRORS, text_rule=False),
+        Kind("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS),
+        Kind("saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS),
+        Kind("rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS, True),
+        Kind("rtes.payload", _as_sent, lambda value, _: validate_payload(value), MAX_ERRORS),
+        _sap("task"),
+        _sap("result"),
+        _sap("signal"),
     )
 }
 
@@ -91,5 +106,8 @@ def check(
     kind: Kind, value: Any, now_ms: int, settings: Settings
 ) -> tuple[Prepared, list[Problem]]:
     """The value as the edge would produce it, and every rule it breaks, the first ones first."""
+    if not kind.text_rule and has_lone_surrogate(value):
+        message = "The text is not I-JSON: a string has a lone surrogate."
+        return Prepared(value), [Problem("json_invalid", "", message)]
     prepared = kind.prepare(value, now_ms)
     return prepared, kind.problems(prepared.value, settings)[: kind.most]

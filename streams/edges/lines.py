@@ -17,6 +17,7 @@ def read_values(text: str | bytes) -> list[Any]:
     """The values in a text; a line that cannot be parsed stands as `Unparsed`.
 
     A text that is one JSON list gives its items, one that is any other JSON value gives that.
+    Lone surrogates pass: each kind of envelope has its rule for them.
     """
     raw = text.encode() if isinstance(text, str) else text
     whole = _parse(raw)
@@ -35,6 +36,6 @@ def _looks_like_lines(lines: list[bytes]) -> bool:
 
 def _parse(raw: bytes) -> Any:
     try:
-        return parse_ijson(raw)
+        return parse_ijson(raw, surrogates=True)
     except ShapeError as exc:
         return Unparsed(exc.message)

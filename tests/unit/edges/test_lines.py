@@ -31,3 +31,7 @@ def test_a_line_that_is_no_json_stands_in_its_place() -> None:
 def test_a_text_that_is_no_json_is_one_such_value(text: str) -> None:
     (only,) = read_values(text)
     assert isinstance(only, Unparsed)
+
+
+def test_lone_surrogates_are_left_to_the_rules_of_the_envelope() -> None:
+    assert read_values('{"a": "\\ud800"}') == [{"a": "\ud800"}]

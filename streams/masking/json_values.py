@@ -1,0 +1,99 @@
+"""Masks JSON values, whose member names say more than their text (spec 5.4, 9.1 and 9.8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from streams.masking.assigned import ASSIGNMENT, AUTHORIZATION, BASIC, is_basic
+from streams.masking.keys import Role, key_of, names_path
+from streams.masking.tokens import TOKEN
+from streams.masking.values import is_kept
+
+
+class Slot(NamedTuple):
+    """A place of the new value that is still to be filled.
+
+    rule: that of the secret name it stands under.
+    """
+
+    into: Any
+    at: Any
+    value: Any
+    rule: int | None
+
+
+def _rule_of(name: str, value: Any, above: int | None) -> int | None:
+    match key_of(name).role:
+        case Role.SECRET | Role.TOKEN:
+            return ASSIGNMENT
+        case Role.HEADER:
+            return AUTHORIZATION
+        case Role.DIRECTORY if not (isinstance(value, str) and names_path(value)):
+            return ASSIGNMENT
+        case Role.BASIC if isinstance(value, str) and is_basic(value):
+            return BASIC
+        case _:
+            return above
+
+
+def _leaf(
+    value: Any, rule: int | None, text: Callable[[str], str], token: Callable[[int, str], str]
+) -> Any:
+    """Booleans and numbers under a secret name become text; null stays."""
+    if isinstance(value, str):
+        if rule is None or is_kept(value) or TOKEN.fullmatch(value):
+            return text(value)
+        return token(rule, value)
+    if rule is None or value is None:
+        return value
+    shown = str(value).lower() if isinstance(value, bool) else str(value)
+    return token(rule, shown)
+
+
+def _names(value: dict[str, Any], text: Callable[[str], str]) -> dict[str, str]:
+    """New member names by the old ones; two that become equal are numbered."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in value:
+        new, number = (masked := text(name)), 1
+        while new in taken:
+            new = f"{masked} ({(number := number + 1)})"
+        taken.add(new)
+        names[name] = new
+    return names
+
+
+def masked_value(value: Any, text: Callable[[str], str], token: Callable[[int, str], str]) -> Any:
+    """A copy; of any depth, therefore without recursion."""
+    root: list[Any] = [None]
+    slots = [Slot(root, 0, value, None)]
+    while slots:
+        into, at, value, rule = slots.pop()
+        if isinstance(value, dict):
+            names = _names(value, text)
+            into[at] = new = dict.fromkeys(names.values())
+            slots += (
+                Slot(new, names[name], inner, _rule_of(name, inner, rule))
+                for name, inner in value.items()
+            )
+        elif isinstance(value, list):
+            into[at] = [None] * len(value)
+            slots += (Slot(into[at], n, inner, rule) for n, inner in enumerate(value))
+        else:
+            into[at] = _leaf(value, rule, text, token)
+    return root[0]
+
+
+def count_leaves(value: Any, counts: Callable[[str], bool]) -> int:
+    """How many leaf values are texts of which `counts` is true."""
+    waiting, number = [value], 0
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and counts(value):
+            number += 1
+    return number

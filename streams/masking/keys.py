@@ -1,0 +1,77 @@
+"""What a key says about its value."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+from streams.masking import words
+
+_PATH = re.compile(r"[/~]|[A-Za-z]:[\\/]")
+LONGEST = 128  # characters at the end of a key that are looked at
+
+
+class Role(Enum):
+    """What is known of the value of a key by the key's name."""
+
+    PLAIN = 0
+    SECRET = 1
+    HEADER = 2
+    BASIC = 3
+    DIRECTORY = 4  # secret unless it is a path
+    TOKEN = 5  # secret unless `unexpected` stands before it
+
+
+class Key(NamedTuple):
+    """public: a value that looks random is no secret."""
+
+    role: Role
+    public: bool
+
+
+_COMMON = "|".join((*words.VOCABULARY, *words.COUNTED))
+_CAPITAL = "|".join(word.capitalize() for word in (*words.VOCABULARY, *words.COUNTED))
+_COUNTED = "|".join(words.COUNTED)
+# As a part of the key, not as the end of a longer word: `next_token`, `nextToken`, but not
+# `developer_token`; a key in one piece has no parts, so there the end decides (`costpertoken`).
+_COUNTABLE = re.compile(
+    rf"(?:^|[_.-])(?i:{_COMMON})[_.-]*(?i:token)[_.-]*$"
+    rf"|[a-z0-9](?:{_CAPITAL})[_.-]*(?i:token)[_.-]*$"
+    rf"|(?:{_COUNTED})token$|(?:{_COUNTED.upper()})TOKEN$"
+)
+_PASS = re.compile(r"(?:^|[_.-])(?i:pass)[_.-]*$|Pass[_.-]*$")
+_SEPARATORS = str.maketrans("", "", "_.-")
+
+
+def _role(key: str, form: str, last: str) -> Role:
+    if key.rpartition(".")[2].lower() in words.HEADER_KEYS:
+        return Role.HEADER
+    if form in words.DIRECTORY_KEYS:
+        return Role.DIRECTORY
+    if form == "token":
+        return Role.TOKEN
+    if last == words.BASIC_PART:
+        return Role.BASIC
+    if _PASS.search(key) or (form.endswith(words.SECRET_ENDINGS) and not _COUNTABLE.search(key)):
+        return Role.SECRET
+    return Role.PLAIN
+
+
+@lru_cache(maxsize=4096)
+def _known(key: str) -> Key:
+    form = key.lower().translate(_SEPARATORS)
+    last = re.split(r"[_.-]+", key.lower().strip("_.-"))[-1]
+    public = form.endswith(words.PUBLIC_ENDINGS) or last in words.PUBLIC_PARTS
+    return Key(_role(key, form, last), public)
+
+
+def key_of(name: str) -> Key:
+    """Source: spec 5.4, secret key; the name may be anything."""
+    return _known(name[-LONGEST:])
+
+
+def names_path(text: str, start: int = 0) -> bool:
+    """Whether a path begins there, as a working directory does."""
+    return _PATH.match(text, start) is not None
