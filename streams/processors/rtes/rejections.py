@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schemas import Problem, canonical_json, uuid5_url
-from schemas.rtes import MAX_ERRORS, event_json, rules
+from schemas.members import MAX_ERRORS
+from schemas.rtes import rules
 from schemas.rules import Rule
-from streams.engine.processor import AvroValue, Message, Work
-from streams.engine.records import header, position
-from streams.processors.rtes import withheld
+from streams.engine.processor import AvroValue, Work
+from streams.masker import masker_of
+from streams.masking import Masker
+from streams.processors.rtes import masks
+from streams.processors.rtes.inbound import Event
+from streams.processors.rtes.scene import Scene
 from topology.topics import RTES_REJECTIONS
 
 _NO_FIGURES: Mapping[str, Any] = {}
-_SERVICE = frozenset({rules.NOT_YET, rules.OUTPUT_TOO_LARGE})
-_UNTRUSTED = frozenset({rules.KEY_MISMATCH, rules.NOT_YET})
-"""Rules whose events are withheld like events of a wrong shape."""
+_VERBATIM = ("chunk",)
+"""Members of a payload that are never masked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,54 +42,66 @@ class Refusal:
     def duplicate(self) -> bool:
         return self.rule is rules.EVENT_DUPLICATE
 
+    @property
+    def trusted(self) -> bool:
+        """Whether the event is what it says: its shape is right, and so is its key."""
+        return not self.problems and self.rule is not rules.KEY_MISMATCH
 
-def send(message: Message, refusal: Refusal, work: Work, *, keep_event: bool = True) -> None:
+
+def send(event: Event, refusal: Refusal, work: Work, *, keep_event: bool = True) -> None:
     """Write the RtesRejection of a record; without `keep_event` it does not hold the event."""
-    record = message.record
-    cause = position(record)
-    work.send(
-        RTES_REJECTIONS,
-        message.value["session_id"],
-        _rejection(message, refusal, cause, keep_event and not refusal.duplicate),
-        id=uuid5_url(f"headrace:{cause}/0"),
-        at=record.timestamp,
-        cause=cause,
-        traceparent=header(record, "traceparent"),
-    )
-
-
-def _rejection(message: Message, refusal: Refusal, cause: str, keep_event: bool) -> AvroValue:
-    event = event_json(message.value)
-    valid = not refusal.problems and refusal.rule not in _UNTRUSTED
-    kept = canonical_json(withheld.event(event, valid=valid)).decode() if keep_event else None
-    return {
+    masker = masker_of(work.settings)
+    kept = None
+    if keep_event and not refusal.duplicate:
+        kept = canonical_json(_event(event, refusal, masker, work)).decode()
+    rejection = {
         "verdict": "duplicate" if refusal.duplicate else "rejected",
         "rule": refusal.rule.code,
         "fault": _fault(refusal),
-        "event_id": withheld.text(event["event_id"]),
-        "session_id": event["session_id"],
-        "type": withheld.text(event["payload"]["type"]),
-        "figures_json": canonical_json(withheld.figures(refusal.figures)).decode(),
-        "errors": _errors(refusal),
+        "event_id": masker.text(event.value["event_id"]),
+        "session_id": event.session_id,
+        "type": masker.text(event.json["payload"]["type"]),
+        "figures_json": canonical_json(masker.everything(dict(refusal.figures))).decode(),
+        "errors": _errors(refusal, masker),
         "first_sequence": refusal.first_sequence,
         "event_json": kept,
-        "at": message.record.timestamp,
-        "cause": cause,
+        "at": event.at,
+        "cause": event.cause,
     }
+    work.send(
+        RTES_REJECTIONS,
+        event.session_id,
+        rejection,
+        id=uuid5_url(f"headrace:{event.cause}/0"),
+        at=event.at,
+        cause=event.cause,
+        traceparent=event.traceparent,
+    )
+
+
+def _event(event: Event, refusal: Refusal, masker: Masker, work: Work) -> Any:
+    """Every string masked, but for the thought of an event that is what it says (spec 9.1)."""
+    if not refusal.trusted:
+        return masker.everything(event.json)
+    scene = Scene(event.session_id, event.at, work)
+    shown = masks.for_rejection(event, masks.stateless(event, masker), masker, scene)
+    kept = {name: shown["payload"][name] for name in _VERBATIM if name in shown["payload"]}
+    everything: dict[str, Any] = masker.everything(shown)
+    return {**everything, "payload": {**everything["payload"], **kept}}
 
 
 def _fault(refusal: Refusal) -> str | None:
     if refusal.duplicate:
         return None
-    return "service" if refusal.rule in _SERVICE else "sender"
+    return "service" if refusal.rule is rules.OUTPUT_TOO_LARGE else "sender"
 
 
-def _errors(refusal: Refusal) -> list[AvroValue]:
+def _errors(refusal: Refusal, masker: Masker) -> list[AvroValue]:
     """The broken shape rules, or the one rule that decided; messages never quote a value."""
     if refusal.duplicate:
         return []
     problems = refusal.problems or (Problem(refusal.rule.code, refusal.path, refusal.rule.meaning),)
     return [
-        {"rule": rule, "path": withheld.pointer(path), "message": message}
+        {"rule": rule, "path": masker.text(path), "message": message}
         for rule, path, message in problems[:MAX_ERRORS]
     ]

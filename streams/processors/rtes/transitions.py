@@ -10,10 +10,11 @@
 | 4 | a first transition, both names unknown to the profile | recorded under `open`, flagged |
 | 5 | a name is unknown to the profile | `unknown_state` |
 | 6 | the profile has no such edge | `illegal_transition` |
-| 7 | the edge is guarded, and no commit comes with the transition | `rewind_required` |
+| 7 | the edge is guarded, no commit comes with it, no rewind since the last | `rewind_required` |
 | 8 | else | recorded |
 
-`evolve` is the fold that makes a task's row from its records, and needs nothing else.
+`evolve` is the fold that makes a task's row from its records, those of rewinds among them, and
+needs nothing else.
 
 Source: SAOP/RTES spec, 4.2 and 4.3.
 """
@@ -30,8 +31,6 @@ from topology.machines.task_profiles import OPEN, PROFILES, Guard, Profile
 
 Row = dict[str, Any]
 
-FAILURES = 5
-"""Transitions to a failure state, since the count was last cleared, that are escalated."""
 COMMITS = 64
 """The latest commits of a task that its row keeps."""
 
@@ -58,12 +57,17 @@ def standing(row: Row | None, origin: str | None) -> Row | None:
 
 
 def judge(
-    transition: Mapping[str, Any], origin: str | None, row: Row | None, profile: Profile
+    transition: Mapping[str, Any],
+    origin: str | None,
+    row: Row | None,
+    profile: Profile,
+    last_rewind: int = 0,
 ) -> Recorded | Refusal:
     """The table of checks.
 
     transition: TaskTransition.  row: the task's SaopTask so far.  profile: the task's, or the
-    one that its first transition gives it.
+    one that its first transition gives it.  last_rewind: the last sequence that a rewind of the
+    session was given, 0 for none.
     """
     source = profile.normalise(transition["from_state"])
     target = profile.normalise(transition["to_state"])
@@ -76,7 +80,17 @@ def judge(
         return Refusal(rules.FROM_STATE_MISMATCH, figures, "/payload/from_state")
     if profile is OPEN:
         return Recorded(rules.OPEN_PROFILE, OPEN, source, target)
-    return _by_edges(transition, source, target, row, profile)
+    found = _by_edges(transition, source, target, row, profile)
+    if isinstance(found, Recorded) and profile.guard(source, target) is Guard.REWIND_REQUIRED:
+        rewound = row is not None and last_rewind > row["last_sequence"]
+        if not transition["git_hash"] and not rewound:
+            figures = _figures(source, target, profile)
+            return Refusal(rules.REWIND_REQUIRED, figures, "/payload/git_hash")
+    return found
+
+
+def _figures(source: str, target: str, profile: Profile) -> Row:
+    return {"state": source, "to_state": target, "allowed": profile.targets(source)}
 
 
 def _by_edges(
@@ -96,12 +110,9 @@ def _by_edges(
     if unknown:
         figures = {"unknown": transition[unknown[0]], "profile": profile.name}
         return Refusal(rules.UNKNOWN_STATE, figures, f"/payload/{unknown[0]}")
-    figures = {"state": source, "to_state": target, "allowed": profile.targets(source)}
     if not profile.is_edge(source, target):
+        figures = _figures(source, target, profile)
         return Refusal(rules.ILLEGAL_TRANSITION, figures, "/payload/to_state")
-    guarded = profile.guard(source, target) is Guard.REWIND_REQUIRED
-    if guarded and not transition["git_hash"]:
-        return Refusal(rules.REWIND_REQUIRED, figures, "/payload/git_hash")
     return Recorded(rules.EDGE, profile, source, target)
 
 
@@ -122,13 +133,13 @@ def failures_before(row: Row | None, profile: Profile, source: str, target: str)
     return Failures(row["failures"], row["first_failure_sequence"], row["failures_escalated"])
 
 
-def escalates(row: Row | None, recorded: Recorded) -> bool:
+def escalates(row: Row | None, recorded: Recorded, limit: int) -> bool:
     """Whether this transition is the failure with which the count reaches its limit."""
     if recorded.to_state not in recorded.profile.failure:
         return False
     source = recorded.from_state if row is None else row["state"]
     before = failures_before(row, recorded.profile, source, recorded.to_state)
-    return before.total + 1 >= FAILURES and not before.escalated
+    return before.total + 1 >= limit and not before.escalated
 
 
 def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
@@ -149,6 +160,8 @@ def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
         "last_at": at,
     }
     git_hash = transition["git_hash"]
+    if record["rule"] == rules.REWIND.code:
+        return after | _turned_back(after, git_hash) | {"rewind_id": record["rewind_id"]}
     if git_hash:
         commit = {
             "git_hash": git_hash,
@@ -161,8 +174,18 @@ def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
     return after
 
 
+def _turned_back(row: Row, git_hash: str | None) -> Row:
+    """The head that a rewind's target goes back to; what is set back with it keeps its own."""
+    if not git_hash:
+        return {}
+    known = [c["sequence"] for c in row["commits"] if c["git_hash"] == git_hash]
+    return {"head_hash": git_hash, "head_sequence": known[-1] if known else row["head_sequence"]}
+
+
 def _failures_after(row: Row | None, record: Mapping[str, Any]) -> Failures:
     _, transition = record["payload"]
+    if record["rule"] == rules.REWIND.code:
+        return Failures()
     profile, target = PROFILES[record["profile"]], transition["to_state"]
     source = transition["from_state"] if row is None else row["state"]
     before = failures_before(row, profile, source, target)

@@ -45,7 +45,7 @@ PAYLOADS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 
 @st.composite
 def avro_events(draw: st.DrawFn) -> dict[str, Any]:
-    name = draw(st.sampled_from(sorted(PAYLOADS) + ["TaskTransition"] * 5))
+    name = draw(st.sampled_from(sorted(PAYLOADS) + ["TaskTransition"] * 2))
     payload = {member: draw(values) for member, values in PAYLOADS[name].items()}
     return {
         "event_id": draw(st.integers(0, 5).map(uuid) | TEXTS),
@@ -66,7 +66,7 @@ def test_any_event_gets_one_verdict(line: list[tuple[dict[str, Any], bool, bytes
     for message, sent in zip(batch, bench.judge_all(batch), strict=True):
         assert sent.key == message.value["session_id"] == sent.value["session_id"]
         if sent.topic is RTES_EVENTS:
-            assert message.value["payload"][0] == "headrace.rtes.TaskTransition"
+            assert sent.value["payload"][0] == message.value["payload"][0]
             continue
         assert json.loads(sent.value["figures_json"]) is not None
         assert (sent.value["fault"] is None) == (sent.value["verdict"] == "duplicate")
@@ -81,4 +81,4 @@ def test_any_event_gets_one_verdict(line: list[tuple[dict[str, Any], bool, bytes
 def test_arguments_that_are_no_object_break_the_shape(arguments: str) -> None:
     value = Bench().judge(invoked(1, arguments)).value
     assert (value["rule"], value["errors"][0]["path"]) == ("schema_invalid", "/payload/arguments")
-    assert len(value["event_json"]) < 1000
+    assert json.loads(value["event_json"])["payload"]["call_id"] == "c1"

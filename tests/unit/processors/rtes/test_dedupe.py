@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from streams.processors.rtes.dedupe import SWEEP_LATE_MS, id_key
+from streams.processors.rtes.dedupe import id_key
+from streams.processors.rtes.windows import SWEEP_LATE_MS
 from tests.unit.processors.rtes.support import START_MS, Bench, transition, uuid
 from topology.tables import RTES_IDS
 

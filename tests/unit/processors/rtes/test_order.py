@@ -1,4 +1,10 @@
-"""Sequences have no holes and rows do not depend on what else arrives."""
+"""Sequences have no holes and rows do not depend on what else arrives.
+
+What the protocol promises is this.  Sessions do not touch each other, however their events lie
+between one another; an event or command that was accepted counts once, however often it is sent;
+and how the log is cut into batches shows nowhere.  It does not promise that the order within a
+session is without effect, nor that what was refused is refused again.
+"""
 
 from __future__ import annotations
 
@@ -9,82 +15,62 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.engine.processor import AvroValue
+from streams.engine.processor import AvroValue, Message
+from streams.engine.records import position
 from streams.processors.rtes.transitions import evolve
-from tests.unit.processors.rtes.support import START_MS, Bench, pulse, transition
+from tests.unit.processors.harness import Sent
+from tests.unit.processors.rtes.stories import Story, interleavings, is_command, stories
+from tests.unit.processors.rtes.support import START_MS, Bench, transition
 from topology.keys import split
-from topology.tables import RTES_SESSIONS, SAOP_TASK_STATES
-from topology.topics import RTES_EVENTS
+from topology.tables import (
+    REWINDS,
+    RTES_CALLS,
+    RTES_IDS,
+    RTES_SESSIONS,
+    RTES_TASKS,
+    RTES_THOUGHTS,
+    SAOP_TASK_STATES,
+)
+from topology.topics import RTES_EVENTS, RTES_REJECTIONS, SAOP_REWIND_LOG
 
-STATES = ["PENDING", "IN_PROGRESS", "PAUSED", "FAILED", "COMPLETED", "odd", "Running"]
-SESSIONS = ["s1", "s/2%", ""]
-
-Story = list[AvroValue]
-
-
-@st.composite
-def events(draw: st.DrawFn, session: str, base: int) -> Story:
-    """What a session sends: mostly a walk of two tasks, with faults and pulses in between."""
-    story: Story = []
-    here = {"t1": "PENDING", "apc:t1": "PENDING", "t/1": "odd"}
-    for n in range(draw(st.integers(0, 25))):
-        task = draw(st.sampled_from(sorted(here)))
-        target = draw(st.sampled_from(STATES))
-        slip = draw(st.integers(0, 5)) == 0
-        source = draw(st.sampled_from(STATES)) if slip else here[task]
-        git = draw(st.sampled_from([None, "", "5c0ffee", "abc1234"]))
-        origin = "apc" if draw(st.integers(0, 7)) == 0 else None
-        more: dict[str, Any] = {"task": task, "git": git, "origin": origin, "session_id": session}
-        story.append(transition(base + n, source, target, **more))
-        here[task] = target
-        if draw(st.integers(0, 9)) == 0:
-            story.append(pulse(base + 500 + n, session_id=session))
-    return story
-
-
-@st.composite
-def stories(draw: st.DrawFn) -> dict[str, Story]:
-    return {session: draw(events(session, 1000 * n)) for n, session in enumerate(SESSIONS)}
-
-
-@st.composite
-def interleavings(draw: st.DrawFn, told: dict[str, Story]) -> Story:
-    """The stories told at once, each in its own order, events sent again at any later place."""
-    rest = {session: list(story) for session, story in told.items() if story}
-    line: Story = []
-    while rest:
-        session = draw(st.sampled_from(sorted(rest)))
-        line.append(rest[session].pop(0))
-        if not rest[session]:
-            del rest[session]
-        if draw(st.integers(0, 3)) == 0:
-            line.append(line[draw(st.integers(0, len(line) - 1))])
-    return line
+CUTS = st.lists(st.integers(0, 200), max_size=6)
+SAME = (SAOP_TASK_STATES, RTES_SESSIONS, RTES_CALLS, RTES_THOUGHTS, RTES_TASKS)
 
 
 def recorded_by_session(bench: Bench) -> dict[str, list[AvroValue]]:
     found: dict[str, list[AvroValue]] = defaultdict(list)
-    for sent in bench.sent:
-        if sent.topic is RTES_EVENTS:
-            found[sent.value["session_id"]].append(sent.value)
+    for sent in bench.of(RTES_EVENTS):
+        found[sent.value["session_id"]].append(sent.value)
     return found
+
+
+def verdicts(message: Message, sent: list[Sent]) -> list[Sent]:
+    """What says what became of one record: its own facts, but the moves of a rewind."""
+    command = is_command(message.value)
+    topics = (SAOP_REWIND_LOG,) if command else (RTES_EVENTS, RTES_REJECTIONS)
+    return [s for s in sent if s.cause == position(message.record) and s.topic in topics]
 
 
 def run(line: Story, cuts: list[int]) -> Bench:
     bench = Bench()
-    messages = [bench.event(event) for event in line]
+    messages = [bench.command(v) if is_command(v) else bench.event(v) for v in line]
     places = sorted({0, len(messages), *(cut % (len(messages) + 1) for cut in cuts)})
     for start, end in pairwise(places):
-        bench.judge_all(messages[start:end])
+        sent = bench.decide(*messages[start:end])
+        for message in messages[start:end]:
+            assert len(verdicts(message, sent)) == 1
     return bench
+
+
+def calmly(told: dict[str, Story]) -> Bench:
+    return run([value for story in told.values() for value in story], [])
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_any_interleaving_and_duplication_gives_gapless_sequences(data: st.DataObject) -> None:
     told = data.draw(stories())
-    line = data.draw(interleavings(told))
-    bench = run(line, data.draw(st.lists(st.integers(0, 200), max_size=6)))
+    bench = run(data.draw(interleavings(told)), data.draw(CUTS))
     for session, found in recorded_by_session(bench).items():
         assert [record["sequence"] for record in found] == list(range(1, len(found) + 1))
         ids = [record["event_id"] for record in found]
@@ -92,33 +78,65 @@ def test_any_interleaving_and_duplication_gives_gapless_sequences(data: st.DataO
         assert {record["session_id"] for record in found} == {session}
 
 
+@st.composite
+def accepted_stories(draw: st.DrawFn) -> dict[str, Story]:
+    """Only what is accepted: what was refused, sent again, is judged again."""
+    told = draw(stories())
+    legal: dict[str, Story] = {}
+    for session, story in told.items():
+        bench = Bench()
+        legal[session] = [value for value in story if _accepted(bench, value)]
+    return legal
+
+
+def _accepted(bench: Bench, value: AvroValue) -> bool:
+    message = bench.command(value) if is_command(value) else bench.event(value)
+    (verdict,) = verdicts(message, bench.decide(message))
+    return verdict.topic is RTES_EVENTS or verdict.value.get("verdict") == "accepted"
+
+
+def positionless(record: AvroValue) -> AvroValue:
+    """A record without what is made of positions: its cause, and the id of a rewind's event."""
+    named = {} if record["rule"] != "rewind" else {"event_id": ""}
+    return {**record, "cause": "", **named}
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_rows_and_records_do_not_depend_on_interleaving_or_duplicates(data: st.DataObject) -> None:
-    told = data.draw(legal_stories())
+    told = data.draw(accepted_stories())
     line = data.draw(interleavings(told))
-    calm = run([event for story in told.values() for event in story], [])
-    busy = run(line, data.draw(st.lists(st.integers(0, 200), max_size=6)))
-    assert busy.rows(SAOP_TASK_STATES) == calm.rows(SAOP_TASK_STATES)
-    assert busy.rows(RTES_SESSIONS) == calm.rows(RTES_SESSIONS)
+    calm, busy = calmly(told), run(line, data.draw(CUTS))
+    for table in SAME:
+        assert busy.rows(table) == calm.rows(table)
+    assert len(busy.rows(RTES_IDS)) == len(calm.rows(RTES_IDS))
+    rows = [{k: {**r, "cause": ""} for k, r in b.rows(REWINDS).items()} for b in (busy, calm)]
+    assert rows[0] == rows[1]
     for session, found in recorded_by_session(calm).items():
         again = recorded_by_session(busy)[session]
-        assert [r | {"cause": ""} for r in again] == [r | {"cause": ""} for r in found]
+        assert [positionless(r) for r in again] == [positionless(r) for r in found]
 
 
-@st.composite
-def legal_stories(draw: st.DrawFn) -> dict[str, Story]:
-    """Only events that are recorded: a refused one, sent again, is judged again."""
-    told = draw(stories())
-    bench = run([event for story in told.values() for event in story], [])
-    taken = {record["event_id"] for s in recorded_by_session(bench).values() for record in s}
-    return {s: [e for e in story if e["event_id"] in taken] for s, story in told.items()}
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_how_the_log_is_cut_into_batches_shows_nowhere(data: st.DataObject) -> None:
+    line = data.draw(interleavings(data.draw(stories())))
+    whole, cut = run(line, []), run(line, data.draw(CUTS) + list(range(0, 200, 3)))
+    by_topic: list[dict[str, list[Sent]]] = []
+    for bench in (whole, cut):
+        found: dict[str, list[Sent]] = defaultdict(list)
+        for sent in bench.sent:
+            found[sent.topic.name].append(sent)
+        by_topic.append(found)
+    assert by_topic[0] == by_topic[1]
+    assert whole.tables == cut.tables
+    assert whole.timers == cut.timers
 
 
 def independent_fold(records: list[AvroValue]) -> AvroValue:
     """A task's row from all its records at once, as the protocol describes the row."""
-    last, task = records[-1], {}
-    moves = [(r, r["payload"][1]) for r in records]
+    first, last = records[0], records[-1]
+    moves = [(record, record["payload"][1]) for record in records]
     commits = [
         {
             "git_hash": move["git_hash"],
@@ -127,49 +145,68 @@ def independent_fold(records: list[AvroValue]) -> AvroValue:
             "at": record["recorded_at"],
         }
         for record, move in moves
-        if move["git_hash"]
+        if move["git_hash"] and record["rule"] != "rewind"
     ]
-    failures: list[int] = []
+    return {
+        **{name: first[name] for name in ("session_id", "task_id", "origin", "profile")},
+        "state": moves[-1][1]["to_state"],
+        "previous_state": moves[-1][1]["from_state"],
+        **head(moves, commits),
+        "commits": commits[-64:],
+        "transitions": len(records),
+        **failures(moves),
+        "first_sequence": first["sequence"],
+        "last_sequence": last["sequence"],
+        "first_at": first["recorded_at"],
+        "last_at": last["recorded_at"],
+        "rewind_id": next((r["rewind_id"] for r in reversed(records) if r["rewind_id"]), None),
+    }
+
+
+def head(moves: list[tuple[AvroValue, Any]], commits: list[AvroValue]) -> AvroValue:
+    for record, move in reversed(moves):
+        if move["git_hash"]:
+            sequence = record["sequence"]
+            if record["rule"] == "rewind":
+                sequence = max(
+                    commit["sequence"]
+                    for commit in commits
+                    if commit["git_hash"] == move["git_hash"] and commit["sequence"] < sequence
+                )
+            return {"head_hash": move["git_hash"], "head_sequence": sequence}
+    return {"head_hash": None, "head_sequence": None}
+
+
+def failures(moves: list[tuple[AvroValue, Any]]) -> AvroValue:
+    found: list[int] = []
     escalated = False
     for record, move in moves:
         left_pause = move["from_state"] == "PAUSED" != move["to_state"]
         checked = record["profile"] in ("devs", "open")
-        if checked and (left_pause or move["to_state"] in ("COMPLETED", "SKIPPED", "SUCCESS")):
-            failures, escalated = [], False
+        done = move["to_state"] in ("COMPLETED", "SKIPPED", "SUCCESS")
+        if checked and (left_pause or done or record["rule"] == "rewind"):
+            found, escalated = [], False
         if checked and move["to_state"] == "FAILED":
-            failures.append(record["sequence"])
-        escalated = escalated or len(failures) >= 5
-    for name in ("session_id", "task_id", "origin", "profile"):
-        task[name] = records[0][name]
-    return task | {
-        "state": moves[-1][1]["to_state"],
-        "previous_state": moves[-1][1]["from_state"],
-        "head_hash": commits[-1]["git_hash"] if commits else None,
-        "head_sequence": commits[-1]["sequence"] if commits else None,
-        "commits": commits[-64:],
-        "transitions": len(records),
-        "failures": len(failures),
-        "first_failure_sequence": failures[0] if failures else None,
+            found.append(record["sequence"])
+        escalated = escalated or len(found) >= 5
+    return {
+        "failures": len(found),
+        "first_failure_sequence": found[0] if found else None,
         "failures_escalated": escalated,
-        "first_sequence": records[0]["sequence"],
-        "last_sequence": last["sequence"],
-        "first_at": records[0]["recorded_at"],
-        "last_at": last["recorded_at"],
-        "rewind_id": None,
     }
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_row_is_a_fold_of_the_sessions_records_alone(data: st.DataObject) -> None:
-    told = data.draw(stories())
-    bench = run(data.draw(interleavings(told)), [])
+    bench = run(data.draw(interleavings(data.draw(stories()))), [])
     for key, row in bench.rows(SAOP_TASK_STATES).items():
         named = split(key)[1]
         records = [
             record
             for record in recorded_by_session(bench)[row["session_id"]]
-            if named == (f"{record['origin']}:" if record["origin"] else "") + record["task_id"]
+            if record["payload"][0] == "headrace.rtes.TaskTransition"
+            and named == (f"{record['origin']}:" if record["origin"] else "") + record["task_id"]
         ]
         if row["origin"] is not None:
             records = [record for record in records if record["origin"] == row["origin"]]
@@ -178,6 +215,18 @@ def test_a_row_is_a_fold_of_the_sessions_records_alone(data: st.DataObject) -> N
         for record in records:
             folded = evolve(folded, record)
         assert row == folded
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_the_active_tasks_are_those_whose_rows_say_so(data: st.DataObject) -> None:
+    bench = run(data.draw(interleavings(data.draw(stories()))), [])
+    active: dict[str, set[str]] = defaultdict(set)
+    for row in bench.rows(SAOP_TASK_STATES).values():
+        if row["origin"] is None and row["state"] in ("IN_PROGRESS", "RUNNING"):
+            active[row["session_id"]].add(row["task_id"])
+    for key, session in bench.rows(RTES_SESSIONS).items():
+        assert set(session["active_tasks"]) == active[split(key)[0]]
 
 
 def test_recorded_at_never_goes_back_in_a_session() -> None:
@@ -190,15 +239,17 @@ def test_recorded_at_never_goes_back_in_a_session() -> None:
 
 def test_a_record_takes_its_id_trace_and_dropped_keys_along() -> None:
     bench = Bench()
-    headers = [("traceparent", b"00-ab-cd-01"), ("headrace-dropped-keys", b"3")]
+    trace = b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    headers = [("traceparent", trace), ("headrace-dropped-keys", b"3")]
     sent = bench.judge(transition(1, "PENDING", "BLOCKED"), headers=headers)
     assert (sent.id, sent.key, sent.traceparent) == (
         sent.value["event_id"],
         "s1",
-        b"00-ab-cd-01",
+        trace,
     )
     assert (sent.value["dropped_keys"], sent.value["masked_arguments"]) == (3, 0)
-    for strange in (b"", b"-1", b"many"):
-        headers = [("headrace-dropped-keys", strange)]
-        again = bench.judge(transition(2, "PENDING", "BLOCKED", session_id="s2"), headers=headers)
-        assert again.value.get("dropped_keys", 0) == 0
+    for n, strange in enumerate((b"", b"-1", b"many")):
+        headers = [("headrace-dropped-keys", strange), ("traceparent", b"password=hunter2")]
+        event = transition(2 + n, "PENDING", "BLOCKED", session_id=f"s{2 + n}")
+        sent = bench.judge(event, headers=headers)
+        assert (sent.value["dropped_keys"], sent.traceparent) == (0, None)

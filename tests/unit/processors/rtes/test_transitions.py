@@ -10,7 +10,7 @@ import pytest
 
 from streams.errors import SettingsError
 from streams.processors.rtes.profiles import first_profile
-from streams.processors.rtes.transitions import COMMITS, FAILURES
+from streams.processors.rtes.transitions import COMMITS
 from tests.unit.processors.rtes.support import START_MS, Bench, transition
 
 # The protocol's table of the profile `devs`, written out once more: one row per state left, one
@@ -188,12 +188,12 @@ def test_the_fifth_failure_is_escalated_once() -> None:
 @pytest.mark.parametrize(("cure", "left"), [("COMPLETED", 0), ("PAUSED", 0)])
 def test_done_and_leaving_a_pause_clear_the_failures(cure: str, left: int) -> None:
     bench = Bench()
-    for n in range(FAILURES):
+    for n in range(5):
         fail(bench, n, "PENDING" if n == 0 else "FAILED")
     bench.judge(transition(100, "FAILED", "IN_PROGRESS"))
     bench.judge(transition(101, "IN_PROGRESS", cure))
     task = bench.known_task()
-    assert task["failures"] == (0 if cure == "COMPLETED" else FAILURES)
+    assert task["failures"] == (0 if cure == "COMPLETED" else 5)
     bench.judge(transition(102, cure, "PENDING" if cure == "COMPLETED" else "IN_PROGRESS", git="1"))
     task = bench.known_task()
     assert (task["failures"], task["failures_escalated"]) == (left, False)
