@@ -1,0 +1,185 @@
+"""The Entropy Detector: whether an agent loses confidence or repeats itself.
+
+Values in, values out.  A `Watch` is what is remembered of one agent in one task; `observe` takes
+the agent's next logged turn.  A finding is made once per episode: when a detector's condition
+comes to hold.  Sums and differences are rounded to 9 decimals before they are compared, so that
+binary fractions decide nothing.
+
+Source: SAOP/RTES spec, 4.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from schemas import sha256_hex
+from schemas.rules import Rule
+from schemas.saop import rules
+
+CONFIDENCE, REPETITION, FAILURES = "confidence", "repetition", "failures"
+OUTCOMES: Mapping[str, str] = {
+    CONFIDENCE: "review",
+    REPETITION: "strategy_pivot",
+    FAILURES: "paused_for_intervention",
+}
+"""What each detector asks for."""
+
+_DECIMALS = 9
+
+
+class Seen(NamedTuple):
+    turn_index: int
+    confidence: float
+
+
+class Watch(NamedTuple):
+    """What is remembered of one agent's logged turns in one task.
+
+    window: the latest, as many as the wider rule looks at.  run: the latest turns of the current
+    run of equal observations, as many as make a finding; run_length: how long that run is.
+    confidence_open, repetition_open: the episode is on and has been reported.
+    """
+
+    window: tuple[Seen, ...] = ()
+    confidence_open: bool = False
+    observation_sha256: str | None = None
+    run: tuple[int, ...] = ()
+    run_length: int = 0
+    repetition_open: bool = False
+
+
+class Thresholds(NamedTuple):
+    """The settings of 6.7 that the detectors of turns go by."""
+
+    window: int
+    slope: float
+    ceiling: float
+    declines: int
+    drop: float
+    repeats: int
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> Thresholds:
+        confidence = "SAOP_CONFIDENCE_"
+        return cls(
+            settings[confidence + "WINDOW"],
+            float(settings[confidence + "SLOPE"]),
+            float(settings[confidence + "CEILING"]),
+            settings[confidence + "DECLINES"],
+            float(settings[confidence + "DROP"]),
+            settings["SAOP_REPEATS"],
+        )
+
+
+class Finding(NamedTuple):
+    """An episode that begins.  thresholds: those that its rules went by, by name."""
+
+    detector: str
+    rules: tuple[Rule, ...]
+    turn_indexes: tuple[int, ...]
+    thresholds: Mapping[str, float]
+    confidences: tuple[float, ...] = ()
+    slope: float | None = None
+    decline: float | None = None
+    observation_sha256: str | None = None
+    run_length: int | None = None
+
+
+def observe(
+    watch: Watch, turn_index: int, confidence: float, observation: str, limits: Thresholds
+) -> tuple[Watch, list[Finding]]:
+    """Take the agent's next logged turn: what is remembered then, and what was found."""
+    kept = max(limits.window, limits.declines + 1)
+    window = (*watch.window, Seen(turn_index, confidence))[-kept:]
+    lost = _confidence(window, limits)
+    digest, run, length = _run(watch, turn_index, observation, limits)
+    stuck = length >= limits.repeats
+    findings = []
+    if lost is not None and not watch.confidence_open:
+        findings.append(lost)
+    if stuck and not watch.repetition_open:
+        findings.append(_repetition(digest, run, length, limits))
+    return Watch(window, lost is not None, digest, run, length, stuck), findings
+
+
+def slope_of(confidences: Sequence[float]) -> float:
+    """The least-squares slope per turn, rounded; of at least two turns."""
+    last = len(confidences) - 1
+    weights = [2 * x - last for x in range(len(confidences))]
+    total = 0.0
+    for weight, confidence in zip(weights, confidences, strict=True):
+        total += weight * confidence
+    return round(2 * total / sum(weight * weight for weight in weights), _DECIMALS)
+
+
+def decline_of(confidences: Sequence[float]) -> float | None:
+    """How far they fell in total, rounded; None unless each step goes down."""
+    steps = pairwise(confidences)
+    if not all(round(before - after, _DECIMALS) > 0 for before, after in steps):
+        return None
+    return round(confidences[0] - confidences[-1], _DECIMALS)
+
+
+def _confidence(window: tuple[Seen, ...], limits: Thresholds) -> Finding | None:
+    slope = _slope(window[-limits.window :], limits)
+    decline = _decline(window[-limits.declines - 1 :], limits)
+    found: list[Rule] = []
+    used: dict[str, float] = {}
+    wide = 0
+    if slope is not None:
+        found.append(rules.CONFIDENCE_SLOPE)
+        used |= {"window": limits.window, "slope": limits.slope, "ceiling": limits.ceiling}
+        wide = limits.window
+    if decline is not None:
+        found.append(rules.CONFIDENCE_DROP)
+        used |= {"declines": limits.declines, "drop": limits.drop}
+        wide = max(wide, limits.declines + 1)
+    if not found:
+        return None
+    turns = window[-wide:]
+    indexes = tuple(seen.turn_index for seen in turns)
+    confidences = tuple(seen.confidence for seen in turns)
+    return Finding(CONFIDENCE, tuple(found), indexes, used, confidences, slope, decline)
+
+
+def _slope(window: tuple[Seen, ...], limits: Thresholds) -> float | None:
+    """The slope, if the first rule holds."""
+    if len(window) < limits.window or window[-1].confidence > limits.ceiling:
+        return None
+    slope = slope_of([seen.confidence for seen in window])
+    return slope if slope <= limits.slope else None
+
+
+def _decline(window: tuple[Seen, ...], limits: Thresholds) -> float | None:
+    """The decline, if the second rule holds."""
+    if len(window) <= limits.declines:
+        return None
+    decline = decline_of([seen.confidence for seen in window])
+    return decline if decline is not None and decline >= limits.drop else None
+
+
+def _run(
+    watch: Watch, turn_index: int, observation: str, limits: Thresholds
+) -> tuple[str | None, tuple[int, ...], int]:
+    """The run of equal observations that the turn goes on with, or begins."""
+    if not observation:
+        return None, (), 0
+    digest = sha256_hex(observation.encode())
+    if digest != watch.observation_sha256:
+        return digest, (turn_index,), 1
+    return digest, (*watch.run, turn_index)[-limits.repeats :], watch.run_length + 1
+
+
+def _repetition(
+    digest: str | None, run: tuple[int, ...], length: int, limits: Thresholds
+) -> Finding:
+    return Finding(
+        REPETITION,
+        (rules.OBSERVATION_REPEATED,),
+        run,
+        {"repeats": limits.repeats},
+        observation_sha256=digest,
+        run_length=length,
+    )
