@@ -1,0 +1,99 @@
+"""Validation against the JSON Schemas of strangers, in bounded time and without the network.
+
+A task brings its own schema, so it may be anything: a descriptor that is no schema, a schema that
+refers to others elsewhere, one that takes for ever.  Whatever cannot be checked with is NotTaken,
+with the reason.  Patterns go through the linear-time engine.
+
+Source: SAP spec, 3.4 (contract).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import lru_cache
+from typing import Any
+
+from referencing import Registry
+from referencing.exceptions import NoSuchAnchor, Unresolvable
+
+from schemas import canonical_json, parse_ijson
+from streams.alignment.dialects import Dialect, dialect_of
+from streams.alignment.keywords import NotTaken, counting
+from streams.alignment.patterns import NotLinear, compiled
+from streams.alignment.quiet import quiet
+
+LARGEST_BYTES = 65_536
+_REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
+_OWN_REFERENCES: Any = Registry()
+_BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What libraries raise of schemas that the metaschema lets pass and nobody would write."""
+
+
+def broken_at(schema: Any, value: Any) -> tuple[str, list[str | int]] | None:
+    """The keyword that a value breaks first, and the path of the place; None if it is valid.
+
+    Raises NotTaken.
+    """
+    try:
+        validator = _compiled(_canonical(schema))
+        with counting():
+            error = next(validator.iter_errors(quiet(value)), None)
+    except (NotLinear, NoSuchAnchor, Unresolvable, *_BROKEN) as exc:
+        raise NotTaken(f"the schema is not taken: {_reason(exc)}") from exc
+    return None if error is None else (str(error.validator or "false"), list(error.absolute_path))
+
+
+def _reason(exc: Exception) -> str:
+    return str(exc) if isinstance(exc, NotLinear) else type(exc).__name__
+
+
+def _canonical(schema: Any) -> bytes:
+    text = canonical_json(schema)
+    if len(text) > LARGEST_BYTES:
+        raise NotTaken(f"the schema has {len(text)} bytes, more than {LARGEST_BYTES}")
+    return text
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: bytes) -> Any:
+    """The validator of a schema; raises what `broken_at` wraps."""
+    schema = quiet(parse_ijson(text))
+    dialect = dialect_of(schema.get("$schema")) if isinstance(schema, dict) else None
+    if dialect is None:
+        raise NotTaken("the schema names no draft that is known")
+    if not dialect.keywords & schema.keys():
+        raise NotTaken("the schema has no keyword of JSON Schema")
+    if not dialect.stock(dialect.stock.META_SCHEMA).is_valid(schema):
+        raise NotTaken("the schema is not valid itself")
+    _look_through(schema, dialect)
+    return dialect.validator(schema, registry=_OWN_REFERENCES)
+
+
+def _look_through(schema: Any, dialect: Dialect) -> None:
+    """Refuse what points elsewhere, what mixes drafts, and patterns that are not taken."""
+    specification = dialect.specification
+    named = schema.pop("$schema", None)  # else `jsonschema` goes on with its own keywords
+    root = specification.create_resource(schema)
+    waiting = deque([(_OWN_REFERENCES.resolver_with_root(root), schema)])
+    seen = {id(schema)}
+    while waiting:
+        resolver, part = waiting.popleft()
+        if not isinstance(part, dict):
+            continue
+        if "$schema" in part and part.pop("$schema") != named:
+            raise NotTaken("the schema mixes drafts")
+        for pattern in (part.get("pattern"), *part.get("patternProperties", {})):
+            if isinstance(pattern, str):
+                compiled(pattern)
+        found = [(resolver, inner) for inner in specification.subresources_of(part)]
+        for reference in (part[key] for key in _REFERENCES if isinstance(part.get(key), str)):
+            try:
+                resolved = resolver.lookup(reference)
+            except (NoSuchAnchor, Unresolvable) as exc:
+                raise NotTaken("the schema refers to something outside itself") from exc
+            found.append((resolved.resolver, resolved.contents))
+        for base, inner in found:
+            if id(inner) not in seen and isinstance(inner, dict):
+                seen.add(id(inner))
+                resource = specification.create_resource(inner)
+                waiting.append((base.in_subresource(resource), inner))
