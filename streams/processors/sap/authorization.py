@@ -1,0 +1,143 @@
+"""Who may ask for which capability: the issuer table of an operator's TOML file.
+
+A rule *knows* an issuer when its agent id and its kind both match.  Known and the capability
+matches: allowed.  Known to some rule, but for other capabilities: `forbidden`.  Known to none:
+`unauthorized`.  An absent list is no restriction, an empty one lets nobody in.
+
+Source: SAP spec, 5.2 and Clarification 11.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from schemas import sha256_hex
+from streams.errors import SettingsError
+
+KINDS = ("user", "system", "agent")
+_SHOWN = 12
+_ADVICE = "Correct the file, or unset HEADRACE_SAP_AUTHORIZATION."
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """One `[[allow]]` table.  agents, kinds: None is any."""
+
+    capability: str
+    agents: tuple[str, ...] | None
+    kinds: tuple[str, ...] | None
+
+    def knows(self, agent_id: str, kind: str) -> bool:
+        if self.kinds is not None and kind not in self.kinds:
+            return False
+        return self.agents is None or any(glob(pattern, agent_id) for pattern in self.agents)
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """label: `<version>@<first 12 hex of the file's SHA-256>`."""
+
+    label: str
+    rules: tuple[Allow, ...]
+
+    def refusal(self, agent_id: str, kind: str, capability: str) -> str | None:
+        """The code of the rule that keeps this issuer out, or None."""
+        known = [rule for rule in self.rules if rule.knows(agent_id, kind)]
+        if any(glob(rule.capability, capability) for rule in known):
+            return None
+        return "forbidden" if known else "unauthorized"
+
+
+_bound: dict[Path, Authorization] = {}
+
+
+def glob(pattern: str, text: str) -> bool:
+    """Whether a text matches: `*` is any run, `?` one character, all else itself."""
+    place = start = 0
+    star, retry = -1, 0
+    while start < len(text):
+        if place < len(pattern) and pattern[place] == "*":
+            star, retry = place, start
+            place += 1
+        elif place < len(pattern) and pattern[place] in ("?", text[start]):
+            place, start = place + 1, start + 1
+        elif star >= 0:
+            retry += 1
+            place, start = star + 1, retry
+        else:
+            return False
+    return pattern[place:].strip("*") == ""
+
+
+def parse(data: bytes) -> Authorization:
+    """Raises ValueError, with what is wrong, when it is no authorisation file."""
+    table = tomllib.loads(data.decode("utf-8"))
+    _only(table, ("version", "allow"), "the file")
+    version = table.get("version", "0")
+    if isinstance(version, bool) or not isinstance(version, str | int):
+        raise ValueError("version is a string")
+    rules = table.get("allow", [])
+    if not isinstance(rules, list):
+        raise ValueError("allow is a list of tables, [[allow]]")
+    label = f"{version}@{sha256_hex(data)[:_SHOWN]}"
+    return Authorization(label, tuple(_allow(rule) for rule in rules))
+
+
+def _allow(rule: Any) -> Allow:
+    if not isinstance(rule, Mapping):
+        raise ValueError("allow is a list of tables, [[allow]]")
+    _only(rule, ("capability", "agents", "kinds"), "[[allow]]")
+    capability = rule.get("capability")
+    if not isinstance(capability, str) or not capability:
+        raise ValueError("[[allow]] needs a capability")
+    if "agents" not in rule and "kinds" not in rule:
+        raise ValueError("[[allow]] needs agents or kinds")
+    kinds = _texts(rule, "kinds")
+    unknown = sorted(set(kinds or ()) - set(KINDS))
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no kind of issuer; they are {', '.join(KINDS)}")
+    return Allow(capability, _texts(rule, "agents"), kinds)
+
+
+def _texts(rule: Mapping[str, Any], name: str) -> tuple[str, ...] | None:
+    if name not in rule:
+        return None
+    values = rule[name]
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError(f"{name} is a list of strings")
+    return tuple(values)
+
+
+def _only(table: Mapping[str, Any], members: tuple[str, ...], what: str) -> None:
+    unknown = sorted(set(table) - set(members))
+    if unknown:
+        raise ValueError(f"{what} has no member {unknown[0]!r}; known are {', '.join(members)}")
+
+
+def load(path: Path) -> Authorization:
+    """Raises SettingsError, which names the file and what is wrong with it."""
+    try:
+        return parse(path.read_bytes())
+    except (OSError, ValueError) as exc:
+        raise SettingsError(f"HEADRACE_SAP_AUTHORIZATION: {path}: {exc}", advice=_ADVICE) from exc
+
+
+def bind(path: Path | None) -> Authorization | None:
+    """Load the file that this process goes by from now on for that path.
+
+    A service does so at its start.  Raises SettingsError.
+    """
+    if path is None:
+        return None
+    _bound[path] = load(path)
+    return _bound[path]
+
+
+def authorization_of(work: Mapping[str, Any]) -> Authorization | None:
+    """work: settings as processors see them.  None lets everyone in."""
+    path: Path | None = work["SAP_AUTHORIZATION"]
+    return None if path is None else _bound.get(path) or bind(path)
