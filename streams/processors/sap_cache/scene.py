@@ -1,0 +1,68 @@
+"""One decision: what it rests on, what it writes, and the ids it gives out."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any
+
+from schemas import uuid5_url
+from streams.alignment import Constitution
+from streams.engine.processor import AvroValue, Work
+from topology.declarations import Topic
+from topology.topics import LINEAGE_EDGES, SAP_VERDICTS
+
+
+class Scene:
+    """now: ms.  cause: the position of the lookup, or the name of the timer, being decided."""
+
+    __slots__ = ("_given", "cause", "constitution", "now", "traceparent", "work")
+
+    def __init__(
+        self,
+        work: Work,
+        constitution: Constitution,
+        cause: str,
+        now: int,
+        traceparent: bytes | None = None,
+    ) -> None:
+        work.cause = cause
+        self.work = work
+        self.constitution = constitution
+        self.cause = cause
+        self.now = now
+        self.traceparent = traceparent
+        self._given = 0
+
+    def setting(self, name: str) -> Any:
+        return self.work.settings[f"SAP_{name}"]
+
+    def tell(self, task_id: str, verdict: AvroValue) -> None:
+        """Send a verdict; its id, time and constitution are given here."""
+        verdict_id = uuid5_url(f"headrace:sap:{self.cause}:{self._given}")
+        self._given += 1
+        own = {"at": self.now, "verdictId": verdict_id, "constitution": self.constitution.label}
+        self._send(SAP_VERDICTS, task_id, {**verdict, **own}, verdict_id)
+
+    def draw(self, source: str, relation: str, target: str) -> None:
+        """Send one edge of the lineage graph."""
+        edge_id = sha256(f"{source}|{relation}|{target}".encode()).hexdigest()
+        edge = {
+            "edge_id": edge_id,
+            "from_node": source,
+            "relation": relation,
+            "to_node": target,
+            "at": self.now,
+            "cause": self.cause,
+        }
+        self._send(LINEAGE_EDGES, edge_id, edge, edge_id)
+
+    def _send(self, topic: Topic, key: str, value: AvroValue, id: str) -> None:
+        self.work.send(
+            topic,
+            key,
+            value,
+            id=id,
+            at=self.now,
+            cause=self.cause,
+            traceparent=self.traceparent,
+        )
