@@ -8,6 +8,7 @@ from typing import NamedTuple
 from schemas import CATALOGUE, AvroBody, decode
 from schemas.apc import fold_ids, packet_hashes, packet_json
 from schemas.formats import is_uuid
+from streams.engine.headers import trace_id
 from streams.engine.processor import AvroValue, Message, Rows, Work
 from streams.engine.records import header, position
 from streams.processors.apc.folding import folded_value
@@ -21,7 +22,6 @@ from topology.tables import (
 )
 
 PACKET = "headrace.apc.ApcPacket"
-_HEX = frozenset("0123456789abcdef")
 
 
 class Occasion(NamedTuple):
@@ -193,15 +193,3 @@ def named_by(packet: Inbound) -> list[str]:
 def referenced(evidence_refs: Sequence[str] | None) -> list[str]:
     """The packets that evidence references name as `packet:<packet_id>`."""
     return [ref[7:].lower() for ref in evidence_refs or () if ref.startswith("packet:")]
-
-
-def trace_id(traceparent: bytes | None) -> str | None:
-    """The trace id of a W3C traceparent header, None if it has no valid one."""
-    if traceparent is None:
-        return None
-    parts = traceparent.decode("ascii", "replace").split("-")
-    if len(parts) < 4 or len(parts[0]) != 2 or parts[0] == "ff":
-        return None
-    found = parts[1]
-    valid = len(found) == 32 and _HEX.issuperset(found) and found.strip("0")
-    return found if valid else None

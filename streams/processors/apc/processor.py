@@ -9,7 +9,8 @@ protocols, and moves its session and its agents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from schemas import Problem
 from schemas.apc import rules, validate_avro
@@ -66,7 +67,9 @@ class ApcProcessor:
         fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
         facts.send(work, fact, packet.traceparent)
 
-    def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
         return value
 
 

@@ -17,7 +17,8 @@ Source: APC spec, 5.6 to 5.8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import header, position
@@ -56,7 +57,9 @@ class ApcLineageProcessor:
         """Only ids of the size of a whole packet come to this: the delta becomes a dead letter."""
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
-    def dead_letter(self, topic: Topic, value: bytes | None) -> bytes | None:
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
         return value
 
 

@@ -34,6 +34,7 @@ class Sent(NamedTuple):
     at: int
     cause: str
     traceparent: bytes | None
+    headers: Headers = ()
 
     @property
     def json(self) -> dict[str, Any]:
@@ -112,9 +113,10 @@ class StepWork:
         at: int,
         cause: str,
         traceparent: bytes | None = None,
+        headers: Headers = (),
     ) -> None:
         assert topic in self._harness.processor.declaration.outputs
-        self.sends.append(Sent(topic, key, value, id, at, cause, traceparent))
+        self.sends.append(Sent(topic, key, value, id, at, cause, traceparent, headers))
 
     def set_timer(self, timer: Timer) -> None:
         self.timers[timer.due_ms, timer.kind, timer.key] = dict(timer.data)
@@ -160,17 +162,20 @@ class Harness:
         partition: int | None = None,
         headers: Headers = (),
         avro: bool = False,
+        topic: Topic | None = None,
     ) -> Message:
-        """The next record of the input topic.  `packet` is JSON, or the Avro value if `avro`.
+        """The next record of an input topic, the first by default.
 
-        Without `at` its time is 1 ms after the latest so far; one given may be earlier.
+        `packet` is JSON, or the Avro value if `avro`.  Without `at` its time is 1 ms after the
+        latest so far; one given may be earlier.
         """
-        record = self.input.record
+        topic = topic or self.input
+        record = topic.record
         assert record is not None
         raw = encode(record, packet if avro else from_json(record, copy.deepcopy(packet)))
         read = decode(raw, record)
         if key == _KEYED:
-            key = key_of(self.input, read.value)
+            key = key_of(topic, read.value)
         key_bytes = key.encode() if isinstance(key, str) else key
         if partition is None:
             partition = partition_of(key_bytes or b"", self.partitions)
@@ -178,8 +183,8 @@ class Harness:
         self._offsets[partition] = offset + 1
         at = self.now + 1 if at is None else at
         self.now = max(self.now, at)
-        log_record = LogRecord(self.input.name, partition, offset, at, key_bytes, raw, headers)
-        return Message(self.input, log_record, read.value, read.body, read.current)
+        log_record = LogRecord(topic.name, partition, offset, at, key_bytes, raw, headers)
+        return Message(topic, log_record, read.value, read.body, read.current)
 
     def decide(self, *messages: Message) -> list[Sent]:
         """One batch; returns what it wrote."""

@@ -8,7 +8,7 @@ import pytest
 import rfc8785
 
 from schemas import AvroBody, sha256_hex
-from streams.processors.apc.inbound import trace_id
+from streams.engine.headers import trace_id
 from tests.unit.processors.apc.packets import (
     SESSION,
     Bench,
