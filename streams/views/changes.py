@@ -3,31 +3,50 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Protocol
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from streams.views.keys import after
+from streams.views.reads import Kept
+
+T = TypeVar("T")
 
 
-class Kept(Protocol):
-    """Rows in key order; `Store` is one."""
+class Cell(NamedTuple, Generic[T]):
+    """How figures are read from a row, and what row they make, None for none."""
 
-    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
-
-    def scan(
-        self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
-    ) -> Iterator[tuple[bytes, bytes]]: ...
+    load: Callable[[bytes | None], T]
+    dump: Callable[[T], bytes | None]
 
 
 class Changes(dict[bytes, bytes | None]):
-    """What is to be written, None for a row to be deleted."""
+    """What is to be written, None for a row to be deleted.
+
+    Rows of which many records of a batch change a little are kept as cells; `settle` comes last.
+    """
 
     def __init__(self, kept: Kept) -> None:
         super().__init__()
         self._kept = kept
         self._loaded: dict[bytes, bytes | None] = {}
         self._indexed: dict[bytes, set[bytes]] = {}
+        self._cells: dict[bytes, tuple[Any, Cell[Any]]] = {}
+
+    def cell(self, key: bytes, kind: Cell[T]) -> T:
+        """The figures in a row, to be changed in place; it must not be read or set otherwise."""
+        held = self._cells.get(key)
+        if held is None:
+            held = self._cells[key] = kind.load(self.read(key)), kind
+        figures: T = held[0]
+        return figures
+
+    def settle(self) -> Self:
+        """Turn cells into rows."""
+        for key, (figures, kind) in self._cells.items():
+            self[key] = kind.dump(figures)
+        self._cells.clear()
+        return self
 
     def index(self, prefix: bytes, key: bytes, row: bytes | None) -> None:
         """Set a row that `last` is to find."""
@@ -44,7 +63,7 @@ class Changes(dict[bytes, bytes | None]):
         if key in self:
             return self[key]
         if key not in self._loaded:
-            self.load([key])
+            (self._loaded[key],) = self._kept.get_many([key])
         return self._loaded[key]
 
     def last(self, prefix: bytes) -> bytes | None:
@@ -63,7 +82,7 @@ class Memory:
         self._keys: list[bytes] | None = None
 
     def write(self, rows: Changes) -> None:
-        for key, row in rows.items():
+        for key, row in rows.settle().items():
             if row is None:
                 self._rows.pop(key, None)
             else:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import orjson
 
 from schemas import apc, decode, to_json
+from schemas.apc.words import RunPhase, TransferMode
 from streams.errors import NotFound
 from streams.processors.apc.receivers import decay_of
 from streams.processors.apc.transfer import Standing
 from streams.processors.apc.transfer_checks import FAIL, NOT_REACHED, PASS, checks_of
 from streams.settings import Settings
+from streams.views import packets
 from streams.views.keys import key
+from streams.views.parameters import MOST, Form, Parameter, one_of
 from streams.views.params import Params, QueryError
+from streams.views.reads import Reads
 from streams.views.trial import Outcome, try_transfer
-from streams.views.view import View
 from topology.declarations import Topic
 from topology.topics import (
     APC_EVENTS,
@@ -29,37 +31,56 @@ from topology.topics import (
 )
 
 Json = dict[str, Any]
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _FIRST = ("phase_type", "drift_check_failed", "drift_check_missing")
 _VERDICTS = ("accepted", "rejected", "duplicate")
 
 
 class Name(NamedTuple):
-    """A what-if: where its value stands in a packet, and how it is spelled."""
+    """A what-if: the member of a packet that has another value."""
 
     path: tuple[str, ...]
-    kind: str
+    parameter: Parameter
 
 
 _POLICY = ("payload", "transfer_policy")
+_IF = "what if this were"
+
+
+def _number(name: str, parents: tuple[str, ...], low: int, high: int, form: Form) -> Name:
+    return Name((*parents, name), Parameter(name, f"{_IF} the {name}", form, low, high))
+
+
+def _word(name: str, parents: tuple[str, ...], choices: tuple[str, ...]) -> Name:
+    return Name((*parents, name), one_of(name, f"{_IF} the {name}", choices))
+
+
 NAMES: Mapping[str, Name] = {
-    "sender_score": Name(("payload", "sender_score"), "number"),
-    "receiver_score": Name(("payload", "receiver_score"), "number"),
-    "top_k": Name((*_POLICY, "top_k"), "number"),
-    "generation": Name(("trace", "generation"), "number"),
-    "run_phase": Name(("run_phase",), "text"),
-    "mode": Name((*_POLICY, "mode"), "text"),
-    "cross_use_case": Name(("lineage", "cross_use_case"), "flag"),
-    "min_generation": Name((*_POLICY, "min_generation"), "number"),
-    "threshold_multiplier": Name((*_POLICY, "threshold_multiplier"), "number"),
-    "to_swarm": Name(("payload", "to_swarm"), "text"),
+    name.parameter.name: name
+    for name in (
+        _number("sender_score", ("payload",), 0, 1, Form.NUMBER),
+        _number("receiver_score", ("payload",), 0, 1, Form.NUMBER),
+        _number("top_k", _POLICY, 1, 10, Form.WHOLE),
+        _number("generation", ("trace",), 0, MOST, Form.WHOLE),
+        _word("run_phase", (), get_args(RunPhase)),
+        _word("mode", _POLICY, get_args(TransferMode)),
+        Name(
+            ("lineage", "cross_use_case"),
+            Parameter("cross_use_case", f"{_IF} the cross_use_case", Form.FLAG),
+        ),
+        _number("min_generation", _POLICY, 0, MOST, Form.WHOLE),
+        _number("threshold_multiplier", _POLICY, 1, 3, Form.NUMBER),
+        Name(("payload", "to_swarm"), Parameter("to_swarm", f"{_IF} the to_swarm", low=1)),
+    )
 }
 RECORDED, NOW = "recorded", "now"
-EXPLAIN_PARAMS = (*NAMES, "standing")
+EXPLAIN_PARAMS = (
+    *(name.parameter for name in NAMES.values()),
+    one_of("standing", "which receivers and decay a what-if meets", (RECORDED, NOW)),
+)
 
 
 def explain(
-    view: View, session_id: str, packet_id: str, params: Params, settings: Settings
+    view: Reads, session_id: str, packet_id: str, params: Params, settings: Settings
 ) -> Json:
     """Everything that is known of a verdict.
 
@@ -91,29 +112,34 @@ def explain(
         "facts": [each["event_id"] for each in facts],
         "edges": list(_edges(view, verdict["cause"])),
     }
-    wanted = params.choice("standing", (RECORDED, NOW)) or RECORDED
+    wanted = params.text("standing") or RECORDED
     given = {name: text for name in NAMES if (text := params.text(name)) is not None}
     if given:
         answer["counterfactual"] = _what_if(view, fact, verdict, given, wanted, settings)
     return answer
 
 
-def _verdict(view: View, session_id: str, packet_id: str, facts: list[Json]) -> Json | None:
+def _verdict(view: Reads, session_id: str, packet_id: str, facts: list[Json]) -> Json | None:
     """Of the record that made the packet known, else of the first that bore its id."""
-    summary = view.get("packet", session_id, packet_id)
+    summary = packets.find(view, session_id, packet_id)
     if summary is not None:
-        (row,) = view.get_many([bytes.fromhex(orjson.loads(summary)["fact"])])
+        (row,) = view.get_many([summary.fact_key])
         return _avro(APC_EVENTS, row or b"")
     return next((each for each in facts if each["verdict"] in _VERDICTS), None)
 
 
-def _edges(view: View, cause: str) -> Iterator[Json]:
+def _edges(view: Reads, cause: str) -> Iterator[Json]:
     for _, row in view.scan(key("edge", cause)):
         yield _json(LINEAGE_EDGES, row)
 
 
 def _what_if(
-    view: View, fact: Json, verdict: Json, given: Mapping[str, str], wanted: str, settings: Settings
+    view: Reads,
+    fact: Json,
+    verdict: Json,
+    given: Mapping[str, str],
+    wanted: str,
+    settings: Settings,
 ) -> Json:
     packet = verdict["packet"]
     if packet is None or packet["packet_type"] != "TRANSFER":
@@ -143,7 +169,7 @@ def _what_if(
     }
 
 
-def standing_now(view: View, packet: Json, settings: Settings) -> Standing:
+def standing_now(view: Reads, packet: Json, settings: Settings) -> Standing:
     """Who has received, and how the protocol does, as far as the view has read."""
     trace, payload = packet["trace"], packet["payload"]
     kept = view.get(
@@ -165,14 +191,12 @@ def standing_now(view: View, packet: Json, settings: Settings) -> Standing:
 
 def _value(name: str, text: str) -> Any:
     """The JSON value that a text stands for."""
-    match NAMES[name].kind:
-        case "number" if _NUMBER.fullmatch(text):
+    match NAMES[name].parameter.form:
+        case Form.WHOLE:
+            return int(text)
+        case Form.NUMBER:
             return orjson.loads(text)
-        case "number":
-            raise QueryError(name, "a number")
-        case "flag" if text not in ("true", "false"):
-            raise QueryError(name, "true or false")
-        case "flag":
+        case Form.FLAG:
             return text == "true"
         case _:
             return text

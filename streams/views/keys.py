@@ -7,13 +7,14 @@ another unless its parts are.  Numbers take eight bytes, with the sign bit turne
 from __future__ import annotations
 
 from functools import lru_cache
+from struct import Struct
 
 _SIGN = 1 << 63
 
 
 def key(*parts: str | int) -> bytes:
     """Numbers must fit in 64 bits, with sign."""
-    return b"".join([_number(p) if isinstance(p, int) else _text(p) for p in parts])
+    return b"".join([_text(p) if isinstance(p, str) else _number(p) for p in parts])
 
 
 def _number(number: int) -> bytes:
@@ -22,7 +23,20 @@ def _number(number: int) -> bytes:
 
 @lru_cache(maxsize=1 << 15)
 def _text(text: str) -> bytes:
+    return text_key(text)
+
+
+def text_key(text: str) -> bytes:
+    """`key` of one text that will hardly be asked for again."""
     return text.encode().replace(b"\0", b"\0\xff") + b"\0\1"
+
+
+_PLACE = Struct(">QQQ").pack
+
+
+def place_key(at: int, partition: int, offset: int) -> bytes:
+    """`key` of a place, whose numbers are not negative."""
+    return _PLACE(at + _SIGN, partition + _SIGN, offset + _SIGN)
 
 
 def number_at_end(encoded: bytes) -> int:

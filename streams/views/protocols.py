@@ -9,53 +9,65 @@ from streams.errors import NotFound
 from streams.views.keys import key
 from streams.views.lineage import queries, summary
 from streams.views.lineage.universe import Found, find
-from streams.views.params import Params, page
-from streams.views.view import View
+from streams.views.pages import listed, rows_of
+from streams.views.parameters import (
+    CURSOR,
+    PROJECT_ID,
+    PROTOCOL_ID,
+    RUN_ID,
+    SESSION_ID,
+    Form,
+    Parameter,
+    limit,
+    one_of,
+)
+from streams.views.params import Params
+from streams.views.reads import Reads
 from topology.declarations import Topic
 from topology.topics import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROTTLING
 
 Json = dict[str, Any]
-FILTERS = ("session_id", "run_id", "project_id")
-LISTED = (*FILTERS, "limit")
-PROPAGATION_PARAMS = (*FILTERS, "protocol_id", "limit")
-SUMMARY_PARAMS = ("session_id", "project_id", "run_id", "protocol_id", "limit")
+FILTERS = (SESSION_ID, RUN_ID, PROJECT_ID)
+LISTED = (*FILTERS, limit(50))
+PROPAGATION_PARAMS = (*FILTERS, PROTOCOL_ID, limit(200))
+SUMMARY_PARAMS = (SESSION_ID, PROJECT_ID, RUN_ID, PROTOCOL_ID, limit(100))
 
 
-def _find(view: View, params: Params) -> Found:
-    return find(view, {name: params.text(name) for name in FILTERS})
+def _find(view: Reads, params: Params) -> Found:
+    return find(view, {each.name: params.text(each.name) for each in FILTERS})
 
 
-def lineage_protocols(view: View, params: Params) -> Json:
-    limit, found = params.limit(50), _find(view, params)
+def lineage_protocols(view: Reads, params: Params) -> Json:
+    limit, found = params.limit(), _find(view, params)
     return {"items": queries.protocols(found, found.protocols(), limit)}
 
 
-def propagation(view: View, params: Params) -> Json:
-    limit, found = params.limit(200), _find(view, params)
+def propagation(view: Reads, params: Params) -> Json:
+    limit, found = params.limit(), _find(view, params)
     return {"items": queries.propagation(found, params.text("protocol_id"), limit)}
 
 
-def transfer_quality(view: View, params: Params) -> Json:
+def transfer_quality(view: Reads, params: Params) -> Json:
     return {"items": queries.transfer_quality(_find(view, params))}
 
 
-def eval_correlation(view: View, params: Params) -> Json:
+def eval_correlation(view: Reads, params: Params) -> Json:
     return {"items": queries.eval_correlation(_find(view, params))}
 
 
-def effectiveness(view: View, params: Params) -> Json:
-    limit, found = params.limit(50), _find(view, params)
+def effectiveness(view: Reads, params: Params) -> Json:
+    limit, found = params.limit(), _find(view, params)
     return {"items": queries.effectiveness(found, found.protocols(), limit)}
 
 
-def lineage_summary(view: View, params: Params) -> Json:
-    limit = params.limit(100)
-    filters = {name: params.text(name) for name in SUMMARY_PARAMS[:4]}
+def lineage_summary(view: Reads, params: Params) -> Json:
+    limit = params.limit()
+    filters = {each.name: params.text(each.name) for each in SUMMARY_PARAMS[:4]}
     protocol_id = filters["protocol_id"]
     return summary.summary(_find(view, params), protocol_id, limit, {**filters, "limit": limit})
 
 
-def protocol(view: View, protocol_id: str) -> Json:
+def protocol(view: Reads, protocol_id: str) -> Json:
     """ApcLineage over all runs.  Raises NotFound."""
     row = view.get("protocol", protocol_id)
     if row is None:
@@ -63,7 +75,7 @@ def protocol(view: View, protocol_id: str) -> Json:
     return _json(APC_LINEAGE, row)
 
 
-def coordination(view: View, session_id: str) -> Json:
+def coordination(view: Reads, session_id: str) -> Json:
     """The ApcCoordination of a session and of its agents.  Raises NotFound."""
     prefix = key("coordination", session_id)
     rows = [_json(APC_COORDINATION, row) for _, row in view.scan(prefix)]
@@ -74,25 +86,26 @@ def coordination(view: View, session_id: str) -> Json:
 
 
 THROTTLING_PARAMS = (
-    "session_id",
-    "run_id",
-    "generation",
-    "protocol_id",
-    "from_swarm",
-    "limit",
-    "cursor",
+    SESSION_ID,
+    RUN_ID,
+    Parameter("generation", "of this generation", Form.WHOLE),
+    PROTOCOL_ID,
+    Parameter("from_swarm", "from this swarm"),
+    limit(100),
+    CURSOR,
 )
+_THROTTLE_KEY = tuple(parameter.name for parameter in THROTTLING_PARAMS[:5])
 
 
-def throttling(view: View, params: Params) -> Json:
+def throttling(view: Reads, params: Params) -> Json:
     """ApcThrottles, by session, run, generation, protocol and swarm."""
     wanted: dict[str, str | int] = {}
-    for name in THROTTLING_PARAMS[:5]:
-        value = params.number(name, 0) if name == "generation" else params.text(name)
+    for name in _THROTTLE_KEY:
+        value = params.number(name) if name == "generation" else params.text(name)
         if value is not None:
             wanted[name] = value
     leading = []
-    for name in THROTTLING_PARAMS[:5]:
+    for name in _THROTTLE_KEY:
         if name not in wanted:
             break
         leading.append(wanted[name])
@@ -101,15 +114,23 @@ def throttling(view: View, params: Params) -> Json:
         value = _json(APC_THROTTLING, row)
         return value if all(value[name] == v for name, v in wanted.items()) else None
 
-    return page(view, key("throttle", *leading), params, params.limit(100), item)
+    prefix = key("throttle", *leading)
+    return listed(params, prefix, rows_of(view, prefix, item))
 
 
-DECISION_PARAMS = ("kind", "protocol_id", "run_id", "project_id", "limit", "cursor")
+DECISION_PARAMS = (
+    one_of("kind", "of this kind", ("arbitration", "decay")),
+    PROTOCOL_ID,
+    RUN_ID,
+    PROJECT_ID,
+    limit(100),
+    CURSOR,
+)
 
 
-def decisions(view: View, params: Params) -> Json:
+def decisions(view: Reads, params: Params) -> Json:
     """ApcDecisions in log order."""
-    kind = params.choice("kind", ("arbitration", "decay"))
+    kind = params.text("kind")
     protocol_id = params.text("protocol_id")
     wanted = {n: v for n in ("run_id", "project_id") if (v := params.text(n)) is not None}
     prefix = key("decision")
@@ -128,7 +149,7 @@ def decisions(view: View, params: Params) -> Json:
         fits = fits and all(arbitration.get(name) == text for name, text in wanted.items())
         return value if fits else None
 
-    return page(view, prefix, params, params.limit(100), item)
+    return listed(params, prefix, rows_of(view, prefix, item))
 
 
 def _json(topic: Topic, row: bytes) -> Json:

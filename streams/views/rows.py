@@ -4,11 +4,8 @@
 |----------------------------------------------|--------------------------------------------|
 | state, session_id, packet_id                 | ApcPacketState as on its topic             |
 | fact, session_id, packet_id, place           | ApcEvent as on its topic                   |
-| packet, session_id, packet_id                | JSON summary of the packet, from its verdict |
-| all / session, id / run, id / id, … place    | key of that summary                        |
-| event, session_id, sequence                  | RtesRecord as on its topic                 |
-| rejection, session_id, partition, offset     | RtesRejection as on its topic              |
-| task, session_id, [origin:]task_id           | SaopTask as on its topic                   |
+| packet, packet_id, session_id                | `packets.Summary`, from the packet's verdict |
+| all / session, id / run, id, … place         | key of that summary                        |
 | coordination, session_id, [agent_id]         | ApcCoordination as on its topic            |
 | throttle, session, run, generation, protocol, swarm | ApcThrottle as on its topic         |
 | protocol, protocol_id, [run_id]              | ApcLineage as on its topic                 |
@@ -16,6 +13,8 @@
 | decision of, protocol_id, place              | key of that decision                       |
 | edge, cause, partition, offset               | LineageEdge as on its topic                |
 | lineage …                                    | see `streams.views.lineage`                |
+| all of SAOP and RTES                         | see `streams.views.saop.rows`              |
+| all of SAP                                   | see `streams.views.sap.rows`               |
 
 A place is (time, partition, offset): log order.  A packet's is that of its own record, a fact's
 that of the fact.
@@ -27,16 +26,16 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import orjson
-
-from schemas import Undecodable, decode_many
-from schemas.apc import packet_json
+from schemas import Undecodable
+from schemas.projection import Projection
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header, position
+from streams.views import saop, sap
 from streams.views.changes import Changes
-from streams.views.keys import key
+from streams.views.keys import key, place_key, text_key
 from streams.views.lineage import apply as lineage
 from streams.views.lineage import arbitrations
+from streams.views.packets import FACTS, summary_of, told
 from topology import topics
 from topology.declarations import Kind, Topic
 from topology.keys import split
@@ -44,6 +43,11 @@ from topology.keys import split
 Apply = Callable[[Topic, Sequence[Record], Changes], None]
 
 _log = logging.getLogger(__name__)
+
+_FACT, _PACKET, _EDGE = key("fact"), key("packet"), key("edge")
+_ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
+_CAUSES = Projection(topics.LINEAGE_EDGES.record or "", ("cause",))
+_DECISIONS = Projection(topics.APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
 
 
 class Place(NamedTuple):
@@ -63,17 +67,6 @@ def _table(name: str) -> Apply:
     return apply
 
 
-def _rejections(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record in records:
-        session_id = (record.key or b"").decode()
-        rows[key("rejection", session_id, record.partition, record.offset)] = record.value
-
-
-def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records):
-        rows[key("event", value["session_id"], value["sequence"])] = record.value
-
-
 def _throttles(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record in records:
         session, run, generation, protocol, swarm = split((record.key or b"").decode())
@@ -81,82 +74,58 @@ def _throttles(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 def _decisions(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records):
+    for record, value in _decoded(topic, records, _DECISIONS):
         place = Place(value["at"], record.partition, record.offset)
         arbitrations.note(value, record.value or b"", place, rows)
 
 
 def _edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records):
-        rows[key("edge", value["cause"], record.partition, record.offset)] = record.value
+    for record, value in _decoded(topic, records, _CAUSES):
+        rows[_EDGE + text_key(value["cause"]) + key(record.partition, record.offset)] = record.value
 
 
 def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    decoded = _decoded(topic, records)
+    decoded = _decoded(topic, records, FACTS)
     lineage.load([fact for _, fact in decoded], rows)
     for record, fact in decoded:
         if fact["packet_id"] is None:
             continue
-        ids = (fact["session_id"], fact["packet_id"])
-        place = Place(fact["at"], record.partition, record.offset)
-        fact_key = key("fact", *ids, *place)
-        rows[fact_key] = record.value
-        lineage.moved(fact, rows)
-        if fact["packet"] is not None and fact["verdict"] in ("accepted", "rejected"):
-            _packet(fact, fact_key, rows)
+        place = (fact["at"], record.partition, record.offset)
+        ids = key(fact["session_id"]) + text_key(fact["packet_id"])
+        rows[_FACT + ids + place_key(*place)] = record.value
+        verdict = fact["verdict"]
+        if verdict in ("accepted", "rejected"):
+            if fact["packet"] is not None:
+                _packet(fact, place, rows)
+        else:
+            lineage.moved(fact, rows)
 
 
-def _packet(fact: Mapping[str, Any], fact_key: bytes, rows: Changes) -> None:
+def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: Changes) -> None:
     """The summary of a packet that has a row of its own, and where to find it."""
     _, partition, offset = fact["cause"].rsplit("/", 2)
-    place = Place(fact["at"], int(partition), int(offset))
-    session_id, packet_id = fact["session_id"], fact["packet_id"]
-    summary_key = key("packet", session_id, packet_id)
-    packet = packet_json(fact["packet"])
-    rows[summary_key] = orjson.dumps(_summary(fact, packet, place, fact_key))
-    if fact["verdict"] == "accepted":
+    place = (fact["at"], int(partition), int(offset))
+    session = key(fact["session_id"])
+    summary_key = _PACKET + text_key(fact["packet_id"]) + session
+    rows[summary_key] = summary_of(fact, place, own).dump()
+    at = place_key(*place)
+    rows[_ALL + at] = rows[_SESSION + session + at] = summary_key
+    rows[_RUN + key(fact["run_id"] or "") + at] = summary_key
+    if fact["verdict"] == "accepted" and (packet := told(fact["packet"])) is not None:
         lineage.accepted(fact, packet, place, rows)
-    for index in (
-        key("all", *place),
-        key("session", session_id, *place),
-        key("run", fact["run_id"] or "", *place),
-        key("id", packet_id, *place),
-    ):
-        rows[index] = summary_key
 
 
-def _summary(
-    fact: Mapping[str, Any], packet: Mapping[str, Any], place: Place, fact_key: bytes
-) -> dict[str, Any]:
-    metadata = packet.get("metadata")
-    attempt = metadata.get("attempt_number") if isinstance(metadata, dict) else None
-    return {
-        "session_id": fact["session_id"],
-        "packet_id": fact["packet_id"],
-        "task_id": fact["task_id"],
-        "run_id": fact["run_id"],
-        "attempt_number": attempt if isinstance(attempt, int) else 0,
-        "packet_type": packet["packet_type"],
-        "channel": packet["channel"],
-        "run_phase": packet["run_phase"],
-        "sender_role": packet["sender"]["role"],
-        "trace_id": fact["trace_id"],
-        "payload_keys": sorted(packet["payload"]),
-        "place": list(place),
-        "fact": fact_key.hex(),
-    }
-
-
-def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict[str, Any]]]:
-    """Records with their values; one that nobody can read is left out, with a warning."""
-    assert topic.record is not None
+def _decoded(
+    topic: Topic, records: Sequence[Record], wanted: Projection
+) -> list[tuple[Record, dict[str, Any]]]:
+    """Records with what is wanted of them; one that nobody can read is left out, with a warning."""
     found = []
-    decoded = decode_many([record.value for record in records], topic.record)
-    for record, value in zip(records, decoded, strict=True):
+    values = wanted.many([record.value for record in records])
+    for record, value in zip(records, values, strict=True):
         if isinstance(value, Undecodable):
             _log.warning("%s is no %s: %s", position(record), topic.record, value)
         else:
-            found.append((record, value.value))
+            found.append((record, value))
     return found
 
 
@@ -168,11 +137,10 @@ FOLLOWED: Mapping[str, Apply | None] = {
     topics.APC_LINEAGE.name: _table("protocol"),
     topics.APC_DECISIONS.name: _decisions,
     topics.LINEAGE_EDGES.name: _edges,
-    topics.RTES_EVENTS.name: _events,
-    topics.RTES_REJECTIONS.name: _rejections,
-    topics.SAOP_TASKS.name: _table("task"),
     topics.APC_PACKETS_DLQ.name: None,
     topics.RTES_RAW_DLQ.name: None,
+    **saop.FOLLOWED,
+    **sap.FOLLOWED,
 }
 """What a view reads, and how; of dead letters it only notes what they answer."""
 
@@ -182,13 +150,18 @@ def answered(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], i
 
     A task judges a partition in order, so all offsets below it are answered on the log too.
     """
-    latest: dict[tuple[str, int], int] = {}
     if topic.kind not in (Kind.FACT, Kind.DEAD_LETTER):
-        return latest
+        return {}
+    latest: dict[bytes, int] = {}
     for record in records:
         cause = header(record, CAUSE)
-        if cause is not None and cause.count(b"/") == 2:
-            name, partition, offset = cause.decode().split("/")
-            source = (name, int(partition))
-            latest[source] = max(latest.get(source, -1), int(offset))
-    return latest
+        if cause is not None:
+            source, _, offset = cause.rpartition(b"/")
+            if offset.isdigit() and int(offset) > latest.get(source, -1):
+                latest[source] = int(offset)
+    found = {}
+    for source, last in latest.items():
+        name, _, partition = source.decode().partition("/")
+        if partition.isdecimal():  # else a timer's
+            found[name, int(partition)] = last
+    return found

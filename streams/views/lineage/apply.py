@@ -8,7 +8,7 @@ from typing import Any
 from streams.views.changes import Changes
 from streams.views.keys import key
 from streams.views.lineage.entry import UNCOUNTED, Entry, entry_of
-from streams.views.lineage.tally import count, keys_of, scopes_of
+from streams.views.lineage.tally import count, scopes_of
 
 _IN, _OUT = b"+", b"-"
 """What the row of a packet begins with: whether it is counted."""
@@ -16,10 +16,7 @@ _IN, _OUT = b"+", b"-"
 
 def load(facts: Sequence[Mapping[str, Any]], rows: Changes) -> None:
     """Fetch what a batch of facts will look at."""
-    moved = [fact for fact in facts if _moves(fact)]
-    rows.load(_key(fact) for fact in moved)
-    entries = (rows.read(_key(fact)) for fact in moved if fact["state"] in UNCOUNTED)
-    rows.load(k for row in entries if row is not None for k in keys_of(Entry.load(row[1:])))
+    rows.load(_key(fact) for fact in facts if _moves(fact) and fact["state"] in UNCOUNTED)
 
 
 def accepted(
@@ -37,7 +34,6 @@ def accepted(
         rows[row_key] = _OUT + entry.dump()
     else:
         rows[row_key] = _IN + entry.dump()
-        rows.load(keys_of(entry))
         count(entry, 1, row_key, rows, scopes_of(entry))
 
 

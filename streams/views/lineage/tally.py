@@ -1,24 +1,41 @@
-"""Counting packets in, and out again, in every universe they belong to."""
+"""Counting packets in, and out again, in every universe they belong to.
+
+Within a batch the figures of a row are kept as a list (`Changes.cell`) and written once.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import add, sub
+from decimal import Decimal
+from functools import lru_cache
+from operator import sub
 from typing import NamedTuple
 
 import orjson
 
-from streams.views.changes import Changes
-from streams.views.keys import key, place_at_end
-from streams.views.lineage.entry import EVERYTHING, Entry, Universe
-from streams.views.lineage.exact import plus
+from schemas.apc.decimals import difference, plain
+from schemas.apc.decimals import total as exact_sum
+from streams.views.changes import Cell, Changes
+from streams.views.keys import key, place_at_end, place_key
+from streams.views.lineage.entry import EVERYTHING, Entry, Transfer, Universe
 from streams.views.lineage.sums import MODES, Spread, Sums, Totals
 from streams.views.lineage.task import ADDED, Task
 
 _ADDED = tuple(Sums._fields.index(name) for name in ADDED)
 _PACKETS, _CROSS = Sums._fields.index("packets"), Sums._fields.index("cross")
+_RUNS, _TRANSFER_RUNS = Sums._fields.index("runs"), Sums._fields.index("transfer_runs")
+_LAST_SEEN = Sums._fields.index("last_seen")
 _MODES = Sums._fields.index(MODES[0].lower())
-_UNMOVED = Spread()
+_NO_PROTOCOL = key("")
+_ALL_RUNS = Totals._fields.index("runs")
+
+Change = list[tuple[int, int]]
+"""What is added to which figure."""
+
+TASK = Cell[list[Task]](lambda row: [Task.load(row)], lambda held: held[0].dump())
+SUMS = Cell[list[int]](lambda row: list(Sums.load(row)), lambda held: Sums._make(held).dump())
+TOTALS = Cell[list[int]](lambda row: list(Totals.load(row)), lambda held: Totals._make(held).dump())
+SPREAD = Cell[list[int]](lambda row: list(Spread.load(row)), lambda held: Spread._make(held).dump())
 
 
 class Scope(NamedTuple):
@@ -38,61 +55,88 @@ WHOLE = [Scope("", (EVERYTHING,))]
 """For packets that were chosen before they are counted."""
 
 
+class Prefixes(NamedTuple):
+    """Beginnings of the keys of one universe."""
+
+    at: bytes
+    eval: bytes
+    of: bytes
+    run: bytes
+    totals: bytes
+    protocol: bytes
+    mode: bytes
+
+
+@lru_cache(maxsize=1 << 12)
+def _prefixes(universe: Universe) -> Prefixes:
+    return Prefixes(*(key(f"lineage {name}", *universe) for name in Prefixes._fields))
+
+
+class Moved(NamedTuple):
+    """What a packet changes about one protocol; the same in every universe of a scope.
+
+    key: of its name.  borne, handed: whether the packet bears its lineage, hands it over.
+    """
+
+    key: bytes
+    change: Change
+    borne: bool
+    handed: bool
+
+
 def count(entry: Entry, sign: int, row_key: bytes, rows: Changes, scopes: Sequence[Scope]) -> None:
     """sign: 1 or -1.  row_key: where the entry lies."""
+    place, run = place_key(*entry.place), key(entry.run_id)
+    named = None if entry.protocol_id is None else key(entry.protocol_id)
+    value = row_key if sign > 0 else None
     for scope in scopes:
-        task_key = key("lineage task", scope.project_id, *entry.task)
-        before = Task.load(rows.read(task_key))
-        after = before.plus(entry, sign)
-        rows[task_key] = after.dump()
-        changes = _changes(entry, sign, before, after)
-        totals = list(map(sub, after.correlates(), before.correlates()))
-        totals[0] = sign
+        task = rows.cell(key("lineage task", scope.project_id, *entry.task), TASK)
+        before = task[0]
+        after = task[0] = before.plus(entry, sign)
+        moved = _moved(entry, sign, before, after)
+        totals = _difference(after.correlates(), before.correlates())
         for universe in scope.universes:
-            _index(entry, sign, row_key, rows, universe)
-            runs = _run(entry, "", sign, rows, universe).packets
-            _totals(totals, runs, rows, universe)
-            for protocol_id, change in changes.items():
-                _protocol(entry, sign, protocol_id, change, rows, universe)
+            prefixes = _prefixes(universe)
+            _index(rows, prefixes, place, named, value)
+            held = rows.cell(prefixes.totals, TOTALS)
+            held[0] += sign
+            _add(held, totals)
+            if named is not None:
+                runs, _ = _run(rows, prefixes.run + _NO_PROTOCOL + run, sign, True, False)
+                held[_ALL_RUNS] += runs
+            for each in moved:
+                _protocol(entry, sign, each, run, rows, prefixes)
             if entry.transfer is not None:
-                _mode(entry, sign, rows, universe)
+                _mode(entry.transfer, sign, rows, prefixes)
 
 
-def keys_of(entry: Entry) -> list[bytes]:
-    """The rows that counting it will read, but those of other protocols of its task."""
-    found = []
-    for scope in scopes_of(entry):
-        found.append(key("lineage task", scope.project_id, *entry.task))
-        for universe in scope.universes:
-            found.append(key("lineage totals", *universe))
-            found.append(key("lineage run", *universe, "", entry.run_id))
-            if entry.protocol_id is not None:
-                found.append(key("lineage protocol", *universe, entry.protocol_id))
-                found.append(key("lineage run", *universe, entry.protocol_id, entry.run_id))
-            if entry.transfer is not None:
-                found.append(key("lineage mode", *universe, entry.transfer.mode))
-    return found
+def _difference(after: Sequence[int], before: Sequence[int]) -> Change:
+    return [(at, moved) for at, moved in enumerate(map(sub, after, before)) if moved]
 
 
-def _changes(entry: Entry, sign: int, before: Task, after: Task) -> dict[str, list[int]]:
-    """Of each protocol whose sums may move, by how much; runs and last_seen are left to rows."""
+def _add(held: list[int], change: Change) -> None:
+    for at, moved in change:
+        held[at] += moved
+
+
+def _moved(entry: Entry, sign: int, before: Task, after: Task) -> list[Moved]:
+    """Each protocol whose sums may move; runs and last_seen are left to rows."""
     named = named_by(entry)
-    moved = named
+    handed = None if entry.transfer is None else entry.transfer.protocol_id
+    candidates = named
     if entry.evaluation is not None:
-        moved = named | {name for name, counts in after.protocols.items() if counts.transfers}
-    found = {}
-    for protocol_id in moved:
+        candidates = named | {name for name, held in after.protocols.items() if held.transfers}
+    found = []
+    for protocol_id in candidates:
         old, new = before.adds(protocol_id), after.adds(protocol_id)
         if old == new and protocol_id not in named:
             continue
-        change = [0] * len(Sums._fields)
-        for place, was, now in zip(_ADDED, old, new, strict=True):
-            change[place] = now - was
-        found[protocol_id] = change
-    if entry.protocol_id is not None:
-        own = found[entry.protocol_id]
-        own[_PACKETS] = own[_MODES + MODES.index(entry.mode)] = sign
-        own[_CROSS] = sign * entry.cross
+        change = [(_ADDED[at], by) for at, by in _difference(new, old)]
+        borne = protocol_id == entry.protocol_id
+        if borne:
+            mode = _MODES + MODES.index(entry.mode)
+            change += [(_PACKETS, sign), (mode, sign), (_CROSS, sign * entry.cross)]
+        found.append(Moved(key(protocol_id), change, borne, protocol_id == handed))
     return found
 
 
@@ -102,61 +146,48 @@ def named_by(entry: Entry) -> set[str]:
     return named | {entry.transfer.protocol_id} if entry.transfer is not None else named
 
 
-def _index(entry: Entry, sign: int, row_key: bytes, rows: Changes, universe: Universe) -> None:
-    value = row_key if sign > 0 else None
-    if entry.protocol_id is None:
-        rows[key("lineage eval", *universe, *entry.place)] = value
+def _index(
+    rows: Changes, prefixes: Prefixes, place: bytes, named: bytes | None, value: bytes | None
+) -> None:
+    """named: key of the protocol whose lineage the packet bears."""
+    if named is None:
+        rows[prefixes.eval + place] = value
         return
-    rows[key("lineage at", *universe, *entry.place)] = value
-    prefix = key("lineage of", *universe, entry.protocol_id)
-    rows.index(prefix, prefix + key(*entry.place), value)
+    rows[prefixes.at + place] = value
+    prefix = prefixes.of + named
+    rows.index(prefix, prefix + place, value)
 
 
-def _run(entry: Entry, protocol_id: str, sign: int, rows: Changes, universe: Universe) -> Spread:
-    """By how much the runs grow that have packets, and transfers; of all protocols for ""."""
-    borne = entry.lineage is not None and protocol_id in ("", entry.protocol_id)
-    handed = entry.transfer is not None and protocol_id == entry.transfer.protocol_id
-    if not borne and not handed:
-        return _UNMOVED
-    place = key("lineage run", *universe, protocol_id, entry.run_id)
-    packets, transfers = Spread.load(rows.read(place))
-    after = Spread(packets + sign * borne, transfers + sign * handed)
-    rows[place] = after.dump()
-    return Spread((after.packets > 0) - (packets > 0), (after.transfers > 0) - (transfers > 0))
-
-
-def _totals(change: list[int], runs: int, rows: Changes, universe: Universe) -> None:
-    place = key("lineage totals", *universe)
-    totals = Totals(*map(add, Totals.load(rows.read(place)), change))
-    rows[place] = totals._replace(runs=totals.runs + runs).dump()
+def _run(rows: Changes, place: bytes, sign: int, borne: bool, handed: bool) -> tuple[int, int]:
+    """By how much the runs grow that have packets, and transfers."""
+    held = rows.cell(place, SPREAD)
+    packets, transfers = held
+    held[0] += sign * borne
+    held[1] += sign * handed
+    return (held[0] > 0) - (packets > 0), (held[1] > 0) - (transfers > 0)
 
 
 def _protocol(
-    entry: Entry,
-    sign: int,
-    protocol_id: str,
-    change: list[int],
-    rows: Changes,
-    universe: Universe,
+    entry: Entry, sign: int, moved: Moved, run: bytes, rows: Changes, prefixes: Prefixes
 ) -> None:
-    place = key("lineage protocol", *universe, protocol_id)
-    sums = Sums(*map(add, Sums.load(rows.read(place)), change))
-    if protocol_id in named_by(entry):
-        runs = _run(entry, protocol_id, sign, rows, universe)
-        sums = sums._replace(
-            runs=sums.runs + runs.packets, transfer_runs=sums.transfer_runs + runs.transfers
-        )
-    if protocol_id == entry.protocol_id:
-        sums = sums._replace(last_seen=_last_seen(entry, sign, sums, rows, universe))
-    rows[place] = sums.dump()
+    held = rows.cell(prefixes.protocol + moved.key, SUMS)
+    _add(held, moved.change)
+    if moved.borne or moved.handed:
+        place = prefixes.run + moved.key + run
+        runs, transfer_runs = _run(rows, place, sign, moved.borne, moved.handed)
+        held[_RUNS] += runs
+        held[_TRANSFER_RUNS] += transfer_runs
+    if moved.borne:
+        prefix = prefixes.of + moved.key
+        held[_LAST_SEEN] = _last_seen(entry, sign, held[_LAST_SEEN], rows, prefix)
 
 
-def _last_seen(entry: Entry, sign: int, sums: Sums, rows: Changes, universe: Universe) -> int:
+def _last_seen(entry: Entry, sign: int, known: int, rows: Changes, prefix: bytes) -> int:
     if sign > 0:
-        return max(sums.last_seen, entry.place[0])
-    if entry.place[0] < sums.last_seen:
-        return sums.last_seen
-    newest = rows.last(key("lineage of", *universe, entry.protocol_id or ""))
+        return max(known, entry.place[0])
+    if entry.place[0] < known:
+        return known
+    newest = rows.last(prefix)
     return 0 if newest is None else place_at_end(newest)[0]
 
 
@@ -170,20 +201,31 @@ class ByMode(NamedTuple):
     receiver_score: str = "0"
 
 
-def _mode(entry: Entry, sign: int, rows: Changes, universe: Universe) -> None:
-    transfer = entry.transfer
-    assert transfer is not None
-    place = key("lineage mode", *universe, transfer.mode)
-    held = mode_row(rows.read(place))
-    total = held.total + sign
-    after = ByMode(
-        total,
-        held.accepted + sign * int(transfer.accepted),
-        held.cross + sign * int(transfer.cross),
-        plus(held.sender_score, transfer.sender_score, sign),
-        plus(held.receiver_score, transfer.receiver_score, sign),
-    )
-    rows[place] = orjson.dumps(tuple(after)) if total else None
+class _Modes:
+    """The figures of `ByMode` while they grow."""
+
+    def __init__(self, row: bytes | None) -> None:
+        self.total, self.accepted, self.cross, *scores = mode_row(row)
+        self.sender, self.receiver = map(Decimal, scores)
+
+    def dump(self) -> bytes | None:
+        scores = plain(self.sender), plain(self.receiver)
+        return (
+            orjson.dumps((self.total, self.accepted, self.cross, *scores)) if self.total else None
+        )
+
+
+_MODE = Cell[_Modes](_Modes, _Modes.dump)
+
+
+def _mode(transfer: Transfer, sign: int, rows: Changes, prefixes: Prefixes) -> None:
+    held = rows.cell(prefixes.mode + key(transfer.mode), _MODE)
+    held.total += sign
+    held.accepted += sign * int(transfer.accepted)
+    held.cross += sign * int(transfer.cross)
+    plus = exact_sum if sign > 0 else difference
+    held.sender = plus(held.sender, Decimal(transfer.sender_score))
+    held.receiver = plus(held.receiver, Decimal(transfer.receiver_score))
 
 
 def mode_row(row: bytes | None) -> ByMode:

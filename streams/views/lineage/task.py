@@ -97,7 +97,8 @@ class Task(NamedTuple):
 
     def dump(self) -> bytes | None:
         """None for a task of which nothing is counted."""
-        protocols = {name: count for name, count in self.protocols.items() if any(count)}
+        held = sorted(self.protocols.items())
+        protocols = {name: count for name, count in held if any(count)}
         if not self.evaluations and not protocols:
             return None
         return orjson.dumps((*self[:4], protocols), default=tuple)

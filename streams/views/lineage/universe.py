@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from streams.views.changes import Changes, Kept, Memory
+from streams.views.changes import Changes, Memory
 from streams.views.keys import key, place_at_end
 from streams.views.lineage.arbitrations import Arbitrations, sum_up
 from streams.views.lineage.entry import EVERYTHING, FILTERS, Entry, Universe
 from streams.views.lineage.sums import Figures, Totals, figures_in
 from streams.views.lineage.tally import WHOLE, ByMode, count, mode_row
+from streams.views.reads import Kept
 
 _CHUNK = 512
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.engine.store import Store
-from streams.views.changes import Changes, Memory
+from streams.views.changes import Cell, Changes, Memory
 from streams.views.keys import key, place_at_end
 
 NAMES = ["a", "a\0", "b", "ü"]
@@ -72,3 +72,20 @@ def test_the_last_row_of_an_index() -> None:
     rows.index(prefix, second, None)
     assert rows.last(prefix) == first
     assert place_at_end(first) == (1, 0, 1)
+
+
+def test_a_cell_is_read_once_and_becomes_a_row_in_the_end() -> None:
+    memory = Memory()
+    kept = Changes(memory)
+    kept[b"a"] = b"1"
+    memory.write(kept)
+    rows = Changes(memory)
+    count = Cell[list[int]](
+        lambda row: [int(row or b"0")], lambda held: b"%d" % held[0] if held[0] else None
+    )
+    rows.cell(b"a", count)[0] += 2
+    rows.cell(b"a", count)[0] += 4
+    rows.cell(b"b", count)[0] += 1
+    rows.cell(b"b", count)[0] -= 1
+    assert rows == {}
+    assert rows.settle() == {b"a": b"7", b"b": None}

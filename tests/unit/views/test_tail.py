@@ -103,6 +103,21 @@ def test_filters(bench: Bench) -> None:
     assert [value["packet"]["trace"]["session_id"] for value in inbox] == ["s1"]
 
 
+def test_filters_take_several_values_and_tasks(bench: Bench) -> None:
+    for session_id in ("s1", "s2", "s3"):
+        three_events(bench, session_id)
+    bench.send("apc.packets", idea(1, trace__task_id="t1"), idea(2, trace__task_id="t2"))
+
+    def found(topic: Topic, filters: Filters) -> int:
+        following = Tail(bench.log, topic, bench.settings.prefix, filters, "earliest")
+        return len(list(following.follow(until_end=True)))
+
+    assert found(RTES_EVENTS, Filters(["s1", "s2"], "TASK_TRANSITION")) == 7  # and the packets'
+    assert found(RTES_EVENTS, Filters(["s1", "s2"], task_id=["t0", "t2"])) == 4
+    assert found(RTES_EVENTS, Filters("s1", ["TASK_TRANSITION", "x"], "t1")) == 1
+    assert found(APC_INBOX, Filters(task_id="t2")) == 1
+
+
 def test_a_tail_stops_behind_a_record_and_its_cursor_goes_on_with_the_next(bench: Bench) -> None:
     for number in range(4):
         bench.send("apc.packets", idea(number))
@@ -160,6 +175,17 @@ def test_a_cursor_before_the_beginning(bench: Bench) -> None:
     with pytest.raises(CursorExpired):
         tail(bench, APC_EVENTS, f"{partition}:1")
     assert len(read(tail(bench, APC_EVENTS, f"{partition}:3"))) == 1
+
+
+def test_the_cursor_of_a_session_before_the_beginning(bench: Bench) -> None:
+    three_events(bench)
+    (partition,) = {record.partition for record in bench.records("rtes.events")}
+    (second,) = [r.offset for r in bench.records("rtes.events")][1:2]
+    bench.log.truncate(TopicPartition("rtes.events", partition), second)
+    with pytest.raises(CursorExpired) as caught:
+        read(tail(bench, RTES_EVENTS, "s1:0", "s1"))
+    assert caught.value.earliest == "s1:1"
+    assert read(tail(bench, RTES_EVENTS, "s1:1", "s1")) == ["2", "3"]
 
 
 def test_a_topic_that_is_missing(bench: Bench) -> None:

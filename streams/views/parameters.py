@@ -1,0 +1,93 @@
+"""Query parameters, declared: what a value may be, and what it means."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from enum import StrEnum
+from typing import NamedTuple
+
+MOST = 2**53 - 1
+
+
+class Form(StrEnum):
+    """How a value is spelled."""
+
+    TEXT = "text"
+    WHOLE = "whole number"
+    NUMBER = "number"
+    FLAG = "true or false"
+    POSITION = "position"
+    CURSOR = "cursor"
+
+
+class Parameter(NamedTuple):
+    """low, high: bounds of a number, both allowed; of a text, low is its least length.
+
+    choices: the only texts allowed, if any.
+    default: used when the parameter is absent.  rule: the code of a value that is not allowed.
+    """
+
+    name: str
+    meaning: str
+    form: Form = Form.TEXT
+    low: int = 0
+    high: int = MOST
+    default: int | bool | None = None
+    choices: tuple[str, ...] = ()
+    required: bool = False
+    rule: str = "query_value"
+    example: str | None = None
+
+    def fault(self, text: str) -> str | None:
+        """What is wrong with a value; None for one that is allowed."""
+        if self.choices and text not in self.choices:
+            return f"one of {', '.join(self.choices)}"
+        match self.form:
+            case Form.WHOLE:
+                fits = _WHOLE.fullmatch(text) and self.low <= int(text) <= self.high
+                return None if fits else f"a whole number, {self.bounds}"
+            case Form.NUMBER:
+                fits = _NUMBER.fullmatch(text) and self.low <= Decimal(text) <= self.high
+                return None if fits else f"a number, {self.bounds}"
+            case Form.FLAG:
+                return None if text in ("true", "false") else "true or false"
+            case Form.POSITION:
+                return None if _POSITION.fullmatch(text) else "a position, topic/partition/offset"
+            case Form.TEXT if len(text) < self.low:
+                return "at least 1 character"
+        return None
+
+    @property
+    def bounds(self) -> str:
+        return f"at least {self.low}" if self.high == MOST else f"{self.low} to {self.high}"
+
+
+_WHOLE = re.compile(r"-?[0-9]{1,16}", re.ASCII)
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,15})(\.[0-9]{1,40})?([eE][+-]?[0-9]{1,3})?", re.ASCII)
+_POSITION = re.compile(r"[^/]+/[0-9]{1,18}/[0-9]{1,18}", re.ASCII)
+
+AFTER = Parameter(
+    "after",
+    "wait until the answer to the record at this position, as a produce request gave it, is seen",
+    Form.POSITION,
+    example="apc.packets/0/17",
+)
+CURSOR = Parameter("cursor", "`next` of the page before", Form.CURSOR)
+
+
+def limit(default: int, high: int = MOST, rule: str = "query_value") -> Parameter:
+    """Of a list."""
+    return Parameter("limit", "most rows", Form.WHOLE, 1, high, default, rule=rule)
+
+
+def one_of(name: str, meaning: str, choices: tuple[str, ...]) -> Parameter:
+    return Parameter(name, meaning, choices=choices)
+
+
+SESSION_ID = Parameter("session_id", "of this session", example="sess-01")
+RUN_ID = Parameter("run_id", "of this run", example="run-01")
+TASK_ID = Parameter("task_id", "of this task", example="task-01")
+PROJECT_ID = Parameter("project_id", "of this project")
+PROTOCOL_ID = Parameter("protocol_id", "of this protocol")
+PACKET_ID = Parameter("packet_id", "this packet", example="7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730")

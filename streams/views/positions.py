@@ -1,0 +1,26 @@
+"""Places on the log that a caller waits for."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from streams.errors import InfrastructureError
+
+
+class Position(NamedTuple):
+    """A record of an input topic; topic is the full name."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class ViewBehind(InfrastructureError):
+    """The view has not seen in time what was asked for.  lag: records it still has to read."""
+
+    default_advice = "Ask again later; `headrace up` or `headrace worker` must be running."
+
+    def __init__(self, position: Position | None, lag: int) -> None:
+        what = "/".join(map(str, position)) if position else "the end of the log"
+        super().__init__(f"the answer to {what} was not seen in time; the view lags by {lag}")
+        self.lag = lag

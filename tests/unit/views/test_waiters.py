@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import pytest
+
+from streams.engine.records import TopicPartition
+from streams.errors import ViewNotReady
+from streams.views.positions import Position
+from streams.views.waiters import Ends, Waiters
+
+FACTS, STATES = TopicPartition("facts", 0), TopicPartition("states", 0)
+FIRST, SECOND = Position("packets", 0, 1), Position("packets", 0, 2)
+
+
+class Fake:
+    """answered: the last offset of packets/0 that was.  at: where the view stands."""
+
+    def __init__(self, answered: int = -1, at: int = 0) -> None:
+        self.answered = answered
+        self.at = at
+
+    def has_answer(self, position: Position) -> bool:
+        return position.offset <= self.answered
+
+    def short_of(self, ends: Ends) -> int:
+        return sum(max(0, end - self.at) for end in ends.values())
+
+
+def serve(waiters: Waiters, view: Fake, end: int) -> int:
+    """Ask for the ends, for all who are due; how many they are."""
+    due = waiters.due(0)
+    waiters.passing(due, {0: {FACTS: end, STATES: end}}, view)
+    return len(due)
+
+
+def test_without_an_answer_nobody_is_due() -> None:
+    waiters, view = Waiters(), Fake()
+    waiters.attach(view)
+    done = waiters.add(FIRST)
+    assert serve(waiters, view, 0) == 0
+    assert not done.done()
+
+
+def test_an_answer_alone_is_not_enough() -> None:
+    waiters, view = Waiters(), Fake(answered=1, at=5)
+    waiters.attach(view)
+    done = waiters.add(FIRST)
+    assert serve(waiters, view, 7) == 1
+    view.at = 6
+    waiters.moved()
+    assert not done.done()
+    view.at = 7
+    waiters.moved()
+    assert done.result(0) is None
+
+
+def test_one_question_serves_all_who_are_due() -> None:
+    waiters, view = Waiters(), Fake(answered=2, at=7)
+    waiters.attach(view)
+    done = [waiters.add(position) for position in (FIRST, SECOND, FIRST)]
+    assert serve(waiters, view, 7) == 3
+    assert [each.done() for each in done] == [True] * 3
+    assert serve(waiters, view, 7) == 0
+
+
+def test_who_came_after_the_question_needs_another() -> None:
+    waiters, view = Waiters(), Fake(answered=2, at=7)
+    waiters.attach(view)
+    waiters.add(FIRST)
+    due = waiters.due(0)
+    later = waiters.add(SECOND)
+    waiters.passing(due, {0: {FACTS: 7}}, view)
+    assert not later.done()
+    assert serve(waiters, view, 7) == 1
+    assert later.done()
+
+
+def test_a_question_that_failed_is_asked_again() -> None:
+    waiters, view = Waiters(), Fake(answered=1, at=7)
+    waiters.attach(view)
+    done, gone = waiters.add(FIRST), waiters.add(FIRST)
+    due = waiters.due(0)
+    gone.cancel()
+    waiters.put_back(due)
+    assert serve(waiters, view, 7) == 1
+    assert done.done()
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_what_another_view_had_seen_counts_no_more(asked: bool) -> None:
+    waiters, before, after = Waiters(), Fake(answered=1, at=7), Fake()
+    waiters.attach(before)
+    done = waiters.add(FIRST)
+    due = waiters.due(0)
+    if asked:
+        waiters.passing(due, {0: {FACTS: 9}}, before)
+    waiters.attach(None)
+    waiters.attach(after)
+    if not asked:
+        waiters.passing(due, {0: {FACTS: 7}}, before)
+    before.at = 9
+    waiters.moved()
+    assert not done.done()
+    after.answered, after.at = 1, 7
+    waiters.moved()
+    assert serve(waiters, after, 7) == 1
+    assert done.done()
+
+
+def test_who_waits_on_nothing_is_forgotten() -> None:
+    waiters, view = Waiters(), Fake()
+    waiters.attach(view)
+    done = waiters.add(FIRST)
+    done.cancel()
+    view.answered = 0
+    waiters.moved()
+    view.answered = 1
+    waiters.moved()
+    assert serve(waiters, view, 0) == 0
+
+
+def test_all_are_refused_when_it_closes() -> None:
+    waiters, view = Waiters(), Fake(answered=1, at=0)
+    waiters.attach(view)
+    done = [waiters.add(FIRST), waiters.add(SECOND)]
+    serve(waiters, view, 9)
+    done.append(waiters.add(FIRST))
+    waiters.close(ViewNotReady("the view is stopped"))
+    done.append(waiters.add(FIRST))
+    assert [type(each.exception(0)) for each in done] == [ViewNotReady] * 4
