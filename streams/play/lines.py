@@ -27,7 +27,7 @@ class LineError(UsageError):
 
 
 def parse_line(text: str) -> Json:
-    line = parse_ijson(text)
+    line = parse_ijson(text, surrogates=True)
     if not isinstance(line, dict):
         raise LineError("not a JSON object")
     for what, members in _MEMBERS.items():
@@ -64,7 +64,7 @@ def key_bytes(value: object) -> bytes | None:
         return None
     if not isinstance(value, str):
         raise LineError("key is a string or null")
-    return value.encode()
+    return _utf8(value, "key")
 
 
 def header_list(value: object) -> Headers:
@@ -72,4 +72,11 @@ def header_list(value: object) -> Headers:
         return []
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
         raise LineError("headers are an object of strings")
-    return [(name, text.encode()) for name, text in value.items()]
+    return [(name, _utf8(text, "a header")) for name, text in value.items()]
+
+
+def _utf8(text: str, what: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as exc:
+        raise LineError(f"{what} has a lone surrogate") from exc

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from schemas import ShapeError
 from streams.admin import create_topics
-from streams.edges import as_it_is, edge_of, to_output
+from streams.edges import EDGES, as_it_is, edge_of, to_output
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
+from streams.play.fill import filled_in
 from streams.play.lines import (
     Json,
     LineError,
@@ -25,7 +26,7 @@ from streams.play.lines import (
     raw_bytes,
     time_ms,
 )
-from streams.processors import all_processors
+from streams.processors import all_processors, bind_files
 from streams.routes import Routes
 from streams.settings import Settings
 from streams.show import record_json
@@ -43,7 +44,8 @@ def play(
     settings: Settings,
     processors: Callable[[], Sequence[Processor]] = all_processors,
 ) -> Iterator[Json]:
-    """Every output line of a scenario.  Raises LineError, which names the line."""
+    """Every output line of a scenario.  Raises LineError, which names the line, SettingsError."""
+    bind_files(settings)
     with tempfile.TemporaryDirectory(prefix="headrace-play-") as folder, ExitStack() as stack:
         scenario = Scenario(settings, Path(folder), processors)
         stack.callback(scenario.close)
@@ -127,12 +129,21 @@ class Scenario:
         elif line["value"] is None:
             output = Output(self._settings.prefix + topic.name, None, None)
         elif line.get("as") == "service":
-            output = as_it_is(topic, line["value"], self._settings)
+            output = self._as_the_service(topic, line["value"], now)
         else:
             output = to_output(edge_of(topic.name), line["value"], now, self._settings)
         if "key" in line:
             output = output._replace(key=key_bytes(line["key"]))
         return output._replace(headers=[*output.headers, *headers])
+
+    def _as_the_service(self, topic: Topic, value: object, now: int) -> Output:
+        """For what Avro cannot carry, the edge has the words, if it refuses that too."""
+        try:
+            return as_it_is(topic, value, self._settings)
+        except InvalidInput:
+            if topic.name in EDGES:
+                to_output(edge_of(topic.name), value, now, self._settings)
+            raise
 
     def _input(self, name: object) -> Topic:
         topic = topics.BY_NAME.get(name) if isinstance(name, str) else None
@@ -170,11 +181,18 @@ class Scenario:
             raise LineError('"query" is a method and a path, as "GET /v1/apc/packets"')
         path, _, query = target.partition("?")
         routes = Routes(
-            self._view, self._log, self._settings, self._next, wait_s=0, append=self._append
+            self._view,
+            self._log,
+            self._settings,
+            self._next,
+            wait_s=0,
+            append=self._append,
+            rest=self._host.run,
         )
         self._view.catch_up(0)
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
-        answer = routes.handle(method, path, query, headers, line.get("body"))
+        body = filled_in(method, path, line.get("body"), self._next())
+        answer = routes.handle(method, path, query, headers, body)
         self._host.run()
         shown = {"query": line["query"], "status": answer.status, "body": answer.body}
         return [shown, *self._drain()]

@@ -1,0 +1,114 @@
+"""From the body of a request to records: all of them or, if one is not valid, none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from schemas import Problem
+from streams.edges import Blocks, Unparsed, edge_of, read_values, to_output
+from streams.engine.headers import TRACEPARENT
+from streams.engine.records import Output, Record, position
+from streams.errors import InvalidInput
+from streams.problems import Response, problem
+from streams.routes import correlation
+from streams.routes.route import Produce, Refused
+from streams.settings import Settings
+
+MOST_AT_ONCE = 1000
+_CONTEXT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
+
+
+class Sending(NamedTuple):
+    """values: as they were sent.  single: one, not a list.  headers: of every answer about it."""
+
+    outputs: list[Output]
+    values: Sequence[Any]
+    single: bool
+    headers: Mapping[str, str]
+
+
+def sending_of(
+    action: Produce, body: Any, headers: Mapping[str, str], now_ms: int, settings: Settings
+) -> Sending:
+    """body: JSON text, of one value, a list or one value on each line; or a value or a list.
+
+    headers: of the request; the records carry its trace context.
+    Raises Refused (413, 422), OutputTooLarge.
+    """
+    values = _values(body)
+    more = correlation.shared(values) if action.terms.correlated else {}
+    _check_count(action, values)
+    outputs, errors = _encoded(action, values, headers, now_ms, settings)
+    if errors:
+        first = errors[0]
+        status = 413 if first["rule"] == action.terms.too_large else 422
+        refused = problem(status, first["message"], first["rule"], first["path"])
+        raise Refused(Response(refused.status, {**refused.body, "errors": errors}, more))
+    return Sending(outputs, values, _is_single(body, values), more)
+
+
+def _check_count(action: Produce, values: Sequence[Any]) -> None:
+    if len(values) > MOST_AT_ONCE:
+        message = f"{len(values)} values at once, at most {MOST_AT_ONCE}"
+        raise Refused(problem(413, message, "too_large"))
+    if not values and action.terms.empty is not None:
+        rule, path, message = action.terms.empty
+        found = {"index": 0, "rule": rule, "path": path, "message": message}
+        refused = problem(422, message, rule, path)
+        raise Refused(Response(422, {**refused.body, "errors": [found]}))
+
+
+def _encoded(
+    action: Produce,
+    values: Sequence[Any],
+    headers: Mapping[str, str],
+    now_ms: int,
+    settings: Settings,
+) -> tuple[list[Output], list[dict[str, Any]]]:
+    """The records, and what is wrong with which value."""
+    edge, more, blocks = edge_of(action.topic.name), trace_of(headers), Blocks()
+    wanted = correlation.given(headers) if action.terms.correlated else None
+    outputs: list[Output] = []
+    errors: list[dict[str, Any]] = []
+    for index, value in enumerate(values):
+        try:
+            parsed = _parsed(value, edge.kind.not_json)
+            output = to_output(edge, parsed, now_ms, settings, blocks)
+            if wanted is not None and (found := correlation.mismatch(parsed, wanted)):
+                raise InvalidInput([found])
+            outputs.append(output._replace(headers=[*output.headers, *more]))
+        except InvalidInput as exc:
+            errors += [{"index": index, **found._asdict()} for found in exc.problems]
+    return outputs, errors
+
+
+def accepted(written: Sequence[Record]) -> Response:
+    return Response(202, {"positions": [position(record) for record in written]})
+
+
+def _values(body: Any) -> Sequence[Any]:
+    if isinstance(body, bytes | str):
+        return read_values(body)
+    return body if isinstance(body, list) else [body]
+
+
+def _is_single(body: Any, values: Sequence[Any]) -> bool:
+    """Whether one value was sent, and not a list of one."""
+    if isinstance(body, bytes | str):
+        raw = body.encode() if isinstance(body, str) else body
+        return len(values) == 1 and not raw.lstrip().startswith(b"[")
+    return not isinstance(body, list)
+
+
+def _parsed(value: Any, rule: str) -> Any:
+    if isinstance(value, Unparsed):
+        raise InvalidInput([Problem(rule, "", value.message)])
+    return value
+
+
+def trace_of(headers: Mapping[str, str]) -> list[tuple[str, bytes]]:
+    """The trace context of a request; one that is none is ignored, as W3C Trace Context has it."""
+    context = next((v for k, v in headers.items() if k.lower() == TRACEPARENT), "")
+    return [(TRACEPARENT, context.encode())] if _CONTEXT.fullmatch(context) else []

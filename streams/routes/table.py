@@ -1,0 +1,92 @@
+"""All routes, and how a request finds its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
+
+from streams.routes import apc, lineage, rtes, saop, sap
+from streams.routes.route import Order, Produce, Route
+from streams.views import Params, Position, QueryError
+from streams.views.parameters import AFTER, Parameter
+
+ROUTES: tuple[Route, ...] = (
+    *apc.ROUTES,
+    *lineage.ROUTES,
+    *rtes.ROUTES,
+    *saop.ROUTES,
+    *sap.ROUTES,
+)
+INPUTS = tuple(
+    dict.fromkeys(
+        route.action.topic for route in ROUTES if isinstance(route.action, Produce | Order)
+    )
+)
+"""The topics that are written over HTTP, and so what `after` may name."""
+
+
+class NoRoute(Exception):
+    """allowed: the methods that the path takes; empty when there is no such path."""
+
+    def __init__(self, method: str, path: str, allowed: tuple[str, ...]) -> None:
+        takes = f"{path} takes {', '.join(allowed)}, not {method}"
+        super().__init__(takes if allowed else f"there is no {path}")
+        self.allowed = allowed
+
+
+class Asked(NamedTuple):
+    """A request that has found its route.  after: the position whose answer it waits for."""
+
+    route: Route
+    ids: Mapping[str, str]
+    params: Params
+    after: Position | None
+
+
+def asked(route: Route, ids: Mapping[str, str], query: str) -> Asked:
+    """Raises QueryError for a query that the route does not take."""
+    params = Params(query, parameters_of(route))
+    return Asked(route, ids, params, params.position() if route.reads else None)
+
+
+def parameters_of(route: Route) -> tuple[Parameter, ...]:
+    return (*route.parameters, AFTER) if route.reads else route.parameters
+
+
+def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
+    """The route and the ids in a percent-encoded path.  Raises NoRoute."""
+    others = []
+    for route in ROUTES:
+        ids = match(route.template, path)
+        if ids is not None and route.method == method:
+            return route, ids
+        if ids is not None:
+            others.append(route.method)
+    raise NoRoute(method, path, tuple(sorted(others)))
+
+
+def match(template: str, path: str) -> dict[str, str] | None:
+    """The ids in a percent-encoded path; None when it is not of this template."""
+    names, parts = template.split("/"), path.split("/")
+    if len(names) != len(parts):
+        return None
+    ids: dict[str, str] = {}
+    for name, part in zip(names, parts, strict=True):
+        if name.startswith("{"):
+            try:
+                ids[name[1:-1]] = unquote_to_bytes(part).decode()
+            except UnicodeDecodeError:
+                return None
+        elif name != part:
+            return None
+    return ids
+
+
+def check_after(wanted: Position, prefix: str, partitions: Mapping[str, int]) -> None:
+    """partitions: of each topic, by full name.  Raises QueryError for a place that cannot be."""
+    names = sorted(prefix + topic.name for topic in INPUTS)
+    if wanted.topic not in names:
+        raise QueryError("after", f"a position on one of {', '.join(names)}")
+    if wanted.partition >= partitions.get(wanted.topic, 0):
+        raise QueryError("after", f"{wanted.topic} has no partition {wanted.partition}")
