@@ -1,42 +1,36 @@
-"""Following one topic, decoded and read_committed, with a cursor to go on from.
-
-A cursor of one session of `rtes.events` is `<session, percent-encoded>:<sequence>`, of the last
-record seen.  Any other is `<partition>:<offset>` joined by commas, the last offset seen (sent or
-filtered) of each partition; it names every partition from the start.
-"""
+"""Following one topic, decoded and read_committed, with a cursor to go on from."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
 
-from streams.engine.log import Log
+from streams.engine.log import Log, Pace
 from streams.engine.records import Record, TopicPartition
-from streams.errors import NegativeAnswer, TopicsMismatch, UsageError
-from streams.show import key_text, value_json
+from streams.errors import TopicsMismatch
+from streams.show import value_json
+from streams.tailing import (
+    EARLIEST,
+    LATEST,
+    CursorAhead,
+    CursorExpired,
+    CursorInvalid,
+    Filters,
+    OffsetPlace,
+    Place,
+    SequencePlace,
+    check_offsets,
+    check_sequence,
+    parse_offsets,
+    parse_sequence,
+)
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.topics import RTES_EVENTS, full_name
 
-_PARTITIONS = re.compile(r"[0-9]{1,9}:(-1|[0-9]{1,18})(,[0-9]{1,9}:(-1|[0-9]{1,18}))*")
+__all__ = ["CursorAhead", "CursorExpired", "CursorInvalid", "Filters", "Seen", "Tail"]
+
 _POLL_S = 0.1
-_FROM_END = "latest"
-_FROM_START = "earliest"
-
-
-class CursorInvalid(UsageError):
-    default_advice = "Give earliest, latest, or a cursor that an earlier tail printed."
-
-
-class CursorExpired(NegativeAnswer):
-    default_advice = "Begin with --from earliest."
-
-
-class CursorAhead(NegativeAnswer):
-    default_advice = "The topic was created anew since; begin with --from earliest."
 
 
 class Seen(NamedTuple):
@@ -46,19 +40,6 @@ class Seen(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """session_id, kind (payload or packet type): None lets everything pass."""
-
-    session_id: str | None = None
-    kind: str | None = None
-
-    def fit(self, record: Record, value: Any) -> bool:
-        return self.session_id in (None, _session_of(record, value)) and (
-            self.kind in (None, *_kinds_of(value))
-        )
-
-
 class Tail:
     """One reader of one topic.  start: earliest, latest or a cursor.
 
@@ -66,60 +47,32 @@ class Tail:
     """
 
     def __init__(
-        self, log: Log, topic: Topic, prefix: str, filters: Filters, start: str = _FROM_END
+        self, log: Log, topic: Topic, prefix: str, filters: Filters, start: str = LATEST
     ) -> None:
         self._topic = topic
         self._filters = filters
         there = log.topics().get(full_name(topic, prefix))
         if there is None:
             raise TopicsMismatch(f"topic {full_name(topic, prefix)} is missing")
-        self._by_sequence = topic is RTES_EVENTS and filters.session_id is not None
-        tps = [TopicPartition(there.name, number) for number in self._numbers(there.partitions)]
-        self._starts, self.ends = log.starts(tps), log.ends(tps)
-        self._sequence = self._highest = 0
-        self._silent = False
-        self._seen = dict(self._begin(start))
-        self._reader = log.reader(self._seen)
-
-    def _numbers(self, partitions: int) -> Sequence[int]:
-        """Facts lie on the partition of what caused them, so a session's events lie on one."""
-        if not self._by_sequence:
-            return range(partitions)
-        return [partition_of((self._filters.session_id or "").encode(), partitions)]
-
-    def _begin(self, start: str) -> Mapping[TopicPartition, int]:
-        if self._by_sequence:
-            self._sequence = self._sequence_of(start)
-            self._silent = start == _FROM_END
-            return self._starts
-        if start == _FROM_START:
-            return self._starts
-        if start == _FROM_END:
-            return self.ends
-        return {**self._starts, **self._offsets_of(start)}
-
-    def _sequence_of(self, start: str) -> int:
-        if start in (_FROM_START, _FROM_END):
-            return 0
-        session, _, sequence = start.rpartition(":")
-        if unquote(session) != self._filters.session_id or not re.fullmatch(r"\d{1,18}", sequence):
-            raise CursorInvalid(f"{start} is no cursor of session {self._filters.session_id}")
-        return int(sequence)
-
-    def _offsets_of(self, start: str) -> dict[TopicPartition, int]:
-        if not _PARTITIONS.fullmatch(start):
-            raise CursorInvalid(f"{start} is not a cursor")
-        positions: dict[TopicPartition, int] = {}
-        for part in start.split(","):
-            number, _, offset = part.partition(":")
-            tp = TopicPartition(next(iter(self._starts)).topic, int(number))
-            next_offset = int(offset) + 1
-            if tp not in self._starts or next_offset > self.ends[tp]:
-                raise CursorAhead(f"{part} lies beyond the end of the topic")
-            if next_offset < self._starts[tp]:
-                raise CursorExpired(f"{part} lies before the earliest record that is kept")
-            positions[tp] = next_offset
-        return positions
+        session_id = filters.session_id if topic is RTES_EVENTS else None
+        tps = [TopicPartition(there.name, n) for n in _numbers(session_id, there.partitions)]
+        starts, self.ends = log.starts(tps), log.ends(tps)
+        self._truncated = any(starts.values())
+        self._resumed = False
+        self._silent = session_id is not None and start == LATEST
+        self._first: int | None = None
+        self._highest = 0
+        self._place: Place
+        if session_id is None:
+            positions = _begin(start, _by_number(starts), _by_number(self.ends))
+            self._place = OffsetPlace(positions)
+            begins = {tp: positions[tp.partition] for tp in tps}
+        else:
+            self._resumed = start not in (EARLIEST, LATEST)
+            sequence = parse_sequence(start, session_id) if self._resumed else 0
+            self._place = SequencePlace(session_id, sequence)
+            begins = starts
+        self._reader = log.reader(begins, Pace.LIVE)
 
     def follow(
         self, until_end: bool, stopped: Callable[[], bool] = lambda: False
@@ -127,7 +80,8 @@ class Tail:
         """Records that pass the filters; with until_end up to the ends that the topic had first.
 
         When `stopped` says so it ends behind a record, and the cursor goes on with the next.
-        Raises CursorAhead for a session that has not come as far as the cursor.
+        Raises CursorAhead for a session that has not come as far as the cursor, CursorExpired
+        for one whose next record is not kept any more.
         """
         while not stopped():
             for record in self._reader.poll(_POLL_S):
@@ -135,62 +89,61 @@ class Tail:
                     return
                 if until_end and record.offset >= self.ends[_tp(record)]:
                     continue
-                self._seen[_tp(record)] = record.offset + 1
                 if (seen := self._look(record)) is not None:
                     yield seen
             if all(self._reader.position(tp) >= end for tp, end in self.ends.items()):
-                self._check_sequence()
+                self._check_reached()
                 if until_end:
                     return
 
-    def _check_sequence(self) -> None:
-        if self._sequence > self._highest:
-            raise CursorAhead(f"the session stands at {self._highest}, not {self._sequence}")
+    def _check_reached(self) -> None:
+        if isinstance(self._place, SequencePlace):
+            place, truncated = self._place, self._truncated
+            check_sequence(place.session_id, place.sequence, self._first, self._highest, truncated)
 
     def _look(self, record: Record) -> Seen | None:
-        if self._by_sequence and key_text(record) != self._filters.session_id:
+        if not self._place.may_hold(record.key):
             return None
         value = value_json(self._topic, record)
-        if self._by_sequence and not self._next_in_session(record, value):
+        if isinstance(self._place, SequencePlace):
+            self._note(self._place, value["sequence"])
+        if not self._place.see(record.partition, record.offset, value):
+            return None
+        if self._silent and record.offset < self.ends[_tp(record)]:
             return None
         return Seen(record, value) if self._filters.fit(record, value) else None
 
-    def _next_in_session(self, record: Record, value: Any) -> bool:
-        self._highest = max(self._highest, value["sequence"])
-        if value["sequence"] <= self._sequence:
-            return False
-        self._sequence = value["sequence"]
-        return not self._silent or record.offset >= self.ends[_tp(record)]
+    def _note(self, place: SequencePlace, sequence: int) -> None:
+        if self._first is None:
+            self._first = sequence
+            if self._resumed:
+                check_sequence(place.session_id, place.sequence, sequence, place.sequence, True)
+        self._highest = max(self._highest, sequence)
 
     def cursor(self) -> str:
         """Where to go on."""
-        if self._by_sequence:
-            return f"{quote(self._filters.session_id or '', safe='')}:{self._sequence}"
-        return ",".join(f"{tp.partition}:{self._seen[tp] - 1}" for tp in sorted(self._seen))
+        return self._place.cursor()
 
     def close(self) -> None:
         self._reader.close()
 
 
+def _numbers(session_id: str | None, partitions: int) -> Sequence[int]:
+    """Facts lie on the partition of what caused them, so a session's events lie on one."""
+    return (
+        range(partitions) if session_id is None else [partition_of(session_id.encode(), partitions)]
+    )
+
+
+def _begin(start: str, starts: Mapping[int, int], ends: Mapping[int, int]) -> Mapping[int, int]:
+    if start in (EARLIEST, LATEST):
+        return starts if start == EARLIEST else ends
+    return check_offsets(parse_offsets(start), starts, ends)
+
+
+def _by_number(offsets: Mapping[TopicPartition, int]) -> dict[int, int]:
+    return {tp.partition: offset for tp, offset in offsets.items()}
+
+
 def _tp(record: Record) -> TopicPartition:
     return TopicPartition(record.topic, record.partition)
-
-
-def _session_of(record: Record, value: Any) -> str | None:
-    if isinstance(value, dict):
-        holder = value if "session_id" in value else value.get("trace", value.get("packet"))
-        while isinstance(holder, dict):
-            if isinstance(holder.get("session_id"), str):
-                return str(holder["session_id"])
-            holder = holder.get("trace")
-    return key_text(record)
-
-
-def _kinds_of(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, dict):
-        return ()
-    payload, packet = value.get("payload"), value.get("packet")
-    named = [value.get("packet_type"), value.get("type"), value.get("kind")]
-    named += [holder.get("type") for holder in (payload,) if isinstance(holder, dict)]
-    named += [holder.get("packet_type") for holder in (packet,) if isinstance(holder, dict)]
-    return tuple(name for name in named if isinstance(name, str))
