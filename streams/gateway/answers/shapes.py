@@ -1,0 +1,46 @@
+"""What the models of answers are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+RECORD = "x-record"
+"""In a JSON Schema: stands for the JSON form of an Avro record, by full name."""
+
+
+class Answer(BaseModel):
+    """A closed object, every member of which is there."""
+
+    model_config = ConfigDict(extra="forbid", protected_namespaces=())
+
+
+class Row(NamedTuple):
+    """An answer that is the JSON form of one record."""
+
+    record: str
+
+
+class Page(NamedTuple):
+    """`{"items", "next"}` of records."""
+
+    record: str
+
+
+class Extended(NamedTuple):
+    """The JSON form of a record with more members, or others, as a component of this name."""
+
+    name: str
+    record: str
+    more: type[Answer]
+
+
+def record(name: str) -> WithJsonSchema:
+    return WithJsonSchema({RECORD: name})
+
+
+Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Time = Annotated[str, WithJsonSchema({"type": "string", "format": "date-time"})]
+Json = Annotated[Any, WithJsonSchema({})]

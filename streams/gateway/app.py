@@ -1,0 +1,132 @@
+"""The application: the route table, the streams and the gateway's own routes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+
+from streams.engine.log import Log
+from streams.gateway import openapi, service
+from streams.gateway.answer import http, http_text
+from streams.gateway.broker import BrokerWatch
+from streams.gateway.context import Gateway
+from streams.gateway.edge import Edge, allowed_methods
+from streams.gateway.endpoints import Endpoint, endpoint
+from streams.gateway.live import Live
+from streams.gateway.metrics import Metrics, Sources
+from streams.gateway.paths import Paths
+from streams.gateway.sse import TailHub, router
+from streams.problems import no_route, problem
+from streams.routes.table import INPUTS, ROUTES
+from streams.settings import Settings
+
+
+def create_app(
+    settings: Settings,
+    log: Log,
+    view: Live,
+    *,
+    hub: TailHub | None = None,
+    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+) -> FastAPI:
+    """The gateway over one log and one view, both of which the caller starts and stops.
+
+    hub: of the live tail, if there is one; it runs as long as the app does.
+    clock: ms since the epoch.
+    Raises TopicsMismatch, BrokerUnavailable.
+    """
+    there = log.topics()
+    names = [settings.prefix + topic.name for topic in INPUTS]
+    broker = BrokerWatch(log.cluster_id)
+    sources = Sources(
+        view,
+        lambda: broker.up,
+        lambda: 0 if hub is None else hub.clients,
+        lambda: gateway.in_flight,
+    )
+    gateway = Gateway(
+        settings=settings,
+        log=log,
+        view=view,
+        partitions={name: there[name].partitions for name in names if name in there},
+        broker=broker,
+        metrics=Metrics(sources),
+        clock=clock,
+    )
+    app = FastAPI(
+        title=openapi.TITLE,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        lifespan=_lifespan(gateway, hub),
+    )
+    direct, templates = _add_routes(app, gateway)
+    if hub is not None:
+        app.include_router(router(hub), tags=["rtes"])
+    app.add_middleware(Edge, gateway=gateway, direct=direct, templates=templates)
+    app.add_exception_handler(HTTPException, _refused)
+    return app
+
+
+def _lifespan(
+    gateway: Gateway, hub: TailHub | None
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        gateway.broker.start()
+        if hub is not None:
+            hub.start()
+        yield
+        gateway.broker.stop()
+        if hub is not None:
+            await hub.stop()
+        gateway.stop()
+
+    return lifespan
+
+
+def _add_routes(app: FastAPI, gateway: Gateway) -> tuple[Paths[Endpoint], dict[Endpoint, str]]:
+    """The framework has them too: for methods that a path does not take."""
+    endpoints = [(route.method, route.template, endpoint(gateway, route)) for route in ROUTES]
+    endpoints += [
+        ("GET", "/healthz", service.healthz()),
+        ("GET", "/readyz", service.readyz(gateway)),
+        ("GET", "/metrics", service.metrics(gateway)),
+        ("GET", "/openapi.json", _openapi(app, gateway)),
+    ]
+    direct: Paths[Endpoint] = Paths()
+    for method, template, answer in endpoints:
+        app.router.add_route(template, answer, [method], include_in_schema=False)
+        direct.add(method, template, answer)
+    return direct, {answer: template for _, template, answer in endpoints}
+
+
+def _openapi(app: FastAPI, gateway: Gateway) -> Endpoint:
+    text: list[bytes] = []
+
+    async def answer(request: Request) -> HttpResponse:
+        if not text:
+            text.append(openapi.text(gateway.settings, app))
+        return http_text(200, text[0])
+
+    return answer
+
+
+async def _refused(request: Request, exc: Exception) -> HttpResponse:
+    """What the framework itself refuses."""
+    status = exc.status_code if isinstance(exc, HTTPException) else 500
+    allowed = allowed_methods(request.scope)
+    if status == 405:
+        detail = f"the path takes {', '.join(allowed)}, not {request.method}"
+        return http(no_route(detail, allowed), {"allow": ", ".join(allowed)})
+    if status == 404:
+        return http(no_route(f"there is no {request.scope['path']}", ()))
+    return http(problem(status, "the request was refused"))

@@ -1,0 +1,36 @@
+"""What the requests to one gateway share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from streams.engine.log import Log
+from streams.gateway.broker import BrokerWatch
+from streams.gateway.limits import THREADS
+from streams.gateway.live import Live
+from streams.gateway.metrics import Metrics
+from streams.settings import Settings
+
+
+@dataclass
+class Gateway:
+    """partitions: of each input topic, by full name.  clock: ms since the epoch."""
+
+    settings: Settings
+    log: Log
+    view: Live
+    partitions: Mapping[str, int]
+    broker: BrokerWatch
+    metrics: Metrics
+    clock: Callable[[], int]
+    queries: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(THREADS, "query")
+    )
+    sends: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS, "send"))
+    in_flight: int = 0
+
+    def stop(self) -> None:
+        for pool in (self.queries, self.sends):
+            pool.shutdown(wait=True, cancel_futures=True)

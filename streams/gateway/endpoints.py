@@ -1,0 +1,177 @@
+"""The rows of the route table as HTTP endpoints."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from typing import Any
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response as HttpResponse
+
+from streams.engine.records import Output, Record, position
+from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
+from streams.gateway.answer import http
+from streams.gateway.awaited import awaited
+from streams.gateway.body import body_of
+from streams.gateway.context import Gateway
+from streams.gateway.limits import PRODUCE_S
+from streams.problems import Response, failed, no_route, unanswered
+from streams.routes.produce import Sending, accepted, sending_of, trace_of
+from streams.routes.route import Call, Compute, Order, Produce, Query, Refused, Route
+from streams.routes.table import Asked, asked, check_after, match
+from streams.views.params import parse_position
+from topology.declarations import Topic
+
+Endpoint = Callable[[Request], Awaitable[HttpResponse]]
+_AGAIN = "Send again with the same id."
+
+
+def endpoint(gateway: Gateway, route: Route) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        try:
+            ids = match(route.template, request.scope["path"])
+            if ids is None:
+                return http(no_route("the path is not UTF-8", ()))
+            return await _answer(gateway, asked(route, ids, _query(request)), request)
+        except Refused as exc:
+            headers = {"connection": "close"} if exc.response.status in (408, 413) else {}
+            return http(exc.response, headers)
+        except ClientDisconnect:
+            return HttpResponse(status_code=400)
+        except HeadraceError as exc:
+            return http(failed(exc))
+
+    return answer
+
+
+def _query(request: Request) -> str:
+    """Bytes beyond ASCII stand for themselves, as if they were percent-encoded."""
+    raw: bytes = request.scope["query_string"]
+    return raw.decode("latin-1") if raw.isascii() else "".join(map(_percent, raw))
+
+
+def _percent(byte: int) -> str:
+    return chr(byte) if byte < 128 else f"%{byte:02X}"
+
+
+async def _answer(gateway: Gateway, asked: Asked, request: Request) -> HttpResponse:
+    match asked.route.action:
+        case Produce() as produce:
+            return await _produce(gateway, produce, asked, request)
+        case Order() as order:
+            return await _order(gateway, order, asked, request)
+        case Compute(answer):
+            body = await body_of(request, gateway.settings.gateway_max_body_bytes)
+            call = _call(gateway, asked, None, body)
+            return await _in_thread(gateway, lambda: Response(200, answer(call)))
+        case Query() as query:
+            if asked.after is not None:
+                check_after(asked.after, gateway.settings.prefix, gateway.partitions)
+                await gateway.view.wait_async(asked.after, gateway.settings.gateway_wait_s)
+            if query.brief:  # a thread would cost more than the answer
+                return http(_read(gateway, asked, query))
+            return await _in_thread(gateway, lambda: _read(gateway, asked, query))
+
+
+def _read(gateway: Gateway, asked: Asked, query: Query) -> Response:
+    with gateway.view.reader() as reads:
+        body = query.answer(_call(gateway, asked, reads, None))
+    return Response(200, body, query.headers(body) if query.headers else {})
+
+
+def _call(gateway: Gateway, asked: Asked, view: Any, body: bytes | None) -> Call:
+    return Call(view, gateway.settings, gateway.clock(), asked.ids, asked.params, body)
+
+
+async def _in_thread(gateway: Gateway, answer: Callable[[], Response]) -> HttpResponse:
+    """The loop waits for no query; the text is made in the thread too."""
+    loop = asyncio.get_running_loop()
+    return await loop.run_in_executor(gateway.queries, lambda: http(answer()))
+
+
+async def _order(gateway: Gateway, order: Order, asked: Asked, request: Request) -> HttpResponse:
+    """Put the command on the log, wait for the fact about it, and answer with that."""
+    _needs_broker(gateway)
+    needed = asked.route.body is not None
+    body = await body_of(request, gateway.settings.gateway_max_body_bytes) if needed else None
+    more = trace_of(request.headers)
+    commands: list[Output] = []
+
+    def command() -> list[Output]:
+        output = order.command(_call(gateway, asked, None, body))
+        commands[:] = [output._replace(headers=[*output.headers, *more])]
+        return commands
+
+    (record,) = await _sent(gateway, order.topic, command)
+    cause = position(record)
+
+    def answer() -> Response:
+        with gateway.view.reader() as reads:
+            return order.answer(_call(gateway, asked, reads, body), commands[0], cause)
+
+    try:
+        await gateway.view.wait_async(parse_position(cause), gateway.settings.gateway_wait_s)
+        return http(await asyncio.get_running_loop().run_in_executor(gateway.queries, answer))
+    except HeadraceError as exc:
+        return http(unanswered(exc, cause))
+
+
+def _needs_broker(gateway: Gateway) -> None:
+    if not gateway.broker.up:
+        raise BrokerUnavailable(gateway.broker.reason or "Kafka does not answer", advice=_AGAIN)
+
+
+async def _produce(
+    gateway: Gateway, produce: Produce, asked: Asked, request: Request
+) -> HttpResponse:
+    _needs_broker(gateway)
+    body = await body_of(request, gateway.settings.gateway_max_body_bytes)
+    headers = _headers(request)
+    sendings: list[Sending] = []
+
+    def outputs() -> list[Output]:
+        sendings.append(sending_of(produce, body, headers, gateway.clock(), gateway.settings))
+        return sendings[0].outputs
+
+    done = accepted(await _sent(gateway, produce.topic, outputs))
+    sending = sendings[0]
+    if produce.wait is not None and sending.single:
+        done = await awaited(
+            gateway,
+            produce.wait,
+            _call(gateway, asked, None, None),
+            sending.values[0],
+            headers,
+            done,
+        )
+    return http(done, sending.headers)
+
+
+def _headers(request: Request) -> dict[str, str]:
+    """Of several with one name a list, as HTTP has it."""
+    found: dict[str, str] = {}
+    for name, value in request.headers.items():
+        found[name] = f"{found[name]}, {value}" if name in found else value
+    return found
+
+
+async def _sent(
+    gateway: Gateway, topic: Topic, outputs: Callable[[], list[Output]]
+) -> list[Record]:
+    """Raises ProduceUnknown."""
+
+    def submit() -> Future[list[Record]]:
+        return gateway.log.submit(outputs())
+
+    sent = await asyncio.get_running_loop().run_in_executor(gateway.sends, submit)
+    try:
+        records = await asyncio.wait_for(asyncio.wrap_future(sent), PRODUCE_S)
+    except (TimeoutError, ProduceUnknown) as exc:
+        gateway.metrics.unknown(topic.name)
+        if isinstance(exc, ProduceUnknown):
+            raise
+        raise ProduceUnknown(f"Kafka has not confirmed it within {PRODUCE_S:.0f} s") from exc
+    gateway.metrics.produced(topic.name, len(records))
+    return records

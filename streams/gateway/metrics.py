@@ -1,0 +1,187 @@
+"""What a gateway measures: a closed set, declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal, NamedTuple, get_args
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    disable_created_metrics,
+    generate_latest,
+)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from streams.gateway.live import Live
+from streams.views.status import State
+
+Kind = Literal["counter", "gauge", "histogram"]
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Declared(NamedTuple):
+    """name: as exported.  asked: its value is asked for when it is exported, not counted here."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    labels: tuple[str, ...] = ()
+    asked: bool = False
+
+
+REQUESTS = Declared(
+    "headrace_http_requests_total",
+    "counter",
+    "Requests answered, by route template (`none`: no such path) and status.",
+    ("method", "route", "status"),
+)
+SECONDS = Declared(
+    "headrace_http_request_seconds",
+    "histogram",
+    "Time from the request's headers to the end of its answer; streams are left out.",
+    ("method", "route"),
+)
+IN_FLIGHT = Declared(
+    "headrace_http_requests_in_flight", "gauge", "Requests that are being answered.", (), True
+)
+PRODUCED = Declared(
+    "headrace_produced_records_total", "counter", "Records that Kafka has confirmed.", ("topic",)
+)
+UNKNOWN = Declared(
+    "headrace_produce_unknown_total",
+    "counter",
+    "Produce requests whose outcome is unknown.",
+    ("topic",),
+)
+BROKER = Declared("headrace_broker_up", "gauge", "1 while Kafka answers.", (), True)
+STATE = Declared(
+    "headrace_view_state", "gauge", "1 for the state that the view is in.", ("state",), True
+)
+LAG = Declared(
+    "headrace_view_lag_records",
+    "gauge",
+    "Offsets between the view and the ends of its topics.",
+    (),
+    True,
+)
+APPLIED = Declared(
+    "headrace_view_applied_records_total", "counter", "Records that the view applied.", (), True
+)
+APPLY = Declared(
+    "headrace_view_apply_seconds_total",
+    "counter",
+    "Time that the view spent in applying, waiting not counted.",
+    (),
+    True,
+)
+REBUILDS = Declared(
+    "headrace_view_rebuilds_total", "counter", "Copies that the view began anew.", (), True
+)
+ROWS = Declared("headrace_view_rows_bytes", "gauge", "Size of the view's rows, about.", (), True)
+CLIENTS = Declared("headrace_sse_clients", "gauge", "Clients that follow a stream.", (), True)
+ALL = (
+    REQUESTS,
+    SECONDS,
+    IN_FLIGHT,
+    PRODUCED,
+    UNKNOWN,
+    BROKER,
+    STATE,
+    LAG,
+    APPLIED,
+    APPLY,
+    REBUILDS,
+    ROWS,
+    CLIENTS,
+)
+
+
+class Sources(NamedTuple):
+    """Whom the metrics ask; none of these calls blocks.  clients: of the streams."""
+
+    view: Live
+    broker_up: Callable[[], bool]
+    clients: Callable[[], int]
+    in_flight: Callable[[], int]
+
+
+class Metrics:
+    """The metrics of one gateway, in a registry of their own."""
+
+    def __init__(self, sources: Sources) -> None:
+        disable_created_metrics()  # they are in no declaration
+        self._registry = CollectorRegistry()
+        self._registry.register(_Asked(sources))
+        self._own = {d.name: _made(d, self._registry) for d in ALL if not d.asked}
+        self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
+
+    def answered(self, method: str, route: str, status: int, took_s: float | None) -> None:
+        """took_s: None for a stream."""
+        known = self._labelled.get((method, route, status))
+        if known is None:
+            requests = self._own[REQUESTS.name].labels(method, route, str(status))
+            timed = took_s is not None
+            seconds = self._own[SECONDS.name].labels(method, route) if timed else None
+            known = self._labelled[method, route, status] = requests, seconds
+        known[0].inc()
+        if took_s is not None and known[1] is not None:
+            known[1].observe(took_s)
+
+    def produced(self, topic: str, count: int) -> None:
+        self._own[PRODUCED.name].labels(topic).inc(count)
+
+    def unknown(self, topic: str) -> None:
+        self._own[UNKNOWN.name].labels(topic).inc()
+
+    def text(self) -> bytes:
+        """In the Prometheus text format."""
+        return generate_latest(self._registry)
+
+
+def _made(declared: Declared, registry: CollectorRegistry) -> Any:
+    match declared.kind:
+        case "counter":
+            return Counter(declared.name, declared.meaning, declared.labels, registry=registry)
+        case "gauge":
+            return Gauge(declared.name, declared.meaning, declared.labels, registry=registry)
+        case "histogram":
+            return Histogram(
+                declared.name,
+                declared.meaning,
+                declared.labels,
+                registry=registry,
+                buckets=BUCKETS_S,
+            )
+
+
+class _Asked:
+    """A collector: values that others keep."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def collect(self) -> Iterable[Metric]:
+        status, stats = self._sources.view.status(), self._sources.view.stats()
+        states: dict[tuple[str, ...], float] = {
+            (state,): float(state == status.state) for state in get_args(State)
+        }
+        yield _family(IN_FLIGHT, {(): float(self._sources.in_flight())})
+        yield _family(BROKER, {(): float(self._sources.broker_up())})
+        yield _family(STATE, states)
+        yield _family(LAG, {(): float(status.lag)})
+        yield _family(APPLIED, {(): float(status.applied)})
+        yield _family(APPLY, {(): stats.apply_s})
+        yield _family(REBUILDS, {(): float(stats.rebuilds)})
+        yield _family(ROWS, {(): float(stats.rows_bytes)})
+        yield _family(CLIENTS, {(): float(self._sources.clients())})
+
+
+def _family(declared: Declared, values: Mapping[tuple[str, ...], float]) -> Metric:
+    make = CounterMetricFamily if declared.kind == "counter" else GaugeMetricFamily
+    family = make(declared.name, declared.meaning, labels=declared.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
+    return family

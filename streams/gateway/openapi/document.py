@@ -1,0 +1,93 @@
+"""The whole document."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+import orjson
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+
+from streams.gateway.answer import JSON
+from streams.gateway.openapi.operation import operation, problems
+from streams.gateway.openapi.parts import answer
+from streams.gateway.openapi.schemas import Components, Json, ref
+from streams.routes.table import ROUTES
+from streams.settings import Settings
+
+TITLE = "headrace"
+_TAGS = {
+    "apc": "APC/1.0: packets, transfers, coordination.",
+    "lineage": "How protocols spread, and how well they do.",
+    "rtes": "What sessions did, as a stream of events.",
+    "saop": "Turns and tasks of agents, escalations, rewinds.",
+    "sap": "Tasks, results, signals, vetted answers, learning.",
+    "service": "The gateway itself.",
+}
+_ABOUT = (
+    "An event-sourced governance log for fleets of AI agents. What is sent goes to Kafka as it is"
+    " answered 202; the verdict follows there. A query with `after` sees it."
+)
+
+
+def document(settings: Settings, app: FastAPI | None = None) -> Json:
+    """OpenAPI 3.1.  app: adds the routes that it has beside those of the table."""
+    components = Components()
+    paths: Json = {}
+    for route in ROUTES:
+        at_path = paths.setdefault(route.template, {})
+        at_path[route.method.lower()] = operation(route, components, settings.prefix)
+    more = {"paths": {}} if app is None else _of_framework(app)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": TITLE, "version": version("headrace"), "description": _ABOUT},
+        "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
+        "paths": {**paths, **more["paths"], **_service()},
+        "components": {
+            "schemas": {
+                **components.schemas,
+                **more.get("components", {}).get("schemas", {}),
+            }
+        },
+    }
+
+
+def text(settings: Settings, app: FastAPI) -> bytes:
+    return orjson.dumps(document(settings, app))
+
+
+def _of_framework(app: FastAPI) -> dict[str, Any]:
+    """What the framework knows of routes with a schema of their own, e.g. the live tail."""
+    return get_openapi(title=TITLE, version="", routes=app.routes)
+
+
+def _service() -> Json:
+    ready = ref("Readiness")
+    return {
+        "/healthz": _get("get_health", "Whether the process is alive", ref("Alive")),
+        "/readyz": _get(
+            "get_readiness",
+            "Whether queries are answered and envelopes taken",
+            ready,
+            {"503": answer(ready, "Not now; the answer says why.")},
+        ),
+        "/metrics": _get(
+            "get_metrics", "Figures for Prometheus", {"type": "string"}, media="text/plain"
+        ),
+        "/openapi.json": _get("get_openapi", "This document", {"type": "object"}),
+    }
+
+
+def _get(
+    name: str, summary: str, schema: Json, more: Json | None = None, media: str = JSON
+) -> Json:
+    responses = {"200": answer(schema, "The answer.", media), **(more or {}), **problems(())}
+    return {
+        "get": {
+            "operationId": name,
+            "summary": summary,
+            "tags": ["service"],
+            "responses": responses,
+        }
+    }

@@ -1,0 +1,70 @@
+"""What `Prefer: wait` and correlation ids add to an operation."""
+
+from __future__ import annotations
+
+from streams.gateway.answer import JSON, PROBLEM
+from streams.gateway.openapi.parts import Json, answer
+from streams.gateway.openapi.schemas import Components, ref
+from streams.problems import TITLES
+from streams.routes import correlation, prefer
+from streams.routes.route import Produce, Wait
+
+_REFUSALS = (401, 403, 404, 409, 429)
+_TEXT: Json = {"type": "string"}
+CORRELATED: Json = {
+    correlation.HEADER: {
+        "description": "The correlationId of what the answer is about.",
+        "schema": {"type": "string", "format": "uuid"},
+    }
+}
+_APPLIED: Json = {
+    prefer.APPLIED: {"description": "The seconds that would be waited, at most.", "schema": _TEXT}
+}
+
+
+def header(name: str, meaning: str, example: str | None = None) -> Json:
+    """One that a request may have."""
+    found: Json = {
+        "name": name,
+        "in": "header",
+        "required": False,
+        "description": meaning,
+        "schema": _TEXT,
+    }
+    return found if example is None else {**found, "example": example}
+
+
+def parameters(action: Produce) -> list[Json]:
+    found = []
+    if action.wait is not None:
+        meaning = (
+            "`wait=N` (RFC 7240) holds the answer back for so many seconds, until what comes of one"
+            " envelope is there; the service may cut them."
+        )
+        found.append(header("Prefer", meaning, "wait=10"))
+    if action.terms.correlated:
+        meaning = "The correlationId of what is sent; another one is refused."
+        found.append(header(correlation.HEADER, meaning))
+    return found
+
+
+def responses(wait: Wait, components: Components) -> Json:
+    """By status; those of a sender who does not wait are among them."""
+    ack = components.answers["SapAck"]
+    headers = {**CORRELATED, **_APPLIED}
+    found = {
+        "200": answer(components.answers[wait.awaits], "What was waited for."),
+        "202": answer(
+            {"anyOf": [ref("Positions"), ref("SapPending")]},
+            "It is on the log; not waited for, or not there in time.",
+        ),
+        **{str(status): answer(ack, f"{TITLES[status]}: the NACK.") for status in _REFUSALS},
+        "422": {
+            "description": "Not valid, and not sent; or the NACK.",
+            "content": {PROBLEM: {"schema": ref("Problem")}, JSON: {"schema": ack}},
+        },
+    }
+    found["429"]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": _TEXT}}
+    for each in found.values():
+        each["headers"] = {**each.get("headers", {}), **headers}
+    return found

@@ -1,0 +1,66 @@
+"""HTTP/1.1 within bounds: what uvicorn leaves open, and problem details where it has text."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from streams.gateway.answer import PROBLEM, dump
+from streams.gateway.limits import HEAD_S, MAX_HEAD
+from streams.problems import Response, problem
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Closes a connection whose headers are too large, or take too long."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._begin_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._late.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._head += len(data) if self._in_head else 0
+        super().data_received(data)
+        if self._in_head and self._head > 2 * MAX_HEAD:
+            detail = f"request line and headers are above {MAX_HEAD} bytes"
+            self._refuse(problem(431, detail, "headers_too_large"))
+
+    def on_message_begin(self) -> None:
+        self._begin_head()
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._late.cancel()
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(problem(400, "the request is not HTTP/1.1", "http_invalid"))
+
+    def _begin_head(self) -> None:
+        self._in_head, self._head = True, 0
+        late: asyncio.TimerHandle | None = getattr(self, "_late", None)
+        if late is not None:
+            late.cancel()
+        self._late = asyncio.get_running_loop().call_later(HEAD_S, self._give_up)
+
+    def _give_up(self) -> None:
+        if self._in_head and not self.transport.is_closing():
+            self.transport.close()
+
+    def _refuse(self, answer: Response) -> None:
+        if self.transport.is_closing():
+            return
+        text = dump(answer.body)
+        title: Any = answer.body["title"]
+        head = (
+            f"HTTP/1.1 {answer.status} {title}\r\ncontent-type: {PROBLEM}\r\n"
+            f"content-length: {len(text)}\r\nconnection: close\r\n\r\n"
+        )
+        self.transport.write(head.encode() + text)
+        self.transport.close()

@@ -1,0 +1,74 @@
+"""A record of `rtes.events` as clients get it: decoded and put into words once for all of them."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import orjson
+
+from streams.engine.records import Record
+from streams.show import value_json
+from streams.tailing.cursors import sequence_cursor
+from topology.topics import RTES_EVENTS
+
+
+class Frame(NamedTuple):
+    """An event on the wire.  cursor: of a client that has got it."""
+
+    cursor: str
+    text: bytes
+
+
+class Event:
+    """cursor: of partitions, for a client that has seen all up to this record."""
+
+    def __init__(self, record: Record, cursor: str = "") -> None:
+        self.record = record
+        self.cursor = cursor
+
+    @cached_property
+    def value(self) -> Any:
+        return value_json(RTES_EVENTS, self.record)
+
+    @cached_property
+    def data(self) -> bytes:
+        return b"data: " + _json(self.value) + b"\n\n"
+
+    @cached_property
+    def by_offsets(self) -> bytes:
+        return frame(self.cursor, self.data)
+
+    @cached_property
+    def by_sequence(self) -> bytes:
+        return frame(self.sequence_cursor, self.data)
+
+    @cached_property
+    def sequence_cursor(self) -> str:
+        return sequence_cursor(self.value["session_id"], self.value["sequence"])
+
+
+def frame(cursor: str, data: bytes) -> bytes:
+    return b"id: " + cursor.encode() + b"\n" + data
+
+
+def id_line(cursor: str) -> bytes:
+    """Moves the cursor of the client; it sees no event."""
+    return frame(cursor, b"\n")
+
+
+def heartbeat(cursor: str | None) -> bytes:
+    """cursor: where records were filtered since the last output, else None."""
+    return b": heartbeat\n" + (b"\n" if cursor is None else id_line(cursor))
+
+
+def overflow(cursor: str) -> bytes:
+    return b"event: overflow\n" + b"data: " + orjson.dumps({"cursor": cursor}) + b"\n\n"
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except (TypeError, ValueError):  # what only escapes can say, or an integer beyond 64 bits
+        return json.dumps(value, separators=(",", ":")).encode()

@@ -1,0 +1,41 @@
+"""Reading what lies before a client's place while the log grows."""
+
+from __future__ import annotations
+
+from streams.gateway.sse.catch_up import CatchUp
+from streams.tailing import Filters, OffsetPlace
+from tests.unit.gateway.sse.harness import Bench
+from topology.topics import RTES_EVENTS
+
+PAGES = 10
+
+
+def test_partitions_that_grow_do_not_keep_others_waiting() -> None:
+    """What is beyond the target of one would else fill each poll."""
+    bench = Bench(2)
+    quick, slow = (next(s for s in "abcdef" if bench.number(s) == number) for number in (0, 1))
+    bench.send(quick, 10)
+    bench.send(slow, 10)
+    target = {tp.partition: end for tp, end in bench.log.ends(bench.tps).items()}
+    bench.send(quick, 2000)
+    begin = {0: 0, 1: 0}
+    catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPlace(begin), begin)
+    found = [frame for _ in range(PAGES) for frame in catch_up.page(target)]
+    catch_up.close()
+    assert catch_up.distance(target) == 0
+    assert len(found) == 20
+
+
+def test_a_later_target_is_reached_with_the_same_reader() -> None:
+    bench = Bench(2)
+    sessions = [next(s for s in "abcdef" if bench.number(s) == number) for number in (0, 1)]
+    begin = {0: 0, 1: 0}
+    catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPlace(begin), begin)
+    found = 0
+    for session in [*sessions, *sessions]:
+        bench.send(session, 5)
+        target = {tp.partition: end for tp, end in bench.log.ends(bench.tps).items()}
+        found += sum(len(catch_up.page(target)) for _ in range(PAGES))
+        assert catch_up.distance(target) == 0
+    catch_up.close()
+    assert found == 20

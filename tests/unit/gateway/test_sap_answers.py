@@ -1,0 +1,110 @@
+"""What SAP's routes answer has the shape that the OpenAPI document gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.unit.gateway.bench import GatewayBench
+from tests.unit.gateway.test_answers import BY_NAME, DOCUMENT, validator
+from tests.unit.gateway.test_sap_waits import RESULTS, SIGNALS, TASKS, ask_while, post
+from tests.unit.views.sap.stage import Desk, cached, result, signal, task, task_id
+from tests.unit.views.sap.test_learning import derived, playbook, written
+from topology.topics import SAP_HEURISTICS, SAP_KNOWLEDGE
+
+Json = dict[str, Any]
+
+
+def conforms(answer: httpx.Response, method: str, template: str) -> None:
+    responses = DOCUMENT["paths"][template][method]["responses"]
+    found = responses.get(str(answer.status_code), responses["default"])
+    media = answer.headers["content-type"]
+    validator(found["content"][media]["schema"]).validate(answer.json())
+
+
+def shown(gateway: GatewayBench, name: str, query: str = "", **ids: str) -> Json:
+    route = BY_NAME[name]
+    answer = gateway.ask("GET", route.template.format(**ids) + query)
+    assert answer.status_code == 200, answer.text
+    conforms(answer, "get", route.template)
+    body: Json = answer.json()
+    return body
+
+
+@pytest.fixture
+def told(gateway: GatewayBench) -> GatewayBench:
+    """Tasks of every kind of end, and what was learned of them."""
+    desk = Desk(gateway.bench)
+    pressed = {"context__pressure": {"systems_over_willpower": 63.5}, "colour": ["red", None]}
+    pressed["target"] = {"capability": "nobody.there"}
+    refusing = {"context__constraints": ["No PII"], "payload": {"x": "ann@example.org"}}
+    for of in (
+        cached(0),
+        cached(1),
+        cached(2, "only", payload={}),
+        task(3, **pressed),
+        task(4, **refusing),
+    ):
+        gateway.send(TASKS, of)
+        desk.work()
+    gateway.send(RESULTS, result(task(3), "RUNNING"), result(task(9)))
+    gateway.send(SIGNALS, signal(cached(0), rating=4, note="good"))
+    first = gateway.bench.look(f"{TASKS}/{task_id(0)}")["cache"]["fingerprint"]
+    written(gateway.bench, SAP_KNOWLEDGE, playbook("report.summarise", "NORDIC", first))
+    written(gateway.bench, SAP_HEURISTICS, derived("report.summarise", 1))
+    position = gateway.send(TASKS, task(5))
+    gateway.get(f"{TASKS}/{task_id(5)}", after=position)
+    return gateway
+
+
+def test_tasks_are_as_described(told: GatewayBench) -> None:
+    states = [shown(told, "get_task", taskId=task_id(n))["state"] for n in (0, 1, 2, 3, 4, 5, 9)]
+    expected = ["SUCCEEDED", "SUCCEEDED", "FAILED", "RUNNING", "FAILED", "QUEUED", None]
+    assert states == expected
+
+
+def test_answers_are_as_described(told: GatewayBench) -> None:
+    key = shown(told, "get_task", taskId=task_id(0))["cache"]["cacheKey"]
+    assert shown(told, "get_cached", cacheKey=key)["version"] == 1
+    assert shown(told, "list_cached_versions", cacheKey=key)["versions"]
+
+
+def test_learning_is_as_described(told: GatewayBench) -> None:
+    found = shown(told, "list_learning", "?capability=report.summarise")
+    assert [bool(found[name]) for name in ("items", "heuristics")] == [True, True]
+    assert any(item["playbook"] for item in found["items"])
+
+
+def test_what_senders_are_told_is_as_described(gateway: GatewayBench) -> None:
+    desk = Desk(gateway.bench)
+    asked = [
+        (TASKS, cached(1), 20, 200),
+        (TASKS, {**cached(1), "payload": {}}, 20, 409),
+        (TASKS, task(2, target={"capability": "nobody.there"}), 1, 202),
+    ]
+    for path, value, seconds, status in asked:
+        (answer,) = ask_while(gateway, [post(path, value, seconds)], desk.work)
+        assert answer.status_code == status, answer.text
+        conforms(answer, "post", path)
+    wrong: list[tuple[str, Any]] = [(TASKS, {}), (RESULTS, result(task(1), "DONE")), (SIGNALS, [])]
+    for path, value in wrong:
+        answer = gateway.ask("POST", path, json=value)
+        assert answer.status_code == 422
+        conforms(answer, "post", path)
+    plain = gateway.ask("POST", TASKS, json=[task(5), task(6)])
+    assert plain.status_code == 202
+    conforms(plain, "post", TASKS)
+
+
+@pytest.mark.parametrize("name", ["send_tasks", "send_results", "send_signals"])
+def test_examples_are_taken(gateway: GatewayBench, name: str) -> None:
+    route = BY_NAME[name]
+    content = DOCUMENT["paths"][route.template]["post"]["requestBody"]["content"]
+    examples = [each["value"] for each in content["application/json"]["examples"].values()]
+    assert len(examples) > 2
+    for example in (*examples, examples):
+        validator(content["application/json"]["schema"]).validate(example)
+        answer = gateway.ask("POST", route.template, json=example)
+        assert answer.status_code == 202, answer.text
