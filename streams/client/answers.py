@@ -1,0 +1,90 @@
+"""From a problem (RFC 9457) back to the error that it was made of (`streams.problems`)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from schemas import Problem
+from streams.client.transport import Parcel
+from streams.client.values import invalid
+from streams.errors import (
+    BrokerUnavailable,
+    GatewayUnavailable,
+    HeadraceError,
+    InfrastructureError,
+    NotFound,
+    OutputTooLarge,
+    ProduceUnknown,
+    UsageError,
+    ViewNotReady,
+)
+from streams.tailing import CursorAhead, CursorExpired, CursorInvalid
+from streams.views import QueryError, ViewBehind, parse_position
+
+
+class Answer(NamedTuple):
+    """body: parsed JSON, None when it was none."""
+
+    status: int
+    body: Any
+
+    @property
+    def detail(self) -> str:
+        if isinstance(self.body, dict) and isinstance(self.body.get("detail"), str):
+            return str(self.body["detail"])
+        return f"the answer was {self.status}, and none of a gateway of headrace"
+
+    def member(self, name: str) -> Any:
+        return self.body.get(name) if isinstance(self.body, dict) else None
+
+
+def unanswered(answer: Answer, after: str | None = None) -> HeadraceError:
+    """Why there is no answer to a read.  after: the position that it waited for."""
+    rule, detail, lag = answer.member("rule"), answer.detail, answer.member("lag")
+    match answer.status, rule:
+        case 400, "cursor_invalid":
+            return CursorInvalid(detail)
+        case 409, "cursor_ahead":
+            return CursorAhead(detail)
+        case 410, "cursor_expired":
+            return CursorExpired(detail, str(answer.member("earliest")))
+        case 404, str() if rule != "path_unknown":
+            return NotFound(detail)
+        case 422, str():
+            return QueryError(str(answer.member("path") or ""), detail, rule)
+        case 504, "not_seen_in_time":
+            return ViewBehind(parse_position(after) if after else None, lag or 0)
+        case 503, "service_unavailable":
+            return BrokerUnavailable(detail, advice="") if lag is None else _not_ready(detail, lag)
+        case 502 | 503 | 504, _:
+            return GatewayUnavailable(detail)
+        case status, _ if status >= 500:
+            return InfrastructureError(detail)
+        case _:
+            return UsageError(detail, advice="")
+
+
+def _not_ready(detail: str, lag: int) -> ViewNotReady:
+    return ViewNotReady(detail, lag, advice="")
+
+
+def unsent(answer: Answer, parcel: Parcel) -> HeadraceError:
+    """Why the records of this parcel, sent alone, have no positions."""
+    problems = problems_of(answer)
+    match answer.status:
+        case 422 if problems:
+            return invalid(problems, parcel.many)
+        case 413:
+            return OutputTooLarge(answer.detail)
+        case status if status >= 500 or status < 400:
+            return ProduceUnknown(f"whether all records were written is unknown: {answer.detail}")
+        case _:
+            return UsageError(answer.detail, advice="")
+
+
+def problems_of(answer: Answer) -> list[tuple[int, Problem]]:
+    """Index and problem of each value that was refused; empty when the body names none."""
+    found = answer.member("errors")
+    if not isinstance(found, list):
+        return []
+    return [(e["index"], Problem(e["rule"], e["path"], e["message"])) for e in found]

@@ -1,0 +1,88 @@
+"""Sends that are under way at the same time share their way to the log.
+
+One delivery runs at a time; what comes meanwhile waits and leaves together with the next, in the
+order of the calls.  So one send alone waits for nothing, and a thousand take a few deliveries.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
+
+from streams.client.transport import Parcel
+from streams.errors import HeadraceError
+from streams.routes import MOST_AT_ONCE
+
+MOST_BYTES = 1 << 20
+
+Outcome = list[str] | HeadraceError
+"""Of one parcel: the positions of its records, or why there are none."""
+
+Deliver = Callable[[Sequence[Parcel]], Awaitable[list[Outcome]]]
+
+
+class _Waiting(NamedTuple):
+    parcel: Parcel
+    positions: asyncio.Future[list[str]]
+
+
+class Batches:
+    """Used in one event loop."""
+
+    def __init__(self, deliver: Deliver) -> None:
+        self._deliver = deliver
+        self._waiting: deque[_Waiting] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    async def send(self, parcel: Parcel) -> list[str]:
+        """The positions of its records.  Raises what the delivery came to.
+
+        A send that is cancelled before its delivery began is not delivered.
+        """
+        waiting = _Waiting(parcel, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run())
+        return await waiting.positions
+
+    async def close(self) -> None:
+        """Waits until everything that was sent has its outcome."""
+        if self._task is not None:
+            await asyncio.wait({self._task})
+
+    async def _run(self) -> None:
+        while batch := self._take():
+            try:
+                outcomes = await self._deliver([waiting.parcel for waiting in batch])
+            except Exception as exc:
+                for waiting in batch:
+                    _settle(waiting.positions, exc)
+                continue
+            for waiting, outcome in zip(batch, outcomes, strict=True):
+                _settle(waiting.positions, outcome)
+
+    def _take(self) -> list[_Waiting]:
+        """As many as fit; one that is too large for any batch goes alone."""
+        batch: list[_Waiting] = []
+        count = size = 0
+        while self._waiting:
+            if self._waiting[0].positions.done():
+                self._waiting.popleft()
+                continue
+            texts = self._waiting[0].parcel.texts
+            count, size = count + len(texts), size + sum(map(len, texts))
+            if batch and (count > MOST_AT_ONCE or size > MOST_BYTES):
+                break
+            batch.append(self._waiting.popleft())
+        return batch
+
+
+def _settle(positions: asyncio.Future[list[str]], outcome: Outcome | Exception) -> None:
+    if positions.done():  # cancelled by its caller
+        return
+    if isinstance(outcome, HeadraceError | Exception):
+        positions.set_exception(outcome)
+    else:
+        positions.set_result(outcome)

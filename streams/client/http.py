@@ -1,0 +1,179 @@
+"""The client over the HTTP gateway."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+import orjson
+
+from streams.client.answers import Answer, problems_of, unanswered, unsent
+from streams.client.batches import Batches, Outcome
+from streams.client.sse import Events
+from streams.client.transport import Following, Parcel, Step
+from streams.errors import GatewayUnavailable, HeadraceError, ProduceUnknown, UsageError
+from streams.routes import ROUTES
+from streams.routes.route import Produce
+from topology.topics import RTES_EVENTS
+
+PATHS: Mapping[str, str] = {
+    route.action.topic.name: route.template for route in ROUTES if isinstance(route.action, Produce)
+}
+"""Where envelopes of each topic are sent to."""
+
+_TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+_NOT_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_READ_PAUSES_S = (0.1, 0.5)
+_MOST_QUERIES = 64
+"""Connections for queries at a time; each tail has one more."""
+_JSON = {"content-type": "application/json"}
+
+
+def checked_url(url: str) -> str:
+    """Raises UsageError."""
+    try:
+        parsed = httpx.URL(url)
+    except (httpx.InvalidURL, TypeError) as exc:
+        raise UsageError(f"{url} is not an address", advice=_FORM) from exc
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise UsageError(f"{url} is not the address of a gateway", advice=_FORM)
+    return url
+
+
+_FORM = "It has the form http://127.0.0.1:8640."
+
+
+class HttpTransport:
+    def __init__(self, url: str, patience_s: float) -> None:
+        self._url = url
+        self._patience_s = patience_s
+        self._batches = Batches(self._deliver)
+        self._queries = asyncio.Semaphore(_MOST_QUERIES)
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=_MOST_QUERIES)
+        # Only the settings read the environment, so no proxy is taken from there.
+        self._http = httpx.AsyncClient(
+            base_url=url, timeout=_TIMEOUT, limits=limits, trust_env=False
+        )
+
+    async def open(self) -> None:
+        pass
+
+    async def send(self, parcel: Parcel) -> list[str]:
+        if parcel.topic not in PATHS:
+            raise UsageError(
+                f"{parcel.topic} is not sent through a gateway",
+                advice=f"Topics to send to: {', '.join(PATHS)}.",
+            )
+        return await self._batches.send(parcel)
+
+    async def _deliver(self, parcels: Sequence[Parcel]) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        for _, group in groupby(parcels, lambda parcel: (parcel.topic, parcel.traceparent)):
+            outcomes += await self._post(list(group))
+        return outcomes
+
+    async def _post(self, parcels: Sequence[Parcel]) -> list[Outcome]:
+        """Parcels of one topic and trace, in one request, without those that are refused."""
+        try:
+            answer = await self._answer(parcels)
+        except _NOT_SENT as exc:
+            return [self._away(exc) for _ in parcels]
+        except httpx.TransportError as exc:
+            why = f"no answer came from {self._url}: {_said(exc)}"
+            return [ProduceUnknown(why) for _ in parcels]
+        if answer.status == 202:
+            return _dealt(answer, parcels)
+        if len(parcels) == 1:
+            return [unsent(answer, parcels[0])]
+        if answer.status == 422 and (bad := _bad(answer, parcels)):
+            good = [parcel for n, parcel in enumerate(parcels) if n not in bad]
+            sent = iter(await self._post(good) if good else ())
+            return [bad[n] if n in bad else next(sent) for n in range(len(parcels))]
+        if answer.status == 413:
+            return [outcome for parcel in parcels for outcome in await self._post([parcel])]
+        return [unsent(answer, parcel) for parcel in parcels]
+
+    async def _answer(self, parcels: Sequence[Parcel]) -> Answer:
+        body = b"[" + b",".join(text for parcel in parcels for text in parcel.texts) + b"]"
+        headers = dict(_JSON)
+        if parcels[0].traceparent is not None:
+            headers["traceparent"] = parcels[0].traceparent
+        path = PATHS[parcels[0].topic]
+        return _parsed(await self._http.post(path, content=body, headers=headers))
+
+    def follow(self, what: Following) -> AsyncGenerator[Step, None]:
+        if what.topic != RTES_EVENTS.name:
+            raise UsageError(
+                f"a gateway follows {RTES_EVENTS.name} alone, not {what.topic}",
+                advice="A client on Kafka, `Client()`, follows every topic.",
+            )
+        return Events(self._http, what, self._patience_s).steps()
+
+    async def query(self, path: str, query: str) -> Any:
+        async with self._queries:
+            answer = await self._get(f"{path}?{query}" if query else path)
+        if answer.status != 200:
+            raise unanswered(answer, parse_qs(query).get("after", [None])[0])
+        return answer.body
+
+    async def _get(self, url: str) -> Answer:
+        """Asks again after a lost connection, which harms nothing."""
+        for pause_s in _READ_PAUSES_S:
+            try:
+                return _parsed(await self._http.get(url))
+            except httpx.TimeoutException as exc:
+                raise self._away(exc) from exc
+            except httpx.TransportError:
+                await asyncio.sleep(pause_s)
+        try:
+            return _parsed(await self._http.get(url))
+        except httpx.TransportError as exc:
+            raise self._away(exc) from exc
+
+    async def close(self) -> None:
+        await self._batches.close()
+        await self._http.aclose()
+
+    def _away(self, exc: Exception) -> GatewayUnavailable:
+        return GatewayUnavailable(f"no gateway answers at {self._url}: {_said(exc)}")
+
+
+def _said(exc: Exception) -> str:
+    return str(exc) or type(exc).__name__
+
+
+def _parsed(response: httpx.Response) -> Answer:
+    try:
+        return Answer(response.status_code, orjson.loads(response.content))
+    except orjson.JSONDecodeError:
+        return Answer(response.status_code, None)
+
+
+def _dealt(answer: Answer, parcels: Sequence[Parcel]) -> list[Outcome]:
+    """To each parcel its positions."""
+    positions = answer.member("positions") or []
+    if len(positions) != sum(len(parcel.texts) for parcel in parcels):
+        return [ProduceUnknown("the answer to a send is not understood") for _ in parcels]
+    given = iter(positions)
+    return [[str(next(given)) for _ in parcel.texts] for parcel in parcels]
+
+
+def _bad(answer: Answer, parcels: Sequence[Parcel]) -> dict[int, HeadraceError]:
+    """The parcels that hold a value which was refused, by number, and their errors."""
+    bad: dict[int, HeadraceError] = {}
+    first = 0
+    for number, parcel in enumerate(parcels):
+        last = first + len(parcel.texts)
+        own = [
+            {"index": index - first, **found._asdict()}
+            for index, found in problems_of(answer)
+            if first <= index < last
+        ]
+        if own:
+            bad[number] = unsent(Answer(422, {"errors": own}), parcel)
+        first = last
+    return bad

@@ -1,0 +1,96 @@
+"""The client on Kafka itself: what the gateway does, done in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing
+from typing import Any
+
+from streams.broker import status
+from streams.client.follower import Follower, Source
+from streams.client.kept_view import KeptView, asked_of
+from streams.client.outbox import Outbox
+from streams.client.transport import Following, Parcel, Step
+from streams.engine.kafka import KafkaLog
+from streams.engine.records import Record, position
+from streams.engine.task import group_of
+from streams.errors import BrokerUnavailable, UsageError
+from streams.settings import Settings
+from streams.views import ViewBehind
+from topology import topics
+
+
+class KafkaTransport:
+    """Two threads of its own, one to check and send, one for the view; one more for each tail."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._sender = ThreadPoolExecutor(1, "headrace-send")
+        self._viewer = ThreadPoolExecutor(1, "headrace-view")
+        self._outbox = Outbox(settings, _now_ms)
+        self._log: KafkaLog | None = None
+        self._view: KeptView | None = None
+
+    async def open(self) -> None:
+        await self._in(self._sender, self._connect)
+
+    def _connect(self) -> None:
+        found = status(self._settings)
+        if found.bootstrap is None:
+            raise BrokerUnavailable("no broker is set, and no local one runs")
+        if not found.running:
+            raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
+        settings = self._settings
+        self._log = KafkaLog(found.bootstrap, settings.security(), group_of(settings))
+        self._view = KeptView(self._log, settings, _now_ms)
+
+    async def send(self, parcel: Parcel) -> list[str]:
+        written: Future[list[Record]] = await self._in(self._sender, self._submit, parcel)
+        return [position(record) for record in await asyncio.wrap_future(written)]
+
+    def _submit(self, parcel: Parcel) -> Future[list[Record]]:
+        """Records of several sends share the batches of the Kafka client."""
+        assert self._log is not None
+        return self._log.submit(self._outbox.outputs(parcel))
+
+    async def follow(self, what: Following) -> AsyncGenerator[Step, None]:
+        if what.topic not in topics.BY_NAME:
+            raise UsageError(
+                f"{what.topic} is not a topic of headrace",
+                advice=f"Topics: {', '.join(topics.BY_NAME)}.",
+            )
+        assert self._log is not None
+        source = Source(self._log, topics.BY_NAME[what.topic], self._settings.prefix, what)
+        async with aclosing(Follower(source).steps()) as steps:
+            async for step in steps:
+                yield step
+
+    async def query(self, path: str, query: str) -> Any:
+        asked, view = asked_of(path, query), self._view
+        assert view is not None
+        deadline = time.monotonic() + self._settings.gateway_wait_s
+        while True:
+            left_s = max(0.0, deadline - time.monotonic())
+            try:
+                return await self._in(self._viewer, view.answer, asked, left_s)
+            except ViewBehind:
+                if asked.after is None or time.monotonic() >= deadline:
+                    raise
+
+    async def close(self) -> None:
+        if self._view is not None:
+            await self._in(self._viewer, self._view.close)
+        if self._log is not None:
+            await self._in(self._sender, self._log.close)
+        self._viewer.shutdown()
+        self._sender.shutdown()
+
+    async def _in(self, executor: ThreadPoolExecutor, function: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(executor, function, *arguments)
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,90 @@
+"""A view of a client's own, from which it answers queries when there is no gateway between."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from streams.engine.log import Log
+from streams.engine.store import DirectoryLock
+from streams.errors import HeadraceError, StateLocked, UsageError
+from streams.routes.route import Call, Query
+from streams.routes.table import Asked, NoRoute, asked, check_after, find
+from streams.settings import Settings
+from streams.views import Position, View, ViewBehind
+
+CATCH_UP_S = 30.0
+SLICE_S = 0.05
+"""How long a query that waits for a record keeps the view from others."""
+
+
+def asked_of(path: str, query: str) -> Asked:
+    """Raises UsageError for what is no read route, QueryError for a query that it does not take."""
+    try:
+        return asked(*find("GET", path), query)
+    except NoRoute as exc:
+        raise UsageError(str(exc), advice="") from exc
+
+
+class KeptView:
+    """Under the state directory, as that of `headrace query`; a temporary one while another
+    process has that one.  Opened by the first query.  Used by one thread.
+
+    clock: ms since the epoch.
+    """
+
+    def __init__(self, log: Log, settings: Settings, clock: Callable[[], int]) -> None:
+        self._log = log
+        self._settings = settings
+        self._clock = clock
+        self._view: View | None = None
+        self._partitions: dict[str, int] = {}
+        self._held = ExitStack()
+
+    def answer(self, asked: Asked, wait_s: float) -> Any:
+        """From a view that has seen the answer to `asked.after`, else everything committed.
+
+        Raises ViewBehind after wait_s at the latest, and earlier while there is no answer yet, so
+        that others have their turn; and what the query itself comes to.
+        """
+        assert isinstance(asked.route.action, Query)
+        try:
+            view = self._view or self._open()
+            self._bring(view, asked.after, wait_s)
+            call = Call(view, self._settings, self._clock(), asked.ids, asked.params)
+            return asked.route.action.answer(call)
+        except ViewBehind:
+            raise
+        except HeadraceError as exc:
+            if exc.exit_code == 3:  # the next query opens it anew, or builds another
+                self.close()
+            raise
+
+    def _bring(self, view: View, after: Position | None, wait_s: float) -> None:
+        """Reading on to the ends of the topics is not cut in slices: they would move each time."""
+        if after is None:
+            view.catch_up(CATCH_UP_S)
+            return
+        check_after(after, self._settings.prefix, self._partitions)
+        view.wait(after, wait_s if view.has_answer(after) else min(wait_s, SLICE_S))
+
+    def _open(self) -> View:
+        with ExitStack() as held:
+            folder = self._settings.state_dir / "view"
+            try:
+                held.callback(DirectoryLock(folder).release)
+            except StateLocked:
+                folder = Path(held.enter_context(tempfile.TemporaryDirectory("-headrace-view")))
+            prefix = self._settings.prefix
+            view = held.enter_context(View(self._log, folder / "rows", prefix))
+            self._partitions = {t.name: t.partitions for t in self._log.topics().values()}
+            self._held = held.pop_all()
+        self._view = view
+        return view
+
+    def close(self) -> None:
+        self._view = None
+        self._held.close()

@@ -1,0 +1,50 @@
+"""From parcels to records, as the edge of the service does it: checked, masked, keyed, Avro."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from schemas import Problem
+from streams.client.transport import Parcel
+from streams.client.values import invalid
+from streams.edges import Blocks, edge_of, to_output
+from streams.engine.headers import TRACEPARENT
+from streams.engine.records import Output
+from streams.errors import InvalidInput
+from streams.settings import Settings
+
+
+class Outbox:
+    """One for each client, used by one thread, in the order in which the client sends.
+
+    clock: ms since the epoch.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], int]) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._blocks = Blocks()
+
+    def outputs(self, parcel: Parcel) -> list[Output]:
+        """Raises InvalidInput with the problems of all values, OutputTooLarge."""
+        edge, now = edge_of(parcel.topic), self._clock()
+        blocks = self._blocks.copy()  # kept only if all of it is sent
+        outputs: list[Output] = []
+        problems: list[tuple[int, Problem]] = []
+        for index, value in enumerate(parcel.values):
+            try:
+                output = to_output(edge, value, now, self._settings, blocks)
+                outputs.append(_traced(output, parcel))
+            except InvalidInput as exc:
+                problems += [(index, found) for found in exc.problems]
+        if problems:
+            raise invalid(problems, parcel.many)
+        self._blocks = blocks
+        return outputs
+
+
+def _traced(output: Output, parcel: Parcel) -> Output:
+    if parcel.traceparent is None:
+        return output
+    trace = (TRACEPARENT, parcel.traceparent.encode())
+    return output._replace(headers=[*output.headers, trace])

@@ -1,0 +1,81 @@
+"""Values and paths as the caller gives them, and as the wire takes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
+
+from schemas import Problem, ShapeError, parse_ijson
+from streams.client.transport import Parcel
+from streams.edges import edge_of
+from streams.errors import InvalidInput, OutputTooLarge, UsageError
+from streams.routes import MOST_AT_ONCE
+
+_TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
+_PATH_SAFE = "/%:@!$&'()*+,;=~"
+_ADVICE = "Nothing was sent; correct the value and send it again."
+
+Scalar = str | int | float | bool | None
+
+
+def parcel_of(topic: str, values: Sequence[Any], many: bool, traceparent: str | None) -> Parcel:
+    """A copy of the values as JSON.
+
+    Raises UsageError, OutputTooLarge, and InvalidInput (`json_invalid`) for what is not JSON.
+    """
+    edge_of(topic)
+    if traceparent is not None and not _TRACEPARENT.fullmatch(traceparent):
+        raise UsageError(
+            "the traceparent has not the form of W3C Trace Context",
+            advice="Its form is 00-<32 hex digits>-<16 hex digits>-01.",
+        )
+    if len(values) > MOST_AT_ONCE:
+        raise OutputTooLarge(
+            f"{len(values)} values at once, at most {MOST_AT_ONCE}",
+            advice="Nothing was sent; send fewer in one call.",
+        )
+    texts: list[bytes] = []
+    parsed: list[Any] = []
+    problems: list[tuple[int, Problem]] = []
+    for index, value in enumerate(values):
+        try:
+            texts.append(_text(value))
+            parsed.append(parse_ijson(texts[-1]))
+        except ShapeError as exc:
+            problems.append((index, exc.problem))
+    if problems:
+        raise invalid(problems, many)
+    return Parcel(topic, parsed, texts, many, traceparent)
+
+
+def _text(value: Any) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError as exc:
+        raise ShapeError("json_invalid", "", "The value has a lone surrogate.") from exc
+    except (TypeError, ValueError, RecursionError) as exc:
+        raise ShapeError("json_invalid", "", f"The value is not JSON: {exc}.") from exc
+
+
+def invalid(problems: Sequence[tuple[int, Problem]], many: bool) -> InvalidInput:
+    """many: a list was given, so each problem says of which value it is."""
+    indexes = [index for index, _ in problems] if many else ()
+    return InvalidInput([found for _, found in problems], advice=_ADVICE, indexes=indexes)
+
+
+def target_of(path: str, after: str | None, params: Mapping[str, Scalar]) -> tuple[str, str]:
+    """Path and query, percent-encoded.  Parameters that are None are left out."""
+    if not path.startswith("/"):
+        raise UsageError(f"{path} is not a path of the gateway", advice="It begins with /v1/.")
+    route, _, query = path.partition("?")
+    pairs = parse_qsl(query, keep_blank_values=True)
+    given = {**params, "after": after}
+    pairs += [(name, _word(value)) for name, value in given.items() if value is not None]
+    return quote(route, safe=_PATH_SAFE), urlencode(pairs)
+
+
+def _word(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
