@@ -1,0 +1,63 @@
+"""The example agent at work: from its inbox to `sap.results`, at least once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from streams.agents.clerk import Clerk
+from streams.client import Client
+from streams.settings import Settings
+from streams.tailing import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
+from topology.topics import SAP_INBOX, SAP_RESULTS
+
+ATTEMPTS = 20
+
+
+async def serve(
+    clerk: Clerk,
+    settings: Settings,
+    place: Path,
+    *,
+    on_ready: Callable[[], object] = lambda: None,
+    on_answer: Callable[[str], object] = lambda task_id: None,
+) -> None:
+    """Until cancelled.
+
+    place: a file that says how far the inbox is answered; without a usable one, all of it is.
+    It is written after the answers are on the log, so that none is left out.
+    Raises BrokerUnavailable, ProduceUnknown.
+    """
+    start = place.read_text().strip() if place.exists() else EARLIEST
+    async with Client(settings=settings) as hr:
+        while True:
+            try:
+                await _follow(hr, clerk, start, place, on_ready, on_answer)
+            except (CursorExpired, CursorAhead, CursorInvalid):
+                start = EARLIEST
+
+
+async def _follow(
+    hr: Client,
+    clerk: Clerk,
+    start: str,
+    place: Path,
+    on_ready: Callable[[], object],
+    on_answer: Callable[[str], object],
+) -> None:
+    async with hr.tail(SAP_INBOX.name, start=start) as inbox:
+        on_ready()
+        async for record in inbox:
+            task = record.value
+            if isinstance(task, dict) and "target" in task and clerk.takes(task):
+                results = clerk.results(task, record.timestamp or 0)
+                await hr.send(SAP_RESULTS.name, results, attempts=ATTEMPTS)
+                on_answer(task["taskId"])
+            _keep(place, record.cursor)
+
+
+def _keep(place: Path, cursor: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    new = place.with_suffix(".new")
+    new.write_text(cursor)
+    new.replace(place)

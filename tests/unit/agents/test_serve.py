@@ -1,0 +1,42 @@
+"""Where the example agent begins to read."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.agents import Clerk, serve
+from streams.settings import Settings
+from streams.tailing import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
+
+
+@pytest.mark.parametrize(
+    "refusal", [CursorInvalid("not one"), CursorAhead("too far"), CursorExpired("gone", "0:7")]
+)
+def test_a_cursor_of_no_use_means_the_beginning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refusal: Exception
+) -> None:
+    starts = []
+
+    class Inbox:
+        def __init__(self, settings: Settings) -> None: ...
+
+        async def __aenter__(self) -> Inbox:
+            return self
+
+        async def __aexit__(self, *exc: object) -> None: ...
+
+        def tail(self, topic: str, start: str) -> Any:
+            starts.append(start)
+            raise refusal if start != EARLIEST else asyncio.CancelledError
+
+    monkeypatch.setattr(sys.modules[serve.__module__], "Client", Inbox)
+    place = tmp_path / "a.cursor"
+    place.write_text("0:x")
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(serve(Clerk("A-ml-001"), Settings.load(), place))
+    assert starts == ["0:x", EARLIEST]
