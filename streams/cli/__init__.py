@@ -21,7 +21,7 @@ class Lazy(NamedTuple):
 
 
 COMMANDS = {
-    "up": Lazy("up", "Run everything on this machine: broker, topics, worker."),
+    "up": Lazy("up", "Run everything on this machine: broker, topics, worker, gateway."),
     "demo": Lazy("demo", "Watch packets go through the whole system."),
     "send": Lazy("send", "Send JSON to a topic."),
     "tail": Lazy("tail", "Follow a stream, decoded."),
@@ -36,9 +36,20 @@ COMMANDS = {
         "packet_transfer_arbitrate", "Rank transfers that are not sent, offline."
     ),
     "packet-evaluate": Lazy("packet_evaluate", "Hold metrics against the gates, offline."),
+    "saop": Lazy("saop", "Ask about turns, tasks, escalations and thoughts."),
+    "rtes": Lazy("rtes", "Ask about tool calls and refused events."),
+    "sap-task": Lazy("sap_task", "Show a SAP task, its verdicts and its outcomes."),
+    "sap-result": Lazy("sap_result", "Show an outcome of a SAP task."),
+    "sap-explain": Lazy("sap_explain", "Show why a SAP task was judged so, check by check."),
+    "sap-cache": Lazy("sap_cache", "Show and verify vetted answers, or compute a task's key."),
+    "sap-learning": Lazy("sap_learning", "Show what was learned of a capability."),
+    "rewind": Lazy("rewind", "Turn a session and its git work tree back to a commit."),
+    "sink": Lazy("sink", "Copy turns and events into a database file."),
     "validate": Lazy("validate", "Check one envelope, offline."),
+    "mask": Lazy("mask", "Replace secrets in lines of text, offline."),
     "play": Lazy("play", "Run a scenario on the in-memory log, offline."),
     "worker": Lazy("worker", "Run a stream worker."),
+    "gateway": Lazy("gateway", "Serve HTTP."),
     "topics": Lazy("topics", "Create, list and describe topics."),
     "broker": Lazy("broker", "Run a local Apache Kafka."),
     "dlq": Lazy("dlq", "Look at dead letters."),

@@ -7,7 +7,7 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from streams.views import View
 
 CATCH_UP_S = 30.0
+STEP_S = 0.2
 
 
 def now_ms() -> int:
@@ -39,8 +40,10 @@ def show_json(value: Any, out: Path | None = None) -> None:
         click.echo(f"wrote {out}", err=True)
 
 
-def read_value(path: Path) -> Any:
+def read_value(path: Path, not_json: str = "json_invalid") -> Any:
     """The JSON value in a file; in YAML if its name says so.
+
+    not_json: the rule that text breaks which is neither.
 
     Raises InvalidInput when it is neither, or is no JSON value.
     """
@@ -51,9 +54,9 @@ def read_value(path: Path) -> Any:
     try:
         return parse_ijson(_from_yaml(text) if path.suffix in (".yaml", ".yml") else text)
     except ShapeError as exc:
-        raise InvalidInput([exc.problem]) from exc
+        raise InvalidInput([exc.problem._replace(rule=not_json)]) from exc
     except ValueError as exc:
-        raise InvalidInput([Problem("json_invalid", "", str(exc))]) from exc
+        raise InvalidInput([Problem(not_json, "", str(exc))]) from exc
 
 
 def _from_yaml(text: bytes) -> str:
@@ -79,6 +82,19 @@ def json_text(value: Any) -> str:
 
 def json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def show_members(members: Mapping[str, Any], indent: int = 0) -> None:
+    """One on each line; what is no text as compact JSON."""
+    width = max(map(len, members), default=0)
+    for name, value in members.items():
+        click.echo(f"{'':{indent}}{name:<{width}}  {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return value if isinstance(value, str) else json_line(value)
 
 
 def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
@@ -144,6 +160,37 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
                 lock.release()
 
 
+@contextmanager
+def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[KafkaLog, View]]:
+    """The log, and a view that has seen all of it, and what was decided about that position.
+
+    Raises QueryError for a position that cannot be, ViewBehind when that is not seen in time.
+    """
+    from streams.routes import WAIT_S
+    from streams.routes.table import check_after
+    from streams.views import parse_position
+
+    with connect(settings) as log, open_view(log, settings) as view:
+        if after is not None:
+            wanted = parse_position(after)
+            there = {topic.name: topic.partitions for topic in log.topics().values()}
+            check_after(wanted, settings.prefix, there)
+            view.wait(wanted, WAIT_S)
+        yield log, view
+
+
+def step_until(view: View, there: Callable[[], bool], most_s: float) -> bool:
+    """Let a view follow the log until something, and all beside it, is there; False when time is
+    up."""
+    deadline = time.monotonic() + most_s
+    while not there():
+        if time.monotonic() >= deadline:
+            return False
+        view.step(STEP_S)
+    view.catch_up(CATCH_UP_S)
+    return True
+
+
 def ask(path: str, query: str, settings: Settings) -> Any:
     """The answer of a read route.
 
@@ -164,7 +211,7 @@ def _refused(status: int, body: Any) -> Exception:
     detail = f"{body['path']}: {body['detail']}" if "path" in body else body["detail"]
     match status:
         case 404:
-            return NotFound(detail) if "rule" in body else UsageError(detail)
+            return NotFound(detail) if body["rule"] == "not_found" else UsageError(detail)
         case 405 | 422:
             return UsageError(detail)
         case _:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
@@ -18,7 +16,7 @@ from streams.settings import Settings
 
 @click.command("demo")
 def command() -> None:
-    """Watch real packets go through Kafka and a worker, and see what comes of them.
+    """Watch real packets go through the gateway, Kafka and a worker, and see what comes of them.
 
     Uses the system that `headrace up` runs, or the broker that HEADRACE_BOOTSTRAP names with the
     workers there; else a temporary one of its own.  Exits with 0 only if every step gave what it
@@ -30,25 +28,28 @@ def command() -> None:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begun = time.monotonic()
-    with _system(Settings.load()) as settings:
-        _tell(settings)
+    settings = Settings.load()
+    with _system(settings) as (used, url):
+        _tell(used, url)
     click.echo(f"Done after {time.monotonic() - begun:.1f} s in all.")
 
 
 @contextmanager
-def _system(settings: Settings) -> Iterator[Settings]:
-    """Settings with the address of a broker that a worker reads from."""
+def _system(settings: Settings) -> Iterator[tuple[Settings, str]]:
+    """Settings with the address of a broker that a worker reads from, and that of a gateway."""
     from streams import broker
-    from streams.system import temporary_system
+    from streams.system import running_gateway, temporary_system
 
     found = broker.status(settings)
     if settings.bootstrap or (found.running and _has_worker(settings)):
         from streams.cli.common import bootstrap_of
 
-        yield replace(settings, bootstrap=bootstrap_of(settings))
+        used = replace(settings, bootstrap=bootstrap_of(settings))
+        with running_gateway(used, _say) as url:
+            yield used, url
         return
-    with temporary_system(settings, lambda text: click.echo(text, err=True)) as system:
-        yield system.settings
+    with temporary_system(settings, _say) as system:
+        yield system.settings, system.url
 
 
 def _has_worker(settings: Settings) -> bool:
@@ -62,16 +63,15 @@ def _has_worker(settings: Settings) -> bool:
     return False
 
 
-def _tell(settings: Settings) -> None:
+def _tell(settings: Settings, url: str) -> None:
     from streams.cli import common
-    from streams.demo import Stage, tell
-    from streams.views import View
+    from streams.demo import HttpDoor, Stage, tell
 
-    with (
-        tempfile.TemporaryDirectory(prefix="headrace-demo-") as folder,
-        common.connect(settings) as log,
-        View(log, Path(folder), settings.prefix) as view,
-    ):
-        stage = Stage(log, view, settings, click.echo)
-        click.echo(f"Session {stage.session} on {settings.bootstrap}")
+    with common.connect(settings) as log, closing(HttpDoor(url)) as door:
+        stage = Stage(door, log, settings, click.echo)
+        click.echo(f"Session {stage.session} on {settings.bootstrap}, over {url}")
         tell(stage)
+
+
+def _say(text: str) -> None:
+    click.echo(text, err=True)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
 from streams.cli import common
-from streams.errors import InvalidInput
+from streams.errors import InvalidInput, UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
     from streams.engine.log import Log
-    from streams.engine.records import Output
+    from streams.engine.records import Output, Record
 
 _AT_ONCE = 500
+_MOST_WAITING = 10_000
 
 
 @click.command("send")
@@ -28,23 +31,57 @@ _AT_ONCE = 500
     metavar="N",
     help="At most N records per second.",
 )
-def command(topic: str, file: BinaryIO, rate: float | None) -> None:
+@click.option(
+    "--pulses",
+    "session_id",
+    metavar="SESSION",
+    help="Send each line of text as it comes, as sandbox output of this session.",
+)
+def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | None) -> None:
     """Send JSON in the protocol's own form: one value, a list, or one value a line.
 
-    TOPIC is apc.packets or rtes.raw.  FILE defaults to standard input.  All values are checked
-    first; if one breaks a rule, none is sent.  Prints the position of each record, which --after
-    of the reading commands takes.
+    TOPIC is apc.packets, saop.turns, rtes.raw, saop.rewinds, sap.tasks, sap.results or sap.signals.
+    FILE defaults to standard input.
+    All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
+    Prints the position of each record, which --after of the reading commands takes.
+
+    With --pulses the input is no JSON but what a program prints; TOPIC is rtes.raw.
 
     \b
     Examples:
       headrace send apc.packets packet.json
       headrace send rtes.raw events.jsonl --rate 50
+      make test 2>&1 | headrace send rtes.raw --pulses session-7
     """
     settings = Settings.load()
+    if session_id is not None:
+        _send_pulses(topic, file, session_id, rate, settings)
+        return
     outputs = outputs_of(topic, file.read(), settings)
     with common.connect(settings) as log:
         for position in produce(log, outputs, rate):
             click.echo(position)
+
+
+def _send_pulses(
+    topic: str, file: BinaryIO, session_id: str, rate: float | None, settings: Settings
+) -> None:
+    from streams.edges.pulses import TOPIC, pulses
+    from streams.engine.records import position
+
+    if topic != TOPIC.name:
+        raise UsageError(f"sandbox output goes to {TOPIC.name}", advice=f"Not to {topic}.")
+    begun = time.monotonic()
+    on_their_way: deque[Future[list[Record]]] = deque()
+    with common.connect(settings) as log:
+        for number, output in enumerate(pulses(file, session_id, common.now_ms, settings)):
+            if rate is not None:
+                time.sleep(max(0.0, begun + number / rate - time.monotonic()))
+            on_their_way.append(log.submit([output]))
+            while on_their_way and (on_their_way[0].done() or len(on_their_way) > _MOST_WAITING):
+                click.echo(position(on_their_way.popleft().result()[0]))
+        for future in on_their_way:
+            click.echo(position(future.result()[0]))
 
 
 def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
@@ -54,13 +91,14 @@ def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
 
     edge = edges.edge_of(topic)
     values = edges.read_values(text)
+    blocks = edges.Blocks()
     outputs: list[Output] = []
     problems: list[Problem] = []
     for number, value in enumerate(values, 1):
         try:
             if isinstance(value, edges.Unparsed):
-                raise InvalidInput([Problem("json_invalid", "", value.message)])
-            outputs.append(edges.to_output(edge, value, common.now_ms(), settings))
+                raise InvalidInput([Problem(edge.kind.not_json, "", value.message)])
+            outputs.append(edges.to_output(edge, value, common.now_ms(), settings, blocks))
         except InvalidInput as exc:
             where = f"value {number}" if len(values) > 1 else ""
             problems += [p._replace(path=f"{where} {p.path}".strip()) for p in exc.problems]

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 @click.command("tail")
 @click.argument("topic")
-@click.option("--session", "session_id", metavar="ID", help="Only records of this session.")
-@click.option("--type", "kind", metavar="TYPE", help="Only records of this type.")
+@click.option(
+    "--session", "sessions", metavar="ID", multiple=True, help="Only records of these sessions."
+)
+@click.option("--type", "kinds", metavar="TYPE", multiple=True, help="Only records of these types.")
+@click.option("--task", "tasks", metavar="ID", multiple=True, help="Only records of these tasks.")
 @click.option(
     "--from",
     "start",
@@ -32,16 +35,17 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context,
     topic: str,
-    session_id: str | None,
-    kind: str | None,
+    sessions: tuple[str, ...],
+    kinds: tuple[str, ...],
+    tasks: tuple[str, ...],
     start: str | None,
     until_end: bool,
     as_json: bool,
 ) -> None:
     """Follow a stream, decoded.  TOPIC is rtes (the events of all sessions) or a topic's name.
 
-    Only what was committed is shown.  On exit the cursor goes to standard error; --from takes it,
-    and nothing is repeated or left out.
+    Only what was committed is shown.  Each filter can be given several times.  On exit the cursor
+    goes to standard error; --from takes it, and nothing is repeated or left out.
 
     \b
     Examples:
@@ -53,9 +57,10 @@ def command(
     declared = topic_of(topic)
     settings = Settings.load()
     begin = start or ("earliest" if until_end else "latest")
+    filters = Filters(sessions, kinds, tasks)
     show = _as_json(declared) if as_json else line_of
     with common.connect(settings) as log:
-        tail = Tail(log, declared, settings.prefix, Filters(session_id, kind), begin)
+        tail = Tail(log, declared, settings.prefix, filters, begin)
         try:
             with common.interrupts() as interrupted:
                 for seen in tail.follow(until_end, interrupted.is_set):

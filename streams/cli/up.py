@@ -14,10 +14,11 @@ _LOOK_S = 0.2
 
 @click.command("up")
 def command() -> None:
-    """Run everything on this machine: a broker, unless one is configured, topics and one worker.
+    """Run everything on this machine: broker, topics, a worker and a gateway.
 
-    Prints the addresses when all is ready.  Ctrl-C stops everything cleanly; state is kept in the
-    state directory, and the next `up` goes on with it.
+    The broker is the one that HEADRACE_BOOTSTRAP names; unset, a local one is started.  Prints
+    the addresses when all is ready.  Ctrl-C stops everything cleanly; state is kept in the state
+    directory, and the next `up` goes on with it.
 
     \b
     Example:
@@ -32,9 +33,11 @@ def command() -> None:
     try:
         with running_system(settings, _say) as system:
             _say(f"ready after {time.monotonic() - begun:.1f} s")
-            click.echo(f"kafka   {system.settings.bootstrap}")
-            click.echo(f"state   {settings.state_dir.absolute()}")
-            click.echo(f"worker  process {system.worker.process.pid}, log {system.log}")
+            click.echo(f"kafka    {system.settings.bootstrap}")
+            click.echo(f"gateway  {system.url}")
+            click.echo(f"state    {settings.state_dir.absolute()}")
+            for part in (system.worker, system.gateway):
+                click.echo(f"{part.name:<8} process {part.pid}, log {part.log}")
             click.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
             while True:
                 system.check()

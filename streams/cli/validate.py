@@ -17,8 +17,8 @@ from streams.settings import Settings
 def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
     """Check one envelope, offline, by the rules that the edges apply.
 
-    KIND is apc.packet, rtes.event or rtes.payload.  FILE defaults to standard input.  Exits with 1
-    when the envelope is not valid.
+    KIND is apc.packet, saop.turn, saop.rewind, rtes.event, rtes.payload, sap.task, sap.result or
+    sap.signal.  FILE defaults to standard input.  Exits with 1 when the envelope is not valid.
 
     \b
     Example:
@@ -36,7 +36,7 @@ def check(kind: str, text: bytes, settings: Settings) -> dict[str, Any]:
 
     of = edges.kind_of(kind)
     try:
-        _, problems = edges.check(of, parse_ijson(text), common.now_ms(), settings)
+        _, problems = edges.check(of, parse_ijson(text, surrogates=True), common.now_ms(), settings)
     except ShapeError as exc:
-        problems = [exc.problem]
+        problems = [exc.problem._replace(rule=of.not_json)]
     return {"valid": not problems, "errors": [problem._asdict() for problem in problems]}

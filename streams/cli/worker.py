@@ -38,6 +38,7 @@ def command(static: bool, **given: Any) -> None:
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(message)s")
     settings = replace(settings, bootstrap=common.bootstrap_of(settings))
     from streams.engine.worker import run_worker
-    from streams.processors import all_processors
+    from streams.processors import all_processors, bind_files
 
+    bind_files(settings)
     run_worker(settings, all_processors, static=static)

@@ -10,13 +10,14 @@ import pytest
 from streams.demo import STEPS, DemoFailed, Stage, packets, steps, tell
 from streams.edges import KINDS, check
 from streams.settings import Settings
+from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench
 
 
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     bench = Bench(tmp_path)
-    yield Stage(bench.log, bench.view, bench.settings, lambda _: None)
+    yield Stage(BenchDoor(bench), bench.log, bench.settings, lambda _: None)
     bench.close()
 
 

@@ -11,18 +11,8 @@ import pytest
 from streams.demo import DemoFailed, Stage, evolution
 from streams.evolution import Generation, Sent, Story
 from streams.evolution import tell as evolve
-from streams.views import View
+from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench
-
-
-class Driven(View):
-    """A view that lets the processors work before it looks."""
-
-    bench: Bench
-
-    def step(self, timeout_s: float) -> int:
-        self.bench.host.run()
-        return super().step(0)
 
 
 @pytest.fixture
@@ -32,10 +22,8 @@ def said() -> list[str]:
 
 @pytest.fixture
 def stage(tmp_path: Path, said: list[str]) -> Iterator[Stage]:
-    bench = Bench(tmp_path / "bench")
-    with Driven(bench.log, tmp_path / "driven", clock=lambda: bench.now) as view:
-        view.bench = bench
-        yield Stage(bench.log, view, bench.settings, said.append)
+    bench = Bench(tmp_path)
+    yield Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
     bench.close()
 
 

@@ -1,0 +1,88 @@
+"""Envelopes of SAP for `sap-explain`: single records of a log, and files judged in memory."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from schemas import Undecodable, decode
+from streams.engine.log import Log
+from streams.engine.records import Output, TopicPartition
+from streams.errors import InvalidInput
+from streams.settings import Settings
+from streams.views import View, parse_position
+from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+
+PATIENCE_S = 10.0
+_POLL_S = 0.1
+_TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS, "SIGNAL": SAP_SIGNALS}
+
+
+def fetch_from(log: Log) -> Callable[[str], Any]:
+    """Reads the Avro value of the record at a position; None when it is there no more."""
+
+    def fetch(position: str) -> Any:
+        topic, partition, offset = parse_position(position)
+        tp = TopicPartition(topic, partition)
+        if log.starts([tp])[tp] > offset:
+            return None
+        deadline = time.monotonic() + PATIENCE_S
+        with log.reader({tp: offset}) as reader:
+            while time.monotonic() < deadline:
+                for record in reader.poll(_POLL_S, 1):
+                    return _value(topic, record.value) if record.offset == offset else None
+        return None
+
+    return fetch
+
+
+def _value(name: str, value: bytes | None) -> Any:
+    declared = next((t for t in _TOPICS.values() if name.endswith(t.name)), None)
+    if declared is None or declared.record is None or value is None:
+        return None
+    try:
+        return decode(value, declared.record).value
+    except Undecodable:
+        return None
+
+
+def record_of(subject: str, value: Any, settings: Settings) -> Output:
+    """subject: `TASK` or `RESULT`.  Raises InvalidInput, with all that is wrong, for an envelope
+    that no record can carry."""
+    from schemas import sap
+    from streams.edges import as_it_is
+
+    try:
+        return as_it_is(_TOPICS[subject], value, settings)
+    except InvalidInput as exc:
+        raise InvalidInput(sap.validate(subject.lower(), value) or exc.problems) from exc
+
+
+@contextmanager
+def judged(
+    outputs: Sequence[Output], settings: Settings, now_ms: int
+) -> Iterator[tuple[Log, View]]:
+    """A task and perhaps its result, judged at that time by the real processors in memory."""
+    from streams.admin import create_topics
+    from streams.engine.local import LocalHost
+    from streams.engine.memory import MemoryLog
+    from streams.processors import all_processors, bind_files
+
+    bind_files(settings)
+    log = MemoryLog(lambda: now_ms)
+    create_topics(log, settings)
+    with tempfile.TemporaryDirectory(prefix="headrace-explain-") as folder:
+        host = LocalHost(log, all_processors, settings, Path(folder) / "state")
+        try:
+            for output in outputs:
+                log.append([output])
+                host.run()
+            with View(log, Path(folder) / "view", settings.prefix, lambda: now_ms) as view:
+                view.catch_up(0)
+                yield log, view
+        finally:
+            host.close()

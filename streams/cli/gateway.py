@@ -1,0 +1,53 @@
+"""`headrace gateway`."""
+
+from __future__ import annotations
+
+import gc
+import signal
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams.settings import Settings
+
+
+@click.command("gateway")
+@click.option(
+    "--listen", "gateway", metavar="HOST:PORT", help="Instead of HEADRACE_GATEWAY; port 0: any."
+)
+@click.option("--bootstrap", metavar="HOST:PORT", help="Instead of HEADRACE_BOOTSTRAP.")
+@click.option(
+    "--state-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Instead of HEADRACE_STATE_DIR.",
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long to wait for Kafka at the start.",
+)
+def command(wait: float, **given: Any) -> None:
+    """Serve HTTP until Ctrl-C or SIGTERM: send envelopes, ask queries, follow events.
+
+    Prints its address once queries are answered.  The API describes itself at /openapi.json;
+    /readyz says how it is, /metrics has figures.  It listens on loopback only.
+
+    \b
+    Example:
+      headrace gateway --listen 127.0.0.1:8650
+      curl http://127.0.0.1:8650/v1/apc/packets?session_id=sess-01
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until it serves
+    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    from streams.gateway import run_gateway
+
+    gc.freeze()
+    run_gateway(settings, patience_s=wait, on_ready=_say)
+
+
+def _say(url: str) -> None:
+    click.echo(f"gateway {url}")

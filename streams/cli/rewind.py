@@ -1,0 +1,125 @@
+"""`headrace rewind`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams.cli import common
+from streams.errors import SettingsError
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.rewind import Place, Request
+
+USAGE = 1
+"""The command's own codes: 2 is taken by an unknown target."""
+
+
+class OwnCodes(click.Command):
+    """Wrong usage exits with 1."""
+
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        context: click.Context = _usage(lambda: super(OwnCodes, self).make_context(*args, **kwargs))
+        return context
+
+    def invoke(self, ctx: click.Context) -> Any:
+        return _usage(lambda: super(OwnCodes, self).invoke(ctx))
+
+
+def _usage(do: Callable[[], Any]) -> Any:
+    from streams.rewind.errors import RewindUsage
+
+    try:
+        return do()
+    except click.UsageError as exc:
+        exc.exit_code = USAGE
+        raise
+    except SettingsError as exc:
+        raise RewindUsage(str(exc)) from exc
+
+
+@click.command("rewind", cls=OwnCodes)
+@click.option("--session", "session_id", metavar="ID", help="The session to turn back.")
+@click.option("--task", "task_id", metavar="ID", help="To the latest commit of this task.")
+@click.option("--git-hash", metavar="HASH", help="To this commit, 4 to 64 hex digits.")
+@click.option(
+    "--repo",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    required=True,
+    help="The work tree to turn back with it.",
+)
+@click.option("--dry-run", is_flag=True, help="Print what would move, and change nothing.")
+@click.option("--resume", is_flag=True, help="Only settle what an earlier rewind has left.")
+@click.option("--reason", metavar="TEXT", help="Why; it is kept on the log.")
+def command(
+    session_id: str | None,
+    task_id: str | None,
+    git_hash: str | None,
+    repo: Path,
+    dry_run: bool,
+    resume: bool,
+    reason: str | None,
+) -> None:
+    """Turn a session and its git work tree back to a commit: both move, or neither.
+
+    The task that made the commit goes back to work, and every task that moved after it has to
+    begin again.  HEAD is detached; no branch moves, and nothing is deleted, neither on the log nor
+    in the repository.  The gateway is the one of HEADRACE_GATEWAY.
+
+    Exit codes: 0 done, 1 usage, 2 task or commit unknown to the service, 3 work tree not clean,
+    4 commit not in the repository, 5 git failed, 6 service not reached or it refused,
+    130 interrupted.
+
+    \b
+    Examples:
+      headrace rewind --session s-9 --task task-a --repo .
+      headrace rewind --session s-9 --git-hash 5c0ffee --repo ~/work --dry-run
+    """
+    from streams import rewind
+    from streams.rewind.http import HttpService
+
+    request = None if resume else _request(session_id, task_id, git_hash, reason)
+    settings = Settings.load()
+    place = rewind.Place.of(repo, settings.gateway, HttpService, _say)
+    if request is None:
+        rewind.resume(place)
+    elif dry_run:
+        common.show_json(rewind.plan(place, request))
+    else:
+        _do(place, request)
+
+
+def _request(
+    session_id: str | None, task_id: str | None, git_hash: str | None, reason: str | None
+) -> Request:
+    from streams.rewind import Request, Target
+    from streams.rewind.git import HASH
+
+    if session_id is None:
+        raise click.UsageError("Missing option '--session'.")
+    if (task_id is None) == (git_hash is None):
+        raise click.UsageError("Give one of --task and --git-hash.")
+    if git_hash is not None and not HASH.fullmatch(git_hash):
+        raise click.UsageError("--git-hash takes 4 to 64 hex digits.")
+    return Request(session_id, Target(task_id, git_hash), reason)
+
+
+def _do(place: Place, request: Request) -> None:
+    from streams.rewind import rewind
+
+    fact = rewind(place, request)
+    for moved in fact["moved"]:
+        click.echo(f"{moved['task_id']}  {moved['from_state']} → {moved['to_state']}")
+    for task_id in fact["unchanged"]:
+        click.echo(f"{task_id}  unchanged")
+    head = place.git.head()
+    click.echo(f"HEAD is at {head.commit}" + ("" if head.branch else ", detached"))
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

@@ -1,0 +1,54 @@
+"""`headrace rtes`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from streams.cli import lists
+
+_CALL = lists.columns(
+    *("call_id", "tool", "task_id", "status", "duration_ms"),
+    *("invoked_sequence", "completed_sequence", "flags"),
+)
+_REJECTION = lists.columns(
+    "at", "verdict", "rule", "type", "event_id", "first_sequence", "figures", "cause"
+)
+
+
+@click.group("rtes")
+def command() -> None:
+    """Ask about tool calls and refused events.
+
+    \b
+    Example:
+      headrace rtes calls --session s-9 --open
+    """
+
+
+@command.command("calls")
+@click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
+@click.option("--open", is_flag=True, help="Only calls that are not completed.")
+@lists.options
+def calls(as_json: bool, **given: Any) -> None:
+    """Show the tool calls of a session, in the order in which they began.
+
+    \b
+    Example:
+      headrace rtes calls --session s-9 --open
+    """
+    lists.show("/v1/rtes/calls", _CALL, as_json, **given)
+
+
+@command.command("rejections")
+@click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
+@lists.options
+def rejections(as_json: bool, **given: Any) -> None:
+    """Show the duplicate and refused events of a session, with the rule that decided.
+
+    \b
+    Example:
+      headrace rtes rejections --session s-9 --after rtes.raw/0/3
+    """
+    lists.show("/v1/rtes/rejections", _REJECTION, as_json, **given)

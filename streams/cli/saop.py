@@ -1,0 +1,102 @@
+"""`headrace saop`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from streams.cli import lists
+
+_AGENTS = click.Choice(["researcher", "architect", "developer", "reviewer"])
+_DETECTORS = click.Choice(["confidence", "repetition", "failures"])
+_ORIGINS = click.Choice(["apc", "asap", "sap", "summit"])
+
+_TURN = lists.columns(
+    *("turn.turn_index", "turn.agent_id", "turn.metadata.confidence", "held"),
+    *("gap.missing_from", "gap.missing_to", "at"),
+)
+_TASK = lists.columns(
+    "session_id", "task_id", "origin", "state", "head_hash", "failures", "last_at"
+)
+_ESCALATION = lists.columns(
+    *("at", "task_id", "session_id", "agent_id", "turn_index", "detector", "rules", "outcome")
+)
+_AUDIT = lists.columns(
+    *("task_id", "session_id", "turn_index", "agent_id", "status", "reason"),
+    *("chunks", "first_difference"),
+)
+
+
+@click.group("saop")
+def command() -> None:
+    """Ask about turns, tasks, escalations and thoughts.
+
+    \b
+    Example:
+      headrace saop tasks --session s-9
+    """
+
+
+@command.command("turns")
+@click.option("--task", "task_id", metavar="ID", required=True, help="Turns of this task.")
+@click.option("--turn-index", type=click.IntRange(0), metavar="N", help="This turn.")
+@click.option("--from-index", type=click.IntRange(0), metavar="N", help="This turn and later.")
+@click.option("--agent", "agent_id", type=_AGENTS, help="Turns of this agent.")
+@lists.options
+def turns(as_json: bool, **given: Any) -> None:
+    """Show the logged turns of a task, by turn index.
+
+    \b
+    Example:
+      headrace saop turns --task paint-7 --from-index 3 --json
+    """
+    lists.show("/v1/saop/turns", _TURN, as_json, **given)
+
+
+@command.command("tasks")
+@click.option("--session", "session_id", metavar="ID", help="Tasks of this session.")
+@click.option("--task", "task_id", metavar="ID", help="This task, in any session.")
+@click.option("--state", metavar="STATE", help="Tasks in this state.")
+@click.option("--origin", type=_ORIGINS, help="Tasks that this protocol's processor reported.")
+@lists.options
+def tasks(as_json: bool, **given: Any) -> None:
+    """Show tasks and where they stand, by session and task.
+
+    \b
+    Example:
+      headrace saop tasks --session s-9 --state FAILED
+    """
+    lists.show("/v1/saop/tasks", _TASK, as_json, **given)
+
+
+@command.command("escalations")
+@click.option("--task", "task_id", metavar="ID", help="Of this task.")
+@click.option("--session", "session_id", metavar="ID", help="Of this session.")
+@click.option("--agent", "agent_id", type=_AGENTS, help="Of this agent.")
+@click.option("--detector", type=_DETECTORS, help="Found by this detector.")
+@lists.options
+def escalations(as_json: bool, **given: Any) -> None:
+    """Show agents and tasks that need attention, the newest first.
+
+    \b
+    Example:
+      headrace saop escalations --agent developer --limit 10
+    """
+    lists.show("/v1/saop/escalations", _ESCALATION, as_json, **given)
+
+
+@command.command("audit")
+@click.option("--task", "task_id", metavar="ID", help="Turns of this task.")
+@click.option("--session", "session_id", metavar="ID", help="Streams and tasks of this session.")
+@lists.options
+def audit(as_json: bool, **given: Any) -> None:
+    """Hold the thoughts that agents streamed against those of their turns.
+
+    Give one of --task and --session.
+
+    \b
+    Example:
+      headrace saop audit --session s-9
+    """
+    lists.show("/v1/saop/thought-audit", _AUDIT, as_json, **given)

@@ -1,0 +1,86 @@
+"""`headrace sink`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streams.cli import INTERRUPTED, common
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.sink import Progress, Sink
+
+_EVERY_S = 5.0
+
+
+@click.group("sink")
+def command() -> None:
+    """Copy turns and events into a database file.
+
+    \b
+    Example:
+      headrace sink sqlite --db agents.db
+    """
+
+
+@command.command("sqlite")
+@click.option(
+    "--db",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    required=True,
+    help="The file; it is made if it is not there.",
+)
+@click.option("--once", is_flag=True, help="Stop at the end that the log has at the start.")
+@click.option("--accept-gap", is_flag=True, help="Go on behind records that the log has lost.")
+@click.pass_context
+def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
+    """Write rtes.events and saop.log into an SQLite file, every record exactly once.
+
+    The file itself says how far it goes, so the command can be stopped, killed and started again.
+    It runs until Ctrl-C or SIGTERM.  Tables: tasks, agent_logs and the view turns_in_order.
+
+    \b
+    Example:
+      headrace sink sqlite --db agents.db --once
+      sqlite3 agents.db 'SELECT task_id, turn_index, agent_id FROM turns_in_order'
+    """
+    from streams.sink import Sink
+
+    settings = Settings.load()
+    with common.interrupts() as interrupted, common.connect(settings) as log:
+        sink = Sink(log, db, settings.prefix, accept_gap=accept_gap, said=_say)
+        with sink:
+            teller = _Teller(sink)
+            done = sink.run(once, interrupted.is_set, teller.tell)
+            teller.end()
+    if once and not done:
+        ctx.exit(INTERRUPTED)
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+class _Teller:
+    """Says from time to time how far it has come."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._last = time.monotonic()
+        self._records = self._told = 0
+
+    def tell(self, progress: Progress) -> None:
+        self._records = progress.records
+        now = time.monotonic()
+        if now - self._last >= _EVERY_S and self._records > self._told:
+            rate = (self._records - self._told) / (now - self._last)
+            _say(f"{self._records} records, {rate:.0f}/s, {progress.left} left")
+            self._last, self._told = now, self._records
+
+    def end(self) -> None:
+        _say(f"{self._records} records written")
