@@ -12,15 +12,13 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import quote
 
-from streams.demo.stage import WAIT_S, DemoFailed, Json, Stage, now_ms
-from streams.edges import edge_of, to_output
-from streams.engine.records import Record, TopicPartition, position
+from streams.demo.stage import DemoFailed, Json, Stage
+from streams.engine.records import Record, TopicPartition
 from streams.evolution import ENDS, GENERATIONS, PROTOCOLS, SWARMS, Account, Generation, Sent, Story
 from streams.evolution import tell as evolve
 from streams.processors.apc_lineage.effectiveness import shown
 from streams.settings import Settings
 from streams.show import record_json
-from streams.views import parse_position
 from topology.topics import APC_EVENTS, APC_PACKETS, full_name
 
 DECAYED = ("greedy-merge", "majority-vote", "prompt-cascade")
@@ -64,15 +62,10 @@ def tell(stage: Stage) -> None:
 
 def _send(stage: Stage, generation: Generation) -> Sending:
     """A generation at once; returns when all its verdicts are seen."""
-    edge, now = edge_of(APC_PACKETS.name), now_ms()
-    outputs = [to_output(edge, sent.packet, now, stage.settings) for sent in generation.sent]
-    records = stage.log.append(outputs)
-    last = {record.partition: position(record) for record in records}
-    for where in last.values():
-        stage.view.wait(parse_position(where), WAIT_S)
+    positions = stage.door.send(APC_PACKETS.name, [sent.packet for sent in generation.sent])
     if generation.number % _EVERY == 0:
         stage.show("generation", f"{generation.number:>2} of {GENERATIONS}")
-    return [(position(r), sent) for r, sent in zip(records, generation.sent, strict=True)]
+    return list(zip(positions, generation.sent, strict=True))
 
 
 def _events(stage: Stage) -> list[TopicPartition]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams.agents.process import running_agent
 from streams.dead_letters import read
-from streams.edges import edge_of, to_output
+from streams.demo.door import Door
 from streams.engine.log import Log
 from streams.engine.records import Output, position
 from streams.errors import NegativeAnswer
-from streams.routes import Routes
 from streams.settings import Settings
 from streams.show import record_json
-from streams.views import View, parse_position
 from topology.declarations import Topic
 
 Json = dict[str, Any]
@@ -27,19 +27,17 @@ class DemoFailed(NegativeAnswer):
     default_advice = "That is a fault of headrace; please report it with this output."
 
 
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 @dataclass
 class Stage:
-    """say: prints one line.  latencies: ms from sending a record to seeing its answer.
+    """door: where envelopes and questions go.  log: where the rest is read.  say: prints one line.
 
+    latencies: ms from sending a record to seeing its answer.
     decision: the packet that a later step takes back.
+    agent: lets an agent of that id work for as long as the context lasts.
     """
 
+    door: Door
     log: Log
-    view: View
     settings: Settings
     say: Callable[[str], None]
     session: str = field(default_factory=lambda: f"demo-{uuid.uuid4().hex[:8]}")
@@ -47,18 +45,20 @@ class Stage:
     verdicts: dict[str, int] = field(default_factory=dict)
     checks: int = 0
     decision: Json = field(default_factory=dict)
+    agent: Callable[[Settings, str], AbstractContextManager[None]] = running_agent
 
     def send(self, topic: str, value: Json) -> str:
         """One envelope; returns its position once its answer is seen."""
-        return self._put(to_output(edge_of(topic), value, now_ms(), self.settings))
+        begun = time.monotonic()
+        (position,) = self.door.send(topic, [value])
+        self.latencies.append((time.monotonic() - begun) * 1000)
+        return position
 
     def send_bytes(self, topic: str, key: str, value: bytes) -> str:
-        return self._put(Output(self.settings.prefix + topic, key.encode(), value))
-
-    def _put(self, output: Output) -> str:
+        """Straight to Kafka, as nobody else would take them."""
         begun = time.monotonic()
-        (record,) = self.log.append([output])
-        self.view.wait(parse_position(position(record)), WAIT_S)
+        (record,) = self.log.append([Output(self.settings.prefix + topic, key.encode(), value)])
+        self.door.see([position(record)])
         self.latencies.append((time.monotonic() - begun) * 1000)
         return position(record)
 
@@ -80,7 +80,7 @@ class Stage:
         return row
 
     def get(self, path: str, query: str = "") -> Any:
-        answer = Routes(self.view, self.log, self.settings, now_ms).handle("GET", path, query)
+        answer = self.door.get(path, query)
         if answer.status != 200:
             raise DemoFailed(f"GET {path}?{query} is answered {answer.status}: {answer.body}")
         return answer.body
@@ -91,7 +91,7 @@ class Stage:
         while (found := question()) is None:
             if time.monotonic() > deadline:
                 raise DemoFailed(f"waited {WAIT_S:.0f} s for {what}")
-            self.view.step(0.02)
+            self.door.pause()
         return found
 
     def records(self, topic: Topic) -> Iterator[Json]:

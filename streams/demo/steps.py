@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from streams.demo import evolution, packets
+from streams.demo import answers, evolution, packets
 from streams.demo.stage import DemoFailed, Json, Stage
 from topology.topics import APC_INBOX, APC_PACKETS_DLQ
 
@@ -185,7 +185,7 @@ STEPS: tuple[Callable[[Stage], None], ...] = (
 
 
 def tell(stage: Stage) -> None:
-    """Both acts.  Raises DemoFailed at the first thing that is not as it should be."""
+    """All acts.  Raises DemoFailed at the first thing that is not as it should be."""
     begun = time.monotonic()
     for number, step in enumerate(STEPS, 1):
         stage.say(f"\n{number:>2}  {step.__doc__}")
@@ -201,3 +201,4 @@ def tell(stage: Stage) -> None:
         f" {max(stage.latencies):.0f} ms at most; story {time.monotonic() - begun:.1f} s."
     )
     evolution.tell(stage)
+    answers.tell(stage)

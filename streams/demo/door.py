@@ -1,0 +1,83 @@
+"""How the demo speaks to the system: over HTTP, as any program would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+import httpx
+
+from streams.errors import BrokerUnavailable
+from streams.problems import Response
+from streams.routes import ROUTES
+from streams.routes.route import Produce
+
+Json = dict[str, Any]
+PATHS: Mapping[str, str] = {
+    route.action.topic.name: route.template for route in ROUTES if isinstance(route.action, Produce)
+}
+"""Where envelopes for a topic are sent."""
+_SEEN = "/v1/apc/packets"
+_PAUSE_S = 0.05
+_TIMEOUT_S = 60.0
+
+
+class Door(Protocol):
+    def send(self, topic: str, values: Sequence[Json]) -> list[str]:
+        """Produce them; their positions, once the answers to all are seen."""
+
+    def see(self, positions: Iterable[str]) -> None:
+        """Wait until the answers to these records are seen."""
+
+    def wait(self, topic: str, value: Json, seconds: int) -> Response:
+        """Produce it, and wait for what comes of it."""
+
+    def get(self, path: str, query: str) -> Response: ...
+
+    def pause(self) -> None:
+        """Let the system work for a moment."""
+
+
+class HttpDoor:
+    """url: of the gateway."""
+
+    def __init__(self, url: str) -> None:
+        self._http = httpx.Client(base_url=url, timeout=_TIMEOUT_S)
+
+    def send(self, topic: str, values: Sequence[Json]) -> list[str]:
+        answer = self._ask("POST", PATHS[topic], json=list(values))
+        answer.raise_for_status()
+        positions: list[str] = answer.json()["positions"]
+        self.see(positions)
+        return positions
+
+    def see(self, positions: Iterable[str]) -> None:
+        """Answers come in order on each partition, so the last one there stands for all."""
+        last = {position.rpartition("/")[0]: position for position in positions}
+        for position in last.values():
+            query = {"after": position, "limit": "1", "include_events": "false"}
+            self._ask("GET", f"{_SEEN}?{urlencode(query)}").raise_for_status()
+
+    def wait(self, topic: str, value: Json, seconds: int) -> Response:
+        headers = {"Prefer": f"wait={seconds}"}
+        answer = self._ask("POST", PATHS[topic], json=value, headers=headers)
+        return Response(answer.status_code, answer.json())
+
+    def get(self, path: str, query: str) -> Response:
+        answer = self._ask("GET", f"{path}?{query}" if query else path)
+        return Response(answer.status_code, answer.json())
+
+    def pause(self) -> None:
+        time.sleep(_PAUSE_S)
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _ask(self, method: str, target: str, **more: Any) -> httpx.Response:
+        try:
+            return self._http.request(method, target, **more)
+        except httpx.HTTPError as exc:
+            advice = "Look at its log; `headrace up` starts one."
+            raise BrokerUnavailable(f"the gateway does not answer: {exc}", advice=advice) from exc
