@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from streams.docs.flow import processors_page, tables_page, topics_page
+from streams.docs.http import metrics_page
 from streams.docs.machines import machines_page
+from streams.docs.masking import masking_page
 from streams.docs.use import cli_page, rules_page, settings_page
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "reference"
@@ -22,7 +24,9 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "processors": processors_page,
     "machines": machines_page,
     "rules": rules_page,
+    "masking": masking_page,
     "settings": settings_page,
+    "metrics": metrics_page,
     "cli": cli_page,
 }
 

@@ -8,9 +8,13 @@ import click
 
 import schemas.apc.rules
 import schemas.rtes.rules
+import schemas.saop.rules
+import schemas.sap.rules
 from streams import cli
+from streams.docs.http import http_rules
 from streams.docs.markdown import code, codes, fenced, grid
-from streams.settings import BY_FIELD, Declaration
+from streams.setting_values import Declaration
+from streams.settings import BY_FIELD
 
 HELP_WIDTH = 96
 
@@ -26,7 +30,10 @@ def rules_page() -> str:
         "Every verdict names the rule that decided it, one of these codes. `E` is applied at the\n"
         "edges, before anything is produced; `P` in the processor.\n"
         + _rules("APC", schemas.apc.rules)
+        + _rules("SAOP", schemas.saop.rules)
         + _rules("RTES", schemas.rtes.rules)
+        + _rules("SAP", schemas.sap.rules)
+        + http_rules()
     )
 
 

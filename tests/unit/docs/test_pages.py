@@ -10,14 +10,14 @@ from click.testing import CliRunner
 
 from schemas.apc import rules as apc_rules
 from schemas.rtes import rules as rtes_rules
+from schemas.saop import rules as saop_rules
+from schemas.sap import rules as sap_rules
 from streams import docs
 from streams.docs.__main__ import main
+from streams.docs.machines import machines
 from streams.docs.markdown import grid
 from streams.settings import BY_ENV
 from topology import processors, tables, topics
-from topology.machines.apc_inter import InterEvent, InterState
-from topology.machines.apc_intra import IntraEvent, IntraState
-from topology.machines.apc_packet import PacketEvent, PacketState
 from topology.machines.task_profiles import PROFILES
 
 
@@ -57,16 +57,21 @@ def test_every_declaration_is_on_its_page() -> None:
     assert all(f"| `{table.name}` |" in pages["tables.md"] for table in tables.ALL)
     assert all(f"## {processor.name}\n" in pages["processors.md"] for processor in processors.ALL)
     assert all(f"| `{name}` |" in pages["settings.md"] for name in BY_ENV)
-    codes = {rule.code for rule in (*apc_rules.ALL, *rtes_rules.ALL)}
+    modules = (apc_rules, rtes_rules, saop_rules, sap_rules)
+    codes = {rule.code for module in modules for rule in module.ALL}
     assert all(f"| `{code}` |" in pages["rules.md"] for code in codes)
 
 
 def test_machines_are_shown_with_every_state_and_event() -> None:
     page = docs.render()["machines.md"]
-    words = (*PacketState, *PacketEvent, *InterState, *InterEvent, *IntraState, *IntraEvent)
+    shown = [machine for _, machine in machines()]
+    words = [word for machine in shown for word in (*machine.states, *machine.events)]
     assert all(f"`{word}`" in page for word in words)
     assert all(f"| `{name}` |" in page for name in PROFILES)
-    assert page.count("stateDiagram-v2") == 4
+    assert len(shown) == 10
+    assert page.count("stateDiagram-v2") == len(shown) + sum(
+        bool(p.edges) for p in PROFILES.values()
+    )
 
 
 def test_every_command_is_shown_with_its_help() -> None:
