@@ -6,33 +6,94 @@ Pointer into the body, or the name of a query parameter).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from streams.errors import HeadraceError, InvalidInput, NotFound, OutputTooLarge
+from streams.errors import HeadraceError, InvalidInput, NotFound, OutputTooLarge, ViewNotReady
 from streams.views import ViewBehind
 
-_TITLES = {  # as RFC 9110 has them, whatever the Python
+TITLES = {  # as RFC 9110 and RFC 6585 have them, whatever the Python
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    410: "Gone",
     413: "Content Too Large",
+    414: "URI Too Long",
+    415: "Unsupported Media Type",
     422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
     503: "Service Unavailable",
     504: "Gateway Timeout",
 }
 
 
+class Code(NamedTuple):
+    """A rule that HTTP alone has.  status: of the answer."""
+
+    code: str
+    status: int
+    meaning: str
+
+
+HTTP_RULES: tuple[Code, ...] = (
+    Code("http_invalid", 400, "The request is not HTTP/1.1, or its body ends early."),
+    Code("cursor_invalid", 400, "The cursor is not of the form that the stream's filters ask for."),
+    Code("not_found", 404, "Nothing has that id."),
+    Code("path_unknown", 404, "There is no such path."),
+    Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
+    Code("request_timeout", 408, "The body did not come in time."),
+    Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
+    Code("cursor_expired", 410, "What comes after the cursor is not kept any more."),
+    Code("too_large", 413, "The body, a record or the number of values is above its limit."),
+    Code("media_type", 415, "The body is neither `application/json` nor JSON lines."),
+    Code("query_value", 422, "A query parameter is unknown, missing, repeated or not allowed."),
+    Code("limit_invalid", 422, "`limit` of a list of events or tasks is not allowed."),
+    Code("headers_too_large", 431, "Request line and headers are above their limit."),
+    Code("service_internal", 500, "A fault of the service."),
+    Code(
+        "service_unavailable",
+        503,
+        "Kafka does not answer, the view is being rebuilt, or there are too many requests. What"
+        " was sent may or may not be written: send again with the same id.",
+    ),
+    Code("not_seen_in_time", 504, "The answer to the record in `after` was not seen in time."),
+)
+"""Codes beside those of the envelopes, which are 422."""
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
 class Response(NamedTuple):
-    """body is JSON; one with an error status is `application/problem+json`."""
+    """body is JSON; one with an error status is `application/problem+json`, unless it is a fact.
+
+    headers: more than every answer has.  fact: the body is a record, a refusal too.
+    """
 
     status: int
     body: Any
+    headers: Mapping[str, str] = _NONE
+    fact: bool = False
 
 
 def problem(status: int, detail: str, rule: str | None = None, path: str | None = None) -> Response:
     """Problem details."""
-    body = {"type": "about:blank", "title": _TITLES[status], "status": status, "detail": detail}
+    body = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": detail}
     more = {"rule": rule, "path": path}
     return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
+
+
+def unanswered(exc: HeadraceError, cause: str) -> Response:
+    """The answer to a command on the log at `cause` of which it is not known what came."""
+    late = failed(exc)
+    return Response(late.status, {**late.body, "position": cause})
 
 
 def failed(exc: HeadraceError) -> Response:
@@ -45,7 +106,19 @@ def failed(exc: HeadraceError) -> Response:
         case OutputTooLarge():
             return problem(413, exc.message, "too_large")
         case ViewBehind():
-            late = problem(504, str(exc), "not_seen_in_time")
-            return Response(504, {**late.body, "lag": exc.lag})
+            return _with_lag(problem(504, str(exc), "not_seen_in_time"), exc.lag)
+        case ViewNotReady():
+            return _with_lag(problem(503, str(exc), "service_unavailable"), exc.lag)
         case _:
             return problem(503, str(exc), "service_unavailable")
+
+
+def no_route(detail: str, allowed: tuple[str, ...]) -> Response:
+    """allowed: the methods that the path takes; empty when there is no such path."""
+    if allowed:
+        return problem(405, detail, "method_not_allowed")
+    return problem(404, detail, "path_unknown")
+
+
+def _with_lag(answer: Response, lag: int) -> Response:
+    return Response(answer.status, {**answer.body, "lag": lag})

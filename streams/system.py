@@ -1,4 +1,4 @@
-"""Everything on this machine: a broker, the topics, one worker as a process of its own."""
+"""Everything on this machine: a broker, the topics, a worker and a gateway as processes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.request import urlopen
 
+from streams.addresses import address_file
 from streams.admin import create_topics
 from streams.broker import running_broker
 from streams.broker.home import Home
@@ -24,74 +26,111 @@ from streams.settings import Settings
 Progress = Callable[[str], None]
 READY_LIMIT_S = 120.0
 STOP_PATIENCE_S = 20.0
+ANY_PORT = "127.0.0.1:0"
 _LOOK_S = 0.05
 
 
-class WorkerEnded(InfrastructureError):
+class PartEnded(InfrastructureError):
     default_advice = "Read its log; what stopped it is said in the last lines."
 
 
 @dataclass(frozen=True, slots=True)
-class System:
-    """settings: with the broker's address.  worker: the process.  log: what it prints."""
+class Part:
+    """One of the processes.  log: what it prints."""
 
-    settings: Settings
-    worker: Child
+    name: str
+    child: Child
     log: Path
 
+    @property
+    def pid(self) -> int:
+        return self.child.process.pid
+
     def check(self) -> None:
-        """Raises WorkerEnded when the worker has ended."""
-        if self.worker.exit_code.done():
-            raise WorkerEnded(_last_words(self.worker.exit_code.result(), self.log))
+        """Raises PartEnded when it has ended."""
+        if self.child.exit_code.done():
+            code = self.child.exit_code.result()
+            raise PartEnded(f"the {self.name} ended with {code} ({self.log}): {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = self._lines()
+        return lines[-1].removeprefix("headrace: ") if lines else "it said nothing"
+
+    def _lines(self) -> list[str]:
+        if not self.log.exists():
+            return []
+        return self.log.read_text(errors="replace").strip().splitlines()
+
+    def said(self, word: str) -> str | None:
+        """The rest of the first line that begins with a word."""
+        found = (line for line in self._lines() if line.startswith(f"{word} "))
+        return next((line.removeprefix(f"{word} ") for line in found), None)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """settings: with the broker's address.  url: of the gateway."""
+
+    settings: Settings
+    worker: Part
+    gateway: Part
+    url: str
+
+    def check(self) -> None:
+        """Raises PartEnded when one of the processes has ended."""
+        self.worker.check()
+        self.gateway.check()
 
 
 @contextmanager
 def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
     """For as long as the context lasts.  State stays in the state directory.
 
-    Raises BrokerUnavailable, TopicsMismatch, WorkerEnded.
+    Raises BrokerUnavailable, TopicsMismatch, PartEnded.
     """
     settings.state_dir.mkdir(parents=True, exist_ok=True)
-    with running_broker(settings, progress=progress) as bootstrap:
+    with running_broker(settings, progress=progress) as bootstrap, ExitStack() as stack:
         settings = replace(settings, bootstrap=bootstrap)
         log = KafkaLog(bootstrap, settings.security(), group_of(settings))
         try:
             create_topics(log, settings)
         finally:
             log.close()
-        progress("topics are there; starting a worker")
-        system = _start_worker(settings)
-        try:
-            _wait(system)
-            progress("the worker is ready")
-            yield system
-        finally:
-            progress("stopping the worker")
-            system.worker.process.end(STOP_PATIENCE_S)
+        progress("topics are there; starting a worker and a gateway")
+        (worker_directory(settings) / READY_FILE).unlink(missing_ok=True)
+        worker = stack.enter_context(_part(settings, progress, "worker", "--static"))
+        listen = ("--listen", settings.gateway)
+        gateway = stack.enter_context(_part(settings, progress, "gateway", *listen))
+        ready = worker_directory(settings) / READY_FILE
+        _wait([worker, gateway], lambda: ready.exists(), "the worker")
+        progress("the worker is ready")
+        _wait([worker, gateway], lambda: gateway.said("gateway"), "the gateway")
+        progress("the gateway is ready")
+        yield System(settings, worker, gateway, gateway.said("gateway") or "")
 
 
-def _start_worker(settings: Settings) -> System:
-    (worker_directory(settings) / READY_FILE).unlink(missing_ok=True)
-    log = settings.state_dir / "worker.log"
+@contextmanager
+def _part(settings: Settings, progress: Progress, name: str, *more: str) -> Iterator[Part]:
+    """A process for as long as the context lasts."""
+    log = settings.state_dir / f"{name}.log"
     options = ["--bootstrap", str(settings.bootstrap), "--state-dir", str(settings.state_dir)]
-    command = [sys.executable, "-m", "streams.cli", "worker", "--static", *options]
-    return System(settings, Child(command, log, bound=True), log)
+    command = [sys.executable, "-m", "streams.cli", name, *options, *more]
+    part = Part(name, Child(command, log, bound=True), log)
+    try:
+        yield part
+    finally:
+        progress(f"stopping the {name}")
+        part.child.process.end(STOP_PATIENCE_S)
 
 
-def _wait(system: System) -> None:
-    ready = worker_directory(system.settings) / READY_FILE
+def _wait(parts: list[Part], ready: Callable[[], object], what: str) -> None:
     deadline = time.monotonic() + READY_LIMIT_S
-    while not ready.exists():
-        system.check()
+    while not ready():
+        for part in parts:
+            part.check()
         if time.monotonic() > deadline:
-            raise WorkerEnded(f"the worker was not ready after {READY_LIMIT_S:.0f} s: {system.log}")
+            raise PartEnded(f"{what} was not ready after {READY_LIMIT_S:.0f} s")
         time.sleep(_LOOK_S)
-
-
-def _last_words(code: int, log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
-    said = lines[-1].removeprefix("headrace: ") if lines else "it said nothing"
-    return f"the worker ended with {code} ({log}): {said}"
 
 
 @contextmanager
@@ -99,7 +138,7 @@ def temporary_system(settings: Settings, progress: Progress) -> Iterator[System]
     """A system of its own, gone without a trace afterwards."""
     home = Home(settings.state_dir)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
-        own = replace(settings, bootstrap=None, state_dir=Path(folder))
+        own = replace(settings, bootstrap=None, state_dir=Path(folder), gateway=ANY_PORT)
         kept = Home(own.state_dir)
         kept.make()
         if home.classpath.exists():
@@ -109,3 +148,28 @@ def temporary_system(settings: Settings, progress: Progress) -> Iterator[System]
                 home.make()
                 shutil.copy(kept.classpath, home.classpath)
             yield system
+
+
+@contextmanager
+def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
+    """The address of the gateway on this state directory; without one, of a temporary one.
+
+    Raises PartEnded.
+    """
+    kept = address_file(settings)
+    if kept.exists() and _alive(url := kept.read_text().strip()):
+        yield url
+        return
+    with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
+        own = replace(settings, state_dir=Path(folder))
+        with _part(own, progress, "gateway", "--listen", ANY_PORT) as gateway:
+            _wait([gateway], lambda: gateway.said("gateway"), "the gateway")
+            yield gateway.said("gateway") or ""
+
+
+def _alive(url: str) -> bool:
+    try:
+        with urlopen(f"{url}/healthz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False

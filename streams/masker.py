@@ -1,0 +1,27 @@
+"""The masker that the settings ask for; the same for edges and processors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from streams.masking import Masker
+from streams.settings import Settings
+
+_NAMES = ("MASK_KEY", "RTES_MASK_ARGUMENTS", "RTES_PEM_LINES", "RTES_PEM_S")
+
+
+def masker_of(work: Mapping[str, Any]) -> Masker:
+    """work: settings as processors see them."""
+    return _masker(*(work[name] for name in _NAMES))
+
+
+@lru_cache(maxsize=8)
+def masker_for(settings: Settings) -> Masker:
+    return masker_of(settings.as_work())
+
+
+@lru_cache(maxsize=8)
+def _masker(key: str | None, arguments: bool, lines: int, seconds: int) -> Masker:
+    return Masker(key.encode() if key else None, arguments, lines, seconds)
