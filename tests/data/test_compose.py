@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import ipaddress
 import re
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 import yaml
 
 from streams.broker import container
+from streams.gateway.address import Address
 from streams.settings import BY_ENV, PREFIX, Settings
 
 ROOT = Path(__file__).parents[2]
@@ -24,7 +26,8 @@ def compose() -> dict[str, Any]:
 
 
 def test_the_services_are_there(compose: dict[str, Any]) -> None:
-    assert set(compose["services"]) == {"kafka", "schema-registry", "kafka-ui", "topics", "worker"}
+    headrace = {"topics", "worker", "gateway"}
+    assert set(compose["services"]) == {"kafka", "schema-registry", "kafka-ui"} | headrace
 
 
 def test_every_image_is_pinned_and_needs_no_registry_address(compose: dict[str, Any]) -> None:
@@ -61,6 +64,17 @@ def test_settings_of_the_services_are_declared_and_allowed(compose: dict[str, An
     for name in ("topics", "worker"):
         environment = compose["services"][name]["environment"]
         assert Settings.load(environment).bootstrap == "kafka:19092"
+
+
+def test_the_gateway_listens_on_the_loopback_of_the_host(compose: dict[str, Any]) -> None:
+    gateway = compose["services"]["gateway"]
+    assert gateway["network_mode"] == "host"
+    assert "ports" not in gateway
+    settings = Settings.load(gateway["environment"])
+    assert ipaddress.ip_address(Address.parse(settings.gateway).host).is_loopback
+    advertised = compose["services"]["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"OUTSIDE://{settings.bootstrap}" in advertised.split(",")
+    assert f"http://{settings.gateway}/readyz" in gateway["healthcheck"]["test"][-1]
 
 
 def test_addresses_inside_are_listeners_of_kafka(compose: dict[str, Any]) -> None:

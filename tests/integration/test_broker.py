@@ -6,8 +6,7 @@ import socket
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from streams.broker.home import Home, Started
 from streams.broker.process import Process
 from streams.errors import BrokerUnavailable, UsageError
 from streams.settings import Settings
+from tests.processes import wait_for
 
 HOLDER = """
 import sys, time
@@ -35,13 +35,6 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     settings = Settings.load({}, state_dir=tmp_path)
     yield settings
     broker.stop(settings)
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def port_of(bootstrap: str | None) -> int:
@@ -118,7 +111,7 @@ def test_a_taken_port_is_replaced_and_the_new_one_recorded(tmp_path: Path) -> No
 def test_a_broker_in_the_foreground_lasts_until_it_is_stopped(settings: Settings) -> None:
     ended = threading.Thread(target=broker.run, args=(settings,))
     ended.start()
-    until(lambda: broker.status(settings).running)
+    wait_for(lambda: broker.status(settings).running, "the broker runs")
     assert broker.stop(settings) is True
     ended.join(20)
     assert not ended.is_alive()
@@ -132,7 +125,7 @@ def test_no_broker_is_left_behind_when_its_user_is_killed(settings: Settings) ->
         assert port_of(holder.stdout.readline().decode().strip())
         assert broker.status(settings).running
         holder.kill()
-    until(lambda: Home(settings.state_dir).running() is None)
+    wait_for(lambda: Home(settings.state_dir).running() is None, "the broker has ended")
 
 
 def test_a_broker_that_dies_says_why(settings: Settings) -> None:

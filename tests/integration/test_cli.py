@@ -38,6 +38,7 @@ def up(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HEADRACE_BOOTSTRAP", broker)
         patch.setenv("HEADRACE_STATE_DIR", str(state_dir))
         patch.setenv("HEADRACE_PREFIX", PREFIX)
+        patch.setenv("HEADRACE_GATEWAY", "127.0.0.1:0")
         process = start_up()
         try:
             yield state_dir

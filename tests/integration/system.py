@@ -1,0 +1,108 @@
+"""A worker and a gateway as real processes, under a prefix of their own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import httpx
+
+from streams.admin import create_topics
+from streams.engine.kafka import KafkaLog
+from streams.engine.task import group_of
+from streams.settings import Settings
+from tests.processes import Process, named, wait_for
+
+Json = dict[str, Any]
+
+
+class Live:
+    """One worker and one gateway on a broker."""
+
+    def __init__(self, bootstrap: str, folder: Path, **environ: str) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.prefix = f"gw-{uuid.uuid4().hex[:8]}."
+        self.environ = {"BOOTSTRAP": bootstrap, "PREFIX": self.prefix, **environ}
+        self.settings = replace(
+            Settings().assign(self.environ), state_dir=folder / "gateway", partitions=4
+        )
+        self.log = KafkaLog(bootstrap, {}, group_of(self.settings))
+        create_topics(self.log, self.settings)
+        self._started: list[Process] = []
+        self._agents: dict[str, Process] = {}
+        try:
+            self.worker = self._start("worker")
+            self.gateway = self.start_gateway()
+            self.worker.wait_text("ready: tasks")
+        except BaseException:
+            self._kill()
+            raise
+
+    def _start(self, name: str, *arguments: str) -> Process:
+        return self._process(name, "streams.cli", name, *arguments)
+
+    def _process(self, name: str, module: str, *arguments: str) -> Process:
+        state = {"STATE_DIR": str(self.folder / name)}
+        settings = named({**self.environ, **state})
+        log = self.folder / f"{name}.log"
+        self._started.append(Process(name, log, settings, module, *arguments))
+        return self._started[-1]
+
+    def agent(self, agent_id: str, *arguments: str, anew: bool = False) -> Process:
+        """The example agent of that id, at work; the one that is there already, or another."""
+        if agent_id in self._agents and not anew:
+            return self._agents[agent_id]
+        found = self._process(agent_id, "streams.agents", "--agent-id", agent_id, *arguments)
+        self._agents[agent_id] = found
+        found.wait_text(f"agent {agent_id}\n")
+        return found
+
+    def start_gateway(self, *arguments: str) -> Process:
+        """Returns when it answers queries."""
+        listen = ("--listen", "127.0.0.1:0")
+        before = len(self.urls())
+        self.gateway = self._start("gateway", *listen, *arguments)
+        wait_for(lambda: self._has_url(before), "the gateway is ready")
+        return self.gateway
+
+    def _has_url(self, before: int) -> bool:
+        assert self.gateway.running, self.gateway.text()[-3000:]
+        return len(self.urls()) > before
+
+    def urls(self) -> list[str]:
+        """Of all gateways that were ready."""
+        path = self.folder / "gateway.log"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [line.split()[1] for line in lines if line.startswith("gateway http")]
+
+    @property
+    def url(self) -> str:
+        return self.urls()[-1]
+
+    @property
+    def client(self) -> httpx.Client:
+        return httpx.Client(base_url=self.url, timeout=30)
+
+    def _kill(self) -> None:
+        for process in self._started:
+            process.kill()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._kill()
+        print(self.gateway.text()[-5000:])  # shown when the test fails
+        self.log.delete([name for name in self.log.topics() if name.startswith(self.prefix)])
+        self.log.close()
+
+
+@contextmanager
+def live(bootstrap: str, folder: Path, **environ: str) -> Iterator[Live]:
+    with Live(bootstrap, folder, **environ) as system:
+        yield system

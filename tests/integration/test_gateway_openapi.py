@@ -1,0 +1,128 @@
+"""The gateway is what its OpenAPI document says: schemathesis, with every check."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.integration.system import Live, live
+from tests.processes import ROOT, wait_for
+from tests.unit.envelopes import IDEA_ID
+from tests.unit.views.lineage.facts import transfer
+from tests.unit.views.saop.stage import move, turn
+from tests.unit.views.sap.stage import cached, result
+
+HERE = Path(__file__).parent
+TIME_LIMIT_S = 200
+PREPARED = 6
+REACHED = {
+    "rewind": {200, 404, 409, 422},
+    "rewinds/{rewind_id}/confirm": {200, 409, 422},
+    "rewinds/{rewind_id}/abort": {200, 409, 422},
+    "rewinds/{rewind_id}": {200, 404, 422},
+    "rewind-plan": {200, 404, 422},
+}
+"""What the routes under a session are to have answered at least."""
+REACHED_OF_SAP = {
+    "tasks": {202, 422},
+    "results": {200, 202, 422},
+    "signals": {200, 202, 422},
+    "tasks/{taskId}": {200, 404, 422},
+    "cache/{cacheKey}": {200, 404, 422},
+    "cache/{cacheKey}/versions": {200, 404, 422},
+    "learning": {200, 422},
+}
+"""Likewise of those of SAP."""
+
+
+def sent(client: httpx.Client, path: str, *values: object) -> str:
+    answer = client.post(path, json=values)
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["positions"][-1])
+
+
+def rewinds_prepared(client: httpx.Client) -> list[tuple[str, str]]:
+    """Of sessions with one task, each with a rewind that waits for its confirm."""
+    sessions = ["sess-01", *(f"prepared-{n}" for n in range(PREPARED))]
+    for session in sessions:
+        move_on = move(session, "paint-7", "PENDING", "IN_PROGRESS", git_hash="5c0ffee")
+        position = sent(client, "/v1/rtes/events", move_on)
+        answer = client.get("/v1/saop/tasks", params={"session_id": session, "after": position})
+        assert "paint-7" in {task["task_id"] for task in answer.json()["items"]}
+    pairs = [(session, str(uuid.uuid4())) for session in sessions[1:]]
+    for session, rewind_id in pairs:
+        order = {"task_id": "paint-7", "phase": "prepare", "rewind_id": rewind_id}
+        answer = client.post(f"/v1/saop/sessions/{session}/rewind", json=order)
+        assert answer.status_code == 200, answer.text
+    return pairs
+
+
+def answer_stored(client: httpx.Client) -> tuple[str, str]:
+    """A task whose answer is in the cache, and the key of that."""
+    of = cached()
+    path, position = f"/v1/sap/tasks/{of['taskId']}", sent(client, "/v1/sap/tasks", of)
+    key = client.get(path, params={"after": position}).json()["cache"]["cacheKey"]
+    wait_for(lambda: client.get(path).json()["cache"]["state"] == "missed", "it is dispatched")
+    sent(client, "/v1/sap/results", result(of, output={"n": 1}))
+    wait_for(lambda: client.get(f"/v1/sap/cache/{key}").status_code == 200, "it is stored")
+    return of["taskId"], key
+
+
+def answered(system: Live) -> dict[str, set[int]]:
+    """The statuses of each route, from the access log."""
+    found: dict[str, set[int]] = {}
+    for line in system.gateway.text().splitlines():
+        if line.startswith("{"):
+            request = json.loads(line)
+            found.setdefault(request["route"], set()).add(request["status"])
+    return found
+
+
+@pytest.mark.timeout(300)
+def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path) -> None:
+    with live(broker, tmp_path, SAP_MAX_WAIT_S="1") as system, system.client as client:
+        packet = transfer(1, "p1", trace__session_id="sess-01", packet_id=IDEA_ID)
+        position = sent(client, "/v1/apc/packets", packet)
+        sent(client, "/v1/saop/turns", turn("task-01", 0), turn("task-01", 1))
+        prepared = rewinds_prepared(client)
+        task_there, key_there = answer_stored(client)
+        found = subprocess.run(
+            [
+                *(sys.executable, "-m", "schemathesis.cli"),
+                *("--config-file", str(HERE / "schemathesis.toml")),
+                *("run", f"{system.url}/openapi.json", "--phases", "examples,coverage,fuzzing"),
+                *("--max-examples", "12", "--seed", "7", "--no-shrink", "--continue-on-failure"),
+            ],
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "POSITION_THERE": position,
+                "REWINDS_PREPARED": json.dumps(prepared),
+                "TASK_THERE": task_there,
+                "CACHE_KEY_THERE": key_there,
+                "SCHEMATHESIS_HOOKS": "tests.integration.openapi_hooks",
+                "COLUMNS": "100",
+            },
+            capture_output=True,
+            text=True,
+            timeout=TIME_LIMIT_S,
+            check=False,
+        )
+        assert found.returncode == 0, found.stdout[-20_000:] + found.stderr[-2000:]
+        counted = re.search(r"(\d+) generated", found.stdout)
+        assert counted is not None
+        assert int(counted[1]) > 1000
+        statuses = answered(system)
+        assert not {path for path, found in statuses.items() if found & {500, 503}}
+        for path, expected in REACHED.items():
+            assert statuses[f"/v1/saop/sessions/{{session_id}}/{path}"] >= expected, path
+        for path, expected in REACHED_OF_SAP.items():
+            assert statuses[f"/v1/sap/{path}"] >= expected, path

@@ -1,0 +1,88 @@
+"""Processes under test: started, killed, stopped, and read by their logs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PATIENCE_S = 60.0
+PREFIX = "HEADRACE_"
+
+
+def wait_for(
+    condition: Callable[[], object], what: str, patience_s: float = PATIENCE_S, look_s: float = 0.02
+) -> None:
+    """Until condition() holds; fails when that takes longer than patience_s."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, f"after {patience_s:.0f} s still not: {what}"
+        time.sleep(look_s)
+
+
+def named(settings: Mapping[str, str]) -> dict[str, str]:
+    """With HEADRACE_ before each name."""
+    return {f"{PREFIX}{name}": text for name, text in settings.items()}
+
+
+def environ_of(settings: Mapping[str, str]) -> dict[str, str]:
+    """This process's environment, with these settings (named with HEADRACE_) instead of its own."""
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
+    return {**inherited, **settings}
+
+
+class Process:
+    """One module of this project as a process.  settings: named with HEADRACE_.
+
+    A log that is there already is written on.
+    """
+
+    def __init__(
+        self, name: str, log: Path, settings: Mapping[str, str], module: str, *arguments: str
+    ) -> None:
+        self.name = name
+        self._log = log
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", module, *arguments],
+                cwd=ROOT,
+                env=environ_of(settings),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+            )
+
+    def text(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    @property
+    def running(self) -> bool:
+        return self._process.poll() is None
+
+    def wait_text(self, text: str, patience_s: float = PATIENCE_S) -> None:
+        """Until it has said that; fails when it ends before."""
+
+        def said() -> bool:
+            running, found = self.running, text in self.text()
+            assert found or running, f"{self.name} has ended:\n{self.text()[-3000:]}"
+            return found
+
+        wait_for(said, f"{self.name} says {text!r}", patience_s, 0.002)
+
+    def signal(self, number: signal.Signals) -> None:
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def exit_code(self, patience_s: float = PATIENCE_S) -> int:
+        """Wait for its end."""
+        try:
+            return self._process.wait(patience_s)
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"{self.name} does not end:\n{self.text()[-3000:]}") from None
