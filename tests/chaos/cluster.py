@@ -25,7 +25,8 @@ from streams.engine.rows import store_key
 from streams.engine.task import group_of
 from streams.errors import BrokerUnavailable
 from streams.settings import Settings
-from tests.chaos.workers import PATIENCE_S, Worker, wait_for
+from tests.chaos.workers import Worker
+from tests.processes import PATIENCE_S, wait_for
 from tests.toy import FACTS, INPUT, RECORD, toy_record, toy_topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS

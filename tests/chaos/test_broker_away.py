@@ -16,7 +16,7 @@ from streams.broker import network
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster
-from tests.chaos.workers import wait_for
+from tests.processes import wait_for
 from tests.toy import FACTS
 
 

@@ -7,7 +7,7 @@ import time
 
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster
-from tests.chaos.workers import wait_for
+from tests.processes import wait_for
 from tests.toy import FACTS, INPUT
 
 

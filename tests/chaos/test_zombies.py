@@ -9,7 +9,7 @@ import pytest
 
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster
-from tests.chaos.workers import wait_for
+from tests.processes import wait_for
 from tests.toy import FACTS
 
 REOPENED = "is closed and opens again"

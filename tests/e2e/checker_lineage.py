@@ -6,6 +6,7 @@ count in the end, counted from nothing.
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -103,11 +104,31 @@ def deltas_once(history: History, account: Account) -> Iterator[str]:
 
 
 def edges_once(history: History, account: Account) -> Iterator[str]:
-    """Each accepted packet drew each of its edges once, on its own partition."""
+    """Each accepted packet drew each of its edges once, on its own partition; so did each task
+    that an agent reported, when it was new.
+    """
     places = [(edge["edge_id"], edge["cause"]) for _, edge in history.edges]
     yield from repeated("edge", places)
     found = dict(zip(places, history.edges, strict=True))
-    yield from differences("edge", found, account.edges)
+    own = {place: drawn for place, drawn in found.items() if drawn[1]["cause"] in history.raw}
+    packets = {place: drawn for place, drawn in found.items() if place not in own}
+    yield from differences("edge", packets, account.edges)
+    nodes = {place: (edge["from_node"], edge["to_node"]) for place, (_, edge) in own.items()}
+    yield from differences("edge of a task", nodes, _task_edges(history))
+
+
+def _task_edges(history: History) -> dict[tuple[str, str], tuple[str, str]]:
+    """Of the first record of each task: it is part of its session."""
+    wanted: dict[tuple[str, str], tuple[str, str]] = {}
+    known = set()
+    for one in history.observed:
+        task = one["session_id"], one["task_id"]
+        if one["origin"] is None and task not in known:
+            known.add(task)
+            ends = f"saop:task:{one['task_id']}", f"saop:session:{one['session_id']}"
+            ident = hashlib.sha256(f"{ends[0]}|part_of|{ends[1]}".encode()).hexdigest()
+            wanted[ident, one["cause"]] = ends
+    return wanted
 
 
 def decisions_follow(history: History, account: Account, totals: Totals) -> Iterator[str]:

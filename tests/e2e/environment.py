@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -24,8 +23,8 @@ from streams.engine.work import timer_of
 from streams.settings import Settings
 from tests.chaos import workers
 from tests.chaos.cluster import Tail
-from tests.chaos.workers import ROOT, wait_for
 from tests.e2e.outputs import PARTITIONS, Json, Outputs, latest, shown
+from tests.processes import ROOT, environ_of, named, wait_for
 from topology import topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS
@@ -36,30 +35,21 @@ from topology.topics import (
     APC_TRANSFERS,
     CHANGELOG,
     RTES_RAW,
+    SAOP_REWINDS,
+    SAOP_TASK_SIGNALS,
+    SAOP_TURNS,
 )
 
 SOON_MS = 120_000
 """Timers due later than this are left alone when a run is drained."""
 _TIMERS = store_key(TIMERS.name, "")
+INPUTS = (APC_PACKETS, APC_TRANSFERS, RTES_RAW, SAOP_REWINDS, SAOP_TURNS, SAOP_TASK_SIGNALS)
 
 
 class Worker(workers.Worker):
     """One `headrace worker` process."""
 
-    def __init__(
-        self, name: str, state_dir: Path, log: Path, environ: Mapping[str, str], *arguments: str
-    ) -> None:
-        self.name = name
-        self.state_dir = state_dir
-        self._log = log
-        with log.open("wb") as output:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "streams.cli", "worker", *arguments],
-                cwd=ROOT,
-                env={**environ, "HEADRACE_STATE_DIR": str(state_dir)},
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+    MODULE = "streams.cli"
 
     def end(self, patience_s: float = 30.0) -> None:
         """SIGTERM, and a clean end."""
@@ -105,19 +95,20 @@ class Environment(Outputs):
         return replace(self.settings, state_dir=self.directory / worker)
 
     def _environ(self, **settings: str) -> dict[str, str]:
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith("HEADRACE_")}
         given = {
             "BOOTSTRAP": self.settings.bootstrap or "",
             "PREFIX": self.prefix,
             "STATE_DIR": str(self.settings.state_dir),
             **settings,
         }
-        return inherited | {f"HEADRACE_{name}": text for name, text in given.items()}
+        return named(given)
 
     def start(self, name: str, *arguments: str, **settings: str) -> Worker:
         """A worker on the state directory of that name.  settings: e.g. BATCH="50"."""
         log = self.directory / f"{name}-{len(self._workers)}.log"
-        worker = Worker(name, self.directory / name, log, self._environ(**settings), *arguments)
+        worker = Worker(
+            name, self.directory / name, log, self._environ(**settings), "worker", *arguments
+        )
         self._workers.append(worker)
         return worker
 
@@ -126,7 +117,7 @@ class Environment(Outputs):
         ran = subprocess.run(
             [sys.executable, "-m", "streams.cli", *arguments],
             cwd=ROOT,
-            env=self._environ(),
+            env=environ_of(self._environ()),
             input=stdin,
             capture_output=True,
             text=True,
@@ -200,7 +191,7 @@ class Environment(Outputs):
                 _, timer = timer_of(key[len(_TIMERS) :].decode(), {})
                 if timer.due_ms < horizon:
                     return False
-        for topic in (APC_PACKETS, APC_TRANSFERS, RTES_RAW):
+        for topic in INPUTS:
             next_offset = {record.partition: record.offset + 1 for record in self.records(topic)}
             key = store_key(INPUT_POSITIONS.name, topic.name)
             for partition, offset in next_offset.items():

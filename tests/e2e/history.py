@@ -82,7 +82,7 @@ def read(source: Source) -> History:
     return History(
         packets={position(r): r for r in source.records(APC_PACKETS)},
         facts=_placed(source, APC_EVENTS),
-        deliveries=_values(source, APC_INBOX),
+        deliveries=values_of(source, APC_INBOX),
         dead=source.records(APC_PACKETS_DLQ),
         states=_rows(source, PACKET_STATES),
         sessions=_rows(source, COORDINATION),
@@ -90,13 +90,13 @@ def read(source: Source) -> History:
         lineage=_rows(source, PROTOCOL_LINEAGE),
         deltas=_by_position(source, APC_TRANSFERS),
         dead_deltas=source.records(APC_TRANSFERS_DLQ),
-        decisions=_values(source, APC_DECISIONS),
+        decisions=values_of(source, APC_DECISIONS),
         edges=_placed(source, LINEAGE_EDGES),
         task_facts=_rows(source, APC_TASK_FACTS),
         timers=list(_rows(source, TIMERS)),
         raw={position(r): r for r in source.records(RTES_RAW)},
-        observed=_values(source, RTES_EVENTS),
-        refused=_values(source, RTES_REJECTIONS),
+        observed=values_of(source, RTES_EVENTS),
+        refused=values_of(source, RTES_REJECTIONS),
         dead_raw=source.records(RTES_RAW_DLQ),
         tasks=_rows(source, SAOP_TASK_STATES),
         sequences=_rows(source, RTES_SESSIONS),
@@ -105,15 +105,15 @@ def read(source: Source) -> History:
 
 def _placed(source: Source, topic: Topic) -> list[tuple[int, Json]]:
     partitions = [record.partition for record in source.records(topic)]
-    return list(zip(partitions, _values(source, topic), strict=True))
+    return list(zip(partitions, values_of(source, topic), strict=True))
 
 
 def _by_position(source: Source, topic: Topic) -> Rows:
     positions = [position(record) for record in source.records(topic)]
-    return dict(zip(positions, _values(source, topic), strict=True))
+    return dict(zip(positions, values_of(source, topic), strict=True))
 
 
-def _values(source: Source, topic: Topic) -> list[Json]:
+def values_of(source: Source, topic: Topic) -> list[Json]:
     return _shown(topic.record, [record.value for record in source.records(topic)])
 
 

@@ -5,24 +5,16 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from streams.admin import create_topics
-from streams.engine.local import LocalHost
-from streams.engine.memory import MemoryLog
-from streams.engine.records import Record, TopicPartition
-from streams.processors import all_processors
-from streams.settings import Settings
 from tests.e2e import checker, history
 from tests.e2e.history import History
-from tests.e2e.outputs import PARTITIONS, Json, Outputs
+from tests.e2e.outputs import Json
+from tests.e2e.recorded import Recorded
 from tests.e2e.totals import Totals
 from tests.e2e.traffic import outputs
-from topology import topics
-from topology.declarations import Topic
 
 PACKETS = 900
 SESSIONS = 18
@@ -30,16 +22,8 @@ START_MS = 1_770_000_000_000
 HORIZON_MS = 60_000
 
 
-class Recorded(Outputs):
-    """A run on the in-memory log, without anything that could go wrong."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__("unit.")
-        self.now = START_MS
-        self.log = MemoryLog(lambda: self.now)
-        settings = Settings.load({}, prefix=self.prefix, partitions=PARTITIONS, batch=50)
-        create_topics(self.log, settings)
-        self.host = LocalHost(self.log, all_processors, settings, directory)
+class Told(Recorded):
+    """Packets of all kinds."""
 
     def run(self, dice: random.Random) -> None:
         records = outputs(self, dice, PACKETS, SESSIONS)
@@ -57,20 +41,10 @@ class Recorded(Outputs):
             self.host.run()
         self.now = end
 
-    def records(self, topic: Topic) -> list[Record]:
-        numbers = range(topics.partitions_of(topic, PARTITIONS))
-        tps = [TopicPartition(self.name(topic), number) for number in numbers]
-        ends = self.log.ends(tps)
-        found: list[Record] = []
-        with self.log.reader(dict.fromkeys(tps, 0)) as reader:
-            while any(reader.position(tp) < ends[tp] for tp in tps):
-                found += reader.poll(0)
-        return sorted(found, key=lambda record: (record.partition, record.offset))
-
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> History:
-    recorded = Recorded(tmp_path_factory.mktemp("recorded"))
+    recorded = Told(tmp_path_factory.mktemp("recorded"), START_MS)
     recorded.run(random.Random(11))
     return history.read(recorded)
 

@@ -1,0 +1,131 @@
+"""What a run must have left of the turns and events of agents at work."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from streams.engine.records import Record, position
+from tests.e2e.environment import Environment
+from tests.e2e.findings import repeated
+from tests.e2e.history import values_of
+from tests.e2e.outputs import Json
+from topology import topics
+from topology.declarations import Topic
+from topology.topics import (
+    RTES_EVENTS,
+    RTES_RAW,
+    RTES_RAW_DLQ,
+    RTES_REJECTIONS,
+    SAOP_LOG,
+    SAOP_TURNS,
+    SAOP_TURNS_DLQ,
+    SAOP_VERDICTS,
+)
+
+UNMASKED = (RTES_RAW,)
+"""Where secrets of agents may lie, for a day."""
+
+
+def check(environment: Environment, thoughts: dict[tuple[str, int], str]) -> list[str]:
+    """Everything that is wrong.  thoughts: of each turn that was sent, by task and index."""
+    events = values_of(environment, RTES_EVENTS)
+    logged = values_of(environment, SAOP_LOG)
+    verdicts = values_of(environment, SAOP_VERDICTS)
+    refused = values_of(environment, RTES_REJECTIONS)
+    raw, dead = environment.records(RTES_RAW), environment.records(RTES_RAW_DLQ)
+    turns, dead_turns = environment.records(SAOP_TURNS), environment.records(SAOP_TURNS_DLQ)
+    return [
+        *_answered("event", raw, [*events, *refused], dead),
+        *_answered("turn", turns, verdicts, dead_turns),
+        *_numbered(events),
+        *_in_order(logged),
+        *_logged_once(verdicts, logged),
+        *_verbatim(logged, thoughts),
+        *_streamed(events, thoughts),
+    ]
+
+
+def _answered(
+    what: str, sent: Sequence[Record], facts: Iterable[Json], dead: Sequence[Record]
+) -> Iterator[str]:
+    """Each record has one verdict or one dead letter."""
+    answers = Counter(fact["cause"] for fact in facts)
+    answers.update(dict(record.headers)["headrace-cause"].decode() for record in dead)
+    for place in map(position, sent):
+        if answers[place] != 1:
+            yield f"{what} {place} has {answers[place]} answers"
+        del answers[place]
+    yield from (f"an answer to {place}, which is no {what}" for place in answers)
+
+
+def _numbered(events: Sequence[Json]) -> Iterator[str]:
+    """Sequences of a session have no hole and no repeat, in the order of the log."""
+    last: dict[str, int] = defaultdict(int)
+    yield from repeated("event", (f"{e['session_id']}/{e['event_id'].lower()}" for e in events))
+    for event in events:
+        session, sequence = event["session_id"], event["sequence"]
+        if sequence != last[session] + 1:
+            yield f"{session} goes from sequence {last[session]} to {sequence}"
+        last[session] = sequence
+
+
+def _in_order(logged: Sequence[Json]) -> Iterator[str]:
+    """Turns of a task ascend, and every hole is named by the turn behind it."""
+    following: dict[str, int] = defaultdict(int)
+    for one in logged:
+        task, index = one["turn"]["metadata"]["task_id"], one["turn"]["turn_index"]
+        missing = (one["gap"]["missing_from"], one["gap"]["missing_to"]) if one["gap"] else None
+        wanted = None if index == following[task] else (following[task], index - 1)
+        if missing != wanted or index < following[task]:
+            yield f"turn {task}/{index} names {missing} as missing, not {wanted}"
+        following[task] = index + 1
+
+
+def _logged_once(verdicts: Sequence[Json], logged: Sequence[Json]) -> Iterator[str]:
+    accepted = Counter(v["cause"] for v in verdicts if v["verdict"] == "accepted")
+    found = Counter(one["cause"] for one in logged)
+    yield from (f"turn {place} was not logged once" for place in accepted - found)
+    yield from (f"turn {place} was logged too often" for place in found - accepted)
+
+
+def _verbatim(logged: Sequence[Json], thoughts: dict[tuple[str, int], str]) -> Iterator[str]:
+    for one in logged:
+        turn = one["turn"]
+        place = turn["metadata"]["task_id"], turn["turn_index"]
+        if turn["content"]["thought"] != thoughts[place]:
+            yield f"the thought of {place} is not as sent"
+
+
+def _streamed(events: Sequence[Json], thoughts: dict[tuple[str, int], str]) -> Iterator[str]:
+    """Chunks of a stream, joined, are the thought of its turn."""
+    chunks: dict[tuple[str, int], list[str]] = defaultdict(list)
+    for event in events:
+        if event["payload"]["type"] == "THOUGHT_STREAM":
+            chunks[event["task_id"], event["payload"]["turn_index"]].append(
+                event["payload"]["chunk"]
+            )
+    for place, said in chunks.items():
+        whole = thoughts.get(place)
+        if whole is not None and "".join(said) != whole:
+            yield f"the stream of {place} is not its thought"
+
+
+def secrets_kept(environment: Environment, secrets: Iterable[str]) -> list[str]:
+    """Topics in which a record holds a secret in its key, its value or its headers."""
+    wanted = [secret.encode() for secret in secrets]
+    kept = []
+    for topic in topics.ALL:
+        if topic in UNMASKED:
+            continue
+        whole = b"\0".join(_bytes(environment, topic))
+        kept += [f"{topic.name} keeps {one.decode()}" for one in wanted if one in whole]
+    return kept
+
+
+def _bytes(environment: Environment, topic: Topic) -> Iterator[bytes]:
+    for record in environment.records(topic):
+        yield record.key or b""
+        yield record.value or b""
+        for name, value in record.headers or ():
+            yield name.encode() + value

@@ -1,0 +1,41 @@
+"""What a run of SAP must have left, whatever happened to the workers meanwhile.
+
+Every rule is told from the log alone, by its own words and not by the processors' code: what is
+decided by a pure function of the project (a key, a hash, the fold of learning) is called again on
+what the log holds.
+
+Source: SAP spec, 4, 5 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.e2e import sap_check_cache, sap_check_commands, sap_check_learning, sap_check_tasks
+from tests.e2e.sap_history import SapHistory
+
+
+def check(found: SapHistory) -> list[str]:
+    """Everything that is wrong."""
+    return list(faults(found))
+
+
+def faults(found: SapHistory) -> Iterator[str]:
+    yield from sap_check_commands.check(found)
+    yield from sap_check_tasks.check(found)
+    yield from sap_check_cache.check(found)
+    yield from sap_check_learning.check(found)
+
+
+def changed(before: SapHistory, after: SapHistory) -> list[str]:
+    """Records of the first that are not, byte for byte, in the second."""
+    found = []
+    for name, entries in before.entries.items():
+        kept = {entry.place: entry for entry in after.entries[name]}
+        for entry in entries:
+            now = kept.get(entry.place)
+            if now is None:
+                found.append(f"{entry.place} is gone")
+            elif (now.key, now.raw, now.headers) != (entry.key, entry.raw, entry.headers):
+                found.append(f"{entry.place} has changed")
+    return found
