@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from bench import latency, lineage_queries, memory, restore, throughput
+from bench import (
+    events,
+    gateway,
+    latency,
+    lineage_queries,
+    masking,
+    memory,
+    restore,
+    sap,
+    tail,
+    throughput,
+    view_apply,
+)
 
 
 def main(arguments: list[str]) -> None:
@@ -14,7 +26,13 @@ def main(arguments: list[str]) -> None:
     )
     latency.main(["--seconds", "10"] if quick else [])
     restore.main(["--packets", "20000", "--rounds", "1"] if quick else [])
+    view_apply.main(["--packets", "8000", "--rounds", "3"] if quick else [])
+    events.main(["--records", "4000"] if quick else [])
     lineage_queries.main(["--packets", "50000"] if quick else [])
+    gateway.main(["--seconds", "10", "--packets", "5000"] if quick else [])
+    tail.main(["--seconds", "8"] if quick else [])
+    sap.main(["--seconds", "10", "--tasks", "2000"] if quick else [])
+    masking.main(["--lines", "5000"] if quick else [])
     memory.main(["--minutes", "1" if quick else "10"])
 
 

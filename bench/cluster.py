@@ -26,6 +26,8 @@ from streams.settings import Settings
 from topology.declarations import Topic
 
 TICKS = os.sysconf("SC_CLK_TCK")
+WARM_UP_S = 10
+"""Not measured: a broker just started takes some seconds of traffic to reach its speed."""
 
 
 @dataclass(frozen=True)

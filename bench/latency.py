@@ -13,18 +13,16 @@ from typing import Any
 
 import confluent_kafka as ck
 
-from bench.cluster import Bench, bench, percentile, wait_ready, worker
+from bench.cluster import WARM_UP_S, Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs
 from streams.engine.records import Output, header
 from topology.keys import partition_of
 from topology.topics import APC_EVENTS
 
-WARM_UP = 100
-
 
 def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
     """Latencies in ms, without those of the warm-up."""
-    records = outputs(WARM_UP + rate * seconds, own.settings.prefix, seed)
+    records = outputs(rate * (WARM_UP_S + seconds), own.settings.prefix, seed)
     sent: dict[str, float] = {}
     latencies: list[float] = []
     producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
@@ -32,7 +30,7 @@ def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
     with own.log.reader(ends) as reader:
         producer.start()
         waiting: dict[str, float] = {}
-        deadline = time.monotonic() + seconds + 60
+        deadline = time.monotonic() + WARM_UP_S + seconds + 60
         while len(latencies) < len(records) and time.monotonic() < deadline:
             for record in reader.poll(0.005, 1):
                 cause = header(record, "headrace-cause")
@@ -42,7 +40,7 @@ def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
         producer.join()
     if len(latencies) < len(records):
         raise TimeoutError(f"{len(latencies)} of {len(records)} verdicts")
-    return latencies[WARM_UP:]
+    return latencies[rate * WARM_UP_S :]
 
 
 def _produce(own: Bench, records: list[Output], rate: int, sent: dict[str, float]) -> None:
@@ -75,7 +73,7 @@ def main(arguments: list[str] | None = None) -> None:
         for seed, rate in enumerate(options.rates):
             cpu = running.cpu_s()
             values = measure(own, rate, options.seconds, seed)
-            cpu = (running.cpu_s() - cpu) / (len(values) + WARM_UP)
+            cpu = (running.cpu_s() - cpu) / (rate * (WARM_UP_S + options.seconds))
             print(
                 f"  {rate:4}/s  p50 {percentile(values, 0.5):6.1f} ms"
                 f"  p99 {percentile(values, 0.99):6.1f} ms  max {max(values):6.1f} ms"

@@ -161,7 +161,7 @@ def fill(store: Store, packets: int, protocols: int) -> float:
         began = time.perf_counter()
         rows = Changes(store)
         apply(APC_EVENTS, records, rows)
-        store.write(rows)
+        store.write(rows.settle())
         took += time.perf_counter() - began
     return took
 

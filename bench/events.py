@@ -1,0 +1,90 @@
+"""Events and turns of agents through the processors, beside packets, per second of CPU.
+
+python -m bench.events [--records N] [--rounds N]
+Three kinds of traffic go through all processors in turn, on the in-memory log, so that no client
+and no broker is in the figures: the packets that the throughput benchmark sends (`packets`), what
+agents at work send to rtes.raw, one line in ten with a secret (`events`), and their turns
+(`turns`).  The median of the rounds, records per second of CPU, and the ratio to packets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import itertools
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.packets import outputs
+from streams.admin import create_topics
+from streams.engine.local import LocalHost
+from streams.engine.memory import MemoryLog
+from streams.engine.records import Output
+from streams.processors import all_processors
+from streams.settings import Settings
+from tests.e2e.agents import Agents
+from tests.e2e.outputs import PARTITIONS, Outputs
+from topology.declarations import Topic
+from topology.topics import RTES_RAW, SAOP_TURNS
+
+START_MS = 1_767_225_600_000
+AT_ONCE = 1000
+SEED = 7
+
+
+def said(topic: Topic, count: int) -> list[Output]:
+    """What agents send to one topic."""
+    made = Outputs("")
+    found = (
+        made.record(topic, one.value)
+        for one in Agents(random.Random(SEED)).said()
+        if one.topic is topic and isinstance(one.value, dict)
+    )
+    return list(itertools.islice(found, count))
+
+
+def per_cpu_s(records: Sequence[Output]) -> float:
+    """Records that the processors judge in a second of CPU."""
+    now = itertools.count(START_MS)
+    log = MemoryLog(lambda: next(now))
+    settings = Settings(partitions=PARTITIONS)
+    create_topics(log, settings)
+    with tempfile.TemporaryDirectory() as folder:
+        host = LocalHost(log, all_processors, settings, Path(folder))
+        began = time.process_time()
+        for first in range(0, len(records), AT_ONCE):
+            log.append(records[first : first + AT_ONCE])
+            host.run()
+        took = time.process_time() - began
+        host.close()
+    return len(records) / took
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=10_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args(arguments)
+    kinds = {
+        "packets": outputs(options.records, ""),
+        "events": said(RTES_RAW, options.records),
+        "turns": said(SAOP_TURNS, options.records),
+    }
+    gc.collect()
+    gc.freeze()
+    found: dict[str, list[float]] = {kind: [] for kind in kinds}
+    for _ in range(options.rounds):
+        for kind, records in kinds.items():
+            found[kind].append(per_cpu_s(records))
+    packets = statistics.median(found["packets"])
+    for kind, rates in found.items():
+        rate = statistics.median(rates)
+        print(f"{kind:8} {rate:7.0f} per CPU-s, {rate / packets:.2f} of packets", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""Milliseconds of a cached answer at a steady rate, and tasks a second through the whole of SAP.
+
+python -m bench.sap [--rate N] [--seconds N] [--tasks N]
+`hits`: from producing a task to reading its outcome (read_committed), all answered by the cache.
+`backlog`: tasks that are there before the worker starts, two of each key.  An agent in this process
+answers the first, its answer is stored, and the second gets it from the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import random
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import confluent_kafka as ck
+
+from bench.cluster import WARM_UP_S, Bench, bench, drain, percentile, wait_ready, worker
+from schemas import decode, encode, from_json, sap, to_json
+from streams.agents import Clerk
+from streams.engine.records import Output, Record
+from topology.declarations import Topic
+from topology.keys import partition_of
+from topology.topics import SAP_INBOX, SAP_OUTCOMES, SAP_RESULTS, SAP_TASKS
+
+CAPABILITY = "report.summarise"
+KEYS = 200
+SEED = 7
+
+
+def task(rnd: random.Random, document: int, mode: str) -> dict[str, Any]:
+    return {
+        "protocolVersion": "2.0",
+        "taskId": str(uuid.UUID(int=rnd.getrandbits(128), version=4)),
+        "correlationId": str(uuid.UUID(int=rnd.getrandbits(128), version=4)),
+        "issuedAt": sap.protocol_time(time.time_ns() // 1_000_000),
+        "issuer": {"agentId": f"issuer-{rnd.randrange(50)}", "agentKind": "agent"},
+        "target": {"capability": CAPABILITY},
+        "constitutionalContext": {
+            "pressureLevel": "consulted",
+            "principles": ["systems_over_willpower", "strategic_pause"],
+            "pressure": {"systems_over_willpower": 63, "strategic_pause": 12},
+            "constraints": ["No PII", "Cite at least one source"],
+            "cachePolicy": {"mode": mode, "maxAgeSec": 86_400},
+        },
+        "payload": {
+            "document": f"ledger-{document}",
+            "question": "What has changed since the last quarter, and what should be done?",
+            "requestId": f"{rnd.getrandbits(64):x}",
+        },
+        "outputContract": {"format": "json", "schema": {"type": "object"}},
+        "telemetry": {"priority": "normal", "budget": {"tokens": 900}},
+    }
+
+
+def output(own: Bench, topic: Topic, value: dict[str, Any]) -> Output:
+    record = topic.record or ""
+    key = value["taskId"].encode()
+    return Output(own.settings.prefix + topic.name, key, encode(record, from_json(record, value)))
+
+
+@contextlib.contextmanager
+def agent(own: Bench) -> Iterator[None]:
+    """Answers what is in the inbox, in a thread of this process."""
+    clerk, stopped = Clerk("agent", (CAPABILITY,)), threading.Event()
+
+    def answer(record: Record) -> Output:
+        asked = decode(record.value, SAP_INBOX.record or "").value
+        results = clerk.results(to_json(SAP_INBOX.record or "", asked), record.timestamp)
+        return output(own, SAP_RESULTS, results[-1])
+
+    def work() -> None:
+        with own.reader(SAP_INBOX) as reader:
+            while not stopped.is_set():
+                own.log.append([answer(record) for record in reader.poll(0.01)])
+
+    thread = threading.Thread(target=work, name="agent")
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def backlog(tasks: int) -> None:
+    """Two tasks of each key, one right behind the other."""
+    rnd = random.Random(SEED)
+    with bench() as own:
+        records = [
+            output(own, SAP_TASKS, task(rnd, number // 2, "prefer")) for number in range(tasks)
+        ]
+        own.log.append(records)
+        with (
+            agent(own),
+            worker(own, "streams.cli worker", "worker") as running,
+            own.reader(SAP_OUTCOMES) as reader,
+        ):
+            rate = drain(reader, tasks, running, limit_s=300)
+    print(
+        f"  backlog  {rate.per_s:6.0f} tasks/s  {1000 / rate.per_cpu_s:.1f} ms CPU per task"
+        f"  {rate.peak_mb:.0f} MB peak",
+        flush=True,
+    )
+
+
+def hits(rate: int, seconds: int) -> None:
+    rnd = random.Random(SEED)
+    with bench() as own, worker(own, "streams.cli worker", "worker") as running:
+        wait_ready(own, "worker")
+        with own.reader(SAP_OUTCOMES) as reader, agent(own):
+            own.log.append(
+                [output(own, SAP_TASKS, task(rnd, number, "prefer")) for number in range(KEYS)]
+            )
+            drain(reader, KEYS, running, limit_s=120)
+        count = rate * (WARM_UP_S + seconds)
+        records = [
+            output(own, SAP_TASKS, task(rnd, rnd.randrange(KEYS), "only")) for _ in range(count)
+        ]
+        cpu = running.cpu_s()
+        values = measure(own, records, rate)[rate * WARM_UP_S :]
+        cpu = (running.cpu_s() - cpu) / count
+    print(
+        f"  hits {rate:4}/s  p50 {percentile(values, 0.5):6.1f} ms"
+        f"  p99 {percentile(values, 0.99):6.1f} ms  max {max(values):6.1f} ms"
+        f"  {cpu * 1000:.1f} ms CPU per task",
+        flush=True,
+    )
+
+
+def measure(own: Bench, records: list[Output], rate: int) -> list[float]:
+    """Latencies in ms, in the order in which outcomes came."""
+    sent: dict[bytes, float] = {}
+    latencies: list[float] = []
+    producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
+    deadline = time.monotonic() + len(records) / rate + 60
+    with own.log.reader(own.log.ends(own.partitions(SAP_OUTCOMES))) as reader:
+        producer.start()
+        while len(latencies) < len(records) and time.monotonic() < deadline:
+            for record in reader.poll(0.005, 1):
+                now = time.perf_counter()
+                _check(record)
+                latencies.append((now - sent[record.key or b""]) * 1000)
+        producer.join()
+    if len(latencies) < len(records):
+        raise TimeoutError(f"{len(latencies)} of {len(records)} outcomes")
+    return latencies
+
+
+def _check(record: Record) -> None:
+    outcome = decode(record.value, SAP_OUTCOMES.record or "").value
+    cache = outcome["constitutionalEvidence"]["cache"]
+    if not cache["hit"]:
+        raise ValueError(f"task {outcome['taskId']} was not answered by the cache")
+
+
+def _produce(own: Bench, records: list[Output], rate: int, sent: dict[bytes, float]) -> None:
+    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
+    began, count = time.perf_counter(), own.settings.partitions
+    for index, record in enumerate(records):
+        while (now := time.perf_counter()) < began + index / rate:
+            client.poll(min(0.002, began + index / rate - now))
+        key = record.key or b""
+        sent[key] = now
+        client.produce(record.topic, record.value, key, partition_of(key, count))
+    client.flush(30)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rate", type=int, default=50)
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--tasks", type=int, default=8000)
+    options = parser.parse_args(arguments)
+    print("sap: produce to committed outcome, one worker, four partitions")
+    hits(options.rate, options.seconds)
+    backlog(options.tasks)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Milliseconds from producing an event to the clients of the live tail having it.
+
+python -m bench.tail [--clients 1 200] [--rate N] [--seconds N]
+A worker judges the events, the gateway's streams carry them; every client follows all sessions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import threading
+import time
+import urllib.request
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import confluent_kafka as ck
+
+from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
+from bench.event_source import EventSource, follow_all
+from schemas import encode, from_json
+from streams.broker import network
+from topology.keys import partition_of
+from topology.topics import RTES_RAW
+
+SESSIONS = 50
+
+
+class Latencies:
+    """sent: event id → when it was produced.  taken: ms, of every client."""
+
+    def __init__(self) -> None:
+        self.sent: dict[bytes, float] = {}
+        self.taken: list[float] = []
+
+    def take(self, data: bytes) -> None:
+        now = time.perf_counter()
+        at = data.index(b'"event_id":"') + 12
+        began = self.sent.get(data[at : at + 36])
+        if began is not None:
+            self.taken.append((now - began) * 1000)
+
+
+def event(number: int) -> dict[str, Any]:
+    return {
+        "event_id": str(uuid.uuid4()),
+        "session_id": f"session-{number % SESSIONS:04d}",
+        "payload": {
+            "type": "TASK_TRANSITION",
+            "task_id": str(uuid.uuid4()),
+            "from_state": "PENDING",
+            "to_state": "IN_PROGRESS",
+            "timestamp": "2026-02-19T07:50:00Z",
+        },
+    }
+
+
+def produce(own: Bench, count: int, rate: int, latencies: Latencies) -> None:
+    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
+    name, record = own.settings.prefix + RTES_RAW.name, RTES_RAW.record or ""
+    began = time.perf_counter()
+    for number in range(count):
+        value = event(number)
+        key = value["session_id"].encode()
+        body = encode(record, from_json(record, value))
+        while (now := time.perf_counter()) < began + number / rate:
+            client.poll(min(0.002, began + number / rate - now))
+        if number >= rate * WARM_UP_S:
+            latencies.sent[value["event_id"].encode()] = now
+        client.produce(name, body, key, partition_of(key, own.settings.partitions))
+    client.flush(30)
+
+
+async def measure(own: Bench, port: int, clients: int, rate: int, seconds: int) -> Latencies:
+    latencies = Latencies()
+    sources = [EventSource(port, "", latencies.take) for _ in range(clients)]
+    following = asyncio.create_task(follow_all(sources))
+    while not all(source.last_id for source in sources):
+        await asyncio.sleep(0.05)
+    count = rate * (WARM_UP_S + seconds)
+    producer = threading.Thread(target=produce, args=(own, count, rate, latencies))
+    producer.start()
+    until = time.monotonic() + WARM_UP_S + seconds + 60
+    wanted = rate * seconds * clients
+    while len(latencies.taken) < wanted and time.monotonic() < until:
+        await asyncio.sleep(0.05)
+    producer.join()
+    following.cancel()
+    await asyncio.wait([following])
+    if len(latencies.taken) != wanted:
+        raise TimeoutError(f"{len(latencies.taken)} of {wanted} events")
+    return latencies
+
+
+@contextmanager
+def gateway(own: Bench) -> Iterator[tuple[Worker, int]]:
+    (port,) = network.pick_ports([], 1)
+    os.environ["HEADRACE_GATEWAY"] = f"127.0.0.1:{port}"
+    with worker(own, "streams.cli gateway", "gateway") as running:
+        deadline = time.monotonic() + 60
+        while not _is_ready(port):
+            if time.monotonic() > deadline:
+                raise TimeoutError("the gateway was not ready after 60 s")
+            time.sleep(0.1)
+        yield running, port
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=2) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 200])
+    parser.add_argument("--rate", type=int, default=100)
+    parser.add_argument("--seconds", type=int, default=30)
+    options = parser.parse_args(arguments)
+    print("tail: produce to client, one worker, one gateway, four partitions")
+    with (
+        bench() as own,
+        worker(own, "streams.cli worker", "worker"),
+        gateway(own) as (served, port),
+    ):
+        wait_ready(own, "worker")
+        for clients in options.clients:
+            cpu = served.cpu_s()
+            got = asyncio.run(measure(own, port, clients, options.rate, options.seconds)).taken
+            cpu = (served.cpu_s() - cpu) / (WARM_UP_S + options.seconds)
+            print(
+                f"  {clients:4} clients  {options.rate}/s"
+                f"  p50 {percentile(got, 0.5):6.1f} ms  p99 {percentile(got, 0.99):6.1f} ms"
+                f"  max {max(got):6.1f} ms  gateway {cpu * 100:.0f} % of a core",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
