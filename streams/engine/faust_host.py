@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -142,15 +142,14 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return False
         return bool(answer.error_code == 0)
 
-    def stands_at(self, tp: TopicPartition) -> tuple[int, int | None] | None:
-        """(fetch position, last stable offset heard) of an assigned partition."""
+    def stands_at(self, tps: Iterable[TopicPartition]) -> list[tuple[TopicPartition, int, int]]:
+        """(partition, fetch position, last stable offset heard or 0), of those assigned."""
         subscription = self._ensure_consumer()._subscription.subscription
         assignment = subscription and subscription.assignment
-        key = driver._TopicPartition(*tp)
-        if not assignment or key not in assignment.tps:
-            return None
-        state = assignment.state_value(key)
-        return None if state._position is None else (state._position, state.lso)
+        if not assignment:
+            return []
+        states = [(tp, assignment.state_value(tp)) for tp in tps if tp in assignment.tps]
+        return [(tp, s._position, s.lso or 0) for tp, s in states if s._position is not None]
 
 
 class Consumer(driver.Consumer):
@@ -208,13 +207,13 @@ class Consumer(driver.Consumer):
     async def _fetch_once(self) -> None:
         runners = self.app.task_set.runners
         ready = {r: (r.epoch, r.sought) for r in runners.values() if r.ready}
-        wanted = [tp for r in ready for tp in r.task.hungry()]
+        wanted = {tp for r in ready for tp in r.task.hungry()}
         if not wanted:  # never ask with an empty set: that drains every partition
             await asyncio.sleep(_NOT_HUNGRY_S if ready else _POLL_SOME_S * 5)
             return
         wait = _POLL_S if len(ready) == len(runners) else _POLL_SOME_S
         try:
-            fetched = await self._getmany({driver._TopicPartition(*tp) for tp in wanted}, wait)
+            fetched = await self._getmany(wanted, wait)
         except NoOffsetForPartitionError:
             return  # of a partition that its task has not sought yet
         except OffsetOutOfRangeError as exc:
@@ -248,10 +247,8 @@ class Consumer(driver.Consumer):
 
     def _report(self, runner: TaskRunner) -> None:
         """Tell the task where the consumer stands, which runs ahead of it over markers."""
-        for tp in runner.task.tps:
-            stands = self._thread.stands_at(tp)
-            if stands is not None:
-                runner.task.fetched_to(tp, *stands)
+        for tp, position, end in self._thread.stands_at(runner.task.tps):
+            runner.task.fetched_to(tp, position, end)
 
 
 class Transport(driver.Transport):

@@ -94,10 +94,11 @@ class Task:
         self.tps = {self._positions.tp(t): t for t in inputs}
         self._producer = source.producer(transactional_id(settings, partition))
         self._buffers: dict[Topic, merge.Buffer] = {}
+        self._shares: list[tuple[Processor, list[merge.Buffer]]] = []
         self._pending: Bytes = {}
         self._ends: dict[TopicPartition, int] = {}
         self.ends_at = 0
-        self._minute: deque[tuple[int, int, int]] = deque()
+        self._minute = Minute()
         self._skew_told = 0
         self.restored = 0
 
@@ -116,6 +117,9 @@ class Task:
             topic: merge.Buffer(topic, self._positions.next[topic], None, self._ends[tp])
             for tp, topic in self.tps.items()
         }
+        self._shares = [
+            (p, [self._buffers[t] for t in p.declaration.inputs]) for p in self._processors
+        ]
         return {tp: self._positions.next[topic] for tp, topic in self.tps.items()}
 
     def put(self, tp: TopicPartition, records: Sequence[Record]) -> None:
@@ -149,7 +153,9 @@ class Task:
 
     def next_cycle(self) -> Cycle | None:
         """Decide what lies in the buffers; None when there is nothing to decide now."""
-        work = [(p, taken) for p in self._processors if (taken := self._take(p))]
+        waiting = [share for share in self._shares if any(b.records for b in share[1])]
+        quota = max(1, self._settings.batch // max(1, len(waiting)))
+        work = [(p, taken) for p, buffers in waiting if (taken := merge.take(buffers, quota))]
         if not work:
             return None
         cycle = Cycle()
@@ -167,13 +173,6 @@ class Task:
         for topic, offset in cycle.offsets.items():
             cycle.offsets[topic] = self._buffers[topic].stands(offset)
         return cycle
-
-    def _take(self, processor: Processor) -> list[tuple[Topic, Record]]:
-        live = sum(
-            any(self._buffers[t].records for t in p.declaration.inputs) for p in self._processors
-        )
-        quota = max(1, self._settings.batch // max(1, live))
-        return merge.take([self._buffers[t] for t in processor.declaration.inputs], quota)
 
     def _step(self, processor: Processor, cycle: Cycle) -> Step:
         layers = [cycle.effects.rows, self._pending]
@@ -262,17 +261,31 @@ class Task:
             self._state.close()
 
     def _count_poison(self, records: int, poison: int) -> None:
-        now = self._clock()
-        self._minute.append((now, records, poison))
-        while self._minute[0][0] < now - _MINUTE_MS:
-            self._minute.popleft()
-        seen = sum(entry[1] for entry in self._minute)
-        bad = sum(entry[2] for entry in self._minute)
+        seen, bad = self._minute.add(self._clock(), records, poison)
         if bad > _POISON_COUNT and bad > seen * _POISON_SHARE:
             raise TooManyDeadLetters(
                 f"task {self.partition}: {bad} of {seen} records of the last minute cannot be"
                 " decided; that is a fault of this version, not of the records"
             )
+
+
+class Minute:
+    """Sums over the last minute, kept as they change: each cycle asks for them."""
+
+    def __init__(self) -> None:
+        self._cycles: deque[tuple[int, int, int]] = deque()
+        self._records = self._poison = 0
+
+    def add(self, now: int, records: int, poison: int) -> tuple[int, int]:
+        """Count one cycle at `now` (ms); returns (records, poison) of the last minute."""
+        self._cycles.append((now, records, poison))
+        self._records += records
+        self._poison += poison
+        while self._cycles[0][0] < now - _MINUTE_MS:
+            _, records, poison = self._cycles.popleft()
+            self._records -= records
+            self._poison -= poison
+        return self._records, self._poison
 
 
 def _share_order(processor: Processor) -> int:
