@@ -1,4 +1,4 @@
-"""The committed Avro sources, `avro/<namespace>/<Name>.avsc`, and their self-contained form.
+"""The committed Avro sources, `avro/<protocol>/<Name>.avsc`, and their self-contained form.
 
 A file defines one named type; types of one file may be defined inside it, others are referred to
 by name.  The self-contained form of a record spells each type out where it is first used.
@@ -77,6 +77,22 @@ RECORDS = (
     "headrace.sap.SapCheckCounter",
     "headrace.sap.SapLearningBest",
     "headrace.sap.SapCitationCount",
+    "dev.headrace.asap.AsapEnvelope",
+    "dev.headrace.asap.AsapEvent",
+    "dev.headrace.asap.AsapTask",
+    "dev.headrace.asap.AsapSnapshot",
+    "dev.headrace.asap.AsapLink",
+    "dev.headrace.asap.AsapManifest",
+    "dev.headrace.asap.AsapSeen",
+    "dev.headrace.asap.AsapClaim",
+    "dev.headrace.asap.AsapRedirect",
+    "dev.headrace.asap.AsapCall",
+    "dev.headrace.asap.AsapAdmission",
+    "dev.headrace.asap.AsapHeld",
+    "dev.headrace.asap.AsapPatch",
+    "dev.headrace.asap.AsapVersions",
+    "dev.headrace.asap.AsapSnapshotId",
+    "dev.headrace.asap.AsapAgent",
 )
 """The records that topics and tables hold, in the order of their first schema ids."""
 
@@ -91,7 +107,8 @@ def definitions() -> dict[str, tuple[Schema, str]]:
     found: dict[str, tuple[Schema, str]] = {}
     for folder in sorted(files("schemas").joinpath("avro").iterdir(), key=lambda p: p.name):
         for file in sorted(folder.iterdir(), key=lambda p: p.name):
-            _collect(json.loads(file.read_text("utf-8")), f"headrace.{folder.name}", found)
+            schema = json.loads(file.read_text("utf-8"))
+            _collect(schema, schema["namespace"], found)
     return found
 
 

@@ -15,7 +15,7 @@ from schemas import CATALOGUE
 from schemas.build import derived, updated_catalogue
 from schemas.catalogue import FIRST_ID
 from schemas.codec import fingerprint_of
-from schemas.sources import RECORDS, definitions, self_contained
+from schemas.sources import RECORDS, definitions, full_name, self_contained
 
 PINNED = {
     1_000_000_000: ("headrace.apc.ApcPacket", 1, "b84241492cbcba4f"),
@@ -79,8 +79,28 @@ PINNED = {
     1_000_000_058: ("headrace.sap.SapCheckCounter", 1, "e92d94f5eb6cc1b2"),
     1_000_000_059: ("headrace.sap.SapLearningBest", 1, "f5ce9b2942583a38"),
     1_000_000_060: ("headrace.sap.SapCitationCount", 1, "c1cff1c004ed2c56"),
+    1_000_000_061: ("dev.headrace.asap.AsapEnvelope", 1, "c34f068d8237497b"),
+    1_000_000_062: ("dev.headrace.asap.AsapEvent", 1, "594d879dce903c93"),
+    1_000_000_063: ("dev.headrace.asap.AsapTask", 1, "4b6da19ebc1232da"),
+    1_000_000_064: ("dev.headrace.asap.AsapSnapshot", 1, "1a4a53f72ca00017"),
+    1_000_000_065: ("dev.headrace.asap.AsapLink", 1, "89d3d4818b5f6286"),
+    1_000_000_066: ("dev.headrace.asap.AsapManifest", 1, "c81ce4ffe3ee317e"),
+    1_000_000_067: ("dev.headrace.asap.AsapSeen", 1, "ab43916a9bee1fdd"),
+    1_000_000_068: ("dev.headrace.asap.AsapClaim", 1, "810c2f80e4ec395d"),
+    1_000_000_069: ("dev.headrace.asap.AsapRedirect", 1, "b2f9659f3285f0d2"),
+    1_000_000_070: ("dev.headrace.asap.AsapCall", 1, "f9fde5a1c6b5bdbe"),
+    1_000_000_071: ("dev.headrace.asap.AsapAdmission", 1, "fedb9a4e19f7889a"),
+    1_000_000_072: ("dev.headrace.asap.AsapHeld", 1, "2aef63ccbe2b4130"),
+    1_000_000_073: ("dev.headrace.asap.AsapPatch", 1, "b323c9b32b93f574"),
+    1_000_000_074: ("dev.headrace.asap.AsapVersions", 1, "c7231ed9c9d84d56"),
+    1_000_000_075: ("dev.headrace.asap.AsapSnapshotId", 1, "1eca3c6d5de8c71f"),
+    1_000_000_076: ("dev.headrace.asap.AsapAgent", 1, "3b7ce3691bdd9d55"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
+
+
+NAMESPACES = {"asap": "dev.headrace.asap"}
+"""Of the protocols whose spec names another than `headrace.<protocol>`."""
 
 
 def compatible(reader: Any, writer: Any) -> bool:
@@ -146,7 +166,7 @@ def test_every_file_is_named_after_its_type_and_documents_it() -> None:
         for file in folder.iterdir():
             schema = json.loads(file.read_text("utf-8"))
             assert file.name == f"{schema['name']}.avsc"
-            assert schema["namespace"] == f"headrace.{folder.name}"
+            assert schema["namespace"] == NAMESPACES.get(folder.name, f"headrace.{folder.name}")
             assert schema["doc"].endswith(".")
 
 
@@ -158,7 +178,7 @@ def test_nullable_members_come_null_first_and_default_to_null() -> None:
                 assert field["default"] is None, f"{name}.{field['name']}"
 
 
-def test_a_union_is_null_and_one_type_or_several_records() -> None:
+def test_a_union_is_null_and_one_type_or_a_string_and_records_or_several_records() -> None:
     for name, (definition, _) in definitions().items():
         for field in definition.get("fields", ()):
             kind = field["type"]
@@ -166,5 +186,8 @@ def test_a_union_is_null_and_one_type_or_several_records() -> None:
             if isinstance(union, list) and "null" in union:
                 assert len(union) == 2, f"{name}.{field['name']}"
             elif isinstance(union, list):
-                for branch in union:
-                    assert isinstance(branch, str) or branch["type"] == "record"
+                records = union[1:] if union[0] == "string" else union
+                for branch in records:
+                    short = branch if isinstance(branch, str) else branch["name"]
+                    full = full_name(short, name.rpartition(".")[0])
+                    assert definitions()[full][0]["type"] == "record"
