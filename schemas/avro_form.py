@@ -13,14 +13,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from schemas.branches import EXTRA, PAYLOADS, TYPES, json_name
+from schemas.branches import ASAP, ASAP_ENVELOPE, ASAP_PAYLOADS, EXTRA, PAYLOADS, TAGS, json_name
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json
 from schemas.catalogue import CATALOGUE
-from schemas.formats import parse_ms
+from schemas.formats import parse_ms, parse_us
 from schemas.problems import ShapeError
 from schemas.sources import Schema
 
-_RECORDS = {word: record for record, word in TYPES.items()}
+_RECORDS = {word: record for record, word in TAGS.items()}
+_ASAP_PAYLOADS = frozenset(ASAP_PAYLOADS.values())
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _SAOP = ("headrace.rtes.RtesEvent", "headrace.saop.SaopTurn", "headrace.saop.SaopRewind")
 _SAOP_RULES = {
@@ -35,6 +36,10 @@ _SAP_RULES = {
     "number_range": "out_of_range",
     "format_time": "bad_timestamp",
 }
+_ASAP_RULES = {
+    "json_invalid": "bad_json",
+    "payload_type": "unknown_payload_type",
+}
 _BITS = {"int": 31, "long": 63}
 
 
@@ -42,8 +47,8 @@ def from_json(record: str, value: Any) -> dict[str, Any]:
     """The Avro value of a record's JSON form.
 
     Integral numbers become integers where the field is one; `x` becomes `x_json`, canonical; the
-    branch of a payload is told by `packet_type` or `type`; ISO times become ms.  Ids are left as
-    they are.  Raises ShapeError.
+    branch of a payload is told by `packet_type`, `payload_type` or `type`; ISO times become ms, or
+    µs.  Ids are left as they are.  Raises ShapeError.
     """
     entry = CATALOGUE.latest(record)
     result: dict[str, Any] = _Reader(record).record(entry.schema, value, "")
@@ -107,6 +112,7 @@ class _Reader:
         self.named = _named(record)
         self.saop = record in _SAOP
         self.sap = record.startswith("headrace.sap.")
+        self.asap = record.startswith(ASAP)
         self.kinds: dict[str, Callable[[Any, Any, str], Any]] = {
             "record": self.record,
             "array": self.array,
@@ -124,6 +130,9 @@ class _Reader:
         name = path.rpartition("/")[2] or "The value"
         if self.sap:
             return ShapeError(_SAP_RULES.get(rule, rule), path, f"{name} {message}.")
+        if self.asap:
+            whole = "bad_payload" if path.startswith("/payload/") else "malformed_envelope"
+            return ShapeError(_ASAP_RULES.get(rule, whole), path, f"{name} {message}.")
         return ShapeError(saop if self.saop else rule, path, f"{name} {message}.")
 
     def value(self, schema: Any, value: Any, path: str) -> Any:
@@ -138,12 +147,14 @@ class _Reader:
 
     def record(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            whole = "member_type" if path or self.sap else "json_invalid"
+            whole = "member_type" if path or self.sap or self.asap else "json_invalid"
             raise self.fail(whole, path, "must be an object")
         name = f"{schema['namespace']}.{schema['name']}"
         rest = dict(value)
-        if name in TYPES:
+        if name in TAGS:
             rest.pop("type", None)
+        if name == ASAP_ENVELOPE or name in _ASAP_PAYLOADS:
+            rest.pop("payload_type", None)
         result = {}
         for field in schema["fields"]:
             if field["name"] == EXTRA:
@@ -183,7 +194,7 @@ class _Reader:
             return str(self.string("string", member, path))
         try:
             text = canonical_json(member).decode()
-            long = self.sap and _LONG_INTEGER.search(text)
+            long = (self.sap or self.asap) and _LONG_INTEGER.search(text)
             return _double_text(member) if long and _has_large_double(member) else text
         except ValueError as exc:
             raise self.fail("json_invalid", path, f"is no I-JSON: {exc}") from exc
@@ -193,6 +204,10 @@ class _Reader:
             record = PAYLOADS.get(str(owner["packet_type"]))
             if record is None:
                 raise self.fail("enum_value", "/packet_type", "is no packet type")
+        elif "payload_type" in owner:
+            record = ASAP_PAYLOADS.get(str(owner["payload_type"]))
+            if record is None:
+                raise self.fail("payload_type", "/payload_type", "is no payload type")
         else:
             record = self.typed(member, path)
         return record, self.record(self.named[record], member, path)
@@ -214,8 +229,13 @@ class _Reader:
             raise self.fail("member_type", path, "must be an array")
         items = schema["items"]
         if isinstance(items, list):
-            return [self.branch({}, item, f"{path}/{i}") for i, item in enumerate(value)]
+            return [self.item(items, item, f"{path}/{i}") for i, item in enumerate(value)]
         return [self.value(items, item, f"{path}/{i}") for i, item in enumerate(value)]
+
+    def item(self, union: list[Any], value: Any, path: str) -> Any:
+        if "string" in union and isinstance(value, str):
+            return self.string("string", value, path)
+        return self.branch({}, value, path)
 
     def map(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -261,10 +281,11 @@ class _Reader:
 
     def integer(self, schema: Any, value: Any, path: str) -> int:
         if isinstance(schema, dict) and isinstance(value, str):
-            ms = parse_ms(value)
-            if ms is None:
+            micros = schema.get("logicalType") == "timestamp-micros"
+            moment = parse_us(value) if micros else parse_ms(value)
+            if moment is None:
                 raise self.fail("format_time", path, "must be a date-time")
-            return ms
+            return moment
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, int):

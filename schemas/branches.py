@@ -37,6 +37,38 @@ TYPES = {
 }
 """Record → the word its JSON form has as member `type`."""
 
+ASAP = "dev.headrace.asap.Asap"
+"""What the names of ASAP's records begin with; a payload's goes on with its payload_type."""
+
+ASAP_ENVELOPE = f"{ASAP}Envelope"
+ASAP_PAYLOADS = {
+    payload_type: ASAP + payload_type
+    for payload_type in (
+        "TaskRequest",
+        "TaskResponse",
+        "TaskUpdate",
+        "TaskCancel",
+        "MessageSend",
+        "StateQuery",
+        "StateRestore",
+        "ArtifactNotify",
+        "McpToolCall",
+        "McpToolResult",
+        "McpResourceFetch",
+        "McpResourceData",
+    )
+}
+"""payload_type → the record of AsapEnvelope.payload, in the order of the union."""
+
+PARTS = {
+    f"{ASAP}{word.capitalize()}Part": word
+    for word in ("text", "data", "file", "resource", "template")
+}
+"""Record of a part → the word its JSON form has as member `type`."""
+
+TAGS = TYPES | PARTS
+"""Every record whose JSON form has a member `type`, with its word."""
+
 SAP = frozenset(
     f"headrace.sap.Sap{name}"
     for name in (

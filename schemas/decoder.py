@@ -3,7 +3,8 @@
 Strict where fast readers are lax, because bytes that were read here are spliced into other
 records and must be readable by every Avro library: no index outside its union or enum, no integer
 beyond its type, no boolean but 0 and 1, no length that leaves the buffer, block sizes that are
-true.  Values of unions of several records come as `(full name, value)`.
+true.  Values of unions of several records come as `(full name, value)`, a string among them as it
+is.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Compiler:
 
     def value(self, schema: Any, x: str, indent: int, depth: int) -> list[str]:
         """Lines that read a value into the variable x and move p behind it."""
-        return [" " * indent + line for line in self._lines(schema, x, depth)]
+        return indented(self._lines(schema, x, depth), indent)
 
     def _lines(self, schema: Any, x: str, depth: int) -> list[str]:
         if isinstance(schema, list):
@@ -178,7 +179,7 @@ class Compiler:
             f"if {n} >= 0: p += 1; {end} = -1",
             f"else: {n}, p, {end} = block(b, p)",
         ]
-        return [" " * indent + line for line in lines]
+        return indented(lines, indent)
 
     def _union(self, schema: list[Any], x: str, depth: int) -> list[str]:
         if len(schema) == 2 and schema[0] == "null":
@@ -188,13 +189,25 @@ class Compiler:
                 *some,
                 "else: raise ValueError('no such branch')",
             ]
+        if schema[0] == "string":
+            text = ["if not b[p]:", " p += 1", *self.value("string", x, 1, depth)]
+            return [*text, "else:", *indented(self._records(schema, x))]
+        return self._records(schema, x)
+
+    def _records(self, schema: list[Any], x: str) -> list[str]:
+        """Lines for the records among the branches of a union."""
         table = f"BRANCHES_{len(self.scope)}"
         branches: dict[int, Any] = {}
         self.scope[table] = branches
         for i, branch in enumerate(schema):
-            name = self.defined(branch)
-            branches[i * 2] = (name, self.names[name])
+            if branch != "string":
+                name = self.defined(branch)
+                branches[i * 2] = (name, self.names[name])
         return [f"name, read = {table}[b[p]]", f"{x}, p = read(b, p + 1)", f"{x} = (name, {x})"]
+
+
+def indented(lines: list[str], by: int = 1) -> list[str]:
+    return [" " * by + line for line in lines]
 
 
 def compile_decoder(schema: Schema) -> Decode:

@@ -3,7 +3,8 @@
 A record's encoding is the concatenation of its fields' encodings, so a field that is itself a
 record may be given as the bytes it was read from (`AvroBody`), which are spliced in as they are.
 The functions append to a bytearray.  Values of unions of several records are `(full name, value)`.
-A union is either null and one other type, or several records; there are no others.
+A union is either null and one other type, or several records, or a string and records, whose
+strings stand as they are; there are no others.
 """
 
 from __future__ import annotations
@@ -141,6 +142,14 @@ class _Compiler:
             null = varint(schema.index("null"))
             some = ["else:", f" o += {varint(index)!r}", *self.value(branch, x, 1)]
             return [f"if {x} is None: o += {null!r}", *some]
+        if schema[0] == "string":
+            text = [f"if type({x}) is str:", " o += b'\\0'", *self.value("string", x, 1)]
+            records = self._records(branches[1:], x)
+            return [*text, "else:", *[" " + line for line in records]]
+        return self._records(branches, x)
+
+    def _records(self, branches: list[tuple[int, Any]], x: str) -> list[str]:
+        """Lines for records among the branches of a union, each with its index there."""
         table = f"BRANCH_{len(self.scope)}"
         branch_of: dict[str, tuple[bytes, str]] = {}
         self.scope[table] = branch_of

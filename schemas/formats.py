@@ -84,6 +84,22 @@ def iso_ms(ms: int) -> str:
     return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
+def iso_us(us: int) -> str:
+    """`YYYY-MM-DDThh:mm:ssZ` of microseconds since the epoch, with six fraction digits if there
+    are any (asap spec 2.1); the number itself as text where it is no date of four digits.
+    """
+    try:
+        return (_EPOCH + timedelta(microseconds=us)).isoformat()[:-6] + "Z"
+    except OverflowError:
+        return str(us)
+
+
+def parse_us(text: str) -> int | None:
+    """Microseconds since the epoch, floored, of a date-time as `parse_time` takes it."""
+    ns = parse_time(text)
+    return None if ns is None else ns // 1_000
+
+
 def parse_ms(text: str) -> int | None:
     """Milliseconds since the epoch, floored, of a date-time as `parse_time` takes it."""
     ns = parse_time(text)

@@ -2,8 +2,8 @@
 
 Members of protocol objects that are absent (Avro null) are left out; records written by the
 service show them as null.  `x_json` appears as `x`, parsed; `extra_json` as the members that it
-holds; times as ISO 8601 with milliseconds; doubles without fraction as integers; non-finite ones
-as `NaN`, `Infinity`, `-Infinity`.
+holds; times as ISO 8601 with milliseconds, those with microseconds as `formats.iso_us` has them;
+doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,19 @@ from typing import Any
 
 import orjson
 
-from schemas.branches import EXTRA, PAYLOADS, SAP, TYPES, json_name
+from schemas.branches import (
+    ASAP,
+    ASAP_ENVELOPE,
+    EXTRA,
+    PAYLOADS,
+    SAP,
+    TAGS,
+    TYPES,
+    json_name,
+)
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
 from schemas.catalogue import CATALOGUE
-from schemas.formats import iso_ms
+from schemas.formats import iso_ms, iso_us
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.sources import Schema
 
@@ -33,6 +42,9 @@ PROTOCOL = {
     *PAYLOADS.values(),
     *SAP,
 }
+
+
+_TIMES = {"timestamp-millis": "iso_ms({})", "timestamp-micros": "iso_us({})"}
 
 
 def to_json(record: str, value: dict[str, Any]) -> JsonObject:
@@ -104,6 +116,7 @@ class _Compiler:
         self.scope: dict[str, Any] = {
             "number": number,
             "iso_ms": iso_ms,
+            "iso_us": iso_us,
             "open_json": open_json,
             "extra_members": extra_members,
         }
@@ -116,8 +129,10 @@ class _Compiler:
         function = self.names[name] = f"convert_{len(self.names)}"
         protocol = protocol or name in PROTOCOL
         body = [f"def {function}(v):", " r = {}"]
-        if name in TYPES:
-            body.append(f' r["type"] = "{TYPES[name]}"')
+        if name in TAGS:
+            body.append(f' r["type"] = "{TAGS[name]}"')
+        if name == ASAP_ENVELOPE:
+            body.append(f' r["payload_type"] = v["payload"][0][{len(ASAP)}:]')
         extra = False
         for field in schema["fields"]:
             if field["name"] == EXTRA:
@@ -163,18 +178,21 @@ class _Compiler:
         if kind == "enum":
             self.enums.add(f"{schema['namespace']}.{schema['name']}")
             return x
-        return f"iso_ms({x})" if schema.get("logicalType") == "timestamp-millis" else x
+        return _TIMES.get(schema.get("logicalType"), "{}").format(x)
 
     def _union(self, schema: list[Any], x: str, protocol: bool) -> str:
         table = f"BRANCHES_{len(self.scope)}"
         branches: dict[str, Any] = {}
         self.scope[table] = branches
         for branch in schema:
+            if branch == "string":
+                continue
             if isinstance(branch, dict):
                 self.record(branch, protocol)
             name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
             branches[name] = self.names[name]
-        return f"{table}[{x}[0]]({x}[1])"
+        shown = f"{table}[{x}[0]]({x}[1])"
+        return f"{x} if type({x}) is str else {shown}" if schema[0] == "string" else shown
 
 
 def compile_converter(schema: Schema) -> ToJson:

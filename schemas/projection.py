@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.catalogue import CATALOGUE
 from schemas.codec import Undecodable, decode
-from schemas.decoder import ERRORS, Compiler, full_name
+from schemas.decoder import ERRORS, Compiler, full_name, indented
 from schemas.sources import Schema
 
 Wanted = Mapping[str, "Wanted"]
@@ -132,7 +132,7 @@ class _Projector(Compiler):
             elif to_end or len(members) < len(wanted):
                 body += self._passed(field["type"], 1)
         function = self._unique("project")
-        lines = [f"def {function}(b, p):", *_indented(body)]
+        lines = [f"def {function}(b, p):", *indented(body)]
         self.lines += [*lines, f" return {{{', '.join(members)}}}, p"]
         return function
 
@@ -144,17 +144,26 @@ class _Projector(Compiler):
         if not wanted:
             return self._lines(schema, x, 1)
         if isinstance(schema, list) and len(schema) == 2 and schema[0] == "null":
-            some = _indented(self._narrowed(schema[1], wanted, x))
+            some = indented(self._narrowed(schema[1], wanted, x))
             return [f"if not b[p]: {x} = None; p += 1", *_one_branch(some)]
         if isinstance(schema, list):
-            return self._branches(schema, wanted, x)
+            return self._alternatives(schema, wanted, x)
         own = schema if isinstance(schema, dict) else self._schemas[schema]
         return [f"{x}, p = {self._projected(own, wanted, to_end=True)}(b, p)"]
+
+    def _alternatives(self, schema: list[Any], wanted: Wanted, x: str) -> list[str]:
+        """Of a union of several records, or of a string and records."""
+        if schema[0] != "string":
+            return self._branches(schema, wanted, x)
+        text = ["if not b[p]:", " p += 1", *indented(self._lines("string", x, 1))]
+        return [*text, "else:", *indented(self._branches(schema, wanted, x))]
 
     def _branches(self, schema: list[Any], wanted: Wanted, x: str) -> list[str]:
         table = f"BRANCHES_{self._unique('union')}"
         branches = self.scope[table] = {}
         for i, branch in enumerate(schema):
+            if branch == "string":
+                continue
             own = branch if isinstance(branch, dict) else self._schemas[branch]
             if own["name"] in wanted and not wanted[own["name"]]:
                 function = self.names[self.defined(own)]
@@ -187,8 +196,8 @@ class _Projector(Compiler):
 
     def _passed_union(self, schema: list[Any], depth: int) -> list[str]:
         if len(schema) == 2 and schema[0] == "null":
-            return ["if not b[p]: p += 1", *_one_branch(_indented(self._passed(schema[1], depth)))]
-        return self._branches(schema, {}, "_")
+            return ["if not b[p]: p += 1", *_one_branch(indented(self._passed(schema[1], depth)))]
+        return self._alternatives(schema, {}, "_")
 
     def _passed_collection(self, schema: Schema, depth: int) -> list[str]:
         n, end = f"n{depth}", f"e{depth}"
@@ -203,14 +212,10 @@ class _Projector(Compiler):
             f"  if {end} >= 0: p = {end}",
             "  else:",
             f"   for _ in range({n}):",
-            *_indented(item, 4),
+            *indented(item, 4),
             *self.head(n, end, 2),
         ]
 
 
 def _one_branch(some: list[str]) -> list[str]:
     return ["elif b[p] == 2:", " p += 1", *some, "else: raise ValueError('no such branch')"]
-
-
-def _indented(lines: list[str], by: int = 1) -> list[str]:
-    return [" " * by + line for line in lines]

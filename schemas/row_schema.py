@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.branches import EXTRA, TYPES, json_name
+from schemas.branches import ASAP_ENVELOPE, ASAP_PAYLOADS, EXTRA, TAGS, json_name
 from schemas.catalogue import CATALOGUE
 from schemas.json_form import PROTOCOL
 from schemas.sources import Schema
@@ -58,7 +58,7 @@ class RowSchemas:
             case "map":
                 values = self._type(schema["values"], protocol)
                 return {"type": "object", "additionalProperties": values}
-        if schema.get("logicalType") == "timestamp-millis":
+        if "logicalType" in schema:
             return {"type": "string", "format": "date-time"}
         return _PRIMITIVES[schema["type"]]
 
@@ -68,9 +68,12 @@ class RowSchemas:
         protocol = protocol or name in PROTOCOL
         properties: dict[str, JsonSchema] = {}
         required: list[str] = []
-        if name in TYPES:
-            properties["type"] = {"type": "string", "const": TYPES[name]}
+        if name in TAGS:
+            properties["type"] = {"type": "string", "const": TAGS[name]}
             required.append("type")
+        if name == ASAP_ENVELOPE:
+            properties["payload_type"] = {"type": "string", "enum": list(ASAP_PAYLOADS)}
+            required.append("payload_type")
         fields = [field for field in schema["fields"] if field["name"] != EXTRA]
         for field in fields:
             member, shown, always = self._member(name, field, protocol)

@@ -54,6 +54,8 @@ class _Values:
 
     def branch(self, schema: Any) -> st.SearchStrategy[Any]:
         made = self.of(schema)
+        if schema == "string":
+            return made
         name = schema if isinstance(schema, str) else f"{schema['namespace']}.{schema['name']}"
         return made.map(lambda value: (name, value))
 
