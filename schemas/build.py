@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from schemas import sources
 from schemas.apc import Packet
+from schemas.asap import export as asap
 from schemas.catalogue import FIRST_ID
 from schemas.model import JsonSchema
 from schemas.rtes import Event, Payload
@@ -73,6 +74,9 @@ def derived() -> dict[Path, str]:
     for name, shape in ENVELOPES.items():
         text = json.dumps(json_schema(shape), indent=2) + "\n"
         files[HERE / "json" / f"sap/{name}.json"] = text
+    folder = HERE / "json" / "asap"
+    for name, path in [*asap.list_schema_entries(folder), ("part", folder / asap.PART_FILE)]:
+        files[path] = asap.schema_text(asap.get_schema_json(name))
     return files
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from schemas import apc, rtes, saop, sap
+from schemas import apc, asap, rtes, saop, sap
 from schemas.problems import Problem
 
 KINDS: dict[str, Callable[[object], list[Problem]]] = {
@@ -14,6 +14,8 @@ KINDS: dict[str, Callable[[object], list[Problem]]] = {
     "sap.task": sap.validate_task,
     "sap.result": sap.validate_result,
     "sap.signal": sap.validate_signal,
+    "asap.envelope": asap.validate,
+    "asap.manifest": asap.validate_manifest,
     "rtes.event": rtes.validate_event,
     "rtes.payload": rtes.validate_payload,
 }

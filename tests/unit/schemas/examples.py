@@ -23,6 +23,8 @@ KINDS = {
     "sap/tasks": "sap.task",
     "sap/results": "sap.result",
     "sap/signals": "sap.signal",
+    "asap": "asap.envelope",
+    "asap/manifests": "asap.manifest",
 }
 CASES = {
     "apc": "packet",
@@ -32,6 +34,8 @@ CASES = {
     "sap/tasks": "envelope",
     "sap/results": "envelope",
     "sap/signals": "envelope",
+    "asap": "envelope",
+    "asap/manifests": "manifest",
 }
 """The member of an invalid example that holds the value."""
 

@@ -1,0 +1,466 @@
+"""Every stateless rule of ASAP, on JSON and off the log, and which of several decides (3)."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schemas import Problem, ShapeError, asap, decode, encode, from_json, validate
+from schemas.asap import Limits, judge, judge_manifest, rules
+from schemas.asap.words import ENVELOPE_RECORD, MANIFEST_RECORD
+from schemas.rules import Stage, Where
+from tests.unit.schemas import examples
+from tests.unit.schemas.asap_tables import FIELDS, PAYLOADS
+from tests.unit.schemas.asap_tables import example as payload_of
+from tests.unit.schemas.strategies import JSON, values
+
+FOLDERS = ("asap", "asap/manifests")
+VALID = [(folder, name) for folder in FOLDERS for name in examples.valid(folder)]
+INVALID = [(folder, name) for folder in FOLDERS for name in examples.invalid(folder)]
+REQUEST = examples.valid("asap")["task_request"]
+UPDATE = examples.valid("asap")["task_update"]
+SERVICE = Limits().service_urn
+IDS = (
+    "task_id",
+    "conversation_id",
+    "parent_task_id",
+    "skill_id",
+    "message_id",
+    "artifact_id",
+    "snapshot_id",
+    "request_id",
+)
+
+
+def shown(problems: list[Problem]) -> list[tuple[str, str]]:
+    return [(problem.rule, problem.path) for problem in problems]
+
+
+def changed(base: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A copy with members at places like `payload__input`; `...` takes one out."""
+    value = copy.deepcopy(base)
+    for place, member in members.items():
+        *owners, name = place.split("__")
+        owner = value
+        for step in owners:
+            owner = owner[step]
+        owner[name] = member
+        if member is ...:
+            del owner[name]
+    return value
+
+
+def carrying(name: str) -> dict[str, Any]:
+    """A valid envelope with the payload named, all of whose members are there."""
+    payload = payload_of(name)
+    payload |= {field: "i" for field in IDS if field in payload}
+    if name == "MessageSend":
+        payload["sender"] = REQUEST["sender"]
+    return {**REQUEST, "payload_type": name, "payload": payload, "correlation_id": "c"}
+
+
+def off_the_log(envelope: dict[str, Any]) -> list[Problem]:
+    value = from_json(ENVELOPE_RECORD, envelope)
+    return judge(decode(encode(ENVELOPE_RECORD, value), ENVELOPE_RECORD).value).problems
+
+
+@pytest.mark.parametrize(("folder", "name"), VALID)
+def test_valid_examples_break_no_rule(folder: str, name: str) -> None:
+    assert validate(examples.KINDS[folder], examples.valid(folder)[name]) == []
+
+
+@pytest.mark.parametrize(("folder", "name"), INVALID)
+def test_an_invalid_example_breaks_its_rule_and_no_other(folder: str, name: str) -> None:
+    case = examples.invalid(folder)[name]
+    problems = validate(examples.KINDS[folder], case[examples.CASES[folder]])
+    assert shown(problems) == [(case["rule"], case["path"])]
+    assert problems[0].message.endswith(".")
+
+
+@pytest.mark.parametrize("name", examples.invalid("asap"))
+def test_off_the_log_an_example_breaks_the_same_rule(name: str) -> None:
+    case = examples.invalid("asap")[name]
+    try:
+        problems = off_the_log(case["envelope"])
+    except ShapeError as exc:
+        problems = [exc.problem]
+    told = problems[0] if len(problems) == 1 else None
+    if case["rule"] == "payload_type_mismatch":
+        assert problems == [], "the log carries the type once"
+    else:
+        assert told is not None
+        assert told.rule == case["rule"]
+        assert told.path.startswith(case["path"])
+
+
+def test_every_rule_of_the_edges_has_an_example() -> None:
+    told = {case["rule"] for folder in FOLDERS for case in examples.invalid(folder).values()}
+    stateless = {rule.code for rule in rules.ALL if rule.stage is Stage.SCHEMA}
+    assert told == stateless - {"envelope_too_large"} | {"bad_manifest"}
+
+
+def test_the_rules_that_refuse_have_codes_of_the_taxonomy() -> None:
+    refusing = [rule.code for rule in rules.ALL if rule.where is not Where.PROCESSOR]
+    assert refusing == list(rules.REFUSING[: len(refusing)])
+    assert all(code.startswith("asap:") for code in rules.ASAP_ERRORS.values())
+    assert rules.fault_of("held_overflow") == "service"
+    assert rules.fault_of("bad_id") == "sender"
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_each_payload_is_valid_with_all_its_members_and_with_the_least(name: str) -> None:
+    whole = carrying(name)
+    assert asap.validate(whole) == off_the_log(whole) == []
+    kept = {field.name for field in FIELDS[name] if field.default is ...} | {"result"}
+    least = {member: value for member, value in whole["payload"].items() if member in kept}
+    assert asap.validate({**whole, "payload": least}) == []
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_each_required_member_of_a_payload_is_missed(name: str) -> None:
+    for field in FIELDS[name]:
+        if field.default is ...:
+            missing = changed(carrying(name), **{f"payload__{field.name}": ...})
+            assert shown(asap.validate(missing)) == [("bad_payload", f"/payload/{field.name}")]
+
+
+PLACES = [
+    (name, f"payload__{field.name}")
+    for name in PAYLOADS
+    for field in FIELDS[name]
+    if field.name in IDS
+] + [("TaskCancel", name) for name in ("id", "correlation_id", "trace_id")]
+
+
+@pytest.mark.parametrize(("name", "place"), PLACES)
+def test_ids_have_1_to_256_characters_none_of_control(name: str, place: str) -> None:
+    path = "/" + place.replace("__", "/")
+    base = carrying(name)
+    for good in ("x", "é" * 256, " ", "a/b%", "\x80"):
+        assert asap.validate(changed(base, **{place: good})) == []
+    for bad in ("", "x" * 257, *map(chr, range(32)), "a\x7f"):
+        expected = [] if place == "correlation_id" and bad == "" else [("bad_id", path)]
+        sent = changed(base, **{place: bad})
+        assert shown(asap.validate(sent)) == shown(off_the_log(sent)) == expected
+
+
+OPEN = [
+    (name, f"payload__{field.name}")
+    for name in PAYLOADS
+    for field in FIELDS[name]
+    if field.type in ("obj", "progress")
+] + [("TaskCancel", "extensions")]
+
+
+@pytest.mark.parametrize(("name", "place"), OPEN)
+def test_open_members_are_objects_that_rfc_8785_can_carry(name: str, place: str) -> None:
+    path = "/" + place.replace("__", "/")
+    base = carrying(name)
+    assert asap.validate(changed(base, **{place: {"a": [2**53 - 1, -(2**53) + 1, 1e300]}})) == []
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    broken: tuple[Any, ...] = (
+        {"a": 2**53},
+        {"a": [-(2**53)]},
+        {"a": float("nan")},
+        {"a": {"b": float("-inf")}},
+        {"\ud800": 1},
+        {"a": "\udfff"},
+        {"a": deep},
+        [],
+        "text",
+        7,
+    )
+    for bad in broken:
+        rules_found = shown(asap.validate(changed(base, **{place: bad})))
+        assert rules_found == [("bad_json", path)]
+
+
+@pytest.mark.parametrize(("name", "place"), OPEN)
+def test_so_they_are_off_the_log_where_they_are_texts(name: str, place: str) -> None:
+    path = "/" + place.replace("__", "/")
+    value = from_json(ENVELOPE_RECORD, carrying(name))
+    record, payload = value["payload"]
+    for text in (
+        "",
+        "{",
+        "[]",
+        "7",
+        "null",
+        '{"a":1,"a":2}',
+        '{"a":NaN}',
+        '{"a":9007199254740992}',
+    ):
+        if place == "extensions":
+            sent = {**value, "extensions_json": text}
+        else:
+            member = place.removeprefix("payload__") + "_json"
+            sent = {**value, "payload": (record, {**payload, member: text})}
+        assert shown(judge(sent).problems) == [("bad_json", path)]
+        assert judge(sent).envelope["id"] == value["id"]
+
+
+def test_a_double_beyond_the_integers_stays_a_double() -> None:
+    sent = changed(REQUEST, payload__input={"a": 9007199254740994.0, "b": 1e22})
+    assert asap.validate(sent) == off_the_log(sent) == []
+
+
+def test_version_of_a_query_fits_its_field() -> None:
+    query = carrying("StateQuery")
+    for version, expected in (
+        (2**63 - 1, []),
+        (2**63, ["bad_payload"]),
+        (-(2**64), ["bad_payload"]),
+    ):
+        found = asap.validate(changed(query, payload__version=version))
+        assert [problem.rule for problem in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("config", "broken"),
+    [
+        ({}, []),
+        ({"other": [True, None]}, []),
+        *(({"timeout_seconds": good}, []) for good in (1, 1.5, 31_536_000, 90.0, None)),
+        *(
+            ({"timeout_seconds": bad}, ["timeout_seconds"])
+            for bad in (0, 0.999, 31_536_000.1, True, "90", [1], -1)
+        ),
+        *(({"idempotency_key": good}, []) for good in ("k", "é" * 256, None)),
+        *(({"idempotency_key": bad}, ["idempotency_key"]) for bad in ("", "k" * 257, 1, True)),
+        *(({"state_mode": good}, []) for good in ("snapshot", "event-sourced", None)),
+        *(({"state_mode": bad}, ["state_mode"]) for bad in ("", "event_sourced", 1, [1])),
+        *(({"event_retention_hours": good}, []) for good in (1, 8760, 24.0, None)),
+        *(
+            ({"event_retention_hours": bad}, ["event_retention_hours"])
+            for bad in (0, 8761, 1.5, True, "24")
+        ),
+        (
+            {"timeout_seconds": 0, "state_mode": "x", "idempotency_key": ""},
+            ["idempotency_key", "state_mode", "timeout_seconds"],
+        ),
+    ],
+)
+def test_members_of_config_that_mean_something(config: dict[str, Any], broken: list[str]) -> None:
+    sent = changed(REQUEST, payload__config=config)
+    expected = [("bad_config", f"/payload/config/{name}") for name in broken]
+    assert shown(asap.validate(sent)) == shown(off_the_log(sent)) == expected
+
+
+def test_a_valid_config_is_read() -> None:
+    read = asap.task_config
+    assert read(None) == (600_000, None, "snapshot", None)
+    assert read({"timeout_seconds": 1.5, "event_retention_hours": 5}) == (
+        1500,
+        None,
+        "snapshot",
+        None,
+    )
+    sourced = {"state_mode": "event-sourced", "idempotency_key": "k", "timeout_seconds": None}
+    assert read(sourced, 30) == (30_000, "k", "event-sourced", 168)
+    assert read({**sourced, "event_retention_hours": 24.0})[3] == 24
+
+
+SNAPSHOT = "dev.headrace.snapshot"
+
+
+@pytest.mark.parametrize(
+    ("told", "broken"),
+    [
+        ({"data": {}}, None),
+        ({"data": {"a": 1}, "checkpoint": True, "version": 3, "id": "s"}, None),
+        ({"data": {}, "created_at": "2026-11-21T10:00:00Z", "version": 3.0}, None),
+        ({"patch": {"a": None}, "checkpoint": False}, None),
+        ({"delete": True}, None),
+        ({"delete": True, "version": 2}, None),
+        ({}, ""),
+        ([], ""),
+        (None, ""),
+        ({"data": {}, "delete": True}, ""),
+        ({"data": []}, "/data"),
+        ({"patch": None}, "/patch"),
+        ({"delete": "yes"}, "/delete"),
+        ({"delete": True, "id": "s"}, "/id"),
+        ({"delete": True, "created_at": "2026-11-21T10:00:00Z"}, "/created_at"),
+        ({"data": {}, "checkpoint": 1}, "/checkpoint"),
+        ({"data": {}, "version": 0}, "/version"),
+        ({"data": {}, "version": 1.5}, "/version"),
+        ({"data": {}, "version": True}, "/version"),
+        ({"data": {}, "version": 2**53 - 1}, None),
+        ({"data": {}, "version": 2.0**53}, "/version"),
+        ({"data": {}, "version": 1e300}, "/version"),
+        ({"data": {}, "id": 7}, "/id"),
+        ({"data": {}, "created_at": "soon"}, "/created_at"),
+        ({"data": {}, "created_at": "0001-01-01T00:00:00+14:00"}, "/created_at"),
+        ({"data": {}, "created_at": "9999-12-31T23:59:59-01:00"}, "/created_at"),
+        ({"data": {}, "created_at": "9999-12-31T23:59:59"}, None),
+        ({"data": {}, "more": 1}, "/more"),
+    ],
+)
+def test_the_form_of_a_snapshot_in_an_update(told: Any, broken: str | None) -> None:
+    found = shown(asap.validate(changed(UPDATE, extensions={SNAPSHOT: told})))
+    path = f"/extensions/{SNAPSHOT}{broken}"
+    assert found == ([] if broken is None else [("bad_extension", path)])
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_which_extension_goes_with_which_payload(name: str) -> None:
+    forms: dict[str, Any] = {
+        SNAPSHOT: {"data": {}},
+        "dev.headrace.parts": [{"id": "p", "part": {"type": "text", "content": ""}}],
+        "dev.headrace.answers": "e",
+        "dev.headrace.error": {"code": "a", "message": "b"},
+        "dev.headrace.restore": True,
+        "dev.headrace.": 1,
+        "dev.headrace": 1,
+        "org.example.a": None,
+    }
+    taken = {
+        SNAPSHOT: name == "TaskUpdate",
+        "dev.headrace.parts": name in ("MessageSend", "ArtifactNotify"),
+        "dev.headrace.answers": True,
+        "dev.headrace": True,
+        "org.example.a": True,
+    }
+    for extension, form in forms.items():
+        found = shown(asap.validate(changed(carrying(name), extensions={extension: form})))
+        broken = [("bad_extension", f"/extensions/{extension}")]
+        assert found == ([] if taken.get(extension) else broken)
+
+
+@pytest.mark.parametrize(
+    "parts", [{}, [1], [{}], [{"id": "p"}], [{"id": 1, "part": {"type": "text", "content": ""}}]]
+)
+def test_the_form_of_parts_in_a_message(parts: Any) -> None:
+    sent = changed(carrying("MessageSend"), extensions={"dev.headrace.parts": parts})
+    assert {problem.rule for problem in asap.validate(sent)} == {"bad_extension"}
+
+
+@pytest.mark.parametrize("name", PAYLOADS)
+def test_nobody_is_the_service_and_it_takes_no_work(name: str) -> None:
+    sent = changed(carrying(name), sender=SERVICE)
+    if name == "MessageSend":
+        sent["payload"]["sender"] = SERVICE
+    assert shown(asap.validate(sent)) == [("reserved_urn", "/sender")]
+    received = changed(carrying(name), recipient=SERVICE)
+    if name == "TaskUpdate":
+        received["extensions"] = {SNAPSHOT: {"data": {}}}
+    work = name == "TaskRequest" or name.startswith("Mcp")
+    assert shown(asap.validate(received)) == ([("reserved_urn", "/recipient")] if work else [])
+
+
+def test_settings_are_those_given() -> None:
+    own = Limits(REQUEST["recipient"], 300, 10)
+    sent = changed(REQUEST, payload__config={"event_retention_hours": 11})
+    assert [problem.rule for problem in asap.validate(sent, own)] == [
+        "reserved_urn",
+        "bad_config",
+        "envelope_too_large",
+    ]
+    value = from_json(ENVELOPE_RECORD, sent)
+    assert judge(value, own).problems == asap.validate(sent, own)
+
+
+def test_size_is_that_of_the_canonical_form() -> None:
+    size = len(json.dumps(REQUEST, separators=(",", ":")))
+    assert size == 400
+    minimal = changed(REQUEST, correlation_id=..., extensions=..., payload__parent_task_id=...)
+    for sent in (REQUEST, minimal):
+        assert asap.validate(sent, Limits(max_envelope_bytes=400)) == []
+        found = asap.validate(sent, Limits(max_envelope_bytes=399))
+        assert shown(found) == [("envelope_too_large", "")]
+
+
+def test_all_stateless_violations_are_told_in_the_order_of_the_table() -> None:
+    sent = {
+        **changed(REQUEST, asap_version="2", id="", sender="x", recipient=SERVICE),
+        "payload_type": "message.send",
+        "payload": {
+            "payload_type": "TaskUpdate",
+            "task_id": "",
+            "message_id": "m",
+            "sender": "y",
+            "role": "user",
+            "parts": [{"type": "data", "data": []}, {"type": "text"}],
+        },
+        "extensions": {"dev.headrace.error": {}},
+        "more": 1,
+    }
+    assert [problem.rule for problem in asap.validate(sent)] == [
+        "malformed_envelope",
+        "payload_type_mismatch",
+        "version_mismatch",
+        "bad_id",
+        "bad_id",
+        "bad_urn",
+        "bad_json",
+        "bad_payload",
+        "sender_mismatch",
+        "bad_extension",
+    ]
+
+
+def test_an_unknown_type_comes_before_what_its_payload_might_break() -> None:
+    sent = changed(REQUEST, payload_type="Task/Pause", payload={"parts": [1]})
+    assert shown(asap.validate(sent)) == [("unknown_payload_type", "/payload_type")]
+
+
+def test_problems_are_read_by_attribute_and_by_name() -> None:
+    (problem,) = asap.validate([])
+    by_name: Any = problem
+    assert (by_name["rule"], by_name["path"], by_name[0]) == (problem.rule, "", problem.rule)
+    assert problem._asdict() == {
+        "rule": "malformed_envelope",
+        "path": "",
+        "message": "The envelope must be an object.",
+    }
+
+
+def test_a_time_that_utc_has_not_is_refused() -> None:
+    for text in ("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"):
+        assert shown(asap.validate(changed(REQUEST, timestamp=text))) == [
+            ("malformed_envelope", "/timestamp")
+        ]
+    value = from_json(ENVELOPE_RECORD, REQUEST)
+    for micros in (-(2**63), 2**63 - 1, 253_402_300_800_000_000, -62_135_596_800_000_001):
+        found = judge({**value, "timestamp": micros}).problems
+        assert shown(found) == [("malformed_envelope", "/timestamp")]
+    for micros in (253_402_300_799_999_999, -62_135_596_800_000_000, 0, -1):
+        assert judge({**value, "timestamp": micros}).problems == []
+
+
+@given(JSON)
+def test_any_json_is_judged(value: Any) -> None:
+    assert asap.validate(value)
+    assert asap.validate_manifest(value)
+
+
+@given(st.sampled_from([(place, at) for place in ("", "payload") for at in range(10)]), JSON)
+def test_any_member_may_be_anything(place: tuple[str, int], junk: Any) -> None:
+    for name in PAYLOADS:
+        sent = carrying(name)
+        owner = sent[place[0]] if place[0] else sent
+        owner[sorted(owner)[place[1] % len(owner)]] = junk
+        problems = asap.validate(sent)
+        if not problems:
+            assert off_the_log(asap.canonical_form(sent)) == []
+
+
+@given(values(ENVELOPE_RECORD))
+def test_any_record_is_judged(value: dict[str, Any]) -> None:
+    judged = judge(value)
+    assert judged.envelope["payload_type"] in PAYLOADS
+    assert judged.problems == asap.validate(judged.envelope)
+
+
+@given(values(MANIFEST_RECORD))
+def test_any_manifest_is_judged(value: dict[str, Any]) -> None:
+    judged = judge_manifest(value)
+    assert {problem.rule for problem in judged.problems} <= {"bad_manifest"}
+    assert judged.sha256 is not None
