@@ -5,6 +5,13 @@ Pure data and one interpreter.  The declarations are in `topology.topics`, `topo
 """
 
 from topology import processors, tables, topics
+from topology.asap_status import (
+    VALID_TRANSITIONS,
+    can_transition,
+    next_status,
+    next_version,
+    transition,
+)
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.diagrams import mermaid, mermaid_processors, mermaid_profile
 from topology.keys import (
@@ -24,6 +31,7 @@ from topology.machines.task_profiles import PROFILES, Profile
 __all__ = [
     "ANY",
     "PROFILES",
+    "VALID_TRANSITIONS",
     "KeyUnknown",
     "Kind",
     "Machine",
@@ -31,6 +39,7 @@ __all__ = [
     "Profile",
     "Table",
     "Topic",
+    "can_transition",
     "composite",
     "define",
     "key_of",
@@ -38,6 +47,8 @@ __all__ = [
     "mermaid_processors",
     "mermaid_profile",
     "murmur2",
+    "next_status",
+    "next_version",
     "partition_of",
     "processors",
     "saop_task_key",
@@ -47,4 +58,5 @@ __all__ = [
     "step",
     "tables",
     "topics",
+    "transition",
 ]

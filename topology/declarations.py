@@ -36,6 +36,10 @@ class Topic:
     own_partition: records go to the partition number of the task that writes them, not by their
       key; so it is with facts, and with what no processor reads.
     chained: a fact that another processor reads too, and that therefore goes by its key.
+    asked_again: of an internal topic: what is said there is asked for until it is answered, so a
+      record that cannot be read is set aside, and the task goes on.
+    keeps_latest: a command topic that is compacted too: the latest record of a key is what holds
+      now, and a null value says that nothing does.
     """
 
     name: str
@@ -49,10 +53,12 @@ class Topic:
     secret: bool = False
     own_partition: bool = False
     chained: bool = False
+    asked_again: bool = False
+    keeps_latest: bool = False
 
     @property
     def compacted(self) -> bool:
-        return self.kind in (Kind.TABLE, Kind.CHANGELOG)
+        return self.kind in (Kind.TABLE, Kind.CHANGELOG) or self.keeps_latest
 
     @property
     def is_input(self) -> bool:
@@ -73,12 +79,15 @@ class Topic:
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Rows of one processor.  Public tables are their own changelog topic, the others share one.
+    Rows of a table whose topic is a command topic are what clients wrote, unjudged.
 
     topic: the compacted topic of a public table, None for an internal table.
     record: Avro full name of a row.
     key: what the row key holds, in words.
     lifetime_ms: how long a row is kept after its terminal state; None is for ever.
     copied_parts: workers that copy this table keep only rows whose key has this many parts.
+    fresh: a copy is read to the topic's end before each step that asks it, so that what was
+      acknowledged before is seen; else it is as fresh as it has been read.
     """
 
     name: str
@@ -88,6 +97,14 @@ class Table:
     topic: Topic | None = None
     lifetime_ms: int | None = None
     copied_parts: int | None = None
+    fresh: bool = False
+
+
+def public(topic: Topic, *, fresh: bool = False) -> Table:
+    """The table whose rows are the records of a compacted topic."""
+    assert topic.record is not None
+    record, key, meaning = topic.record, topic.key, topic.meaning
+    return Table(topic.name, record, key=key, meaning=meaning, topic=topic, fresh=fresh)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

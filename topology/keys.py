@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
+from schemas.asap import MalformedEnvelopeError, task_key
 from topology import topics
 from topology.declarations import Topic
 
@@ -60,6 +61,13 @@ def _member(value: object, path: str) -> str:
     return value
 
 
+def _integer(value: Mapping[str, Any], name: str) -> int:
+    number = value.get(name)
+    if not isinstance(number, int):
+        raise KeyUnknown(f"the record key is made of {name}, which is not there or no integer")
+    return number
+
+
 def _packet_state(value: Mapping[str, Any]) -> str:
     return composite(_member(value, "session_id"), _member(value, "packet_id"))
 
@@ -85,10 +93,8 @@ def _task(value: Mapping[str, Any]) -> str:
 
 
 def _throttle(value: Mapping[str, Any]) -> str:
-    generation = value.get("generation")
-    if not isinstance(generation, int):
-        raise KeyUnknown("the record key is made of generation, which is not there or no integer")
-    before = [_member(value, "session_id"), _member(value, "run_id"), str(generation)]
+    generation = str(_integer(value, "generation"))
+    before = [_member(value, "session_id"), _member(value, "run_id"), generation]
     return composite(*before, _member(value, "protocol_id"), _member(value, "from_swarm"))
 
 
@@ -114,18 +120,24 @@ def _sap_inbox(value: Mapping[str, Any]) -> str:
 
 
 def _sap_versioned(name: str) -> Callable[[Mapping[str, Any]], str]:
-    def key(value: Mapping[str, Any]) -> str:
-        version = value.get("version")
-        if not isinstance(version, int):
-            raise KeyUnknown("the record key is made of version, which is not there or no integer")
-        return sap_key(_member(value, name), sap_version(version))
-
-    return key
+    return lambda value: sap_key(_member(value, name), sap_version(_integer(value, "version")))
 
 
 def _sap_learning(value: Mapping[str, Any]) -> str:
     territory = None if value.get("territory") is None else _member(value, "territory")
     return sap_key(_member(value, "capability"), territory, _member(value, "fingerprint"))
+
+
+def _asap_envelope(value: Mapping[str, Any]) -> str:
+    """The task key; the envelope's id where its payload does not say it (asap spec 5.1)."""
+    try:
+        return task_key(dict(value))
+    except MalformedEnvelopeError:
+        return _member(value, "id")
+
+
+def _asap_snapshot(value: Mapping[str, Any]) -> str:
+    return composite(_task(value), str(_integer(value, "version")))
 
 
 _KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
@@ -164,6 +176,11 @@ _KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     topics.SAP_LEARNING.name: _sap_learning,
     topics.SAP_HEURISTICS.name: _sap_versioned("capability"),
     topics.SAP_KNOWLEDGE.name: _sap_learning,
+    topics.ASAP_ENVELOPES.name: _asap_envelope,
+    topics.ASAP_MANIFESTS.name: lambda value: _member(value, "id"),
+    topics.ASAP_INBOX.name: lambda value: _member(value, "recipient"),
+    topics.ASAP_TASKS.name: lambda value: composite(_task(value)),
+    topics.ASAP_SNAPSHOTS.name: _asap_snapshot,
 }
 
 

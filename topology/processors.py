@@ -152,6 +152,40 @@ SAP_LEARNING = ProcessorDeclaration(
         tables.SAP_LEARNING_CITATIONS,
     ),
 )
+ASAP = ProcessorDeclaration(
+    "asap",
+    "judges envelopes and manifests, admits each task once, keeps its states and snapshots,"
+    " delivers, answers, and ends what takes too long",
+    inputs=(topics.ASAP_ENVELOPES, topics.ASAP_LINKS, topics.ASAP_MANIFESTS),
+    outputs=(
+        topics.ASAP_EVENTS,
+        topics.ASAP_TASKS,
+        topics.ASAP_SNAPSHOTS,
+        topics.ASAP_INBOX,
+        topics.ASAP_LINKS,
+        topics.RTES_RAW,
+        topics.LINEAGE_EDGES,
+        topics.ASAP_ENVELOPES_DLQ,
+        topics.ASAP_LINKS_DLQ,
+        topics.ASAP_MANIFESTS_DLQ,
+    ),
+    tables=(
+        tables.ASAP_TASKS,
+        tables.ASAP_SNAPSHOTS,
+        tables.ASAP_RESPONSES,
+        tables.ASAP_SEEN,
+        tables.ASAP_ADMISSIONS,
+        tables.ASAP_HELD,
+        tables.ASAP_CLAIMS,
+        tables.ASAP_REDIRECTS,
+        tables.ASAP_CALLS,
+        tables.ASAP_PATCHES,
+        tables.ASAP_VERSIONS,
+        tables.ASAP_SNAPSHOT_IDS,
+        tables.ASAP_AGENTS,
+    ),
+    copies=(tables.ASAP_MANIFESTS,),
+)
 
 ALL: tuple[ProcessorDeclaration, ...] = (
     APC,
@@ -161,6 +195,7 @@ ALL: tuple[ProcessorDeclaration, ...] = (
     SAP,
     SAP_CACHE,
     SAP_LEARNING,
+    ASAP,
 )
 
 
@@ -184,5 +219,5 @@ def writers_of(topic: Topic) -> tuple[ProcessorDeclaration, ...]:
 
 
 def owner_of(table: Table) -> ProcessorDeclaration | None:
-    """The processor that owns the table; None for a table that the engine keeps."""
+    """The processor that owns the table; None for one that the engine keeps or clients write."""
     return next((processor for processor in ALL if table in processor.tables), None)

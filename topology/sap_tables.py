@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from topology import topics
-from topology.declarations import Table, Topic
+from topology.declarations import Table, public
 
-
-def _public(topic: Topic) -> Table:
-    assert topic.record is not None
-    return Table(topic.name, topic.record, key=topic.key, meaning=topic.meaning, topic=topic)
-
-
-SAP_TASK_STATES = _public(topics.SAP_TASK_STATES)
+SAP_TASK_STATES = public(topics.SAP_TASK_STATES)
 SAP_TASK_ENVELOPES = Table(
     "sap.task-envelopes",
     "headrace.sap.SapTask",
@@ -42,7 +36,7 @@ SAP_SIGNAL_OPERATORS = Table(
     key="taskId/kind/operator.agentId",
     meaning="who has rated and who has approved each task",
 )
-SAP_CACHE = _public(topics.SAP_CACHE)
+SAP_CACHE = public(topics.SAP_CACHE)
 SAP_CACHE_HEADS = Table(
     "sap.cache-heads",
     "headrace.sap.SapCacheHead",
@@ -61,9 +55,9 @@ SAP_CACHE_STORES = Table(
     key="cacheKey/taskId",
     meaning="the version that each task's answer has become",
 )
-SAP_LEARNING = _public(topics.SAP_LEARNING)
-SAP_HEURISTICS = _public(topics.SAP_HEURISTICS)
-SAP_KNOWLEDGE = _public(topics.SAP_KNOWLEDGE)
+SAP_LEARNING = public(topics.SAP_LEARNING)
+SAP_HEURISTICS = public(topics.SAP_HEURISTICS)
+SAP_KNOWLEDGE = public(topics.SAP_KNOWLEDGE)
 SAP_LEARNING_HEADS = Table(
     "sap.learning-heads",
     "headrace.sap.SapLearningHead",

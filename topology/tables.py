@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 from topology import topics
+from topology.asap_tables import ASAP
+from topology.asap_tables import ASAP_ADMISSIONS as ASAP_ADMISSIONS
+from topology.asap_tables import ASAP_AGENTS as ASAP_AGENTS
+from topology.asap_tables import ASAP_CALLS as ASAP_CALLS
+from topology.asap_tables import ASAP_CLAIMS as ASAP_CLAIMS
+from topology.asap_tables import ASAP_HELD as ASAP_HELD
+from topology.asap_tables import ASAP_MANIFESTS as ASAP_MANIFESTS
+from topology.asap_tables import ASAP_PATCHES as ASAP_PATCHES
+from topology.asap_tables import ASAP_REDIRECTS as ASAP_REDIRECTS
+from topology.asap_tables import ASAP_RESPONSES as ASAP_RESPONSES
+from topology.asap_tables import ASAP_SEEN as ASAP_SEEN
+from topology.asap_tables import ASAP_SNAPSHOT_IDS as ASAP_SNAPSHOT_IDS
+from topology.asap_tables import ASAP_SNAPSHOTS as ASAP_SNAPSHOTS
+from topology.asap_tables import ASAP_TASKS as ASAP_TASKS
+from topology.asap_tables import ASAP_VERSIONS as ASAP_VERSIONS
 from topology.declarations import Table
 from topology.sap_tables import SAP
 from topology.sap_tables import SAP_CACHE as SAP_CACHE
@@ -154,7 +169,10 @@ ACCEPTED_GAPS = Table(
 )
 
 ENGINE: tuple[Table, ...] = (TIMERS, INPUT_POSITIONS, KNOWN_INPUTS, ACCEPTED_GAPS)
-"""Kept by the engine for all processors; every other table belongs to one processor."""
+"""Kept by the engine for all processors."""
+
+GIVEN: tuple[Table, ...] = (ASAP_MANIFESTS,)
+"""What clients write; every other table that the engine does not keep belongs to one processor."""
 
 ALL: tuple[Table, ...] = (
     PACKET_STATES,
@@ -174,6 +192,7 @@ ALL: tuple[Table, ...] = (
     SAOP_TURNS_HELD,
     SAOP_DETECTORS,
     *SAP,
+    *ASAP,
     *ENGINE,
 )
 BY_NAME = {table.name: table for table in ALL}

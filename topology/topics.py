@@ -1,7 +1,18 @@
-"""Every topic, declared once.  Those of SAP stand in a file of their own, and are listed here."""
+"""Every topic, declared once.  Those of SAP and ASAP have files of their own, listed here."""
 
 from __future__ import annotations
 
+from topology.asap_topics import ASAP, ASAP_DEAD_LETTERS
+from topology.asap_topics import ASAP_ENVELOPES as ASAP_ENVELOPES
+from topology.asap_topics import ASAP_ENVELOPES_DLQ as ASAP_ENVELOPES_DLQ
+from topology.asap_topics import ASAP_EVENTS as ASAP_EVENTS
+from topology.asap_topics import ASAP_INBOX as ASAP_INBOX
+from topology.asap_topics import ASAP_LINKS as ASAP_LINKS
+from topology.asap_topics import ASAP_LINKS_DLQ as ASAP_LINKS_DLQ
+from topology.asap_topics import ASAP_MANIFESTS as ASAP_MANIFESTS
+from topology.asap_topics import ASAP_MANIFESTS_DLQ as ASAP_MANIFESTS_DLQ
+from topology.asap_topics import ASAP_SNAPSHOTS as ASAP_SNAPSHOTS
+from topology.asap_topics import ASAP_TASKS as ASAP_TASKS
 from topology.declarations import Kind, Topic
 from topology.keeping import DAY_MS as DAY_MS
 from topology.keeping import DEAD_LETTER_EXTRA_BYTES as DEAD_LETTER_EXTRA_BYTES
@@ -251,6 +262,7 @@ ALL: tuple[Topic, ...] = (
     SAOP_REWIND_LOG,
     SAOP_TASK_SIGNALS,
     *SAP,
+    *ASAP,
     LINEAGE_EDGES,
     CHANGELOG,
     APC_PACKETS_DLQ,
@@ -260,6 +272,7 @@ ALL: tuple[Topic, ...] = (
     SAOP_REWINDS_DLQ,
     SAOP_TASK_SIGNALS_DLQ,
     *SAP_DEAD_LETTERS,
+    *ASAP_DEAD_LETTERS,
 )
 BY_NAME = {topic.name: topic for topic in ALL}
 

@@ -113,9 +113,11 @@ def test_a_public_table_is_its_topic(table: Table) -> None:
 
 
 @pytest.mark.parametrize("table", tables.ALL, ids=name)
-def test_a_table_is_owned_by_one_processor_or_by_the_engine(table: Table) -> None:
+def test_a_table_is_owned_by_one_processor_unless_the_engine_or_clients_write_it(
+    table: Table,
+) -> None:
     owners = [processor for processor in processors.ALL if table in processor.tables]
-    assert len(owners) == (0 if table in tables.ENGINE else 1)
+    assert len(owners) == (0 if table in (*tables.ENGINE, *tables.GIVEN) else 1)
     assert processors.owner_of(table) == (owners[0] if owners else None)
 
 
@@ -149,10 +151,26 @@ def test_what_processors_read_is_partitioned_alike() -> None:
 
 
 @pytest.mark.parametrize("processor", processors.ALL, ids=name)
-def test_a_copy_is_of_a_public_table_of_another(processor: ProcessorDeclaration) -> None:
+def test_a_copy_is_of_a_public_table_of_others(processor: ProcessorDeclaration) -> None:
     for table in processor.copies:
         assert table.topic is not None
-        assert processors.owner_of(table) not in (None, processor)
+        owner = processors.owner_of(table)
+        assert owner is not processor
+        assert (owner is None) == (table in tables.GIVEN)
+
+
+@pytest.mark.parametrize("table", tables.GIVEN, ids=name)
+def test_a_table_that_clients_write_is_a_command_topic_that_is_compacted(table: Table) -> None:
+    assert table.topic is not None
+    assert table.topic.kind is Kind.COMMAND
+    assert table.topic.compacted
+
+
+def test_command_topics_that_are_compacted_are_tables_and_kept_until_they_are_judged() -> None:
+    compacted = [t for t in topics.ALL if t.kind is Kind.COMMAND and t.compacted]
+    assert compacted == [table.topic for table in tables.GIVEN]
+    for topic in compacted:
+        assert int(topics.config_of(topic)["min.compaction.lag.ms"]) == 7 * topics.DAY_MS
 
 
 @pytest.mark.parametrize("topic", FOR_VIEWS, ids=name)

@@ -89,6 +89,24 @@ THROTTLE = {
     "protocol_id": "px",
     "from_swarm": "sw",
 }
+PARENT = {"id": "e/1", "correlation_id": None}
+TASK = {"task_id": "t/1"}
+CALL = {"request_id": "r/1"}
+BY_PAYLOAD = [
+    ("TaskRequest", {}, "e/1"),
+    ("TaskResponse", TASK, "t/1"),
+    ("TaskUpdate", TASK, "t/1"),
+    ("TaskCancel", TASK, "t/1"),
+    ("MessageSend", TASK, "t/1"),
+    ("StateQuery", TASK, "t/1"),
+    ("StateRestore", TASK, "t/1"),
+    ("ArtifactNotify", TASK, "t/1"),
+    ("McpToolCall", CALL, "r/1"),
+    ("McpToolResult", CALL, "r/1"),
+    ("McpResourceFetch", {}, "e/1"),
+]
+"""The table of asap 5.1, of envelopes without correlation_id."""
+BY_CORRELATION = {"TaskResponse", "TaskUpdate", "McpResourceData"}
 CASES = [
     (topics.APC_PACKETS, {"trace": {"session_id": "s/1"}}, "s/1"),
     (topics.APC_EVENTS, {"session_id": "s"}, "s"),
@@ -140,6 +158,27 @@ CASES = [
         "c/Nord%2FS%C3%BCd%20~1/e0.7",
     ),
     (topics.SAP_HEURISTICS, {"capability": "a.b", "version": 123456789}, "a.b/123456789"),
+    (topics.ASAP_MANIFESTS, {"id": "urn:asap:agent:a"}, "urn:asap:agent:a"),
+    (topics.ASAP_INBOX, {"recipient": "urn:asap:agent:a"}, "urn:asap:agent:a"),
+    (topics.ASAP_TASKS, {"task_id": "t/1"}, "t%2F1"),
+    (topics.ASAP_SNAPSHOTS, {"task_id": "t/1", "version": 12}, "t%2F1/12"),
+    *(
+        (topics.ASAP_ENVELOPES, {**PARENT, "payload_type": kind, "payload": payload}, key)
+        for kind, payload, key in BY_PAYLOAD
+    ),
+    *(
+        (
+            topics.ASAP_ENVELOPES,
+            {**PARENT, "correlation_id": "c/1", "payload_type": kind, "payload": payload},
+            "c/1" if kind in BY_CORRELATION else key,
+        )
+        for kind, payload, key in [*BY_PAYLOAD, ("McpResourceData", {}, "c/1")]
+    ),
+    (
+        topics.ASAP_ENVELOPES,
+        {**PARENT, "correlation_id": "", "payload_type": "task.update", "payload": TASK},
+        "t/1",
+    ),
 ]
 
 
@@ -168,6 +207,10 @@ def test_the_key_of_a_value(topic: Topic, value: object, key: str) -> None:
         (topics.SAP_INBOX, {"target": None}),
         (topics.SAP_CACHE, {"cacheKey": "k", "version": "3"}),
         (topics.SAP_LEARNING, {"capability": "c", "territory": 7, "fingerprint": "f"}),
+        (topics.ASAP_ENVELOPES, {"payload_type": "TaskRequest", "payload": {}}),
+        (topics.ASAP_SNAPSHOTS, {"task_id": "t", "version": None}),
+        (topics.ASAP_EVENTS, {"task_id": "t"}),
+        (topics.ASAP_LINKS, {"from_key": "t"}),
         (topics.CHANGELOG, {"session_id": "s"}),
         (topics.APC_PACKETS_DLQ, {"trace": {"session_id": "s"}}),
     ],

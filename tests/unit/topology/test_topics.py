@@ -23,7 +23,7 @@ def test_inputs_carry_the_time_of_the_broker(topic: Topic) -> None:
 @pytest.mark.parametrize("topic", ALL, ids=ids)
 def test_every_topic_says_how_it_is_kept(topic: Topic) -> None:
     config = config_of(topic)
-    compacted = topic.kind in (Kind.TABLE, Kind.CHANGELOG)
+    compacted = topic.kind in (Kind.TABLE, Kind.CHANGELOG) or topic is topics.ASAP_MANIFESTS
     assert config["cleanup.policy"] == ("compact" if compacted else "delete")
     assert ("delete.retention.ms" in config) == compacted
     assert config["max.message.bytes"] == str(topic.max_bytes)
