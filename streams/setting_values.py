@@ -9,13 +9,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from schemas.asap.base import is_urn
 from streams.errors import SettingsError
 
 
 class Declaration(NamedTuple):
     """What is known of one setting.
 
-    env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false` or `path`.
+    env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`
+    or `agent URN`.
     low, high: bounds of a number, both allowed.  choices: the only texts allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: part of what the processors see.
@@ -75,6 +77,9 @@ def checked(declared: Declaration, value: Any) -> Any:
                 raise SettingsError(f"{declared.env} is true or false, not {shown}")
         case "path":
             return Path(value)
+        case "agent URN":
+            if type(value) is not str or not is_urn(value):
+                raise SettingsError(f"{declared.env} is an agent URN, not {shown}")
         case _ if type(value) is not str:
             raise SettingsError(f"{declared.env} is a text, not {shown}")
     if declared.choices and value not in declared.choices:

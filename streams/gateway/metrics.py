@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from prometheus_client import (
     CollectorRegistry,
     Counter,
-    Gauge,
     Histogram,
     disable_created_metrics,
     generate_latest,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from streams.declared_metrics import Declared, made
 from streams.gateway.live import Live
 from streams.views.status import State
-
-Kind = Literal["counter", "gauge", "histogram"]
-BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-
-
-class Declared(NamedTuple):
-    """name: as exported.  asked: its value is asked for when it is exported, not counted here."""
-
-    name: str
-    kind: Kind
-    meaning: str
-    labels: tuple[str, ...] = ()
-    asked: bool = False
-
 
 REQUESTS = Declared(
     "headrace_http_requests_total",
@@ -115,7 +101,7 @@ class Metrics:
         disable_created_metrics()  # they are in no declaration
         self._registry = CollectorRegistry()
         self._registry.register(_Asked(sources))
-        self._own = {d.name: _made(d, self._registry) for d in ALL if not d.asked}
+        self._own = {d.name: made(d, self._registry) for d in ALL if not d.asked}
         self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
 
     def answered(self, method: str, route: str, status: int, took_s: float | None) -> None:
@@ -139,22 +125,6 @@ class Metrics:
     def text(self) -> bytes:
         """In the Prometheus text format."""
         return generate_latest(self._registry)
-
-
-def _made(declared: Declared, registry: CollectorRegistry) -> Any:
-    match declared.kind:
-        case "counter":
-            return Counter(declared.name, declared.meaning, declared.labels, registry=registry)
-        case "gauge":
-            return Gauge(declared.name, declared.meaning, declared.labels, registry=registry)
-        case "histogram":
-            return Histogram(
-                declared.name,
-                declared.meaning,
-                declared.labels,
-                registry=registry,
-                buckets=BUCKETS_S,
-            )
 
 
 class _Asked:

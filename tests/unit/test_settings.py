@@ -9,6 +9,8 @@ import pytest
 from streams.errors import SettingsError
 from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
 
+KINDS = {"text", "whole number", "decimal", "true or false", "path", "agent URN"}
+
 
 def test_an_empty_environment_gives_the_declared_defaults() -> None:
     settings = Settings.load({})
@@ -27,7 +29,7 @@ def test_every_setting_is_declared_with_a_variable_of_its_own_name_and_a_meaning
     for key, declared in BY_FIELD.items():
         assert declared.env == PREFIX + key.upper()
         assert declared.meaning
-        assert declared.kind in {"text", "whole number", "decimal", "true or false", "path"}
+        assert declared.kind in KINDS
     assert len(BY_ENV) == len(BY_FIELD)
 
 
@@ -75,6 +77,10 @@ def test_an_unknown_variable_names_the_nearest_one(name: str, nearest: str) -> N
 @pytest.mark.parametrize(
     ("name", "text"),
     [
+        ("ASAP_SERVICE_URN", "headrace"),
+        ("ASAP_SERVICE_URN", "urn:asap:agent:"),
+        ("ASAP_RECIPIENT_CHECK", "sometimes"),
+        ("ASAP_MAX_DEPTH", "-1"),
         ("PARTITIONS", "0"),
         ("PARTITIONS", "257"),
         ("PARTITIONS", "four"),
@@ -175,3 +181,22 @@ def test_secrets_are_not_shown() -> None:
     with pytest.raises(SettingsError) as caught:
         Settings.load({}, security_ssl_key_password=12345)
     assert "12345" not in str(caught.value)
+
+
+def test_the_settings_of_asap_are_those_of_its_spec() -> None:
+    found = {key: declared.default for key, declared in BY_FIELD.items() if "asap_" in key}
+    assert found == {
+        "asap_service_urn": "urn:asap:agent:headrace",
+        "asap_recipient_check": "auto",
+        "asap_skill_check": False,
+        "asap_timeout_seconds": 600,
+        "asap_call_timeout_seconds": 600,
+        "asap_max_depth": 10,
+        "asap_idempotency_hours": 24,
+        "asap_dedupe_hours": 168,
+        "asap_max_retention_hours": 8760,
+        "asap_max_envelope_bytes": 900_000,
+        "asap_verdict_timeout_ms": 5000,
+        "asap_max_wait_seconds": 60,
+        "asap_call_wait_seconds": 30,
+    }

@@ -1,0 +1,36 @@
+"""What a metric is: declared once, made of its declaration."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+Kind = Literal["counter", "gauge", "histogram"]
+BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+class Declared(NamedTuple):
+    """name: as exported.  asked: its value is asked for when it is exported, not counted here."""
+
+    name: str
+    kind: Kind
+    meaning: str
+    labels: tuple[str, ...] = ()
+    asked: bool = False
+
+
+def made(declared: Declared, registry: CollectorRegistry) -> Any:
+    match declared.kind:
+        case "counter":
+            return Counter(declared.name, declared.meaning, declared.labels, registry=registry)
+        case "gauge":
+            return Gauge(declared.name, declared.meaning, declared.labels, registry=registry)
+        case "histogram":
+            return Histogram(
+                declared.name,
+                declared.meaning,
+                declared.labels,
+                registry=registry,
+                buckets=BUCKETS_S,
+            )
