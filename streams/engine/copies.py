@@ -2,33 +2,35 @@
 
 A copy follows the table's topic (read_committed) into a RocksDB of its own.  It is caught up once
 before tasks open, and then is as fresh as it has read: a verdict that uses a row records the
-figures it saw.
+figures it saw.  A table that is `fresh` is caught up again before each cycle that may ask it.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 
-from schemas import decode
+from schemas import Undecodable, decode
 from streams.engine.log import Log, Pace, Reader
-from streams.engine.processor import AvroValue
+from streams.engine.processor import AvroValue, Made
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, store_key
 from streams.engine.store import Store
-from streams.errors import HeadraceError, StoreFailed
+from streams.errors import BrokerUnavailable, HeadraceError, StoreFailed
 from topology.declarations import ProcessorDeclaration, Table
-from topology.keys import split
+from topology.keys import partition_of, split
 
 log = logging.getLogger(__name__)
 
 _META = b"\0meta"
 _POLL_S = 0.05
 _PAUSE_S = 1.0
+_FRESH_S = 10.0
 
 
 def copied(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
@@ -44,11 +46,16 @@ class Copies:
     ) -> None:
         self._path = path
         self._log = source
-        self._tables = {prefix + t.topic.name: t for t in dict.fromkeys(tables) if t.topic}
+        self._partitions = partitions
+        tables = list(dict.fromkeys(tables))
+        self._tables = {prefix + t.topic.name: t for t in tables if t.topic}
         self._tps = [TopicPartition(n, p) for n in self._tables for p in range(partitions)]
         self._reader: Reader | None = None
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        self._moved = threading.Condition()
+        self._changed: dict[str, dict[str, None]] = {t.name: {} for t in tables if t.fresh}
+        self._indexes: dict[str, Any] = {}
 
     def open(self) -> None:
         """Open or rebuild the store, and read to the ends that the topics have now."""
@@ -59,6 +66,10 @@ class Copies:
         self._identity_now = identity
         ends = self._log.ends(self._tps)
         self._reader = self._log.reader(self._positions, Pace.LIVE)
+        for name in self._changed:
+            prefix = store_key(name, "")
+            for place, _ in self._store.scan(prefix):
+                self._changed[name][place.removeprefix(prefix).decode()] = None
         while any(self._reader.position(tp) < end for tp, end in ends.items()):
             self.poll(_POLL_S)
 
@@ -105,24 +116,59 @@ class Copies:
         records = self._reader.poll(timeout_s)
         moved = {tp: self._reader.position(tp) for tp in self._tps}
         if records or moved != self._positions:
-            self._positions = moved
-            self._apply(records)
+            with self._moved:
+                self._apply(records, moved)
+                self._positions = moved
+                self._moved.notify_all()
 
-    def _apply(self, records: Sequence[Record]) -> None:
+    def _apply(self, records: Sequence[Record], positions: dict[TopicPartition, int]) -> None:
         rows: Bytes = {}
         for record in records:
-            table = self._tables[record.topic]
-            key = (record.key or b"").decode()
+            table, key = self._tables[record.topic], _text(record.key)
+            if key is None or (_is_given(table) and self._misplaced(record)):
+                continue
             if table.copied_parts is None or len(split(key)) == table.copied_parts:
                 rows[store_key(table.name, key)] = record.value
-        positions = {f"{tp.topic}/{tp.partition}": n for tp, n in self._positions.items()}
-        meta = {"identity": self._identity_now, "positions": positions}
+                if table.fresh:
+                    self._changed[table.name][key] = None
+        named = {f"{tp.topic}/{tp.partition}": n for tp, n in positions.items()}
+        meta = {"identity": self._identity_now, "positions": named}
         self._store.write({**rows, _META: orjson.dumps(meta)})
+
+    def _misplaced(self, record: Record) -> bool:
+        """On another partition than its key's, where it has no order among those of its key."""
+        return partition_of(record.key or b"", self._partitions) != record.partition
+
+    def freshen(self) -> None:
+        """Wait until `fresh` tables are read to the ends that their topics have now.
+
+        Raises BrokerUnavailable when that takes too long.
+        """
+        tps = [tp for tp in self._tps if self._tables[tp.topic].fresh]
+        ends = self._log.ends(tps)
+
+        def read() -> bool:
+            return all(self._positions[tp] >= end for tp, end in ends.items())
+
+        with self._moved:
+            if not self._moved.wait_for(lambda: read() or self._stopping.is_set(), _FRESH_S):
+                raise BrokerUnavailable(f"copies of tables are not read to their ends: {ends}")
 
     def get(self, table: Table, key: str) -> AvroValue | None:
         """The row as far as read, or None."""
         raw = self._store.get(store_key(table.name, key))
         return None if raw is None else decode(raw, table.record).value
+
+    def index(self, table: Table, make: Callable[[], Made]) -> Made:
+        """What is derived from a `fresh` table, as far as read.  For one thread at a time."""
+        index: Made = self._indexes.setdefault(table.name, make())
+        if self._changed[table.name]:
+            with self._moved:
+                keys, self._changed[table.name] = self._changed[table.name], {}
+                found = self._store.get_many([store_key(table.name, key) for key in keys])
+            for key, raw in zip(keys, found, strict=True):
+                index.update(key, _row(raw, table))
+        return index
 
     def close(self) -> None:
         if self._reader is None:
@@ -135,6 +181,26 @@ class Copies:
         self._store.close()
 
 
+def _is_given(table: Table) -> bool:
+    """Its rows are what clients wrote."""
+    return table.topic is not None and table.topic.keeps_latest
+
+
+def _text(key: bytes | None) -> str | None:
+    """None for a key that is no text; clients may have written it."""
+    try:
+        return (key or b"").decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _row(raw: bytes | None, table: Table) -> AvroValue | None:
+    try:
+        return None if raw is None else decode(raw, table.record).value
+    except Undecodable:
+        return None
+
+
 class CopiedTable:
     """One copied table as a processor sees it (the `Copy` of `Work`)."""
 
@@ -144,3 +210,6 @@ class CopiedTable:
 
     def get(self, key: str) -> AvroValue | None:
         return self._copies.get(self._table, key)
+
+    def index(self, make: Callable[[], Made]) -> Made:
+        return self._copies.index(self._table, make)

@@ -37,6 +37,7 @@ class LocalTask:
         self._fetch()
         if self._copies is not None:
             self._copies.poll(0)
+            self.task.freshened(self.task.stale())
         cycle = self.task.next_cycle()
         if cycle is None:
             return False

@@ -7,9 +7,9 @@ letter.  So a processor must not keep anything between calls but what it writes 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from streams.engine.records import Headers, Record
 from topology.declarations import ProcessorDeclaration, Table, Topic
@@ -22,7 +22,8 @@ class Message(NamedTuple):
 
     topic: the declaration (its name is without the prefix; `record.topic` has it).
     value: the Avro value; in a union of several records a branch is `(full name, value)`;
-      timestamps are ints (ms).  body: the Avro bytes as they came, without framing.
+      timestamps are ints (ms).  Empty where the topic `keeps_latest` and the record's value is
+      null: a withdrawal.  body: the Avro bytes as they came, without framing.
     current: the writer's schema is this version's own, so that `body` may be spliced as it is.
     """
 
@@ -61,6 +62,16 @@ class Rows(Protocol):
     def delete(self, key: str) -> None: ...
 
 
+class Index(Protocol):
+    """What is derived from the rows of a copy, one by one."""
+
+    def update(self, key: str, row: AvroValue | None) -> None:
+        """A row has changed; None: it is gone or cannot be read."""
+
+
+Made = TypeVar("Made", bound=Index)
+
+
 class Copy(Protocol):
     """A read-only copy of a table that another processor owns, as far as this worker has read it.
 
@@ -68,6 +79,22 @@ class Copy(Protocol):
     """
 
     def get(self, key: str) -> AvroValue | None: ...
+
+    def index(self, make: Callable[[], Made]) -> Made:
+        """Of a table that is `fresh`: what `make` makes, kept by the worker and brought up to date.
+
+        All processors that ask get the same, so it is made once; it says nothing that the rows
+        do not.
+        """
+
+
+class TooLarge(Exception):
+    """An output exceeds its topic's limit; `size` is what it would have taken, in bytes."""
+
+    def __init__(self, topic: Topic, size: int) -> None:
+        super().__init__(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
+        self.topic = topic
+        self.size = size
 
 
 class Work(Protocol):
@@ -85,6 +112,13 @@ class Work(Protocol):
     def rows(self, table: Table) -> Rows: ...
 
     def copy(self, table: Table) -> Copy: ...
+
+    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+        """Decide a part by itself, a record that waited behind others: when it raises, or causes
+        too much (TooLarge), nothing of it counts, and that is returned."""
+
+    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+        """Make a dead letter of such a record, of a topic that is not `secret`."""
 
     def send(
         self,

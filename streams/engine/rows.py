@@ -6,6 +6,7 @@ layers are searched by membership, not by truth.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from schemas import decode, encode_many
@@ -42,10 +43,20 @@ def layered(layers: Sequence[Mapping[bytes, bytes | None]], below: GetMany) -> G
 
 
 class TableRows:
-    """One table of one step (the `Rows` that processors see)."""
+    """One table of one step (the `Rows` that processors see).
 
-    def __init__(self, table: Table, read: GetMany, cause: Callable[[], str]) -> None:
+    below: the same table of the step that this one is a part of.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        read: GetMany,
+        cause: Callable[[], str],
+        below: TableRows | None = None,
+    ) -> None:
         self.table = table
+        self._below = below
         self.changed: dict[str, tuple[AvroValue | None, str]] = {}
         self._read = read
         self._cause = cause
@@ -61,6 +72,8 @@ class TableRows:
     def get(self, key: str) -> AvroValue | None:
         if key in self.changed:
             return self.changed[key][0]
+        if self._below is not None and key in self._below.changed:
+            return copy.deepcopy(self._below.changed[key][0])
         if key not in self._seen:
             self.load((key,))
         raw = self._seen[key]

@@ -78,6 +78,7 @@ class TaskRunner:
     async def _cycle(self) -> None:
         if await self._fire():
             return
+        await self._freshen()
         cycle = self.task.next_cycle()
         if cycle is not None:
             await self.settle()
@@ -87,6 +88,12 @@ class TaskRunner:
             await self.settle()
         else:
             await self._rest()
+
+    async def _freshen(self) -> None:
+        """Have copies read on that the records in hand may rest on, on a thread of the pool."""
+        if stale := self.task.stale():
+            await asyncio.get_running_loop().run_in_executor(None, self.task.freshen)
+            self.task.freshened(stale)
 
     async def _fire(self) -> bool:
         """Give due timers a turn: at once when idle, now and then when busy."""

@@ -2,25 +2,30 @@
 
 Bytes that do not decode are the sender's fault: each becomes a dead letter, and any number of
 them never stops a task.  Only between processors they do: there no sender is at fault, and a
-record passed over would be missing for good.  A record that makes the decide step raise is
-poison: the batch is tried again in halves until it stands alone.  Failures of store, log or
-memory are neither; they pass.
+record passed over would be missing for good, unless it is asked for again.  A record that makes
+the decide step raise is poison: the batch is tried again in halves until it stands alone.
+Failures of store, log or memory are neither; they pass.
 """
 
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from schemas import Decoded, Undecodable, decode_many, encode
-from streams.engine import headers
-from streams.engine.processor import Message, Processor, Timer
+from streams.engine.letters import letter, told
+from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position
 from streams.engine.rows import GetMany, layered
-from streams.engine.work import STEP_BYTES, Context, Effects, StepWork, TooLarge
-from streams.errors import HeadraceError, InternalUnreadable
+from streams.engine.work import (
+    DECIDE_FAILED,
+    NOT_POISON,
+    STEP_BYTES,
+    Context,
+    Effects,
+    StepWork,
+)
+from streams.errors import InternalUnreadable
 from topology.declarations import Topic
 from topology.tables import TIMERS
 from topology.topics import dead_letters_of
@@ -30,7 +35,7 @@ log = logging.getLogger(__name__)
 Taken = tuple[Topic, Record]
 _Item = tuple[Topic, Record, Decoded | Undecodable]
 Decide = Callable[[StepWork], None]
-_NOT_POISON = (HeadraceError, MemoryError)
+_WITHDRAWN = Decoded({}, b"", 0, False)
 
 
 class Step:
@@ -67,10 +72,7 @@ class Step:
         by_topic: dict[Topic, list[Record]] = {}
         for topic, record in taken:
             by_topic.setdefault(topic, []).append(record)
-        decoded = {
-            topic: iter(decode_many([r.value for r in records], topic.record or ""))
-            for topic, records in by_topic.items()
-        }
+        decoded = {topic: iter(_decoded(topic, records)) for topic, records in by_topic.items()}
         return [(topic, record, next(decoded[topic])) for topic, record in taken]
 
     def _decide(self, items: Sequence[_Item]) -> Sequence[_Item]:
@@ -94,7 +96,7 @@ class Step:
         for topic, record, result in items:
             if isinstance(result, Undecodable):
                 if topic.between:
-                    raise InternalUnreadable(f"{position(record)}: {result.message}")
+                    _alarm(topic, record, result)
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
         return ()
@@ -107,17 +109,17 @@ class Step:
             if second is None:
                 return
             failure = second
-        log.error("poison at %s: %s", position(message.record), _told(failure))
+        log.error("poison at %s: %s", position(message.record), told(failure))
         self.poison += 1
-        self._dead_letter(message.topic, message.record, "decide_failed", _told(failure))
+        self._dead_letter(message.topic, message.record, DECIDE_FAILED, told(failure))
 
     def _poisoned_timer(self, timer: Timer, exc: Exception) -> None:
-        log.error("timer %s of %s raises: %s", timer.kind, timer.key, _told(exc))
+        log.error("timer %s of %s raises: %s", timer.kind, timer.key, told(exc))
         self.poison += 1
         topic = dead_letters_of(self._processor.declaration.inputs[0])
         heads = [
             ("kafka_dlt-exception-fqcn", b"timer_failed"),
-            ("kafka_dlt-exception-message", _told(exc).encode()),
+            ("kafka_dlt-exception-message", told(exc).encode()),
         ]
         key = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}".encode()
         row = encode(TIMERS.record, {"data": dict(timer.data)})
@@ -128,38 +130,34 @@ class Step:
         work = StepWork(self._processor.declaration, self._context, self._read)
         try:
             decide(work)
-            self.effects.add(work.seal())
-        except _NOT_POISON:
+            effects = work.seal()
+            self.effects.add(effects)
+            self.poison += effects.poison
+        except NOT_POISON:
             raise
         except Exception as exc:
             return exc
         return None
 
     def _dead_letter(self, topic: Topic, record: Record, code: str, message: str) -> None:
-        """Keep the bytes, unless they exceed the topic that keeps them.
-
-        An input's limit is on what it took compressed: a value that was small on the way in may
-        be too large here. Then the letter says where it lies instead of holding it.
-        """
-        letters = dead_letters_of(topic)
-        settings = self._context.settings
-        key = self._processor.dead_letter(topic, record.key, settings)
-        kept = self._processor.dead_letter(topic, record.value, settings)
-        masked = topic.secret
-        heads = headers.dead_letter(record, code, "" if masked else message, original=not masked)
-        if masked:
-            heads = [*heads, (headers.MASKED, b"true")]
-        if len(kept or b"") + len(key or b"") + headers.size(heads) > letters.max_bytes:
-            size = str(len(record.value or b"")).encode()
-            heads = headers.dead_letter(record, code, "", original=False)
-            heads = [*heads, (headers.OVERSIZE, size)]
-            key, kept = None, None
-        name = self._context.prefix + letters.name
-        self.effects.outputs.append(Output(name, key, kept, heads, 0))
+        settings, keep = self._context.settings, self._processor.dead_letter
+        kept = keep(topic, record.key, settings), keep(topic, record.value, settings)
+        self.effects.outputs.append(
+            letter(self._context.prefix, topic, record, kept, code, message)
+        )
 
 
-def _told(exc: Exception) -> str:
-    """What a log may say of a failure: its type and place, not its text, which may quote input."""
-    frames = traceback.extract_tb(exc.__traceback__)[-3:]
-    places = " < ".join(f"{Path(f.filename).name}:{f.lineno} {f.name}" for f in reversed(frames))
-    return f"{type(exc).__name__} at {places}"
+def _alarm(topic: Topic, record: Record, failure: Undecodable) -> None:
+    """Of a record between processors.  Raises InternalUnreadable unless it is asked for again."""
+    said = f"{position(record)}: {failure.message}"
+    if not topic.asked_again:
+        raise InternalUnreadable(said)
+    log.error("a record between processors is set aside: %s", said)
+
+
+def _decoded(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:
+    results = decode_many([record.value for record in records], topic.record or "")
+    if topic.keeps_latest:
+        pairs = zip(records, results, strict=True)
+        return [_WITHDRAWN if record.value is None else result for record, result in pairs]
+    return results

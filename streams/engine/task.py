@@ -96,6 +96,9 @@ class Task:
         self._buffers: dict[Topic, merge.Buffer] = {}
         self._shares: list[tuple[Processor, list[merge.Buffer]]] = []
         self._pending: Bytes = {}
+        self._copies = copies
+        self._asking = [p for p in processors if copies and _asks_fresh_copies(p)]
+        self._fresh: dict[Processor, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self.ends_at = 0
         self._minute = Minute()
@@ -113,6 +116,7 @@ class Task:
 
     def resume(self) -> dict[TopicPartition, int]:
         """Drop what was fetched before; returns where to seek.  Only later fetches may be put."""
+        self._fresh = {}
         self._buffers = {
             topic: merge.Buffer(topic, self._positions.next[topic], None, self._ends[tp])
             for tp, topic in self.tps.items()
@@ -151,11 +155,36 @@ class Task:
     def idle(self) -> bool:
         return not any(buffer.records for buffer in self._buffers.values())
 
+    def stale(self) -> dict[Processor, int]:
+        """Processors with records in hand that may ask copies which must be fresh, and how many.
+
+        They decide so many once the copies have been read to ends that were asked for now
+        (`freshen`, which blocks), and the host has said so (`freshened`).
+        """
+        waiting = {
+            p: sum(len(self._buffers[t].records) for t in p.declaration.inputs)
+            for p in self._asking
+            if p not in self._fresh
+        }
+        return {p: count for p, count in waiting.items() if count}
+
+    def freshen(self) -> None:
+        """Raises BrokerUnavailable."""
+        assert self._copies is not None
+        self._copies.freshen()
+
+    def freshened(self, counts: dict[Processor, int]) -> None:
+        self._fresh.update(counts)
+
     def next_cycle(self) -> Cycle | None:
         """Decide what lies in the buffers; None when there is nothing to decide now."""
         waiting = [share for share in self._shares if any(b.records for b in share[1])]
         quota = max(1, self._settings.batch // max(1, len(waiting)))
-        work = [(p, taken) for p, buffers in waiting if (taken := merge.take(buffers, quota))]
+        work = [
+            (p, taken)
+            for p, buffers in waiting
+            if (taken := merge.take(buffers, self._limit(p, quota)))
+        ]
         if not work:
             return None
         cycle = Cycle()
@@ -173,6 +202,12 @@ class Task:
         for topic, offset in cycle.offsets.items():
             cycle.offsets[topic] = self._buffers[topic].stands(offset)
         return cycle
+
+    def _limit(self, processor: Processor, quota: int) -> int:
+        """No more than what was in hand when the copies that it asks were read."""
+        if processor in self._asking:
+            return min(quota, self._fresh.pop(processor, 0))
+        return quota
 
     def _step(self, processor: Processor, cycle: Cycle) -> Step:
         layers = [cycle.effects.rows, self._pending]
@@ -267,6 +302,10 @@ class Task:
                 f"task {self.partition}: {bad} of {seen} records of the last minute cannot be"
                 " decided; that is a fault of this version, not of the records"
             )
+
+
+def _asks_fresh_copies(processor: Processor) -> bool:
+    return any(table.fresh for table in processor.declaration.copies)
 
 
 class Minute:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from schemas import encode
 from streams.engine import headers
 from streams.engine.copies import CopiedTable, Copies
-from streams.engine.processor import AvroValue, Timer
-from streams.engine.records import Headers, Output
+from streams.engine.letters import letter, told
+from streams.engine.processor import AvroValue, Timer, TooLarge, Work
+from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, GetMany, TableRows, store_key
+from streams.errors import HeadraceError
 from topology.declarations import ProcessorDeclaration, Table, Topic
 from topology.keys import composite, split
 from topology.tables import TIMERS
 from topology.topics import CHANGELOG
 
+log = logging.getLogger(__name__)
+
 STEP_BYTES = 64 << 20
 """Most that one step may send.  A record that causes more by itself is refused: a packet of half
 a megabyte to twenty thousand recipients would otherwise be ten gigabytes in one transaction."""
+NOT_POISON = (HeadraceError, MemoryError)
+"""What is no record's fault, when it is raised while one is decided."""
+DECIDE_FAILED = "decide_failed"
+"""The code of a dead letter whose record made the decide step raise."""
 _OVERHEAD = 2048
 """Bytes of a record besides key and value, with room for headers."""
 
@@ -37,25 +46,20 @@ class Context:
 
 @dataclass(slots=True)
 class Effects:
-    """What one or more steps cause: rows for the store, records for the log."""
+    """What one or more steps cause: rows for the store, records for the log.
+
+    poison: how many of these are dead letters that a processor made itself.
+    """
 
     rows: Bytes = field(default_factory=dict)
     outputs: list[Output] = field(default_factory=list)
     size: int = 0
+    poison: int = 0
 
     def add(self, other: Effects) -> None:
         self.rows.update(other.rows)
         self.outputs += other.outputs
         self.size += other.size
-
-
-class TooLarge(Exception):
-    """An output exceeds its topic's limit; `size` is what it would have taken, in bytes."""
-
-    def __init__(self, topic: Topic, size: int) -> None:
-        super().__init__(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
-        self.topic = topic
-        self.size = size
 
 
 @dataclass(slots=True)
@@ -96,13 +100,39 @@ class StepWork:
         self._tables: dict[str, TableRows] = {}
         self._sends: list[_Send] = []
         self._sent = 0
+        self._whole: StepWork | None = None
+        self._letters: list[Output] = []
 
     def rows(self, table: Table) -> TableRows:
         rows = self._tables.get(table.name)
         if rows is None:
-            rows = TableRows(table, self._read, lambda: self.cause)
+            below = None if self._whole is None else self._whole.rows(table)
+            rows = TableRows(table, self._read, lambda: self.cause, below)
             self._tables[table.name] = rows
         return rows
+
+    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+        assert self._whole is None, "a part has no parts"
+        work = StepWork(self._declaration, self._context, self._read)
+        work._whole = self
+        try:
+            part(work)
+            work.seal()
+        except NOT_POISON:
+            raise
+        except Exception as exc:
+            return exc
+        self.cause = work.cause
+        self._sends += work._sends
+        for rows in work._tables.values():
+            self.rows(rows.table).changed.update(rows.changed)
+        return None
+
+    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+        log.error("poison at %s: %s", position(record), told(failure))
+        kept, prefix = (record.key, record.value), self._context.prefix
+        made = letter(prefix, topic, record, kept, DECIDE_FAILED, told(failure))
+        self._letters.append(made)
 
     def copy(self, table: Table) -> CopiedTable:
         copies = self._context.copies
@@ -135,7 +165,7 @@ class StepWork:
         """Encode everything.  Raises TooLarge, and whatever a wrong value makes the codec raise."""
         by_topic: dict[str, list[Output]] = {}
         self._seal_sends(by_topic)
-        effects = Effects()
+        effects = Effects(outputs=list(self._letters), poison=len(self._letters))
         for rows in self._tables.values():
             self._seal_rows(rows, effects.rows, by_topic)
         effects.size = self._sent

@@ -35,6 +35,7 @@ class FakeTask:
         self.opening: threading.Event | None = None
         self.due: list[int] = []
         self.inflight = 0
+        self.fresh = True
         self.limit: int | None = None
         self.after_settling: Callable[[], None] = lambda: None
 
@@ -48,6 +49,16 @@ class FakeTask:
     def resume(self) -> dict[TopicPartition, int]:
         self.calls.append("resume")
         return {TP: 7}
+
+    def stale(self) -> dict[object, int]:
+        return {} if self.fresh else {"reader": 1}
+
+    def freshen(self) -> None:
+        self.calls.append("freshen")
+
+    def freshened(self, counts: dict[object, int]) -> None:
+        assert counts == {"reader": 1}
+        self.fresh = True
 
     def next_cycle(self) -> Cycle | None:
         if not self.todo:

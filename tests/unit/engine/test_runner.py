@@ -62,6 +62,20 @@ def test_the_next_cycle_is_decided_while_one_commits_and_no_more() -> None:
     run(test())
 
 
+def test_copies_are_read_on_before_a_cycle_that_may_ask_them() -> None:
+    async def test() -> None:
+        task = FakeTask(todo=1)
+        task.fresh = False
+        runner = made(task)
+        started(runner)
+        await until(lambda: runner.commits == 1)
+        assert task.calls[2:4] == ["freshen", "decide"]
+        await runner.park()
+        await runner.close()
+
+    run(test())
+
+
 def test_it_wakes_when_something_is_put() -> None:
     async def test() -> None:
         task = FakeTask()

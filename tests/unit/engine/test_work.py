@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from schemas import decode
 from streams.engine.kafka_clients import PRODUCER
-from streams.engine.processor import Timer
+from streams.engine.processor import Timer, TooLarge, Work
 from streams.engine.rows import store_key
-from streams.engine.work import Context, StepWork, TooLarge, timer_key, timer_of
+from streams.engine.work import Context, StepWork, timer_key, timer_of
 from tests.toy import COUNTS, FACTS, INPUT, OPEN, RECORD, ToyProcessor
 from topology import topics
 from topology.tables import TIMERS
@@ -55,6 +55,35 @@ def test_everything_goes_to_its_place() -> None:
     stored = effects.rows[store_key("toy.rows", "k")]
     assert decode(stored, RECORD).value == {"data": {"n": "1"}}
     assert all(dict(o.headers)["headrace-cause"] == b"p.toy.in/3/0" for o in effects.outputs)
+
+
+def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
+    step = work()
+    step.cause = "before"
+    step.rows(COUNTS).put("k", {"data": {"n": "1"}})
+
+    def part(own: Work) -> None:
+        own.cause = "p.toy.in/3/1"
+        row = own.rows(COUNTS).get("k")
+        assert row == {"data": {"n": "1"}}
+        row["data"]["n"] = "2"
+        own.rows(COUNTS).put("k", row)
+        own.set_timer(Timer(5, "toy.wait", "k", {}))
+        own.send(FACTS, "k", {"data": {}}, id="i", at=0, cause=own.cause)
+
+    def wide(own: Work) -> None:
+        part(own)
+        value = {"data": {"a": "x" * FACTS.max_bytes}}
+        own.send(FACTS, "k", value, id="j", at=0, cause=own.cause)
+
+    assert isinstance(step.attempt(wide), TooLarge)
+    assert step.rows(COUNTS).get("k") == {"data": {"n": "1"}}
+    assert step.cause == "before"
+    assert step.attempt(part) is None
+    step.rows(OPEN).delete("k")
+    outputs = step.seal().outputs
+    assert len(outputs) == 4
+    assert all(dict(o.headers)["headrace-cause"] == b"p.toy.in/3/1" for o in outputs)
 
 
 def test_headers_of_the_processors_own_come_after_the_engines() -> None:

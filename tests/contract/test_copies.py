@@ -1,0 +1,202 @@
+"""Copies of tables, on both logs: how fresh they are, and what is derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.engine.copies import CopiedTable, Copies
+from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.records import Output, TopicPartition, position
+from streams.engine.task import Task
+from tests.contract.twins import MemoryTwin, Twin
+from tests.toy import FACTS, INPUT, RECORD, ROWS, SECOND, toy_record
+from topology.declarations import Kind, ProcessorDeclaration, Topic, public
+from topology.keys import partition_of
+
+GIVEN = Topic(SECOND.name, Kind.COMMAND, RECORD, "id", "who there is", keeps_latest=True)
+NAMES = public(GIVEN, fresh=True)
+OLD = public(ROWS)
+
+Open = Callable[[], Copies]
+
+
+class Index:
+    """The rows as they are, and how often one was handed over."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, AvroValue | None] = {}
+        self.updates = 0
+
+    def update(self, key: str, row: AvroValue | None) -> None:
+        self.rows[key] = row
+        self.updates += 1
+
+    def there(self) -> list[str]:
+        return sorted(key for key, row in self.rows.items() if row is not None)
+
+
+@pytest.fixture
+def copies(twin: Twin, tmp_path: Path) -> Iterator[Open]:
+    """Opens copies in one directory, one after the other."""
+    opened: list[Copies] = []
+
+    def open_copies() -> Copies:
+        for one in opened:
+            one.close()
+        made = Copies(tmp_path / "copies", twin.log, twin.prefix, twin.partitions, [NAMES, OLD])
+        opened.append(made)
+        made.open()
+        made.follow()
+        return made
+
+    yield open_copies
+    for one in opened:
+        one.close()
+
+
+def give(twin: Twin, *names: str) -> None:
+    twin.log.append([toy_record(name, topic=GIVEN, prefix=twin.prefix) for name in names])
+
+
+def give_bytes(twin: Twin, key: bytes, value: bytes | None) -> None:
+    twin.log.append([Output(twin.name(GIVEN), key, value)])
+
+
+def test_an_index_has_what_was_acknowledged_before_it_was_freshened(
+    twin: Twin, copies: Open
+) -> None:
+    give(twin, "a", "b")
+    opened = copies()
+    assert opened.index(NAMES, Index).there() == ["a", "b"]
+    for n in range(20):
+        give(twin, f"n{n}")
+        opened.freshen()
+        assert f"n{n}" in opened.index(NAMES, Index).there()
+
+
+def test_an_index_is_made_once_and_told_changes_only(twin: Twin, copies: Open) -> None:
+    give(twin, "a")
+    opened = copies()
+    index = opened.index(NAMES, Index)
+    assert CopiedTable(opened, NAMES).index(Index) is index
+    give(twin, "b")
+    opened.freshen()
+    assert opened.index(NAMES, Index) is index
+    assert index.updates == 2
+
+
+def test_what_is_gone_or_unreadable_is_told_as_none(twin: Twin, copies: Open) -> None:
+    give(twin, "a", "b", "c")
+    opened = copies()
+    give_bytes(twin, b"a", None)
+    give_bytes(twin, b"b", b"no record")
+    give_bytes(twin, b"\xff", b"no text")
+    opened.freshen()
+    assert opened.index(NAMES, Index).there() == ["c"]
+
+
+def test_what_clients_put_on_another_partition_is_not_there(tmp_path: Path) -> None:
+    twin = MemoryTwin(4)
+    twin.create()
+    right = partition_of(b"a", 4)
+    for partition in (right, right ^ 1):
+        record = toy_record("a", topic=GIVEN, prefix=twin.prefix, n=partition)
+        twin.log.append([record._replace(partition=partition)])
+    opened = Copies(tmp_path, twin.log, twin.prefix, 4, [NAMES])
+    opened.open()
+    assert opened.index(NAMES, Index).rows == {"a": {"data": {"id": "a", "n": str(right)}}}
+    opened.close()
+    twin.close()
+
+
+def test_copies_opened_again_have_all_rows(twin: Twin, copies: Open) -> None:
+    give(twin, "a", "b")
+    copies()
+    give(twin, "c")
+    give_bytes(twin, b"a", None)
+    assert copies().index(NAMES, Index).there() == ["b", "c"]
+    assert copies().index(NAMES, Index).there() == ["b", "c"]
+
+
+class Doorkeeper:
+    """Says of each input whether its id is among the names, and of each name that it came."""
+
+    declaration = ProcessorDeclaration("keeper", "for tests", (INPUT,), (FACTS,), copies=(NAMES,))
+
+    def decide(self, batch: Sequence[Message], work: Work) -> None:
+        there = work.copy(NAMES).index(Index).there()
+        for message in batch:
+            ident = message.value["data"]["id"]
+            fact = {"data": {"id": ident, "known": str(ident in there)}}
+            cause = work.cause = position(message.record)
+            work.send(FACTS, ident, fact, id=cause, at=0, cause=cause)
+
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        raise AssertionError("it sets no timer")
+
+    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        raise AssertionError("its facts are small")
+
+    def dead_letter(self, topic: Topic, value: bytes | None, settings: Any) -> bytes | None:
+        return value
+
+
+@pytest.fixture
+def keeper(twin: Twin, copies: Open, tmp_path: Path) -> Iterator[Task]:
+    opened = copies()
+    settings = twin.settings()
+    task = Task(0, [Doorkeeper()], twin.log, settings, tmp_path / "task", twin.clock, opened)
+    task.open()
+    yield task
+    task.close()
+
+
+def put(twin: Twin, task: Task, *names: str) -> None:
+    """Append inputs, and put them into the task's buffers as a fetch would."""
+    written = twin.log.append([toy_record(name, prefix=twin.prefix) for name in names])
+    with twin.log.reader({TopicPartition(twin.name(INPUT), 0): written[0].offset}) as reader:
+        found: list[Any] = []
+        while len(found) < len(written):
+            found += reader.poll(0.1)
+    task.put(twin.tp(INPUT), found)
+
+
+def commit(task: Task) -> int:
+    """Decide and commit one cycle; how many records it judged."""
+    cycle = task.next_cycle()
+    if cycle is None:
+        return 0
+    task.submit(cycle)
+    task.commit(cycle)
+    task.settled()
+    return cycle.records
+
+
+def test_a_task_decides_only_what_it_had_before_the_copies_were_read(
+    twin: Twin, keeper: Task
+) -> None:
+    keeper.resume()
+    put(twin, keeper, "a")
+    assert keeper.next_cycle() is None, "the copies are not fresh"
+    counts = keeper.stale()
+    assert list(counts.values()) == [1]
+    keeper.freshen()
+    give(twin, "b")
+    put(twin, keeper, "b")
+    keeper.freshened(counts)
+    assert keeper.stale() == {}
+    assert commit(keeper) == 1
+    counts = keeper.stale()
+    keeper.freshen()
+    keeper.freshened(counts)
+    assert commit(keeper) == 1
+    assert twin.facts() == [{"id": "a", "known": "False"}, {"id": "b", "known": "True"}]
+
+
+def test_a_task_without_records_asks_nothing(keeper: Task) -> None:
+    keeper.resume()
+    assert keeper.stale() == {}
