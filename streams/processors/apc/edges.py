@@ -6,11 +6,10 @@ Source: APC spec, 5.5.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import sha256
 
 from schemas.formats import is_uuid
+from streams.processors import graph
 from streams.processors.apc.inbound import Desk, Inbound, named_by
-from topology.topics import LINEAGE_EDGES
 
 Edge = tuple[str, str, str]
 """From, relation, to."""
@@ -20,25 +19,8 @@ _EVALUATING = ("EVAL", "ARBITRATION")
 
 def draw(packet: Inbound, desk: Desk) -> None:
     """Send each edge of the packet once."""
-    for source, relation, target in dict.fromkeys(edges(packet)):
-        edge_id = sha256(f"{source}|{relation}|{target}".encode()).hexdigest()
-        edge = {
-            "edge_id": edge_id,
-            "from_node": source,
-            "relation": relation,
-            "to_node": target,
-            "at": packet.at,
-            "cause": packet.cause,
-        }
-        desk.work.send(
-            LINEAGE_EDGES,
-            edge_id,
-            edge,
-            id=edge_id,
-            at=packet.at,
-            cause=packet.cause,
-            traceparent=packet.traceparent,
-        )
+    for edge in dict.fromkeys(edges(packet)):
+        graph.draw(edge, packet.at, packet.cause, desk.work, packet.traceparent)
 
 
 def edges(packet: Inbound) -> Iterator[Edge]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from streams.engine.processor import Work
-from topology.topics import LINEAGE_EDGES
+from streams.processors import graph
 
 
 def task_node(task_id: str) -> str:
@@ -24,21 +22,4 @@ def draw(
     source: str, relation: str, target: str, at: int, traceparent: bytes | None, work: Work
 ) -> None:
     """Send one edge, caused by the record that `work` names."""
-    edge_id = sha256(f"{source}|{relation}|{target}".encode()).hexdigest()
-    edge = {
-        "edge_id": edge_id,
-        "from_node": source,
-        "relation": relation,
-        "to_node": target,
-        "at": at,
-        "cause": work.cause,
-    }
-    work.send(
-        LINEAGE_EDGES,
-        edge_id,
-        edge,
-        id=edge_id,
-        at=at,
-        cause=work.cause,
-        traceparent=traceparent,
-    )
+    graph.draw((source, relation, target), at, work.cause, work, traceparent)

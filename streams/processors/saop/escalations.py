@@ -13,6 +13,7 @@ from schemas.rtes.models import AgentId
 from schemas.saop import rules
 from streams.engine.processor import AvroValue, Message, Work
 from streams.engine.records import header, position
+from streams.processors import graph
 from streams.processors.saop import lineage
 from streams.processors.saop.detectors import FAILURES, OUTCOMES, Finding, Thresholds, observe
 from streams.processors.saop.inbound import Turn
@@ -111,4 +112,4 @@ def _send(
         traceparent=traceparent,
     )
     source = lineage.escalation_node(escalation_id)
-    lineage.draw((source, "evaluates", target), at, cause, traceparent, work)
+    graph.draw((source, "evaluates", target), at, cause, work, traceparent)

@@ -5,12 +5,10 @@ Source: SAOP/RTES spec, 5.5.
 
 from __future__ import annotations
 
-from hashlib import sha256
-
 from streams.engine.headers import trace_id
 from streams.engine.processor import Work
+from streams.processors import graph
 from streams.processors.saop.inbound import Turn
-from topology.topics import LINEAGE_EDGES
 
 
 def task_node(task_id: str) -> str:
@@ -35,23 +33,4 @@ def of_turn(task_id: str, before: int | None, turn: Turn, at: int, work: Work) -
     if trace is not None:
         edges.append(("same_trace", f"trace:{trace}"))
     for relation, target in edges:
-        draw((own, relation, target), at, turn.cause, turn.traceparent, work)
-
-
-def draw(
-    edge: tuple[str, str, str], at: int, cause: str, traceparent: bytes | None, work: Work
-) -> None:
-    """Send one edge: from, relation, to."""
-    edge_id = sha256("|".join(edge).encode()).hexdigest()
-    source, relation, target = edge
-    value = {
-        "edge_id": edge_id,
-        "from_node": source,
-        "relation": relation,
-        "to_node": target,
-        "at": at,
-        "cause": cause,
-    }
-    work.send(
-        LINEAGE_EDGES, edge_id, value, id=edge_id, at=at, cause=cause, traceparent=traceparent
-    )
+        graph.draw((own, relation, target), at, turn.cause, work, turn.traceparent)

@@ -6,13 +6,8 @@ Source: SAP spec, 5.1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
-
-class Edge(NamedTuple):
-    source: str
-    relation: str
-    target: str
+from streams.processors.graph import Edge
 
 
 def accepted(task_id: str, correlation_id: str, parent_id: str | None) -> Iterator[Edge]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from schemas import sap, uuid5_url
 from streams.alignment import Constitution
 from streams.engine.processor import AvroValue, Work
 from streams.engine.records import Headers
+from streams.processors import graph
+from streams.processors.graph import Edge
 from streams.processors.sap.authorization import Authorization, authorization_of
-from streams.processors.sap.lineage import Edge
 from topology.declarations import Topic
-from topology.topics import LINEAGE_EDGES
 
 
 class Scene:
@@ -66,13 +65,4 @@ class Scene:
 
     def draw(self, *edges: Edge) -> None:
         for edge in edges:
-            edge_id = sha256("|".join(edge).encode()).hexdigest()
-            value = {
-                "edge_id": edge_id,
-                "from_node": edge.source,
-                "relation": edge.relation,
-                "to_node": edge.target,
-                "at": self.now,
-                "cause": self.cause,
-            }
-            self.send(LINEAGE_EDGES, edge_id, value, edge_id)
+            graph.draw(edge, self.now, self.cause, self.work, self.traceparent)

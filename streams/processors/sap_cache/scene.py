@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from schemas import uuid5_url
 from streams.alignment import Constitution
 from streams.engine.processor import AvroValue, Work
+from streams.processors import graph
 from topology.declarations import Topic
-from topology.topics import LINEAGE_EDGES, SAP_VERDICTS
+from topology.topics import SAP_VERDICTS
 
 
 class Scene:
@@ -45,16 +45,8 @@ class Scene:
 
     def draw(self, source: str, relation: str, target: str) -> None:
         """Send one edge of the lineage graph."""
-        edge_id = sha256(f"{source}|{relation}|{target}".encode()).hexdigest()
-        edge = {
-            "edge_id": edge_id,
-            "from_node": source,
-            "relation": relation,
-            "to_node": target,
-            "at": self.now,
-            "cause": self.cause,
-        }
-        self._send(LINEAGE_EDGES, edge_id, edge, edge_id)
+        edge = (source, relation, target)
+        graph.draw(edge, self.now, self.cause, self.work, self.traceparent)
 
     def _send(self, topic: Topic, key: str, value: AvroValue, id: str) -> None:
         self.work.send(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 
 from schemas.sap import cache_key
 from streams.alignment import bind, constitution_of
-from streams.engine.processor import AvroValue
+from streams.engine.processor import AvroValue, Made
 from streams.processors.sap.policy import newest
 from tests.unit.processors.sap.support import Bench, result, task, uuid
 from topology.keys import sap_version
@@ -31,6 +31,9 @@ class Counting:
         capability, version = key.split("/")
         assert capability == CAPABILITY
         return {"version": int(version)} if 1 <= int(version) <= self.versions else None
+
+    def index(self, make: Callable[[], Made]) -> Made:
+        raise AssertionError("it has no index")
 
 
 @pytest.mark.parametrize("versions", [*range(40), 1000, 4095, 4096, 99_999])
