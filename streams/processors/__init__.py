@@ -6,6 +6,7 @@ from streams import alignment
 from streams.engine.processor import Processor
 from streams.processors.apc import ApcProcessor
 from streams.processors.apc_lineage import ApcLineageProcessor
+from streams.processors.asap import AsapProcessor
 from streams.processors.rtes import RtesProcessor
 from streams.processors.saop import SaopProcessor
 from streams.processors.sap import SapProcessor, authorization
@@ -28,6 +29,7 @@ def all_processors() -> list[Processor]:
         SapProcessor(),
         SapCacheProcessor(),
         SapLearningProcessor(),
+        AsapProcessor(),
     ]
 
 
