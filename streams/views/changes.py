@@ -66,6 +66,12 @@ class Changes(dict[bytes, bytes | None]):
             (self._loaded[key],) = self._kept.get_many([key])
         return self._loaded[key]
 
+    def under(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """The rows that begin with prefix, as they are now, in no order."""
+        kept = dict(self._kept.scan(prefix))
+        own = {key: row for key, row in self.items() if key.startswith(prefix)}
+        return ((key, row) for key, row in {**kept, **own}.items() if row is not None)
+
     def last(self, prefix: bytes) -> bytes | None:
         """The greatest key that begins with prefix; of those in this batch only indexed ones."""
         own = (key for key in self._indexed.get(prefix, ()) if self[key] is not None)

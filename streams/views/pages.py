@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any
 
 from streams.views.keys import after
@@ -35,13 +35,20 @@ def listed(params: Params, prefix: bytes, entries: Callable[[bytes | None], Entr
 
 
 def rows_of(
-    view: Reads, prefix: bytes, item: Callable[[bytes], Any], start: bytes | None = None
+    view: Reads,
+    prefix: bytes,
+    item: Callable[[bytes], Any],
+    start: bytes | None = None,
+    end: bytes | None = None,
 ) -> Callable[[bytes | None], Entries]:
-    """Rows under a prefix, from `start` on."""
+    """Rows under a prefix, from `start` on, to `end` at most."""
 
     def entries(behind: bytes | None) -> Entries:
         first = max(start or prefix, prefix if behind is None else after(behind))
-        return ((place, item(row)) for place, row in view.scan(prefix, first))
+        found = view.scan(prefix, first)
+        if end is not None:
+            found = takewhile(lambda entry: entry[0] <= end, found)
+        return ((place, item(row)) for place, row in found)
 
     return entries
 

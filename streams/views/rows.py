@@ -15,6 +15,7 @@
 | lineage …                                    | see `streams.views.lineage`                |
 | all of SAOP and RTES                         | see `streams.views.saop.rows`              |
 | all of SAP                                   | see `streams.views.sap.rows`               |
+| all of ASAP                                  | see `streams.views.asap.rows`              |
 
 A place is (time, partition, offset): log order.  A packet's is that of its own record, a fact's
 that of the fact.
@@ -22,27 +23,25 @@ that of the fact.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schemas import Undecodable
 from schemas.projection import Projection
 from streams.engine.headers import CAUSE
-from streams.engine.records import Record, header, position
-from streams.views import saop, sap
+from streams.engine.records import Record, header
+from streams.views import asap, saop, sap
 from streams.views.changes import Changes
+from streams.views.decoded import decoded
 from streams.views.keys import key, place_key, text_key
 from streams.views.lineage import apply as lineage
 from streams.views.lineage import arbitrations
 from streams.views.packets import FACTS, summary_of, told
+from streams.views.positions import Position
 from topology import topics
 from topology.declarations import Kind, Topic
 from topology.keys import split
 
 Apply = Callable[[Topic, Sequence[Record], Changes], None]
-
-_log = logging.getLogger(__name__)
 
 _FACT, _PACKET, _EDGE = key("fact"), key("packet"), key("edge")
 _ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
@@ -74,20 +73,20 @@ def _throttles(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 def _decisions(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records, _DECISIONS):
+    for record, value in decoded(topic, records, _DECISIONS):
         place = Place(value["at"], record.partition, record.offset)
         arbitrations.note(value, record.value or b"", place, rows)
 
 
 def _edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records, _CAUSES):
+    for record, value in decoded(topic, records, _CAUSES):
         rows[_EDGE + text_key(value["cause"]) + key(record.partition, record.offset)] = record.value
 
 
 def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    decoded = _decoded(topic, records, FACTS)
-    lineage.load([fact for _, fact in decoded], rows)
-    for record, fact in decoded:
+    facts = decoded(topic, records, FACTS)
+    lineage.load([fact for _, fact in facts], rows)
+    for record, fact in facts:
         if fact["packet_id"] is None:
             continue
         place = (fact["at"], record.partition, record.offset)
@@ -115,20 +114,6 @@ def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: Changes) -
         lineage.accepted(fact, packet, place, rows)
 
 
-def _decoded(
-    topic: Topic, records: Sequence[Record], wanted: Projection
-) -> list[tuple[Record, dict[str, Any]]]:
-    """Records with what is wanted of them; one that nobody can read is left out, with a warning."""
-    found = []
-    values = wanted.many([record.value for record in records])
-    for record, value in zip(records, values, strict=True):
-        if isinstance(value, Undecodable):
-            _log.warning("%s is no %s: %s", position(record), topic.record, value)
-        else:
-            found.append((record, value))
-    return found
-
-
 FOLLOWED: Mapping[str, Apply | None] = {
     topics.APC_EVENTS.name: _facts,
     topics.APC_PACKET_STATES.name: _table("state"),
@@ -141,14 +126,27 @@ FOLLOWED: Mapping[str, Apply | None] = {
     topics.RTES_RAW_DLQ.name: None,
     **saop.FOLLOWED,
     **sap.FOLLOWED,
+    **asap.FOLLOWED,
 }
 """What a view reads, and how; of dead letters it only notes what they answer."""
+
+
+def answer_row(position: Position) -> bytes | None:
+    """The row that the answer to a record writes, where later records may be answered earlier.
+
+    position: with the topic's name without prefix.  None for other topics: there an answer stands
+    for all offsets below.
+    """
+    if position.topic == topics.ASAP_ENVELOPES.name:
+        return asap.verdict_key(position.partition, position.offset)
+    return None
 
 
 def answered(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], int]:
     """The last offset of each input partition that these records answer.
 
-    A task judges a partition in order, so all offsets below it are answered on the log too.
+    A task judges a partition in order, so all offsets below it are answered on the log too, but
+    for records that it holds (`answer_row`).
     """
     if topic.kind not in (Kind.FACT, Kind.DEAD_LETTER):
         return {}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from schemas import from_json
-from streams.engine.processor import AvroValue, Copy, Message, Rows, Timer
-from streams.engine.records import LogRecord
+from streams.engine.processor import AvroValue, Copy, Made, Message, Rows, Timer, Work
+from streams.engine.records import LogRecord, Record
 from streams.processors.apc.inbound import Desk, Inbound
 from streams.processors.apc.policy import CHECKS, Refusal
 from streams.processors.apc.receivers import decay_of
@@ -59,6 +59,9 @@ class _Empty:
     def get(self, key: str) -> AvroValue | None:
         return None
 
+    def index(self, make: Callable[[], Made]) -> Made:
+        return make()
+
     def put(self, key: str, row: AvroValue) -> None:
         raise TypeError("a trial writes nothing")
 
@@ -79,6 +82,12 @@ class _Nowhere:
 
     def copy(self, table: Table) -> Copy:
         return _Empty()
+
+    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+        raise TypeError("a trial has no parts")
+
+    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+        raise TypeError("a trial writes nothing")
 
     def send(self, topic: Topic, key: str, value: AvroValue, **headers: Any) -> None:
         raise TypeError("a trial writes nothing")

@@ -23,7 +23,7 @@ from streams.views.changes import Changes
 from streams.views.keys import key
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import KeptReads
-from streams.views.rows import FOLLOWED, answered
+from streams.views.rows import FOLLOWED, answer_row, answered
 from streams.views.source import Source
 
 _IDENTITY = key("", "identity")
@@ -179,7 +179,10 @@ class View(KeptReads):
 
     def has_answer(self, position: Position) -> bool:
         """Whether the verdict or the dead letter of that record was seen."""
-        return self._answered.get((position.topic, position.partition), -1) >= position.offset
+        if self._answered.get((position.topic, position.partition), -1) < position.offset:
+            return False
+        row = answer_row(position._replace(topic=position.topic.removeprefix(self._prefix)))
+        return row is None or self._store.get(row) is not None
 
     def lag(self) -> int:
         """How many offsets lie between the view and the ends that the topics have now."""

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from schemas import decode, to_json
 from schemas.formats import is_uuid
-from topology.declarations import Topic
+from streams.views.values import Json, json_of
 
-Json = dict[str, Any]
-
-
-def json_of(topic: Topic, row: bytes) -> Json:
-    assert topic.record is not None
-    return to_json(topic.record, decode(row, topic.record).value)
+__all__ = ["Json", "json_of", "named"]
 
 
 def named(task_id: str) -> str:

@@ -20,18 +20,16 @@ territory is the empty text.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 from urllib.parse import unquote
 
 import orjson
 
-from schemas import Undecodable
 from schemas.projection import Projection
 from schemas.sap.words import TERMINAL
-from streams.engine.records import Record, position
+from streams.engine.records import Record
 from streams.views.changes import Changes
+from streams.views.decoded import decoded
 from streams.views.keys import key
 from topology import topics
 from topology.declarations import Topic
@@ -42,22 +40,6 @@ REFUSED = "cache_version_exists"
 _ACKS = Projection(topics.SAP_ACKS.record or "", ("at",))
 _OUTCOMES = Projection(topics.SAP_OUTCOMES.record or "", ("status", "meta_json"))
 _VERDICTS = Projection(topics.SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict"))
-
-_log = logging.getLogger(__name__)
-
-
-def _decoded(
-    topic: Topic, records: Sequence[Record], wanted: Projection
-) -> list[tuple[Record, dict[str, Any]]]:
-    """Records with what is wanted of them; one that nobody can read is left out, with a warning."""
-    found = []
-    values = wanted.many([record.value for record in records])
-    for record, value in zip(records, values, strict=True):
-        if isinstance(value, Undecodable):
-            _log.warning("%s is no %s: %s", position(record), topic.record, value)
-        else:
-            found.append((record, value))
-    return found
 
 
 def _name(record: Record) -> str:
@@ -75,13 +57,13 @@ def _states(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 def _acks(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records, _ACKS):
+    for record, value in decoded(topic, records, _ACKS):
         place = (value["at"], record.partition, record.offset)
         rows[key("sap ack", _name(record), *place)] = record.value
 
 
 def _outcomes(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records, _OUTCOMES):
+    for record, value in decoded(topic, records, _OUTCOMES):
         own = key("sap outcome", _name(record), seq_of(value["meta_json"]))
         rows[own] = record.value
         if value["status"] in TERMINAL:
@@ -100,7 +82,7 @@ def end_key(task_id: str) -> bytes:
 
 
 def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in _decoded(topic, records, _VERDICTS):
+    for record, value in decoded(topic, records, _VERDICTS):
         place = (value["at"], record.partition, record.offset)
         rows[key("sap verdict", _name(record), *place)] = record.value
         if value["verdict"] == REFUSED:

@@ -41,6 +41,11 @@ class Bench:
         self.view.close()
         self.view = self.open_view()
 
+    def tick(self) -> int:
+        """One ms later."""
+        self.now += 1
+        return self.now
+
     def append(self, topic: str, *values: Any) -> list[str]:
         """Produce, one ms apart, and leave it there; returns the positions."""
         found = []

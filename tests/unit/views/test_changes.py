@@ -40,6 +40,16 @@ def test_memory_is_scanned_as_the_store_is(
     assert found == list(store.scan(prefix, start, reverse=reverse))
 
 
+def test_the_rows_under_a_prefix_are_those_that_will_be_there() -> None:
+    memory = Memory()
+    kept = Changes(memory)
+    kept.update({key("a", 1): b"1", key("a", 2): b"2", key("b", 1): b"3"})
+    memory.write(kept)
+    rows = Changes(memory)
+    rows.update({key("a", 1): None, key("a", 2): b"new", key("a", 3): b"", key("b", 2): b"4"})
+    assert dict(rows.under(key("a"))) == {key("a", 2): b"new", key("a", 3): b""}
+
+
 def test_rows_are_read_through_what_is_changed() -> None:
     memory = Memory()
     kept = Changes(memory)
