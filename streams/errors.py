@@ -6,6 +6,8 @@ HeadraceError
 ├── NegativeAnswer        exit 1: the question was understood, and the answer is no
 │   ├── InvalidInput        a value breaks rules; `problems` lists them
 │   ├── NotFound            nothing has that id
+│   │   └── Gone              something had it, and is not kept any more
+│   ├── Conflict            what is there does not allow what is asked
 │   └── OutputTooLarge      a record would exceed its topic's size
 └── InfrastructureError   exit 3: something that headrace stands on is not as it must be
     ├── BrokerUnavailable   no broker answers, and none can be started
@@ -100,7 +102,27 @@ class InvalidInput(NegativeAnswer):
 
 
 class NotFound(NegativeAnswer):
+    """rule: its code in problem details."""
+
     default_advice = "Check the id; what was sent a moment ago is found with --after POSITION."
+
+    def __init__(self, message: str, rule: str = "not_found", *, advice: str | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.rule = rule
+
+
+class Gone(NotFound):
+    default_advice = "The commands are still on the log, as long as their topic keeps them."
+
+
+class Conflict(NegativeAnswer):
+    """rule: its code in problem details."""
+
+    default_advice = "Look at what is there first; the gateway's other queries show it."
+
+    def __init__(self, message: str, rule: str, *, advice: str | None = None) -> None:
+        super().__init__(message, advice=advice)
+        self.rule = rule
 
 
 class OutputTooLarge(NegativeAnswer):

@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from streams.errors import HeadraceError, InvalidInput, NotFound, OutputTooLarge, ViewNotReady
+from streams.errors import (
+    Conflict,
+    Gone,
+    HeadraceError,
+    InvalidInput,
+    NotFound,
+    OutputTooLarge,
+    ViewNotReady,
+)
 from streams.views import ViewBehind
 
 TITLES = {  # as RFC 9110 and RFC 6585 have them, whatever the Python
@@ -47,9 +55,17 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("cursor_invalid", 400, "The cursor is not of the form that the stream's filters ask for."),
     Code("not_found", 404, "Nothing has that id."),
     Code("path_unknown", 404, "There is no such path."),
+    Code("task_not_found", 404, "No task of ASAP has that id, alias or redirected request."),
+    Code("version_not_found", 404, "The task has no event of that sequence."),
+    Code("snapshot_not_found", 404, "The task has no snapshot of that version."),
+    Code("call_not_found", 404, "No MCP call has that key."),
+    Code("conversation_not_found", 404, "No task belongs to that conversation."),
+    Code("agent_not_found", 404, "No valid manifest is in force for that agent."),
     Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
     Code("request_timeout", 408, "The body did not come in time."),
     Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
+    Code("state_mode_conflict", 409, "Only event-sourced tasks have a state at every event."),
+    Code("events_expired", 410, "The events of the task were kept for as long as it asked."),
     Code("cursor_expired", 410, "What comes after the cursor is not kept any more."),
     Code("too_large", 413, "The body, a record or the number of values is above its limit."),
     Code("media_type", 415, "The body is neither `application/json` nor JSON lines."),
@@ -101,8 +117,12 @@ def failed(exc: HeadraceError) -> Response:
     match exc:
         case InvalidInput(problems=[first, *_]):
             return problem(422, first.message, first.rule, first.path)
+        case Gone():
+            return problem(410, exc.message, exc.rule)
         case NotFound():
-            return problem(404, exc.message, "not_found")
+            return problem(404, exc.message, exc.rule)
+        case Conflict():
+            return problem(409, exc.message, exc.rule)
         case OutputTooLarge():
             return problem(413, exc.message, "too_large")
         case ViewBehind():

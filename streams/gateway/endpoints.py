@@ -18,8 +18,8 @@ from streams.gateway.body import body_of
 from streams.gateway.context import Gateway
 from streams.gateway.limits import PRODUCE_S
 from streams.problems import Response, failed, no_route, unanswered
-from streams.routes.produce import Sending, accepted, sending_of, trace_of
-from streams.routes.route import Call, Compute, Order, Produce, Query, Refused, Route
+from streams.routes.produce import Sending, accepted, placed, sending_of, trace_of
+from streams.routes.route import Call, Compute, Order, Produce, Put, Query, Refused, Route
 from streams.routes.table import Asked, asked, check_after, match
 from streams.views.params import parse_position
 from topology.declarations import Topic
@@ -62,6 +62,9 @@ async def _answer(gateway: Gateway, asked: Asked, request: Request) -> HttpRespo
             return await _produce(gateway, produce, asked, request)
         case Order() as order:
             return await _order(gateway, order, asked, request)
+        case Put() as put:
+            _, record, _ = await _commanded(gateway, put, asked, request)
+            return http(placed(record))
         case Compute(answer):
             body = await body_of(request, gateway.settings.gateway_max_body_bytes)
             call = _call(gateway, asked, None, body)
@@ -93,23 +96,12 @@ async def _in_thread(gateway: Gateway, answer: Callable[[], Response]) -> HttpRe
 
 async def _order(gateway: Gateway, order: Order, asked: Asked, request: Request) -> HttpResponse:
     """Put the command on the log, wait for the fact about it, and answer with that."""
-    _needs_broker(gateway)
-    needed = asked.route.body is not None
-    body = await body_of(request, gateway.settings.gateway_max_body_bytes) if needed else None
-    more = trace_of(request.headers)
-    commands: list[Output] = []
-
-    def command() -> list[Output]:
-        output = order.command(_call(gateway, asked, None, body))
-        commands[:] = [output._replace(headers=[*output.headers, *more])]
-        return commands
-
-    (record,) = await _sent(gateway, order.topic, command)
+    command, record, body = await _commanded(gateway, order, asked, request)
     cause = position(record)
 
     def answer() -> Response:
         with gateway.view.reader() as reads:
-            return order.answer(_call(gateway, asked, reads, body), commands[0], cause)
+            return order.answer(_call(gateway, asked, reads, body), command, cause)
 
     try:
         await gateway.view.wait_async(parse_position(cause), gateway.settings.gateway_wait_s)
@@ -118,7 +110,26 @@ async def _order(gateway: Gateway, order: Order, asked: Asked, request: Request)
         return http(unanswered(exc, cause))
 
 
-def _needs_broker(gateway: Gateway) -> None:
+async def _commanded(
+    gateway: Gateway, action: Order | Put, asked: Asked, request: Request
+) -> tuple[Output, Record, bytes | None]:
+    """The command, its record on the log, and the body of the request, if it has one."""
+    needs_broker(gateway)
+    needed = asked.route.body is not None
+    body = await body_of(request, gateway.settings.gateway_max_body_bytes) if needed else None
+    more = trace_of(request.headers)
+    commands: list[Output] = []
+
+    def command() -> list[Output]:
+        output = action.command(_call(gateway, asked, None, body))
+        commands[:] = [output._replace(headers=[*output.headers, *more])]
+        return commands
+
+    (record,) = await sent(gateway, action.topic, command)
+    return commands[0], record, body
+
+
+def needs_broker(gateway: Gateway) -> None:
     if not gateway.broker.up:
         raise BrokerUnavailable(gateway.broker.reason or "Kafka does not answer", advice=_AGAIN)
 
@@ -126,16 +137,16 @@ def _needs_broker(gateway: Gateway) -> None:
 async def _produce(
     gateway: Gateway, produce: Produce, asked: Asked, request: Request
 ) -> HttpResponse:
-    _needs_broker(gateway)
+    needs_broker(gateway)
     body = await body_of(request, gateway.settings.gateway_max_body_bytes)
-    headers = _headers(request)
+    headers = headers_of(request)
     sendings: list[Sending] = []
 
     def outputs() -> list[Output]:
         sendings.append(sending_of(produce, body, headers, gateway.clock(), gateway.settings))
         return sendings[0].outputs
 
-    done = accepted(await _sent(gateway, produce.topic, outputs))
+    done = accepted(await sent(gateway, produce.topic, outputs), produce.terms)
     sending = sendings[0]
     if produce.wait is not None and sending.single:
         done = await awaited(
@@ -149,7 +160,7 @@ async def _produce(
     return http(done, sending.headers)
 
 
-def _headers(request: Request) -> dict[str, str]:
+def headers_of(request: Request) -> dict[str, str]:
     """Of several with one name a list, as HTTP has it."""
     found: dict[str, str] = {}
     for name, value in request.headers.items():
@@ -157,17 +168,15 @@ def _headers(request: Request) -> dict[str, str]:
     return found
 
 
-async def _sent(
-    gateway: Gateway, topic: Topic, outputs: Callable[[], list[Output]]
-) -> list[Record]:
+async def sent(gateway: Gateway, topic: Topic, outputs: Callable[[], list[Output]]) -> list[Record]:
     """Raises ProduceUnknown."""
 
     def submit() -> Future[list[Record]]:
         return gateway.log.submit(outputs())
 
-    sent = await asyncio.get_running_loop().run_in_executor(gateway.sends, submit)
+    submitted = await asyncio.get_running_loop().run_in_executor(gateway.sends, submit)
     try:
-        records = await asyncio.wait_for(asyncio.wrap_future(sent), PRODUCE_S)
+        records = await asyncio.wait_for(asyncio.wrap_future(submitted), PRODUCE_S)
     except (TimeoutError, ProduceUnknown) as exc:
         gateway.metrics.unknown(topic.name)
         if isinstance(exc, ProduceUnknown):

@@ -11,8 +11,8 @@ from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError
 from streams.problems import Response, failed, no_route, unanswered
 from streams.routes import prefer
-from streams.routes.produce import accepted, sending_of, trace_of
-from streams.routes.route import Call, Order, Produce, Query, Refused, Wait
+from streams.routes.produce import accepted, placed, sending_of, trace_of
+from streams.routes.route import Call, Order, Produce, Put, Query, Refused, Wait
 from streams.routes.table import Asked, NoRoute, asked, check_after, find
 from streams.settings import Settings
 from streams.views import View
@@ -68,6 +68,8 @@ class Routes:
         call = Call(self.view, self.settings, self.clock(), asked.ids, asked.params, body)
         if isinstance(action, Order):
             return self._order(action, call, headers)
+        if isinstance(action, Put):
+            return placed(self._put(action.command(call), headers))
         found = action.answer(call)
         more = action.headers(found) if isinstance(action, Query) and action.headers else {}
         return Response(200, found, more)
@@ -76,7 +78,7 @@ class Routes:
         self, action: Produce, asked: Asked, headers: Mapping[str, str], body: Any
     ) -> Response:
         sending = sending_of(action, body, headers, self.clock(), self.settings)
-        done = accepted((self.append or self.log.append)(sending.outputs))
+        done = accepted((self.append or self.log.append)(sending.outputs), action.terms)
         if action.wait is not None and sending.single:
             call = Call(self.view, self.settings, self.clock(), asked.ids, asked.params)
             done = self._awaited(action.wait, call, sending.values[0], headers, done)
@@ -101,11 +103,14 @@ class Routes:
 
     def _order(self, order: Order, call: Call, headers: Mapping[str, str]) -> Response:
         output = order.command(call)
-        output = output._replace(headers=[*output.headers, *trace_of(headers)])
-        (record,) = (self.append or self.log.append)([output])
-        cause = position(record)
+        cause = position(self._put(output, headers))
         try:
             self.view.wait(parse_position(cause), self.wait_s)
             return order.answer(call, output, cause)
         except HeadraceError as exc:
             return unanswered(exc, cause)
+
+    def _put(self, output: Output, headers: Mapping[str, str]) -> Record:
+        traced = output._replace(headers=[*output.headers, *trace_of(headers)])
+        (record,) = (self.append or self.log.append)([traced])
+        return record

@@ -13,7 +13,7 @@ from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.problems import Response, problem
 from streams.routes import correlation
-from streams.routes.route import Produce, Refused
+from streams.routes.route import Produce, Refused, Terms
 from streams.settings import Settings
 
 MOST_AT_ONCE = 1000
@@ -84,8 +84,13 @@ def _encoded(
     return outputs, errors
 
 
-def accepted(written: Sequence[Record]) -> Response:
-    return Response(202, {"positions": [position(record) for record in written]})
+def accepted(written: Sequence[Record], terms: Terms) -> Response:
+    return Response(202, {"positions": [terms.told(record) for record in written]})
+
+
+def placed(record: Record) -> Response:
+    """The answer to a command that stands alone."""
+    return Response(202, {"position": position(record)})
 
 
 def _values(body: Any) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from schemas import ShapeError, parse_ijson
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import Problem
-from streams.engine.records import Output
+from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.problems import Response
 from streams.settings import Settings
@@ -94,12 +94,13 @@ class Terms(NamedTuple):
 
     empty: what is wrong with an empty list, if it is.  correlated: they have a correlationId, which
     headers repeat.  too_large: the rule of an envelope above its own limit, if that is answered
-    413.
+    413.  told: what is said of each record on the log, instead of its position.
     """
 
     empty: Problem | None = None
     correlated: bool = False
     too_large: str | None = None
+    told: Callable[[Record], Any] = position
 
 
 class Produce(NamedTuple):
@@ -122,6 +123,16 @@ class Order(NamedTuple):
     answer: Callable[[Call, Output, str], Response]
 
 
+class Put(NamedTuple):
+    """What the path names is replaced or taken away; answered with the position of the command.
+
+    command: its record; raises InvalidInput.
+    """
+
+    topic: Topic
+    command: Callable[[Call], Output]
+
+
 class Route(NamedTuple):
     """name: of the operation, one word.  template: segments in braces are ids, percent-decoded.
 
@@ -133,7 +144,7 @@ class Route(NamedTuple):
     method: str
     template: str
     name: str
-    action: Query | Compute | Produce | Order
+    action: Query | Compute | Produce | Order | Put
     meaning: str
     parameters: tuple[Parameter, ...] = ()
     answer: str = "Positions"

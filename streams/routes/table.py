@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from streams.routes import apc, lineage, rtes, saop, sap
-from streams.routes.route import Order, Produce, Route
+from streams.routes import apc, asap, lineage, rtes, saop, sap
+from streams.routes.route import Order, Produce, Put, Route
 from streams.views import Params, Position, QueryError
 from streams.views.parameters import AFTER, Parameter
 
@@ -17,10 +17,11 @@ ROUTES: tuple[Route, ...] = (
     *rtes.ROUTES,
     *saop.ROUTES,
     *sap.ROUTES,
+    *asap.ROUTES,
 )
 INPUTS = tuple(
     dict.fromkeys(
-        route.action.topic for route in ROUTES if isinstance(route.action, Produce | Order)
+        route.action.topic for route in ROUTES if isinstance(route.action, Produce | Order | Put)
     )
 )
 """The topics that are written over HTTP, and so what `after` may name."""

@@ -18,6 +18,12 @@ class Positions(Answer):
     positions: list[Position]
 
 
+class Placed(Answer):
+    """Where the command is on the log."""
+
+    position: Position
+
+
 class Alive(Answer):
     alive: Literal[True]
 

@@ -13,7 +13,7 @@ from streams.gateway.openapi import waits
 from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Components, Json, one_or_many, ref
 from streams.problems import TITLES
-from streams.routes.route import Compute, Order, Produce, Query, Route
+from streams.routes.route import Compute, Order, Produce, Put, Query, Route
 from streams.routes.table import INPUTS, parameters_of
 from streams.views.parameters import PACKET_ID, PROTOCOL_ID, SESSION_ID, Form, Parameter
 
@@ -27,7 +27,14 @@ _CACHE_KEY = Parameter(
 )
 _IDS = {
     parameter.name: parameter
-    for parameter in (SESSION_ID, PACKET_ID, PROTOCOL_ID, _REWIND_ID, _TASK_ID, _CACHE_KEY)
+    for parameter in (
+        *(SESSION_ID, PACKET_ID, PROTOCOL_ID, _REWIND_ID, _TASK_ID, _CACHE_KEY),
+        Parameter("id", "of this id", example="01M7YRRRS4RFVVVX9QRHKJ8E9C"),
+        Parameter("envelope_id", "with this id", example="01M7YRRRS4RFVVVX9QRHKJ8E9C"),
+        Parameter("key", "the call with this key", example="call-1"),
+        Parameter("urn", "this agent", example="urn:asap:agent:indexer:eu"),
+        Parameter("version", "a number, `latest` or `checkpoint`", example="latest"),
+    )
 }
 _BODY_FAULTS = (400, 408, 413, 415, 422)
 
@@ -53,7 +60,7 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
 
 
 def _done(route: Route, components: Components) -> Json:
-    status = 202 if isinstance(route.action, Produce) else 200
+    status = 202 if isinstance(route.action, Produce | Put) else 200
     done = answer(components.answers[route.answer], _DONE[status])
     if isinstance(route.action, Query) and route.action.headers is not None:
         done["headers"] = waits.CORRELATED
@@ -75,12 +82,15 @@ def _faults(route: Route) -> tuple[int, ...]:
     named = (404,) if "{" in route.template else ()
     match route.action:
         case Query():
-            return (*named, 422, 503, 504)
+            states = (409, 410) if any(p.name == "at" for p in route.parameters) else ()
+            return (*named, *states, 422, 503, 504)
         case Compute():
             return _BODY_FAULTS
         case Order():
             faults = _BODY_FAULTS if route.body is not None else (422,)
             return (*sorted({*named, 409, *faults}), 503, 504)
+        case Put():
+            return (*(_BODY_FAULTS if route.body is not None else (422,)), 503)
         case Produce():
             return (*_BODY_FAULTS, 503)
 
@@ -130,7 +140,7 @@ def schema_of(parameter: Parameter, prefix: str) -> Json:
 
 
 def _headers(route: Route) -> list[Json]:
-    if not isinstance(route.action, Produce | Order):
+    if not isinstance(route.action, Produce | Order | Put):
         return []
     described = "W3C trace context, which the records carry on."
     more = waits.parameters(route.action) if isinstance(route.action, Produce) else []
@@ -161,6 +171,8 @@ def _examples(name: str) -> Json:
         "sap/task": ("sap/tasks", None),
         "sap/result": ("sap/results", None),
         "sap/signal": ("sap/signals", None),
+        "asap/envelope": ("asap", None),
+        "asap/manifest": ("asap/manifests", None),
         "metrics": ("apc", "eval.json"),
         "transfers": ("apc", "transfer.json"),
     }[name]

@@ -31,6 +31,9 @@ _ROWS = (
     topics.SAP_LEARNING,
     topics.SAP_HEURISTICS,
     topics.SAP_KNOWLEDGE,
+    topics.ASAP_ENVELOPES,
+    topics.ASAP_EVENTS,
+    topics.ASAP_MANIFESTS,
 )
 """Topics whose records, or parts of them, stand in composed answers."""
 _FILLED_IN = {"apc/packet": "created_at"}
@@ -128,6 +131,8 @@ def _with_records(schema: Any) -> Any:
 def _bodies() -> Json:
     packet, event, turn = _body("apc/packet"), _body("rtes/event"), _body("saop/turn")
     task, result, signal = _body("sap/task"), _body("sap/result"), _body("sap/signal")
+    envelope = _body("asap/envelope", "asap/envelope.schema")
+    manifest = _body("asap/manifest", "asap/entities/manifest.schema")
     metrics = {**packet["apc.packet.MetricSet"], "title": "Metrics"}
     metrics.pop("required")
     wrapped = {"type": "object", "properties": {"metric_set": ref("Metrics")}}
@@ -139,6 +144,8 @@ def _bodies() -> Json:
         **task,
         **result,
         **signal,
+        **envelope,
+        **manifest,
         "RewindOrder": _rewind_order(),
         "Metrics": metrics,
         "metrics": {
@@ -175,13 +182,16 @@ def _rewind_order() -> Json:
     }
 
 
-def _body(name: str) -> Json:
-    """The JSON Schema of an envelope and its parts, as components."""
-    text = files("schemas").joinpath("json", f"{name}.json").read_text("utf-8")
+def _body(name: str, file: str | None = None) -> Json:
+    """The JSON Schema of an envelope and its parts, as components.
+
+    file: that holds it, if it is not called so.
+    """
+    text = files("schemas").joinpath("json", f"{file or name}.json").read_text("utf-8")
     own = name.replace("/", ".")
     schema = json.loads(text.replace('"#/$defs/', f'"{BASE}{own}.'))
-    parts = schema.pop("$defs")
-    schema.pop("$schema")
+    parts = schema.pop("$defs", {})
+    schema.pop("$schema", None)
     optional = _FILLED_IN.get(name)
     for part in (schema, *parts.values()):
         if optional in part.get("required", ()):
