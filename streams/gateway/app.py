@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
 from streams.engine.log import Log
-from streams.gateway import openapi, service
+from streams.gateway import asap, openapi, service
 from streams.gateway.answer import http, http_text
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
@@ -27,18 +27,52 @@ from streams.routes.table import INPUTS, ROUTES
 from streams.settings import Settings
 
 
+def now_ms() -> int:
+    """Since the epoch."""
+    return time.time_ns() // 1_000_000
+
+
 def create_app(
     settings: Settings,
     log: Log,
     view: Live,
     *,
     hub: TailHub | None = None,
-    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    clock: Callable[[], int] = now_ms,
 ) -> FastAPI:
     """The gateway over one log and one view, both of which the caller starts and stops.
 
     hub: of the live tail, if there is one; it runs as long as the app does.
     clock: ms since the epoch.
+    Raises TopicsMismatch, BrokerUnavailable.
+    """
+    gateway = gateway_over(settings, log, view, clock, hub)
+    app = FastAPI(
+        title=openapi.TITLE,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        lifespan=_lifespan(gateway, hub),
+    )
+    direct, templates = _add_routes(app, gateway)
+    if hub is not None:
+        app.include_router(router(hub), tags=["rtes"])
+    app.add_middleware(Edge, gateway=gateway, direct=direct, templates=templates)
+    app.add_exception_handler(HTTPException, _refused)
+    return app
+
+
+def gateway_over(
+    settings: Settings,
+    log: Log,
+    view: Live,
+    clock: Callable[[], int] = now_ms,
+    hub: TailHub | None = None,
+) -> Gateway:
+    """What the requests share; its broker's watch is not started yet.
+
     Raises TopicsMismatch, BrokerUnavailable.
     """
     there = log.topics()
@@ -59,21 +93,7 @@ def create_app(
         metrics=Metrics(sources),
         clock=clock,
     )
-    app = FastAPI(
-        title=openapi.TITLE,
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        lifespan=_lifespan(gateway, hub),
-    )
-    direct, templates = _add_routes(app, gateway)
-    if hub is not None:
-        app.include_router(router(hub), tags=["rtes"])
-    app.add_middleware(Edge, gateway=gateway, direct=direct, templates=templates)
-    app.add_exception_handler(HTTPException, _refused)
-    return app
+    return gateway
 
 
 def _lifespan(
@@ -101,6 +121,7 @@ def _add_routes(app: FastAPI, gateway: Gateway) -> tuple[Paths[Endpoint], dict[E
         ("GET", "/readyz", service.readyz(gateway)),
         ("GET", "/metrics", service.metrics(gateway)),
         ("GET", "/openapi.json", _openapi(app, gateway)),
+        *asap.endpoints(gateway),
     ]
     direct: Paths[Endpoint] = Paths()
     for method, template, answer in endpoints:

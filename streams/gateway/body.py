@@ -14,9 +14,13 @@ JSON_TYPES = ("application/json", "application/x-ndjson", "application/jsonl")
 _UTF_8 = ("utf-8", "utf8", "us-ascii")
 
 
-async def body_of(request: Request, most: int) -> bytes:
-    """most: bytes.  Raises Refused: 408, 413, 415; ClientDisconnect."""
-    _check_type(request)
+async def body_of(request: Request, most: int, *, of_type: bool = True) -> bytes:
+    """most: bytes.  of_type: it has to be said to be JSON.
+
+    Raises Refused: 408, 413, 415; ClientDisconnect.
+    """
+    if of_type:
+        _check_type(request)
     declared = request.headers.get("content-length", "")
     if declared.isdigit() and (len(declared) > 18 or int(declared) > most):
         raise Refused(_too_large(most))

@@ -15,5 +15,5 @@ PRODUCE_S = 10.0
 RETRY_AFTER_S = 1
 THREADS = 4
 """Threads that answer queries, and as many that check what is to be produced."""
-EXEMPT = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/v1/rtes/stream")
+EXEMPT = ("/healthz", "/readyz", "/metrics", "/asap/metrics", "/openapi.json", "/v1/rtes/stream")
 """Paths that the bound on concurrent requests leaves alone."""

@@ -56,8 +56,8 @@ def run_gateway(
     address = Address(*listener.getsockname()[:2])
     with (
         contextlib.closing(listener),
-        _connected(settings, patience_s) as source,
-        _view(source, settings) as (view, own),
+        connected(settings, patience_s) as source,
+        followed(source, settings) as (view, own),
         _told(settings, address if own else None),
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
@@ -82,7 +82,7 @@ def _configure_logs(settings: Settings) -> None:
 
 
 @contextmanager
-def _connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
+def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
     """The log, once a broker answers and the topics are there."""
     deadline = time.monotonic() + patience_s
     told = False
@@ -129,7 +129,7 @@ def _check_topics(source: KafkaLog, settings: Settings) -> None:
 
 
 @contextmanager
-def _view(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView, bool]]:
+def followed(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView, bool]]:
     """A started view, and whether it is the one under the state directory.
 
     While another gateway has that one, it is a private temporary one.

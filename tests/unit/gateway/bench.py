@@ -12,6 +12,7 @@ from typing import Any, Self
 import httpx
 from fastapi import FastAPI
 
+from streams.client.http import position_of
 from streams.gateway import create_app
 from streams.settings import Settings
 from streams.views import LiveView
@@ -70,4 +71,4 @@ class GatewayBench:
         answer = self.ask("POST", path, json=list(values))
         assert answer.status_code == 202, answer.text
         self.bench.host.run()
-        return str(answer.json()["positions"][-1])
+        return position_of(answer.json()["positions"][-1])

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.unit.gateway.asap_bench import AsapBench, asap_bench
 from tests.unit.gateway.bench import GatewayBench
 
 
@@ -12,3 +13,10 @@ from tests.unit.gateway.bench import GatewayBench
 def gateway(tmp_path: Path) -> Iterator[GatewayBench]:
     with GatewayBench(tmp_path) as bench:
         yield bench
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[AsapBench]:
+    """With processors at work."""
+    with asap_bench(tmp_path) as found:
+        yield found

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from streams.evolution import tell
 from streams.gateway.openapi import document
 from streams.gateway.openapi.operation import schema_of
-from streams.routes.route import Compute, Order, Produce, Query, Route
+from streams.routes.route import Compute, Order, Produce, Put, Query, Route
 from streams.routes.table import ROUTES, find, parameters_of
 from streams.settings import Settings
 from streams.views import Params, QueryError
@@ -212,7 +212,8 @@ def test_a_query_takes_what_the_document_allows_and_no_more(
 
 def test_an_action_says_how_a_route_is_answered() -> None:
     for route in ROUTES:
-        assert isinstance(route.action, Produce | Compute | Query | Order)
-        assert (route.method == "POST") == (not isinstance(route.action, Query))
+        assert isinstance(route.action, Produce | Compute | Query | Order | Put)
+        assert (route.method == "GET") == isinstance(route.action, Query)
+        assert (route.method in ("PUT", "DELETE")) == isinstance(route.action, Put)
         if not isinstance(route.action, Order):  # a confirm or an abort says all in its path
-            assert (route.body is not None) == (route.method == "POST")
+            assert (route.body is not None) == (route.method in ("POST", "PUT"))

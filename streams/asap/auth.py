@@ -1,0 +1,59 @@
+"""Who sends a request: row 6 of the table in asap spec 6.2."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from schemas.asap import INVALID_REQUEST, Manifest
+from streams.asap.blocking import in_thread
+from streams.asap.faults import AUTH_INVALID, AUTH_REQUIRED, Fault
+
+TokenValidator = Callable[[str], str | Awaitable[str | None] | None]
+"""From a token to the URN of the agent whose it is; None for one that nobody has."""
+
+
+class Door:
+    """Raises ValueError when the manifest asks for tokens and nobody can tell whose they are."""
+
+    def __init__(self, manifest: Manifest, validator: TokenValidator | None) -> None:
+        self._validator = validator
+        self._closed = manifest.auth is not None
+        schemes = () if manifest.auth is None else manifest.auth.schemes
+        self._takes_bearer = "bearer" in {scheme.lower() for scheme in schemes}
+        if self._closed and validator is None:
+            raise ValueError("token_validator is required when the manifest has auth")
+
+    async def check(self, headers: Mapping[str, str]) -> str | None:
+        """The URN of the sender; None when everyone may send."""
+        if not self._closed:
+            return None
+        given = headers.get("authorization", "").strip()
+        if not given:
+            raise _refused("auth_required")
+        scheme, _, token = given.partition(" ")
+        if scheme.lower() != "bearer" or not self._takes_bearer or not token.strip():
+            raise _refused("auth_invalid")
+        urn = await self._urn(token.strip())
+        if not urn:
+            raise _refused("auth_invalid")
+        return urn
+
+    async def _urn(self, token: str) -> str | None:
+        validator = self._validator
+        assert validator is not None
+        if inspect.iscoroutinefunction(validator):
+            found: Any = validator(token)
+        else:
+            found = await in_thread(validator, token)
+        urn: str | None = await found if inspect.isawaitable(found) else found
+        return urn
+
+
+def _refused(kind: str) -> Fault:
+    if kind == "auth_required":
+        message = "Authentication required"
+        return Fault(INVALID_REQUEST, "auth_required", message, AUTH_REQUIRED, status_code=401)
+    message = "Invalid authentication token"
+    return Fault(INVALID_REQUEST, "auth_invalid", message, AUTH_INVALID, status_code=401)

@@ -1,0 +1,45 @@
+"""What a client of an ASAP server raises: plain exceptions, with what is needed to go on.
+
+ASAPConnectionError  no usable answer came: nobody listens, or HTTP itself failed
+ASAPTimeoutError     no answer came in time; the envelope may have been taken all the same
+ASAPRemoteError      the server answered with a JSON-RPC error
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ASAPConnectionError(Exception):
+    """cause: the exception behind it, if there is one."""
+
+    def __init__(self, message: str, cause: BaseException | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.cause = cause
+
+
+class ASAPTimeoutError(Exception):
+    """timeout: how long was waited, in seconds."""
+
+    def __init__(self, message: str, timeout: float | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.timeout = timeout
+
+
+class ASAPRemoteError(Exception):
+    """code, message and data of the JSON-RPC error (asap spec 6.2); its text names the reason."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        reason = data.get("error") if isinstance(data, dict) else None
+        super().__init__(f"{code}: {message}" + (f": {reason}" if reason else ""))
+        self.code = code
+        self.message = message
+        self.data = data
+
+    @property
+    def asap_error(self) -> str | None:
+        """The code of ASAP's own, where the server named one."""
+        found = self.data.get("asap_error") if isinstance(self.data, dict) else None
+        return found if isinstance(found, str) else None

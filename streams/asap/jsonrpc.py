@@ -1,0 +1,90 @@
+"""The JSON-RPC 2.0 shapes that carry envelopes over HTTP (asap spec 6.2)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+import orjson
+from pydantic import StrictInt, StrictStr
+
+from schemas.asap import (
+    ERROR_MESSAGES,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    ASAPBaseModel,
+)
+
+METHOD = "asap.send"
+UNKNOWN_ERROR = "Unknown error"
+PATH = "/asap"
+METRICS_PATH = "/asap/metrics"
+MANIFEST_PATH = "/.well-known/asap/manifest.json"
+Id = StrictStr | StrictInt
+
+
+def dumped(value: Any) -> bytes:
+    """JSON text; what JSON has no form for is written as its text."""
+    try:
+        return orjson.dumps(value, default=str)
+    except TypeError:  # a lone surrogate, or an integer of more than 64 bits
+        return json.dumps(value, default=str).encode()
+
+
+class JsonRpcRequest(ASAPBaseModel):
+    """params: `envelope`, and `idempotency_key` where one send may be repeated."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    method: str
+    params: dict[str, Any]
+    id: Id
+
+
+class JsonRpcResponse(ASAPBaseModel):
+    """result: `envelope`; on the stream `verdict`, `task_id` and `position` as well."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    result: dict[str, Any]
+    id: Id
+
+
+class JsonRpcError(ASAPBaseModel):
+    code: int
+    message: str
+    data: dict[str, Any] | None = None
+
+    @classmethod
+    def from_code(cls, code: int, data: dict[str, Any] | None = None) -> JsonRpcError:
+        """With the fixed message of the code."""
+        return cls(code=code, message=ERROR_MESSAGES.get(code, UNKNOWN_ERROR), data=data)
+
+
+class JsonRpcErrorResponse(ASAPBaseModel):
+    """id: null when the request's own could not be read."""
+
+    jsonrpc: Literal["2.0"] = "2.0"
+    error: JsonRpcError
+    id: Id | None
+
+
+__all__ = [
+    "INTERNAL_ERROR",
+    "INVALID_PARAMS",
+    "INVALID_REQUEST",
+    "MANIFEST_PATH",
+    "METHOD",
+    "METHOD_NOT_FOUND",
+    "METRICS_PATH",
+    "PARSE_ERROR",
+    "PATH",
+    "UNKNOWN_ERROR",
+    "Id",
+    "JsonRpcError",
+    "JsonRpcErrorResponse",
+    "JsonRpcRequest",
+    "JsonRpcResponse",
+    "dumped",
+]

@@ -1,0 +1,66 @@
+"""What an ASAP server measures (asap spec 6.2): a closed set, declared once."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from prometheus_client import CollectorRegistry, disable_created_metrics, generate_latest
+
+from streams.declared_metrics import Declared, made
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_BEGUN = time.monotonic()
+
+REQUESTS = Declared(
+    "asap_requests_total",
+    "counter",
+    "Requests answered, by status: `success` or `error`.",
+    ("payload_type", "status"),
+)
+SUCCESSES = Declared(
+    "asap_requests_success_total",
+    "counter",
+    "Requests answered with an envelope.",
+    ("payload_type",),
+)
+ERRORS = Declared(
+    "asap_requests_error_total",
+    "counter",
+    "Requests answered with an error, by its kind.",
+    ("payload_type", "error_type"),
+)
+SECONDS = Declared(
+    "asap_request_duration_seconds",
+    "histogram",
+    "Time from the body of a request to its answer, waits counted.",
+    ("payload_type", "status"),
+)
+UPTIME = Declared(
+    "asap_process_uptime_seconds", "gauge", "Time since the process loaded the server."
+)
+ALL = (REQUESTS, SUCCESSES, ERRORS, SECONDS, UPTIME)
+
+
+class ServerMetrics:
+    """Of one server, in a registry of their own."""
+
+    def __init__(self) -> None:
+        disable_created_metrics()  # they are in no declaration
+        self._registry = CollectorRegistry()
+        self._own: dict[str, Any] = {each.name: made(each, self._registry) for each in ALL}
+        self._own[UPTIME.name].set_function(lambda: time.monotonic() - _BEGUN)
+
+    def answered(self, payload_type: str, error_type: str | None, took_s: float) -> None:
+        """error_type: None for a success."""
+        status = "success" if error_type is None else "error"
+        self._own[REQUESTS.name].labels(payload_type, status).inc()
+        self._own[SECONDS.name].labels(payload_type, status).observe(took_s)
+        if error_type is None:
+            self._own[SUCCESSES.name].labels(payload_type).inc()
+        else:
+            self._own[ERRORS.name].labels(payload_type, error_type).inc()
+
+    def text(self) -> bytes:
+        """In the Prometheus text format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,96 @@
+"""What a server on the log reads of a view."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from schemas.projection import Projection
+from streams.views.asap.rows import (
+    answer_key,
+    call_end_key,
+    response_key,
+    task_row_key,
+    verdict_key,
+)
+from streams.views.params import parse_position
+from streams.views.reads import Reads
+from streams.views.values import Json, json_of
+from topology.topics import ASAP_EVENTS, ASAP_INBOX, ASAP_TASKS
+
+_FACT = Projection(
+    ASAP_EVENTS.record or "", ("verdict", "rule", "asap_error", "detail", "task_id", "status")
+)
+_TASK = Projection(ASAP_TASKS.record or "", ("status",))
+
+
+class Decided(NamedTuple):
+    """The verdict on an envelope.
+
+    position: of its record.  status: of the task afterwards; None where that is not said.
+    """
+
+    position: str
+    verdict: str
+    rule: str
+    asap_error: str | None
+    detail: str | None
+    task_id: str | None
+    status: str | None
+
+
+def verdict_row(position: str) -> bytes:
+    place = parse_position(position)
+    return verdict_key(place.partition, place.offset)
+
+
+def verdict(view: Reads, position: str) -> Decided | None:
+    (row,) = view.get_many([verdict_row(position)])
+    if not row:  # none, or of a dead letter
+        return None
+    fact = _FACT.of(row)
+    return Decided(position, **fact)
+
+
+def task_row(task_id: str) -> bytes:
+    return task_row_key(task_id)
+
+
+def status(view: Reads, task_id: str) -> str | None:
+    """Of a task, as of now."""
+    (row,) = view.get_many([task_row_key(task_id)])
+    return None if row is None else str(_TASK.of(row)["status"])
+
+
+def response_row(task_id: str) -> bytes:
+    return response_key(task_id)
+
+
+def response(view: Reads, task_id: str) -> Json | None:
+    """The TaskResponse that was recorded, in its canonical form."""
+    fact = _pointed(view, response_row(task_id))
+    return None if fact is None else fact["envelope"]
+
+
+def answer_row(asker: str, envelope_id: str) -> bytes:
+    return answer_key(asker, envelope_id)
+
+
+def answer(view: Reads, asker: str, envelope_id: str) -> Json | None:
+    """The envelope by which the service answered a question about a state."""
+    (row,) = view.get_many([answer_key(asker, envelope_id)])
+    return None if row is None else json_of(ASAP_INBOX, row)
+
+
+def call_row(call_key: str) -> bytes:
+    return call_end_key(call_key)
+
+
+def call_end(view: Reads, call_key: str) -> Json | None:
+    """The AsapEvent that closed a call."""
+    return _pointed(view, call_end_key(call_key))
+
+
+def _pointed(view: Reads, pointer: bytes) -> dict[str, Any] | None:
+    (own,) = view.get_many([pointer])
+    (row,) = view.get_many([own]) if own is not None else (None,)
+    return None if row is None else json_of(ASAP_EVENTS, row)

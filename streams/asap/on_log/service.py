@@ -1,0 +1,35 @@
+"""The service's own server: it hosts no agent, its manifest says what it is."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+
+from schemas.asap import Capability, Endpoint, Manifest
+from streams.asap.jsonrpc import PATH
+from streams.asap.on_log.host import Host
+from streams.asap.on_log.stream import LogStream
+from streams.asap.registry import HandlerRegistry
+from streams.asap.server import Server
+from streams.settings import Settings
+
+NAME = "headrace"
+_ABOUT = (
+    "A governance log: decides envelopes between agents, keeps tasks and snapshots, and answers"
+    " StateQuery and StateRestore."
+)
+
+
+def service_manifest(settings: Settings) -> Manifest:
+    """Its endpoint is relative to where the manifest was found."""
+    return Manifest(
+        id=settings.asap_service_urn,
+        name=NAME,
+        version=version("headrace"),
+        description=_ABOUT,
+        capabilities=Capability(state_persistence=True),
+        endpoints=Endpoint(asap=PATH),
+    )
+
+
+def service_server(settings: Settings, host: Host) -> Server:
+    return Server(service_manifest(settings), HandlerRegistry(), stream=LogStream(host))

@@ -1,0 +1,128 @@
+"""ASAP's own endpoints (asap spec 6.3): `POST /asap`, its metrics, the service's manifest."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+
+from schemas.asap import generate_id
+from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
+from streams.asap.on_log import service_server
+from streams.asap.server import Server
+from streams.edges import edge_of, to_output
+from streams.engine.records import Output, position
+from streams.errors import ViewNotReady
+from streams.gateway.answer import http, http_text
+from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.context import Gateway
+from streams.gateway.endpoints import Endpoint, headers_of, needs_broker, sent
+from streams.gateway.service import METRICS_TYPE
+from streams.routes.produce import trace_of
+from streams.routes.route import Refused
+from streams.settings import Settings
+from streams.views import Reads, ViewBehind
+from streams.views.params import parse_position
+from topology.topics import ASAP_ENVELOPES
+
+T = TypeVar("T")
+
+
+def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
+    """Method, path and endpoint of each."""
+    server = service_server(gateway.settings, GatewayHost(gateway))
+    return [
+        ("POST", PATH, _send(gateway, server)),
+        ("GET", METRICS_PATH, _metrics(server)),
+        ("GET", MANIFEST_PATH, _manifest(server)),
+    ]
+
+
+def _send(gateway: Gateway, server: Server) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        try:
+            body = await body_of(request, gateway.settings.gateway_max_body_bytes, of_type=False)
+        except Refused as exc:
+            return http(exc.response, {"connection": "close"})
+        except ClientDisconnect:
+            return HttpResponse(status_code=400)
+        reply = await server.answer(body, headers_of(request))
+        return http_text(200, reply.text(), reply.headers)
+
+    return answer
+
+
+def _metrics(server: Server) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        return HttpResponse(server.metrics.text(), media_type=METRICS_TYPE)
+
+    return answer
+
+
+def _manifest(server: Server) -> Endpoint:
+    text = dumped(server.manifest_json())
+
+    async def answer(request: Request) -> HttpResponse:
+        return http_text(200, text)
+
+    return answer
+
+
+def _needs_view(gateway: Gateway) -> None:
+    """Nothing is taken whose verdict would not be seen.  Raises ViewNotReady."""
+    status = gateway.view.status()
+    if not status.ready:
+        raise ViewNotReady(f"the view is {status.state.replace('_', ' ')}", status.lag)
+
+
+class GatewayHost:
+    """A `streams.asap.on_log.Host`: Kafka, and the view that wakes who waits."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._edge = edge_of(ASAP_ENVELOPES.name)
+
+    @property
+    def settings(self) -> Settings:
+        return self._gateway.settings
+
+    def now_ms(self) -> int:
+        return self._gateway.clock()
+
+    def new_id(self) -> str:
+        return generate_id()
+
+    async def append(self, envelope: dict[str, Any], headers: Mapping[str, str]) -> str:
+        gateway = self._gateway
+        needs_broker(gateway)
+        _needs_view(gateway)
+
+        def outputs() -> list[Output]:
+            output = to_output(self._edge, envelope, gateway.clock(), gateway.settings)
+            return [output._replace(headers=[*output.headers, *trace_of(headers)])]
+
+        (record,) = await sent(gateway, ASAP_ENVELOPES, outputs)
+        return position(record)
+
+    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+        """A look is brief: a thread would cost more."""
+        try:
+            async with asyncio.timeout(seconds):
+                while True:
+                    with self._gateway.view.awaiting(row) as written:
+                        with self._gateway.view.reader() as reads:
+                            found = look(reads)
+                        if found is not None:
+                            return found
+                        await asyncio.wrap_future(written)
+        except (TimeoutError, ViewNotReady):
+            return None
+
+    async def settle(self, position: str, seconds: float) -> None:
+        try:
+            await self._gateway.view.wait_async(parse_position(position), seconds)
+        except (ViewBehind, ViewNotReady):
+            return
