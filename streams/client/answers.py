@@ -9,7 +9,9 @@ from streams.client.transport import Parcel
 from streams.client.values import invalid
 from streams.errors import (
     BrokerUnavailable,
+    Conflict,
     GatewayUnavailable,
+    Gone,
     HeadraceError,
     InfrastructureError,
     NotFound,
@@ -49,7 +51,11 @@ def unanswered(answer: Answer, after: str | None = None) -> HeadraceError:
         case 410, "cursor_expired":
             return CursorExpired(detail, str(answer.member("earliest")))
         case 404, str() if rule != "path_unknown":
-            return NotFound(detail)
+            return NotFound(detail, rule)
+        case 409, str():
+            return Conflict(detail, rule)
+        case 410, str():
+            return Gone(detail, rule)
         case 422, str():
             return QueryError(str(answer.member("path") or ""), detail, rule)
         case 504, "not_seen_in_time":

@@ -159,7 +159,12 @@ def _dealt(answer: Answer, parcels: Sequence[Parcel]) -> list[Outcome]:
     if len(positions) != sum(len(parcel.texts) for parcel in parcels):
         return [ProduceUnknown("the answer to a send is not understood") for _ in parcels]
     given = iter(positions)
-    return [[str(next(given)) for _ in parcel.texts] for parcel in parcels]
+    return [[position_of(next(given)) for _ in parcel.texts] for parcel in parcels]
+
+
+def position_of(told: Any) -> str:
+    """Of what a gateway says of one record."""
+    return str(told["position"] if isinstance(told, dict) else told)
 
 
 def _bad(answer: Answer, parcels: Sequence[Parcel]) -> dict[int, HeadraceError]:

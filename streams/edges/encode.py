@@ -33,6 +33,8 @@ EDGES: Mapping[str, Edge] = {
         Edge(topics.SAP_TASKS, KINDS["sap.task"]),
         Edge(topics.SAP_RESULTS, KINDS["sap.result"]),
         Edge(topics.SAP_SIGNALS, KINDS["sap.signal"]),
+        Edge(topics.ASAP_ENVELOPES, KINDS["asap.envelope"]),
+        Edge(topics.ASAP_MANIFESTS, KINDS["asap.manifest"]),
     )
 }
 
@@ -60,6 +62,7 @@ def to_output(
     if problems:
         raise InvalidInput(problems)
     value, dropped = prepared
+    value = edge.kind.form(value)
     if edge.kind.secret:
         value = masked(value, masker_for(settings), now_ms, blocks or Blocks())
     headers = [(DROPPED_KEYS, str(dropped).encode())] if dropped else []

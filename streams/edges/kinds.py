@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from schemas import Problem, apc, has_lone_surrogate, saop, validate
+from schemas import Problem, apc, asap, has_lone_surrogate, saop, validate
 from schemas.members import MAX_ERRORS
 from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.engine.headers import iso
@@ -18,6 +18,7 @@ from streams.settings import Settings
 DROPPED_KEYS = "headrace-dropped-keys"
 MAX_PACKET_ERRORS = 10
 MAX_SAP_ERRORS = 1000
+MAX_ASAP_ERRORS = 1000
 
 
 class Prepared(NamedTuple):
@@ -32,7 +33,8 @@ class Kind(NamedTuple):
 
     prepare: takes the edge's clock (ms).  most: problems reported.  secret: a valid one is masked
     before it is produced.  text_rule: lone surrogates break a rule of its own; else the text that
-    has one is no JSON.  not_json: the rule that a text breaks which is no JSON.
+    has one is no JSON.  not_json: the rule that a text breaks which is no JSON.  form: of a valid
+    one, as it is produced.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Kind(NamedTuple):
     secret: bool = False
     text_rule: bool = True
     not_json: str = "json_invalid"
+    form: Callable[[Any], Any] = lambda value: value
 
 
 def _packet(value: Any, now_ms: int) -> Prepared:
@@ -80,6 +83,47 @@ def _sap(name: str) -> Kind:
     return Kind(f"sap.{name}", _as_sent, problems, MAX_SAP_ERRORS, not_json="bad_json")
 
 
+def _envelope(value: Any, now_ms: int) -> Prepared:
+    """With an id and a time, which clients may leave to the edge."""
+    if not isinstance(value, dict):
+        return Prepared(value)
+    filled = dict(value)
+    if filled.get("id") is None:
+        filled["id"] = asap.generate_id()
+    if filled.get("timestamp") is None:
+        filled["timestamp"] = asap.iso_of_ms(now_ms)
+    return Prepared(filled)
+
+
+def _envelope_problems(value: Any, settings: Settings) -> list[Problem]:
+    limits = asap.Limits(
+        settings.asap_service_urn,
+        settings.asap_max_envelope_bytes,
+        settings.asap_max_retention_hours,
+    )
+    return asap.validate(value, limits)
+
+
+def _manifest_problems(value: Any, settings: Settings) -> list[Problem]:
+    return asap.validate_manifest(value)
+
+
+_ENVELOPE = Kind(
+    "asap.envelope",
+    _envelope,
+    _envelope_problems,
+    MAX_ASAP_ERRORS,
+    not_json=asap.rules.MALFORMED_ENVELOPE.code,
+    form=asap.canonical_form,
+)
+_MANIFEST = Kind(
+    "asap.manifest",
+    _as_sent,
+    _manifest_problems,
+    MAX_ASAP_ERRORS,
+    not_json=asap.rules.BAD_MANIFEST.code,
+    form=asap.manifest_form,
+)
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -91,6 +135,8 @@ KINDS: Mapping[str, Kind] = {
         _sap("task"),
         _sap("result"),
         _sap("signal"),
+        _ENVELOPE,
+        _MANIFEST,
     )
 }
 

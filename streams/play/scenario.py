@@ -8,6 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from schemas import ShapeError
+from schemas.asap import derived_id
 from streams.admin import create_topics
 from streams.edges import EDGES, as_it_is, edge_of, to_output
 from streams.engine.local import LocalHost
@@ -15,7 +16,7 @@ from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.play.fill import filled_in
+from streams.play import asap, fill
 from streams.play.lines import (
     Json,
     LineError,
@@ -68,6 +69,7 @@ class Scenario:
         self._settings = settings
         self._folder = folder
         self._begun = False
+        self._ids = 0
         self._views = 0
         self._written: list[LogRecord] = []
         self._by_name = {settings.prefix + topic.name: topic for topic in topics.ALL}
@@ -131,7 +133,8 @@ class Scenario:
         elif line.get("as") == "service":
             output = self._as_the_service(topic, line["value"], now)
         else:
-            output = to_output(edge_of(topic.name), line["value"], now, self._settings)
+            value = fill.value(topic.name, line["value"], lambda: self._new_id(now))
+            output = to_output(edge_of(topic.name), value, now, self._settings)
         if "key" in line:
             output = output._replace(key=key_bytes(line["key"]))
         return output._replace(headers=[*output.headers, *headers])
@@ -191,11 +194,25 @@ class Scenario:
         )
         self._view.catch_up(0)
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
-        body = filled_in(method, path, line.get("body"), self._next())
-        answer = routes.handle(method, path, query, headers, body)
+        body = fill.body(method, path, line.get("body"), self._next(), self._new_id)
+        answer = asap.answer(self._asap_host(), method, path, headers, body)
+        answer = answer or routes.handle(method, path, query, headers, body)
         self._host.run()
         shown = {"query": line["query"], "status": answer.status, "body": answer.body}
         return [shown, *self._drain()]
+
+    def _new_id(self, at: int | None = None) -> str:
+        """Of an envelope that comes without one; at: ms, now if it is not given."""
+        self._ids += 1
+        return derived_id(f"play/{self._ids}", 0, self._next() if at is None else at)
+
+    def _asap_host(self) -> asap.PlayHost:
+        def append(outputs: Sequence[Output]) -> list[Record]:
+            placed = self._append(outputs)
+            self._host.run()
+            return placed
+
+        return asap.PlayHost(self._settings, self._view, self._next, append, self._new_id)
 
     def _append(self, outputs: Sequence[Output]) -> list[Record]:
         placed = []

@@ -13,7 +13,9 @@ from streams.client.transport import Parcel
 from streams.client.values import parcel_of
 from streams.errors import (
     BrokerUnavailable,
+    Conflict,
     GatewayUnavailable,
+    Gone,
     HeadraceError,
     InfrastructureError,
     InvalidInput,
@@ -33,6 +35,9 @@ from tests.unit.views.bench import START_MS, Bench
 PARCEL = parcel_of("apc.packets", [idea()], False, None)
 READ_ERRORS: list[HeadraceError] = [
     NotFound("no packet of that id"),
+    NotFound("no task of that id", "task_not_found"),
+    Gone("its events have expired", "events_expired"),
+    Conflict("it is not event-sourced", "state_mode_conflict"),
     QueryError("limit", "a whole number, at least 1"),
     QueryError("limit", "a whole number, 1 to 1000", "limit_invalid"),
     ViewBehind(Position("apc.packets", 1, 23), 5),
@@ -51,6 +56,7 @@ def test_the_error_of_a_read(error: HeadraceError) -> None:
     assert type(back) is type(error)
     assert str(back) == str(error)
     assert getattr(back, "lag", None) == getattr(error, "lag", None)
+    assert getattr(back, "rule", None) == getattr(error, "rule", None)
     assert getattr(back, "problems", None) == getattr(error, "problems", None)
 
 
