@@ -43,6 +43,7 @@ COMMANDS = {
     "sap-explain": Lazy("sap_explain", "Show why a SAP task was judged so, check by check."),
     "sap-cache": Lazy("sap_cache", "Show and verify vetted answers, or compute a task's key."),
     "sap-learning": Lazy("sap_learning", "Show what was learned of a capability."),
+    "asap": Lazy("asap", "Ask about ASAP tasks, send one, register agents."),
     "rewind": Lazy("rewind", "Turn a session and its git work tree back to a commit."),
     "sink": Lazy("sink", "Copy turns and events into a database file."),
     "validate": Lazy("validate", "Check one envelope, offline."),

@@ -201,17 +201,23 @@ def ask(path: str, query: str, settings: Settings) -> Any:
     with connect(settings) as log, open_view(log, settings) as view:
         answer = Routes(view, log, settings, now_ms).handle("GET", path, query)
     if answer.status != 200:
-        raise _refused(answer.status, answer.body)
+        raise refused(answer.status, answer.body)
     return answer.body
 
 
-def _refused(status: int, body: Any) -> Exception:
-    from streams.errors import InfrastructureError, NotFound
+def refused(status: int, body: Any) -> Exception:
+    """What a problem (RFC 9457) says."""
+    from streams.errors import Conflict, Gone, InfrastructureError, NotFound
 
     detail = f"{body['path']}: {body['detail']}" if "path" in body else body["detail"]
     match status:
         case 404:
-            return NotFound(detail) if body["rule"] == "not_found" else UsageError(detail)
+            known = body["rule"] != "path_unknown"
+            return NotFound(detail, body["rule"]) if known else UsageError(detail)
+        case 409:
+            return Conflict(detail, body["rule"])
+        case 410:
+            return Gone(detail, body["rule"])
         case 405 | 422:
             return UsageError(detail)
         case _:

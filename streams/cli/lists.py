@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -35,17 +36,32 @@ def options(function: Any) -> Any:
     return function
 
 
-def show(path: str, shown: tuple[Column, ...], as_json: bool, **given: Any) -> None:
-    """One page.  given: parameters of the route; those that are None are left out."""
+def show(
+    path: str,
+    shown: tuple[Column, ...],
+    as_json: bool,
+    members: tuple[str, str] = ("items", "next"),
+    **given: Any,
+) -> None:
+    """One page.
+
+    members: of the answer, that hold the items and the cursor of the next page.
+    given: parameters of the route; those that are None are left out.
+    """
     query = {name: _text(value) for name, value in given.items() if value is not None}
     answer = common.ask(path, urlencode(query), Settings.load())
     if as_json:
         common.show_json(answer)
         return
-    rows = [tuple(_cell(item, column.path) for column in shown) for item in answer["items"]]
+    items, following = members
+    show_items(shown, answer[items])
+    if answer[following] is not None:
+        click.echo(f"more with --cursor {answer[following]}", err=True)
+
+
+def show_items(shown: tuple[Column, ...], items: Iterable[Any]) -> None:
+    rows = [tuple(_cell(item, column.path) for column in shown) for item in items]
     common.show_table(tuple(column.title for column in shown), rows)
-    if answer["next"] is not None:
-        click.echo(f"more with --cursor {answer['next']}", err=True)
 
 
 def _text(value: Any) -> str:

@@ -40,8 +40,8 @@ _MOST_WAITING = 10_000
 def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | None) -> None:
     """Send JSON in the protocol's own form: one value, a list, or one value a line.
 
-    TOPIC is apc.packets, saop.turns, rtes.raw, saop.rewinds, sap.tasks, sap.results or sap.signals.
-    FILE defaults to standard input.
+    TOPIC is apc.packets, saop.turns, rtes.raw, saop.rewinds, sap.tasks, sap.results, sap.signals,
+    asap.envelopes or asap.manifests.  FILE defaults to standard input.
     All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
     Prints the position of each record, which --after of the reading commands takes.
 

@@ -17,8 +17,9 @@ from streams.settings import Settings
 def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
     """Check one envelope, offline, by the rules that the edges apply.
 
-    KIND is apc.packet, saop.turn, saop.rewind, rtes.event, rtes.payload, sap.task, sap.result or
-    sap.signal.  FILE defaults to standard input.  Exits with 1 when the envelope is not valid.
+    KIND is apc.packet, saop.turn, saop.rewind, rtes.event, rtes.payload, sap.task, sap.result,
+    sap.signal, asap.envelope or asap.manifest.  FILE defaults to standard input.  Exits with 1
+    when the envelope is not valid.
 
     \b
     Example:

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+from schemas.asap import generate_id
 from streams.agents import Clerk
 from streams.demo.door import PATHS
+from streams.engine.records import Output, Record
+from streams.play.asap import PlayHost, answer
 from streams.problems import Response
 from streams.settings import Settings
 from tests.unit.views.bench import Bench
@@ -30,10 +33,10 @@ class BenchDoor:
         self.work = self._bench.host.run
 
     def send(self, topic: str, values: Sequence[Any]) -> list[str]:
-        answer = self._bench.routes.handle("POST", PATHS[topic], body=list(values))
-        assert answer.status == 202, answer.body
+        sent = self._bench.routes.handle("POST", PATHS[topic], body=list(values))
+        assert sent.status == 202, sent.body
         self.see(())
-        positions: list[str] = answer.body["positions"]
+        positions: list[str] = sent.body["positions"]
         return positions
 
     def see(self, positions: Iterable[str]) -> None:
@@ -43,9 +46,23 @@ class BenchDoor:
     def wait(self, topic: str, value: Any, seconds: int) -> Response:
         routes = replace(self._bench.routes, rest=self.work)
         headers = {"Prefer": f"wait={seconds}"}
-        answer = routes.handle("POST", PATHS[topic], "", headers, value)
+        done = routes.handle("POST", PATHS[topic], "", headers, value)
         self.see(())
-        return answer
+        return done
+
+    def call(self, envelope: Any) -> Any:
+        bench = self._bench
+        host = PlayHost(bench.settings, bench.view, bench.tick, self._append, generate_id)
+        params = {"envelope": envelope}
+        body = {"jsonrpc": "2.0", "method": "asap.send", "params": params, "id": "1"}
+        found = answer(host, "POST", "/asap", {}, body)
+        assert found is not None
+        return found.body
+
+    def _append(self, outputs: Sequence[Output]) -> Sequence[Record]:
+        written = self._bench.log.append(outputs)
+        self._bench.host.run()
+        return written
 
     def get(self, path: str, query: str) -> Response:
         return self._bench.get(path, query)

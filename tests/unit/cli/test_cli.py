@@ -46,10 +46,13 @@ def nobody() -> str:
 
 def commands() -> Iterator[tuple[str, click.Command]]:
     for name in COMMANDS:
-        command = main.commands[name]
-        yield name, command
-        for below, inner in getattr(command, "commands", {}).items():
-            yield f"{name} {below}", inner
+        yield from _with_those_below(name, main.commands[name])
+
+
+def _with_those_below(name: str, command: click.Command) -> Iterator[tuple[str, click.Command]]:
+    yield name, command
+    for below, inner in getattr(command, "commands", {}).items():
+        yield from _with_those_below(f"{name} {below}", inner)
 
 
 ALL = dict(commands())

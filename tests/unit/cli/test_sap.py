@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from streams.cli import common
-from streams.settings import Settings
-from streams.views import View
+from tests.unit.cli.looking import look_at
 from tests.unit.cli.test_cli import run
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk, cached, result, signal, task, task_id
@@ -28,17 +25,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     """A system in memory, which the commands look at."""
     system = Bench(tmp_path)
 
-    @contextmanager
-    def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[Any, View]]:
-        system.view.catch_up(0)
-        yield system.log, system.view
-
-    def ask(path: str, query: str, settings: Settings) -> Any:
-        return system.look(path, query)
-
-    monkeypatch.setattr(common, "looking", looking)
-    monkeypatch.setattr(common, "ask", ask)
-    monkeypatch.setattr(common, "now_ms", lambda: system.now)
+    look_at(system, monkeypatch)
     yield system
     system.close()
 

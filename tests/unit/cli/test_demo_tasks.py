@@ -1,0 +1,68 @@
+"""The fourth act, told over a system in memory, and what it says when something is otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schemas.asap import canonical_form, validate
+from streams.demo import DemoFailed, Stage, tasks
+from tests.unit.cli.door import BenchDoor
+from tests.unit.views.asap.stage import manifest
+from tests.unit.views.bench import Bench
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    system = Bench(tmp_path)
+    yield system
+    system.close()
+
+
+@pytest.fixture
+def stage(bench: Bench, said: list[str]) -> Stage:
+    return Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
+
+
+def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
+    tasks.tell(stage)
+    assert stage.checks > 10
+    text = "\n".join(said)
+    assert "snapshot    version 3" in text
+    assert "task_already_terminal" in text
+
+
+def test_it_can_be_told_again(stage: Stage) -> None:
+    tasks.tell(stage)
+    tasks.tell(replace(stage, session="demo-00000002"))
+
+
+def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_TOO_LATE", "another")
+    with pytest.raises(DemoFailed, match="act four, step 5: the error should be another"):
+        tasks.tell(stage)
+
+
+def test_where_agents_need_manifests_it_is_left_out(
+    stage: Stage, bench: Bench, said: list[str]
+) -> None:
+    bench.send("asap.manifests", manifest())
+    bench.view.catch_up(0)
+    tasks.tell(stage)
+    assert stage.checks == 0
+    assert "left out" in said[-1]
+
+
+def test_its_request_is_valid(stage: Stage) -> None:
+    request = tasks.asked_for(stage)
+    assert validate(canonical_form(request)) == []
+    assert tasks.asked_for(stage) == request
+    assert all(step.__doc__ for step in tasks.STEPS)
