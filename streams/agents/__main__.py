@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 from collections.abc import Callable
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 
 from schemas.sap.texts import is_agent_id
 from streams.agents import Clerk, serve
+from streams.agents.place import place_of
+from streams.agents.stopping import until_stopped
 from streams.errors import HeadraceError
 from streams.settings import Settings
-
-_NAME_BYTES = 200
 
 
 def _checked(ctx: click.Context, parameter: click.Parameter, agent_id: str) -> str:
@@ -27,14 +24,6 @@ def _checked(ctx: click.Context, parameter: click.Parameter, agent_id: str) -> s
             "1 to 256 characters, no control characters, no blank at either end"
         )
     return agent_id
-
-
-def place_of(agent_id: str, state_dir: Path) -> Path:
-    """The file of an agent's cursor; of a name too long for a file, its hash stands for it."""
-    name = quote(agent_id, safe="")
-    if len(name) > _NAME_BYTES:
-        name = sha256(agent_id.encode()).hexdigest()
-    return state_dir / "agents" / f"{name}.cursor"
 
 
 @click.command("streams.agents")
@@ -63,22 +52,11 @@ def main(agent_id: str, capabilities: tuple[str, ...], **given: Any) -> None:
     place = place_of(agent_id, settings.state_dir)
     clerk = Clerk(agent_id, capabilities)
     try:
-        asyncio.run(_until_stopped(clerk, settings, place))
+        serving = serve(clerk, settings, place, on_ready=_ready(clerk), on_answer=_answered)
+        asyncio.run(until_stopped(serving))
     except HeadraceError as exc:
         click.echo(f"agent: {exc}", err=True)
         sys.exit(exc.exit_code)
-
-
-async def _until_stopped(clerk: Clerk, settings: Settings, place: Path) -> None:
-    serving = asyncio.create_task(
-        serve(clerk, settings, place, on_ready=_ready(clerk), on_answer=_answered)
-    )
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
-    try:
-        await serving
-    except asyncio.CancelledError:
-        click.echo("stopped", err=True)
 
 
 def _ready(clerk: Clerk) -> Callable[[], None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from streams.agents.clerk import Clerk
+from streams.agents.place import kept, start_of
 from streams.client import Client
 from streams.settings import Settings
 from streams.tailing import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
@@ -28,7 +29,7 @@ async def serve(
     It is written after the answers are on the log, so that none is left out.
     Raises BrokerUnavailable, ProduceUnknown.
     """
-    start = place.read_text().strip() if place.exists() else EARLIEST
+    start = start_of(place)
     async with Client(settings=settings) as hr:
         while True:
             try:
@@ -53,11 +54,4 @@ async def _follow(
                 results = clerk.results(task, record.timestamp or 0)
                 await hr.send(SAP_RESULTS.name, results, attempts=ATTEMPTS)
                 on_answer(task["taskId"])
-            _keep(place, record.cursor)
-
-
-def _keep(place: Path, cursor: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    new = place.with_suffix(".new")
-    new.write_text(cursor)
-    new.replace(place)
+            kept(place, record.cursor)

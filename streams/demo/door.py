@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import httpx
 
+from streams.client.http import position_of
 from streams.errors import BrokerUnavailable
 from streams.problems import Response
 from streams.routes import ROUTES
@@ -34,6 +35,9 @@ class Door(Protocol):
     def wait(self, topic: str, value: Json, seconds: int) -> Response:
         """Produce it, and wait for what comes of it."""
 
+    def call(self, envelope: Json) -> Json:
+        """Send it to `POST /asap`; the JSON-RPC response."""
+
     def get(self, path: str, query: str) -> Response: ...
 
     def pause(self) -> None:
@@ -49,7 +53,7 @@ class HttpDoor:
     def send(self, topic: str, values: Sequence[Json]) -> list[str]:
         answer = self._ask("POST", PATHS[topic], json=list(values))
         answer.raise_for_status()
-        positions: list[str] = answer.json()["positions"]
+        positions = [position_of(told) for told in answer.json()["positions"]]
         self.see(positions)
         return positions
 
@@ -64,6 +68,12 @@ class HttpDoor:
         headers = {"Prefer": f"wait={seconds}"}
         answer = self._ask("POST", PATHS[topic], json=value, headers=headers)
         return Response(answer.status_code, answer.json())
+
+    def call(self, envelope: Json) -> Json:
+        params = {"method": "asap.send", "params": {"envelope": envelope}, "id": envelope["id"]}
+        answer = self._ask("POST", "/asap", json={"jsonrpc": "2.0", **params})
+        found: Json = answer.raise_for_status().json()
+        return found
 
     def get(self, path: str, query: str) -> Response:
         answer = self._ask("GET", f"{path}?{query}" if query else path)

@@ -11,8 +11,9 @@ from click.testing import CliRunner
 
 from schemas import sap
 from streams.agents import Clerk
-from streams.agents.__main__ import main, place_of
+from streams.agents.__main__ import main
 from streams.agents.clerk import CONSTITUTION
+from streams.agents.place import place_of
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import AGENT, Desk, result, task
 

@@ -1,0 +1,21 @@
+"""Work that Ctrl-C and SIGTERM end."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+import click
+
+
+async def until_stopped(work: Coroutine[Any, Any, None]) -> None:
+    """Raises what the work raises; says so when it was stopped."""
+    working = asyncio.create_task(work)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, working.cancel)
+    try:
+        await working
+    except asyncio.CancelledError:
+        click.echo("stopped", err=True)

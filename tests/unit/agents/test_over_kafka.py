@@ -1,0 +1,58 @@
+"""The example worker over Kafka, and what comes to it in quick succession."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+from schemas.asap import (
+    Envelope,
+    StateQuery,
+    TaskCancel,
+    TaskStatus,
+    TaskUpdate,
+    UpdateType,
+    make_envelope,
+    reply_to,
+)
+from streams.agents.asap.indexer import request
+from streams.agents.asap.over_kafka import Worker
+from streams.client import Client
+from streams.settings import Settings
+
+PLANNER, INDEXER = "urn:asap:agent:planner", "urn:asap:agent:indexer:eu"
+
+
+class Sent:
+    """In place of a client: what goes out."""
+
+    def __init__(self) -> None:
+        self.envelopes: list[Envelope] = []
+
+    async def send(self, topic: str, value: Any, *, attempts: int) -> None:
+        self.envelopes.append(Envelope.model_validate(value))
+
+
+def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:
+    asked, sent = request(PLANNER, INDEXER, "c-1", 3, "tr-1"), Sent()
+    worker = Worker(Settings(), INDEXER, tmp_path / "place", 0, lambda hop, envelope: None)
+
+    async def story() -> None:
+        hr = cast("Client", sent)
+        async with asyncio.TaskGroup() as group:
+            await worker._take(hr, asked, group)
+            (query,) = sent.envelopes
+            assert isinstance(query.typed_payload(), StateQuery)
+            told = TaskUpdate(
+                task_id=asked.id,
+                update_type=UpdateType.STATUS_CHANGE,
+                status=TaskStatus.SUBMITTED,
+            )
+            await worker._take(hr, reply_to(query, told), group)
+            cancel = TaskCancel(task_id=asked.id)
+            await worker._take(hr, make_envelope(cancel, sender=PLANNER, recipient=INDEXER), group)
+
+    asyncio.run(story())
+    assert len(sent.envelopes) == 1, "nothing was done"
+    assert worker._working == {}, "so that its place in the inbox is written again"
