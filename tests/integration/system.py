@@ -44,9 +44,9 @@ class Live:
             raise
 
     def _start(self, name: str, *arguments: str) -> Process:
-        return self._process(name, "streams.cli", name, *arguments)
+        return self.process(name, "streams.cli", name, *arguments)
 
-    def _process(self, name: str, module: str, *arguments: str) -> Process:
+    def process(self, name: str, module: str, *arguments: str) -> Process:
         state = {"STATE_DIR": str(self.folder / name)}
         settings = named({**self.environ, **state})
         log = self.folder / f"{name}.log"
@@ -57,10 +57,14 @@ class Live:
         """The example agent of that id, at work; the one that is there already, or another."""
         if agent_id in self._agents and not anew:
             return self._agents[agent_id]
-        found = self._process(agent_id, "streams.agents", "--agent-id", agent_id, *arguments)
+        found = self.process(agent_id, "streams.agents", "--agent-id", agent_id, *arguments)
         self._agents[agent_id] = found
         found.wait_text(f"agent {agent_id}\n")
         return found
+
+    def restart_worker(self) -> None:
+        """Another one in the state directory of the one that has ended; returns at once."""
+        self.worker = self._start("worker")
 
     def start_gateway(self, *arguments: str) -> Process:
         """Returns when it answers queries."""

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import uuid
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -16,6 +17,7 @@ import pytest
 from tests.integration.system import Live, live
 from tests.processes import ROOT, wait_for
 from tests.unit.envelopes import IDEA_ID
+from tests.unit.views.asap.stage import INDEXER, manifest, message, request, tool_call, update
 from tests.unit.views.lineage.facts import transfer
 from tests.unit.views.saop.stage import move, turn
 from tests.unit.views.sap.stage import cached, result
@@ -41,6 +43,35 @@ REACHED_OF_SAP = {
     "learning": {200, 422},
 }
 """Likewise of those of SAP."""
+REACHED_OF_ASAP = {
+    "envelopes": {202, 422},
+    "tasks": {200, 422},
+    "tasks/{id}": {200, 404, 422},
+    "tasks/{id}/events": {200, 404, 422},
+    "tasks/{id}/snapshots": {200, 404, 422},
+    "tasks/{id}/snapshots/{version}": {200, 404, 422},
+    "tasks/{id}/messages": {200, 404, 422},
+    "tasks/{id}/artifacts": {200, 404, 422},
+    "envelopes/{envelope_id}": {200, 422},
+    "calls/{key}": {200, 404, 422},
+    "conversations/{id}": {200, 404, 422},
+    "agents": {200, 422},
+    "agents/{urn}": {200, 202, 404, 422},
+}
+"""Likewise of those of ASAP."""
+ASAP_IDS = {
+    "get_asap_task": {"id": "t1"},
+    "list_task_events": {"id": "t1"},
+    "list_snapshots": {"id": "t1"},
+    "list_messages": {"id": "t1"},
+    "list_artifacts": {"id": "t1"},
+    "get_snapshot": {"id": "t1", "version": "latest"},
+    "get_envelope_verdicts": {"envelope_id": "t1"},
+    "get_call": {"key": "call-1"},
+    "get_conversation": {"id": "conv-7f"},
+    "get_agent": {"urn": INDEXER},
+}
+"""What `asap_worked` leaves there, by operation."""
 
 
 def sent(client: httpx.Client, path: str, *values: object) -> str:
@@ -76,6 +107,22 @@ def answer_stored(client: httpx.Client) -> tuple[str, str]:
     return of["taskId"], key
 
 
+def asap_worked(client: httpx.Client) -> None:
+    """An event-sourced task with all that may belong to one, a call and an agent."""
+    config = {"state_mode": "event-sourced"}
+    saved = update("u1", save={"page": 1})
+    envelopes = (request("t1", config=config), saved, message("m1", ["p"]), tool_call("c1"))
+    answer = client.post("/v1/asap/envelopes", json=envelopes)
+    assert answer.status_code == 202, answer.text
+    assert client.put(f"/v1/asap/agents/{INDEXER}", json=manifest()).status_code == 202
+    for path in ("tasks/t1/snapshots/2", "calls/call-1", f"agents/{INDEXER}"):
+        wait_for(partial(_is_there, client, f"/v1/asap/{path}"), path)
+
+
+def _is_there(client: httpx.Client, path: str) -> bool:
+    return client.get(path).status_code == 200
+
+
 def answered(system: Live) -> dict[str, set[int]]:
     """The statuses of each route, from the access log."""
     found: dict[str, set[int]] = {}
@@ -88,12 +135,16 @@ def answered(system: Live) -> dict[str, set[int]]:
 
 @pytest.mark.timeout(300)
 def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path) -> None:
-    with live(broker, tmp_path, SAP_MAX_WAIT_S="1") as system, system.client as client:
+    short = dict.fromkeys(
+        ("SAP_MAX_WAIT_S", "ASAP_MAX_WAIT_SECONDS", "ASAP_CALL_WAIT_SECONDS"), "1"
+    )
+    with live(broker, tmp_path, **short) as system, system.client as client:
         packet = transfer(1, "p1", trace__session_id="sess-01", packet_id=IDEA_ID)
         position = sent(client, "/v1/apc/packets", packet)
         sent(client, "/v1/saop/turns", turn("task-01", 0), turn("task-01", 1))
         prepared = rewinds_prepared(client)
         task_there, key_there = answer_stored(client)
+        asap_worked(client)
         found = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli"),
@@ -108,6 +159,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
                 "REWINDS_PREPARED": json.dumps(prepared),
                 "TASK_THERE": task_there,
                 "CACHE_KEY_THERE": key_there,
+                "ASAP_IDS": json.dumps(ASAP_IDS),
                 "SCHEMATHESIS_HOOKS": "tests.integration.openapi_hooks",
                 "COLUMNS": "100",
             },
@@ -126,3 +178,5 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
             assert statuses[f"/v1/saop/sessions/{{session_id}}/{path}"] >= expected, path
         for path, expected in REACHED_OF_SAP.items():
             assert statuses[f"/v1/sap/{path}"] >= expected, path
+        for path, expected in REACHED_OF_ASAP.items():
+            assert statuses[f"/v1/asap/{path}"] >= expected, path

@@ -19,7 +19,7 @@ from tests.integration.readme import GATEWAY, Example, blocks, examples, output_
 from tests.integration.system import Live, live
 from tests.processes import ROOT, environ_of, named
 
-NOT_HERE = ("make ", ".venv/bin/headrace up")
+NOT_HERE = ("make ", ".venv/bin/headrace up", "python -m streams.agents")
 """Commands that set up what the fixture sets up, or that have tests of their own."""
 EXAMPLES = [
     example
@@ -100,6 +100,7 @@ def test_the_readme_shows_every_way_in() -> None:
         "/v1/apc/packets",
         "/v1/rtes/stream",
         "sap-task",
+        "127.0.0.1:8640/asap",
     ):
         assert part in commands
     assert any("hr.tail(" in program.text for program in PROGRAMS)
