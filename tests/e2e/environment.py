@@ -182,7 +182,7 @@ class Environment(Outputs):
         """The live rows of internal tables, by partition and key."""
         return latest(self.tail(CHANGELOG).catch_up())
 
-    def drained(self) -> bool:
+    def drained(self, inputs: Sequence[Topic] = INPUTS) -> bool:
         """All input is decided, nothing is on its way, and no timer is due soon."""
         rows = self.changelog()
         horizon = time.time() * 1000 + SOON_MS
@@ -191,7 +191,7 @@ class Environment(Outputs):
                 _, timer = timer_of(key[len(_TIMERS) :].decode(), {})
                 if timer.due_ms < horizon:
                     return False
-        for topic in INPUTS:
+        for topic in inputs:
             next_offset = {record.partition: record.offset + 1 for record in self.records(topic)}
             key = store_key(INPUT_POSITIONS.name, topic.name)
             for partition, offset in next_offset.items():
@@ -200,8 +200,8 @@ class Environment(Outputs):
                     return False
         return True
 
-    def drain(self, patience_s: float = 90.0) -> None:
-        wait_for(self.drained, "drained", patience_s, 0.2)
+    def drain(self, patience_s: float = 90.0, inputs: Sequence[Topic] = INPUTS) -> None:
+        wait_for(lambda: self.drained(inputs), "drained", patience_s, 0.2)
 
     def until(self, condition: Callable[[], object], what: str) -> None:
         wait_for(condition, what, look_s=0.05)

@@ -1,0 +1,93 @@
+"""The checker of ASAP finds nothing in what a sound run left, and each fault put into it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from streams.routes import Routes
+from streams.settings import Settings
+from streams.views import View
+from tests.e2e import asap_check_edges, asap_check_views, asap_history, checker_asap
+from tests.e2e.asap_faults import FAULTS, Fault, is_found
+from tests.e2e.asap_fold import Fold
+from tests.e2e.asap_history import AsapHistory
+from tests.e2e.asap_traffic import Traffic, in_phases, lines
+from tests.e2e.recorded import Recorded
+from topology.topics import LINEAGE_EDGES
+
+START_MS = 1_790_000_000_000
+MINUTE_MS = 60_000
+
+
+class Told(Recorded):
+    """Tasks of all kinds, told until no timer of theirs is left but those of an hour and more."""
+
+    def __init__(self, directory: Path, dice: random.Random) -> None:
+        super().__init__(directory, START_MS)
+        traffic = Traffic(self, dice)
+        self.log.append(traffic.manifests())
+        self.host.run()
+        for phase in in_phases(traffic.stories(150, 120) + traffic.families(16)):
+            told = [line for said in phase for line in lines(said)]
+            dice.shuffle(told)
+            self.log.append([one for line in told for one in traffic.records(line)])
+            self.pass_(dice.randrange(400))
+        self.pass_(20 * MINUTE_MS)
+
+    def pass_(self, ms: int) -> None:
+        end = self.now + ms
+        self.host.run()
+        while self.now < end:
+            due = self.host.next_due()
+            self.now = max(self.now + 1, min(end, due or end))
+            self.host.run()
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    told = Told(tmp_path_factory.mktemp("recorded"), random.Random(7))
+    yield told
+    told.host.close()
+
+
+@pytest.fixture(scope="module")
+def sound(told: Told) -> AsapHistory:
+    return asap_history.read(told)
+
+
+def test_a_sound_history_has_no_faults(sound: AsapHistory) -> None:
+    assert checker_asap.check(sound) == []
+
+
+@pytest.mark.parametrize("put", FAULTS, ids=lambda put: put.__name__.strip("_"))
+def test_a_fault_is_found(sound: AsapHistory, put: Fault) -> None:
+    assert is_found(put, sound), FAULTS[put]
+
+
+def test_the_graph_has_the_edges_of_the_facts(told: Told, sound: AsapHistory) -> None:
+    edges = asap_history.entries(LINEAGE_EDGES, told.records(LINEAGE_EDGES))
+    assert list(asap_check_edges.check(edges, sound, Fold(sound))) == []
+    assert len(list(asap_check_edges.check(edges[1:-1], sound, Fold(sound)))) == 2
+
+
+def test_queries_show_what_was_live_after_each_event(
+    told: Told, sound: AsapHistory, tmp_path: Path
+) -> None:
+    fold = Fold(sound)
+    with View(told.log, tmp_path / "view", told.prefix, lambda: told.now) as view:
+        view.catch_up(0)
+        settings = Settings.load({}, prefix=told.prefix)
+        routes = Routes(view, told.log, settings, lambda: told.now, wait_s=0)
+        assert list(asap_check_views.check(routes, list(fold.tasks.values()))) == []
+
+
+def test_nothing_is_wrong_when_events_have_expired(told: Told, sound: AsapHistory) -> None:
+    told.pass_(120 * MINUTE_MS)
+    found = asap_history.read(told)
+    assert checker_asap.check(found) == []
+    expired = [task for task in Fold(found).tasks.values() if not task.row["events_available"]]
+    assert expired
