@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from bench import (
+    asap,
     events,
     gateway,
     latency,
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> None:
     gateway.main(["--seconds", "10", "--packets", "5000"] if quick else [])
     tail.main(["--seconds", "8"] if quick else [])
     sap.main(["--seconds", "10", "--tasks", "2000"] if quick else [])
+    asap.main(["--seconds", "10"] if quick else [])
     masking.main(["--lines", "5000"] if quick else [])
     memory.main(["--minutes", "1" if quick else "10"])
 
