@@ -69,7 +69,9 @@ def _config(topic: Topic) -> str:
 
 def _owner(table: Table) -> str:
     owner = processors.owner_of(table)
-    return owner.name if owner else "the engine"
+    if owner:
+        return owner.name
+    return CLIENTS if table in tables.GIVEN else "the engine"
 
 
 def tables_page() -> str:

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from streams.asap import metrics as asap_metrics
+from streams.asap.faults import ERROR_TYPES
+from streams.asap.server import UNKNOWN
+from streams.declared_metrics import BUCKETS_S, Declared
 from streams.docs.markdown import code, codes, grid
 from streams.gateway import metrics
 from streams.problems import HTTP_RULES
 
 
 def metrics_page() -> str:
-    rows = ((code(d.name), d.kind, codes(d.labels), d.meaning) for d in metrics.ALL)
     return (
         "# Metrics\n\n"
         "What a gateway exports at `/metrics`, in the Prometheus text format; there is nothing\n"
-        f"else. The buckets of histograms end at {', '.join(map(str, metrics.BUCKETS_S))} s.\n\n"
-        f"{grid(('metric', 'type', 'labels', 'meaning'), rows)}"
+        f"else. The buckets of histograms end at {', '.join(map(str, BUCKETS_S))} s.\n\n"
+        f"{_declared(metrics.ALL)}\n"
+        "## ASAP\n\n"
+        "What an ASAP server exports at `/asap/metrics`, the gateway's among them. A payload type\n"
+        f"that nobody handles is `{UNKNOWN}`; `error_type` is one of {codes(ERROR_TYPES)}.\n\n"
+        f"{_declared(asap_metrics.ALL)}"
     )
+
+
+def _declared(declared: Iterable[Declared]) -> str:
+    rows = ((code(d.name), d.kind, codes(d.labels), d.meaning) for d in declared)
+    return grid(("metric", "type", "labels", "meaning"), rows)
 
 
 def http_rules() -> str:

@@ -7,6 +7,7 @@ from types import ModuleType
 import click
 
 import schemas.apc.rules
+import schemas.asap.rules
 import schemas.rtes.rules
 import schemas.saop.rules
 import schemas.sap.rules
@@ -33,6 +34,7 @@ def rules_page() -> str:
         + _rules("SAOP", schemas.saop.rules)
         + _rules("RTES", schemas.rtes.rules)
         + _rules("SAP", schemas.sap.rules)
+        + _rules("ASAP", schemas.asap.rules)
         + http_rules()
     )
 

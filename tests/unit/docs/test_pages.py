@@ -68,7 +68,7 @@ def test_machines_are_shown_with_every_state_and_event() -> None:
     words = [word for machine in shown for word in (*machine.states, *machine.events)]
     assert all(f"`{word}`" in page for word in words)
     assert all(f"| `{name}` |" in page for name in PROFILES)
-    assert len(shown) == 10
+    assert len(shown) == 13
     assert page.count("stateDiagram-v2") == len(shown) + sum(
         bool(p.edges) for p in PROFILES.values()
     )
