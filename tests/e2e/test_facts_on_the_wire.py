@@ -29,6 +29,7 @@ from topology.topics import (
     APC_INBOX,
     APC_PACKET_STATES,
     APC_PACKETS,
+    ASAP_MANIFESTS,
     RTES_EVENTS,
     RTES_RAW,
     RTES_REJECTIONS,
@@ -188,8 +189,8 @@ def test_topics_are_set_as_declared(lived: Environment) -> None:
         found = {name: entry.value for name, entry in future.result(30).items()}
         topic = wanted[resource.name]
         assert topics.config_of(topic).items() <= found.items(), topic.name
-        table = topic.kind in (Kind.TABLE, Kind.CHANGELOG)
-        assert found["cleanup.policy"] == ("compact" if table else "delete")
+        rows = topic.kind in (Kind.TABLE, Kind.CHANGELOG) or topic is ASAP_MANIFESTS
+        assert found["cleanup.policy"] == ("compact" if rows else "delete")
     counts = {name: info.partitions for name, info in lived.log.topics().items() if name in wanted}
     assert counts == {n: topics.partitions_of(t, PARTITIONS) for n, t in wanted.items()}
 
