@@ -178,5 +178,6 @@ def test_the_commands_say_the_same(system: Live, http: httpx.Client) -> None:
     body = json.loads(out)
     assert (code, body["task"]["status"]) == (0, "completed")
     assert body == got(http, f"{TASKS}/{task}")
-    code, out = run(system, "asap", "tasks", "--worker", INDEXER, "--json")
+    of_worker = ("--worker", INDEXER, "--status", "completed")
+    code, out = run(system, "asap", "tasks", *of_worker, "--json")
     assert (code, task in [each["task"]["id"] for each in json.loads(out)["tasks"]]) == (0, True)
