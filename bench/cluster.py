@@ -26,8 +26,8 @@ from streams.settings import Settings
 from topology.declarations import Topic
 
 TICKS = os.sysconf("SC_CLK_TCK")
-WARM_UP_S = 45
-"""Not measured: a broker just started takes most of a minute of traffic to compile what is hot."""
+WARM_UP_S = 90
+"""Not measured: a broker just started takes a minute and more of traffic to compile what is hot."""
 
 
 @dataclass(frozen=True)
