@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import aiokafka
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 
 SESSION_TIMEOUT_S = 10.0
 _HEARTBEAT_S = 1.0
+_TELL_GROUP_S = 1.0
 _MAX_POLL_S = 24 * 3600.0  # a long restore polls nothing
 _FETCH_BYTES = 4 << 20
 _FETCH_WAIT_MS = 500
@@ -142,6 +144,18 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             return False
         return bool(answer.error_code == 0)
 
+    async def tell_group(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        """Commit the group's offsets, which serve lag tools only: a refusal is no failure."""
+        consumer = self._ensure_consumer()
+        mine = consumer.assignment()
+        told = {driver._TopicPartition(*tp): n for tp, n in offsets.items()}
+        try:
+            await consumer.commit({tp: n for tp, n in told.items() if tp in mine})
+        except Exception as exc:
+            log.info("the group does not take offsets: %r", exc)
+            return False
+        return True
+
     def stands_at(self, tps: Iterable[TopicPartition]) -> list[tuple[TopicPartition, int, int]]:
         """(partition, fetch position, last stable offset heard or 0), of those assigned."""
         subscription = self._ensure_consumer()._subscription.subscription
@@ -157,6 +171,7 @@ class Consumer(driver.Consumer):
 
     app: HostApp
     _thread: ConsumerThread
+    _told: Mapping[TopicPartition, int] = MappingProxyType({})
 
     def _new_consumer_thread(self) -> ConsumerThread:
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
@@ -172,6 +187,23 @@ class Consumer(driver.Consumer):
 
     async def confirmed(self) -> bool:
         return bool(await self._thread.call_thread(self._thread.confirmed))
+
+    async def on_start(self) -> None:
+        await super().on_start()
+        self.add_future(self._tell_group_at_times())
+
+    async def _tell_group_at_times(self) -> None:
+        while not self.should_stop:
+            await self.sleep(_TELL_GROUP_S)
+            await self._tell_group()
+
+    async def _tell_group(self) -> None:
+        """Outside of the transactions, each of which it would cost two more round trips."""
+        runners = self.app.task_set.runners.values()
+        stand = {tp: n for r in runners for tp, n in r.task.decided().items()}
+        news = {tp: n for tp, n in stand.items() if self._told.get(tp) != n}
+        if news and await self._thread.call_thread(self._thread.tell_group, news):
+            self._told = stand
 
     async def on_partitions_assigned(self, assigned: set[Any], generation_id: int = 0) -> None:
         await super().on_partitions_assigned(assigned, generation_id)
@@ -191,6 +223,8 @@ class Consumer(driver.Consumer):
         await super().on_partitions_revoked(revoked)
 
     async def on_stop(self) -> None:
+        await self.app.task_set.park()
+        await self._tell_group()
         await self.app.task_set.close()
         await super().on_stop()
 

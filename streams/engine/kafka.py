@@ -175,7 +175,7 @@ class KafkaLog:
             raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
 
     def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The group's offsets, which serve lag tools only."""
+        """The group's offsets, which serve lag tools only; workers tell them each second."""
 
         def ask() -> dict[TopicPartition, int]:
             wanted = [KafkaPartition(*tp) for tp in tps]
@@ -191,7 +191,7 @@ class KafkaLog:
         return KafkaReader({**self._base, **READER, **PACES[pace]}, positions)
 
     def producer(self, transactional_id: str) -> KafkaTransactions:
-        return KafkaTransactions(self._base, transactional_id, self._group)
+        return KafkaTransactions(self._base, transactional_id)
 
     def close(self) -> None:
         self._appender.close()
@@ -242,16 +242,13 @@ def _undelivered(error: KafkaError) -> OutputTooLarge | ProduceUnknown:
 class KafkaTransactions:
     """The transactional producer of one task.  Its calls block."""
 
-    def __init__(self, base: Mapping[str, Any], transactional_id: str, group: str) -> None:
-        self._base = base
+    def __init__(self, base: Mapping[str, Any], transactional_id: str) -> None:
         self._config = {
             **base,
             **TRANSACTIONS,
             "transactional.id": transactional_id,
         }
-        self._group = group
         self._producer: KafkaProducer | None = None
-        self._metadata: Any = None
 
     def open(self) -> None:
         self._producer = KafkaProducer(self._config)
@@ -259,29 +256,18 @@ class KafkaTransactions:
             self._producer.init_transactions(60)
         except KafkaException as exc:
             raise _failed(exc) from exc
-        # Group metadata without a membership: fencing is done by the transactional id.
-        consumer = Consumer({**self._base, **COMMON, "group.id": self._group})
-        try:
-            self._metadata = consumer.consumer_group_metadata()
-        finally:
-            consumer.close()
 
-    def commit(
-        self, outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
+    def commit(self, outputs: Sequence[Output]) -> dict[TopicPartition, int]:
         assert self._producer is not None
         try:
-            return self._commit(self._producer, outputs, offsets)
+            return self._commit(self._producer, outputs)
         except KafkaException as exc:
             if exc.args[0].txn_requires_abort():
                 self._abort(self._producer)
             raise _failed(exc) from exc
 
     def _commit(
-        self,
-        producer: KafkaProducer,
-        outputs: Sequence[Output],
-        offsets: Mapping[TopicPartition, int],
+        self, producer: KafkaProducer, outputs: Sequence[Output]
     ) -> dict[TopicPartition, int]:
         ends: dict[TopicPartition, int] = {}
         failed: list[KafkaError] = []
@@ -296,9 +282,6 @@ class KafkaTransactions:
         producer.begin_transaction()
         for output in outputs:
             _produce(producer, output, delivered)
-        if offsets:
-            positions = [KafkaPartition(*tp, offset) for tp, offset in offsets.items()]
-            producer.send_offsets_to_transaction(positions, self._metadata, _TIMEOUT_S)
         producer.commit_transaction(_TIMEOUT_S)
         if failed:
             raise CommitFailed(f"a record of a committed transaction failed: {failed[0].str()}")

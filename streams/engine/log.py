@@ -39,10 +39,8 @@ class Producer(Protocol):
     def open(self) -> None:
         """init_transactions: abort what a former owner of this id left open, and fence it."""
 
-    def commit(
-        self, outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
-        """Write all outputs and offsets, or nothing.
+    def commit(self, outputs: Sequence[Output]) -> dict[TopicPartition, int]:
+        """Write all outputs, or nothing.
 
         Returns, per partition written, the offset after the last record written there.
         Raises errors.Fenced when another owner has opened this id, errors.CommitFailed when the

@@ -41,7 +41,6 @@ class MemoryLog:
         self.clock = clock
         self._topics: dict[str, MemoryTopic] = {}
         self._epochs: dict[str, int] = {}
-        self._offsets: dict[TopicPartition, int] = {}
         self._lock = threading.RLock()
         self.grown = threading.Condition(self._lock)
         """Notified of every append and commit."""
@@ -111,10 +110,6 @@ class MemoryLog:
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return self.ends(tps)
 
-    def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The group's offsets, as transactions committed them."""
-        return {tp: self._offsets[tp] for tp in tps if tp in self._offsets}
-
     def reader(
         self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END
     ) -> MemoryReader:
@@ -167,7 +162,6 @@ class MemoryLog:
         transactional_id: str,
         epoch: int,
         outputs: Sequence[Output],
-        offsets: Mapping[TopicPartition, int],
     ) -> dict[TopicPartition, int]:
         with self._lock:
             if self._epochs[transactional_id] != epoch:
@@ -180,7 +174,6 @@ class MemoryLog:
                 ends[TopicPartition(record.topic, record.partition)] = record.offset + 1
             for tp in ends:
                 self.slots(tp).append(None)
-            self._offsets.update(offsets)
             self.grown.notify_all()
             return ends
 
@@ -197,10 +190,8 @@ class MemoryProducer:
     def open(self) -> None:
         self._epoch = self._log.open_producer(self._id)
 
-    def commit(
-        self, outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
-        return self._log.commit(self._id, self._epoch, outputs, offsets)
+    def commit(self, outputs: Sequence[Output]) -> dict[TopicPartition, int]:
+        return self._log.commit(self._id, self._epoch, outputs)
 
     def close(self) -> None:
         return None

@@ -82,7 +82,7 @@ def accept_gap(log: Log, settings: Settings, topic: str, partition: int) -> Gap:
             store_key(KNOWN_INPUTS.name, "inputs"): encode(KNOWN_INPUTS.record, {"inputs": known}),
             store_key(ACCEPTED_GAPS.name, f"{topic_id}/{start}"): encode(ACCEPTED_GAPS.record, row),
         }
-        producer.commit([Output(name, k, v, (), partition) for k, v in rows.items()], {tp: start})
+        producer.commit([Output(name, k, v, (), partition) for k, v in rows.items()])
     finally:
         producer.close()
     return gap

@@ -96,6 +96,7 @@ class Task:
         self._buffers: dict[Topic, merge.Buffer] = {}
         self._shares: list[tuple[Processor, list[merge.Buffer]]] = []
         self._pending: Bytes = {}
+        self._decided: dict[Topic, int] = {}
         self._copies = copies
         self._asking = [p for p in processors if copies and _asks_fresh_copies(p)]
         self._fresh: dict[Processor, int] = {}
@@ -112,6 +113,7 @@ class Task:
         if self.stopping.is_set():
             return
         self._positions.load(self._log, self._state.get_many, self._state.empty())
+        self._decided = dict(self._positions.next)
         self.ask_ends()
 
     def resume(self) -> dict[TopicPartition, int]:
@@ -278,14 +280,18 @@ class Task:
 
     def commit(self, cycle: Cycle) -> None:
         """One transaction, then one write to the store.  Blocks; raises Fenced, CommitFailed."""
-        offsets = {self._positions.tp(t): offset for t, offset in cycle.offsets.items()}
-        ends = self._producer.commit(cycle.effects.outputs, offsets)
+        ends = self._producer.commit(cycle.effects.outputs)
         mine = {tp: end for tp, end in ends.items() if tp.partition == self.partition}
         self._state.apply(cycle.effects.rows, mine, self._clock())
 
     def settled(self) -> None:
         """The commit in flight is done and stored."""
         self._pending = {}
+        self._decided = dict(self._positions.next)
+
+    def decided(self) -> dict[TopicPartition, int]:
+        """The next offset of each input; all that lies below has its effects committed."""
+        return {tp: self._decided[t] for tp, t in self.tps.items() if t in self._decided}
 
     def close(self) -> None:
         """Close producer and store.  An unfinished transaction is aborted by the next owner."""

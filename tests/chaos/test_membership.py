@@ -6,8 +6,10 @@ import random
 
 import pytest
 
+from streams.engine.records import TopicPartition
 from tests.chaos import exact
-from tests.chaos.cluster import Cluster
+from tests.chaos.cluster import PARTITIONS, Cluster
+from tests.processes import wait_for
 from tests.toy import FACTS, INPUT, SECOND
 
 
@@ -22,6 +24,20 @@ def test_a_state_directory_belongs_to_one_worker(cluster: Cluster, dice: random.
     cluster.drain()
     first.end()
     exact.check(cluster)
+
+
+def test_lag_tools_see_where_the_tasks_stand(cluster: Cluster, dice: random.Random) -> None:
+    inputs = [TopicPartition(cluster.prefix + INPUT.name, p) for p in range(PARTITIONS)]
+    cluster.send_counts(2000, dice)
+    worker = cluster.start("only")
+    wait_for(lambda: cluster.log.committed(inputs) == cluster.log.ends(inputs), "no lag")
+    cluster.send_counts(2000, dice)
+    cluster.drain()
+    worker.end()
+    assert cluster.log.committed(inputs) == cluster.log.ends(inputs)
+    cluster.forget_group()
+    cluster.start("only")
+    wait_for(lambda: cluster.log.committed(inputs) == cluster.log.ends(inputs), "no lag, idle")
 
 
 def test_an_input_can_be_added_to_state_that_is_kept(cluster: Cluster, dice: random.Random) -> None:

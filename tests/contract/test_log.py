@@ -70,7 +70,7 @@ def test_keys_choose_partitions_as_the_topology_says(twin: Twin) -> None:
     producer.open()
     for key, record in zip(keys, placed, strict=True):
         assert record.partition == partition_of(key, 8)
-        ends = producer.commit([Output(wide.name, key, b"")], {})
+        ends = producer.commit([Output(wide.name, key, b"")])
         assert list(ends) == [TopicPartition(wide.name, partition_of(key, 8))]
     producer.close()
     twin.remove(wide.name)
@@ -84,17 +84,15 @@ def test_inputs_carry_the_time_of_the_log_others_their_own(twin: Twin) -> None:
     assert twin.read(FACTS)[0].timestamp == 1_000
 
 
-def test_a_transaction_is_seen_whole_with_its_offsets(twin: Twin) -> None:
+def test_a_transaction_is_seen_whole(twin: Twin) -> None:
     producer = twin.log.producer(f"{twin.prefix}p")
     producer.open()
-    given = twin.tp(INPUT)
-    ends = producer.commit([output(twin, "a"), output(twin, "b")], {given: 7})
+    ends = producer.commit([output(twin, "a"), output(twin, "b")])
     assert ends == {twin.tp(FACTS): 2}
     assert texts(twin) == ["a", "b"]
-    until(lambda: twin.log.committed([given, twin.tp(SECOND)]) == {given: 7})
-    assert producer.commit([output(twin, "c")], {given: 8}) == {twin.tp(FACTS): 4}
-    until(lambda: twin.log.committed([given]) == {given: 8})
+    assert producer.commit([output(twin, "c")]) == {twin.tp(FACTS): 4}
     producer.close()
+    assert texts(twin) == ["a", "b", "c"]
 
 
 def test_who_has_read_to_the_high_watermarks_has_seen_every_commit(twin: Twin) -> None:
@@ -103,20 +101,18 @@ def test_who_has_read_to_the_high_watermarks_has_seen_every_commit(twin: Twin) -
     producer.open()
     tps = [twin.tp(FACTS), twin.tp(SECOND)]
     for n in range(20):
-        ends = producer.commit([Output(tp.topic, b"k", b"%d" % n, (), 0) for tp in tps], {})
+        ends = producer.commit([Output(tp.topic, b"k", b"%d" % n, (), 0) for tp in tps])
         assert all(twin.log.high_watermarks(tps)[tp] >= ends[tp] for tp in tps)
     producer.close()
     assert [r.value for r in twin.read(FACTS)] == [b"%d" % n for n in range(20)]
     assert len(twin.read(SECOND)) == 20
 
 
-def test_a_transaction_may_hold_offsets_only_or_records_only(twin: Twin) -> None:
+def test_a_transaction_may_be_empty(twin: Twin) -> None:
     producer = twin.log.producer(f"{twin.prefix}p")
     producer.open()
-    given = twin.tp(INPUT)
-    assert producer.commit([], {given: 3}) == {}
-    assert producer.commit([output(twin, "a")], {}) == {twin.tp(FACTS): 1}
-    until(lambda: twin.log.committed([given]) == {given: 3})
+    assert producer.commit([]) == {}
+    assert producer.commit([output(twin, "a")]) == {twin.tp(FACTS): 1}
     producer.close()
 
 
@@ -124,30 +120,27 @@ def test_a_failed_commit_leaves_nothing(twin: Twin) -> None:
     producer = twin.log.producer(f"{twin.prefix}p")
     producer.open()
     with pytest.raises(HeadraceError):
-        producer.commit([output(twin, "a"), output(twin, "b", 99)], {twin.tp(INPUT): 7})
+        producer.commit([output(twin, "a"), output(twin, "b", 99)])
     producer.close()
     reopened = twin.log.producer(f"{twin.prefix}p")
     reopened.open()
-    reopened.commit([output(twin, "c")], {})
+    reopened.commit([output(twin, "c")])
     reopened.close()
     assert texts(twin) == ["c"]
-    assert twin.log.committed([twin.tp(INPUT)]) == {}
 
 
 def test_a_second_open_fences_the_first(twin: Twin) -> None:
     first = twin.log.producer(f"{twin.prefix}p")
     first.open()
-    first.commit([output(twin, "a")], {twin.tp(INPUT): 1})
+    first.commit([output(twin, "a")])
     second = twin.log.producer(f"{twin.prefix}p")
     second.open()
-    for offsets in ({twin.tp(INPUT): 2}, {}):
-        with pytest.raises(Fenced):
-            first.commit([output(twin, "b")], offsets)
-    second.commit([output(twin, "c")], {})
+    with pytest.raises(Fenced):
+        first.commit([output(twin, "b")])
+    second.commit([output(twin, "c")])
     first.close()
     second.close()
     assert texts(twin) == ["a", "c"]
-    assert twin.log.committed([twin.tp(INPUT)]) == {twin.tp(INPUT): 1}
 
 
 def test_other_ids_do_not_fence_each_other(twin: Twin) -> None:
@@ -155,8 +148,8 @@ def test_other_ids_do_not_fence_each_other(twin: Twin) -> None:
     second = twin.log.producer(f"{twin.prefix}q")
     first.open()
     second.open()
-    first.commit([output(twin, "a")], {})
-    second.commit([output(twin, "b")], {})
+    first.commit([output(twin, "a")])
+    second.commit([output(twin, "b")])
     first.close()
     second.close()
     assert texts(twin) == ["a", "b"]
@@ -174,7 +167,7 @@ def test_an_aborted_transaction_takes_offsets_and_is_never_seen(twin: Twin) -> N
 def test_a_reader_stands_behind_markers_at_the_end(twin: Twin) -> None:
     producer = twin.log.producer(f"{twin.prefix}p")
     producer.open()
-    producer.commit([output(twin, "a")], {})
+    producer.commit([output(twin, "a")])
     producer.close()
     tp = twin.tp(FACTS)
     until(lambda: twin.log.ends([tp]) == {tp: 2})
@@ -323,6 +316,6 @@ def test_opening_aborts_what_the_former_owner_left_open(kafka_twin: KafkaTwin) -
     assert left.flush(10) == 0
     producer = twin.log.producer(f"{twin.prefix}other")
     producer.open()
-    producer.commit([output(twin, "mine")], {})
+    producer.commit([output(twin, "mine")])
     producer.close()
     assert texts(twin) == ["mine"]

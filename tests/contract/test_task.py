@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -161,7 +161,7 @@ def test_after_a_failed_commit_it_opens_again_and_nothing_is_doubled(
     send(twin, "a", "b")
     driver.fetch()
 
-    def fail(outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]) -> None:
+    def fail(outputs: Sequence[Output]) -> None:
         raise CommitFailed("for the test")
 
     monkeypatch.setattr(driver.task._producer, "commit", fail)
@@ -181,10 +181,8 @@ def test_a_commit_that_is_in_doubt_but_was_made_is_found_on_the_log(
     driver.fetch()
     commit = driver.task._producer.commit
 
-    def doubt(
-        outputs: Sequence[Output], offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
-        commit(outputs, offsets)
+    def doubt(outputs: Sequence[Output]) -> dict[TopicPartition, int]:
+        commit(outputs)
         raise CommitFailed("for the test: no answer came")
 
     monkeypatch.setattr(driver.task._producer, "commit", doubt)

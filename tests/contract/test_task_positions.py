@@ -37,28 +37,6 @@ def work(twin: Twin, task: OpenTask, *idents: str, second: bool = False) -> None
         driver.drain()
 
 
-def test_positions_of_the_task_win_over_a_group_that_forgot(twin: Twin, task: OpenTask) -> None:
-    work(twin, task, "a", "b")
-    twin.forget_group()
-    work(twin, task, "a")
-    assert seen(twin) == ["a1", "b1", "a2"]
-
-
-@pytest.mark.parametrize("directory", ["state", "empty"])
-def test_positions_of_the_task_win_over_group_offsets(
-    twin: Twin, task: OpenTask, directory: str
-) -> None:
-    work(twin, task, "a", "b")
-    twin.move_group({twin.tp(INPUT): 0})
-    with task(directory) as driver:
-        driver.drain()
-    send(twin, "c")
-    twin.move_group({twin.tp(INPUT): 3})
-    with task(directory) as driver:
-        driver.drain()
-    assert seen(twin) == ["a1", "b1", "c1"]
-
-
 def test_an_input_added_later_starts_at_its_beginning_and_joins(twin: Twin, task: OpenTask) -> None:
     twin.log.append([toy_record("old", topic=SECOND, prefix=twin.prefix)])
     work(twin, task, "a")
@@ -123,7 +101,7 @@ def test_a_marker_that_expired_with_its_record_is_no_loss(twin: Twin, task: Open
     """A topic that processors write ends with a marker; quiet for its retention, all of it goes."""
     producer = twin.log.producer(f"{twin.prefix}upstream")
     producer.open()
-    producer.commit([toy_record("a", prefix=twin.prefix)], {})
+    producer.commit([toy_record("a", prefix=twin.prefix)])
     producer.close()
     assert twin.high_watermark(twin.tp(INPUT)) >= 1
     assert [r.key for r in twin.read(INPUT)] == [b"a"]

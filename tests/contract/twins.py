@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
     KafkaException,
     Producer,
 )
@@ -114,14 +113,6 @@ class Twin(ABC):
         """Write records in a transaction that is then aborted."""
 
     @abstractmethod
-    def forget_group(self) -> None:
-        """Lose the offsets of the consumer group."""
-
-    @abstractmethod
-    def move_group(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Set the offsets of the consumer group."""
-
-    @abstractmethod
     def close(self) -> None: ...
 
 
@@ -144,12 +135,6 @@ class MemoryTwin(Twin):
         for output in outputs:
             slots = self.log.slots(TopicPartition(output.topic, output.partition or 0))
             slots += [None, None]  # the record, and the marker
-
-    def forget_group(self) -> None:
-        self.log._offsets.clear()
-
-    def move_group(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self.log._offsets.update(offsets)
 
     def close(self) -> None:
         self.log.close()
@@ -194,18 +179,6 @@ class KafkaTwin(Twin):
         producer.begin_transaction()
         produce(producer, outputs)
         producer.abort_transaction(PATIENCE_S)
-
-    def forget_group(self) -> None:
-        for future in self._admin.delete_consumer_groups([self._group]).values():
-            future.result(PATIENCE_S)
-
-    def move_group(self, offsets: Mapping[TopicPartition, int]) -> None:
-        moved = [KafkaPartition(*tp, offset) for tp, offset in offsets.items()]
-        asked = self._admin.alter_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(self._group, moved)]
-        )
-        for future in asked.values():
-            future.result(PATIENCE_S)
 
     def close(self) -> None:
         for future in self._admin.delete_topics([s.name for s in self.specs()]).values():

@@ -59,7 +59,7 @@ class Cluster:
 
     def commit(self, outputs: list[Output]) -> None:
         placed = [o._replace(partition=partition(o, PARTITIONS)) for o in outputs]
-        self._producer.commit(placed, {})
+        self._producer.commit(placed)
 
     def records(self) -> list[Record]:
         return committed(self.log, sorted({tp.topic for tp in self.tps}), PARTITIONS)

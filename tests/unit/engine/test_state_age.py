@@ -22,7 +22,7 @@ def opened(log: MemoryLog, path: Path, now_ms: int) -> int:
 def write(log: MemoryLog, count: int) -> None:
     producer = log.producer("other owner")
     producer.open()
-    producer.commit([Output(ROWS.name, b"k%d" % i, b"row", (), 0) for i in range(count)], {})
+    producer.commit([Output(ROWS.name, b"k%d" % i, b"row", (), 0) for i in range(count)])
 
 
 def test_a_store_that_was_only_restored_is_read_on_from_where_it_stands(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ class Bench:
         """One transaction, with its markers."""
         producer = self.log.producer("rtes")
         producer.open()
-        producer.commit(records, {})
+        producer.commit(records)
 
     def send(self, session_id: str, count: int = 1, **more: Any) -> None:
         self.commit(*[self.record(session_id, **more) for _ in range(count)])
