@@ -15,6 +15,7 @@ import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs
+from streams.engine.log import Pace
 from streams.engine.records import Output, header
 from topology.keys import partition_of
 from topology.topics import APC_EVENTS
@@ -27,7 +28,7 @@ def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
     latencies: list[float] = []
     producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
     ends = own.log.ends(own.partitions(APC_EVENTS))
-    with own.log.reader(ends) as reader:
+    with own.log.reader(ends, Pace.LIVE) as reader:
         producer.start()
         waiting: dict[str, float] = {}
         deadline = time.monotonic() + WARM_UP_S + seconds + 60

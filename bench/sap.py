@@ -22,6 +22,7 @@ import confluent_kafka as ck
 from bench.cluster import WARM_UP_S, Bench, bench, drain, percentile, wait_ready, worker
 from schemas import decode, encode, from_json, sap, to_json
 from streams.agents import Clerk
+from streams.engine.log import Pace
 from streams.engine.records import Output, Record
 from topology.declarations import Topic
 from topology.keys import partition_of
@@ -138,7 +139,7 @@ def measure(own: Bench, records: list[Output], rate: int) -> list[float]:
     latencies: list[float] = []
     producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
     deadline = time.monotonic() + len(records) / rate + 60
-    with own.log.reader(own.log.ends(own.partitions(SAP_OUTCOMES))) as reader:
+    with own.log.reader(own.log.ends(own.partitions(SAP_OUTCOMES)), Pace.LIVE) as reader:
         producer.start()
         while len(latencies) < len(records) and time.monotonic() < deadline:
             for record in reader.poll(0.005, 1):
