@@ -9,6 +9,7 @@ PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 BIN := .venv/bin
 READY := .venv/.ready
 CHECKED := schemas topology streams tests $(wildcard bench)
+TESTERS ?= 2
 PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
@@ -31,7 +32,7 @@ demo: setup
 	@$(BIN)/headrace demo
 
 test: setup
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile
 
 check: setup
 	$(BIN)/ruff check $(CHECKED)

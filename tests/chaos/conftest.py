@@ -1,4 +1,4 @@
-"""Each test has its own prefix on a shared broker, and its own dice; the seed is printed."""
+"""Each test has its own prefix on a shared broker, and its own dice; a failure shows the seed."""
 
 from __future__ import annotations
 
@@ -24,12 +24,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[SEED] = random.randrange(1_000_000) if given is None else given
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
-    terminalreporter.write_line(f"chaos: --chaos-seed {config.stash[SEED]}")
-
-
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a real Kafka: HEADRACE_BOOTSTRAP's, else one for this session of tests."""
@@ -40,7 +34,9 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def dice(request: pytest.FixtureRequest) -> random.Random:
-    return random.Random(f"{request.config.stash[SEED]} {request.node.name}")
+    seed = request.config.stash[SEED]
+    print(f"repeat with --chaos-seed {seed}")
+    return random.Random(f"{seed} {request.node.name}")
 
 
 @pytest.fixture
