@@ -56,6 +56,9 @@ class ServiceSettings:
         "GATEWAY_WAIT_S", 10, "seconds that a query waits for the record that it is to see", 0, 600
     )
     log_level: str = setting("LOG_LEVEL", "info", "least level that is logged", choices=LOG_LEVELS)
+    crash_at: str = setting(
+        "CRASH_AT", "", "NAME[:N], a point at which a worker dies, to test what survives it"
+    )
     batch: int = number("BATCH", 1000, "most records of one transaction", 1, 100_000)
     broker_port: int = number(
         "BROKER_PORT", 19640, "port of the local broker; a free one if it is taken", 1024, 65535

@@ -279,13 +279,20 @@ class KafkaTransactions:
             tp = TopicPartition(message.topic(), message.partition())
             ends[tp] = max(ends.get(tp, 0), message.offset() + 1)
 
-        producer.begin_transaction()
+        self._begin(producer)
         for output in outputs:
             _produce(producer, output, delivered)
-        producer.commit_transaction(_TIMEOUT_S)
+        self._end(producer)
         if failed:
             raise CommitFailed(f"a record of a committed transaction failed: {failed[0].str()}")
         return ends
+
+    def _begin(self, producer: KafkaProducer) -> None:
+        producer.begin_transaction()
+
+    def _end(self, producer: KafkaProducer) -> None:
+        """Send what is still in hand, and commit."""
+        producer.commit_transaction(_TIMEOUT_S)
 
     def _abort(self, producer: KafkaProducer) -> None:
         try:

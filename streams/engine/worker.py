@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from streams.engine import faust_host
+from streams.engine import crash_points, faust_host
 from streams.engine.copies import Copies, copied
 from streams.engine.kafka import KafkaLog
 from streams.engine.log import Log
@@ -56,6 +56,8 @@ def run_worker(
     NotCoPartitioned, TooManyDeadLetters.
     """
     logging.getLogger("streams").setLevel(settings.log_level.upper())
+    if settings.crash_at:
+        crash_points.install(settings.crash_at)
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
     _spare_the_collector()

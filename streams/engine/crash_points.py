@@ -1,0 +1,104 @@
+"""Named points at which a worker can be made to die, as by SIGKILL, to prove what survives it.
+
+HEADRACE_CRASH_AT=NAME[:N] ends the process the N-th time that it passes the point (default: the
+first).  The points are the seams of a task's life; between two of them nothing outlives the
+process, or only the log does.  They are wrapped around the methods when asked for, so a worker
+without the setting runs no code of this module.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import signal
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from streams.engine.kafka import KafkaTransactions
+from streams.engine.positions import Positions
+from streams.engine.runner import TaskRunner
+from streams.engine.state import State
+from streams.engine.task import Task
+from streams.errors import UsageError
+
+
+class CrashPoint(NamedTuple):
+    """after: the method has returned, and not only been called.  meaning: what stands by then."""
+
+    owner: type
+    method: str
+    after: bool
+    meaning: str
+
+
+POINTS: dict[str, CrashPoint] = {
+    "before-fence": CrashPoint(KafkaTransactions, "open", False, "a task is about to open"),
+    "after-fence": CrashPoint(KafkaTransactions, "open", True, "the former owner is fenced"),
+    "before-restore": CrashPoint(State, "_restore", False, "the store is open, or wiped"),
+    "in-restore": CrashPoint(State, "_apply_records", True, "a part of the changelog is stored"),
+    "after-restore": CrashPoint(State, "_restore", True, "the store is at the changelog's end"),
+    "after-positions": CrashPoint(Positions, "load", True, "input positions are known"),
+    "before-seek": CrashPoint(Task, "resume", True, "the task is open and has not sought"),
+    "before-decide": CrashPoint(Task, "next_cycle", False, "records may be in hand"),
+    "before-submit": CrashPoint(Task, "submit", False, "a cycle is decided, none of it sent"),
+    "before-begin": CrashPoint(KafkaTransactions, "_begin", False, "no transaction is open"),
+    "after-begin": CrashPoint(KafkaTransactions, "_begin", True, "a transaction is open"),
+    "before-commit": CrashPoint(
+        KafkaTransactions, "_end", False, "all records are on the log, in an open transaction"
+    ),
+    "after-commit": CrashPoint(KafkaTransactions, "_end", True, "committed, and not yet stored"),
+    "before-apply": CrashPoint(State, "apply", False, "committed, and its end is known"),
+    "after-apply": CrashPoint(State, "apply", True, "rows and positions are stored"),
+    "after-fire": CrashPoint(Task, "fire", True, "due timers are judged, none of it sent"),
+    "before-revoke": CrashPoint(TaskRunner, "park", False, "a rebalance has begun"),
+    "after-revoke": CrashPoint(TaskRunner, "park", True, "nothing is in flight"),
+    "before-close": CrashPoint(Task, "close", False, "a task is about to be given back"),
+    "after-close": CrashPoint(Task, "close", True, "a task was given back"),
+}
+
+
+def install(wanted: str) -> None:
+    """Have this process die at a point, given as NAME[:N].  Raises UsageError."""
+    name, _, count = wanted.partition(":")
+    if name not in POINTS or not (count or "1").isdigit() or count == "0":
+        raise UsageError(
+            f"HEADRACE_CRASH_AT names no point: {wanted}",
+            advice=f"NAME[:N] with one of {', '.join(POINTS)}.",
+        )
+    point = POINTS[name]
+    passed = 0
+
+    def passing(arguments: tuple[Any, ...]) -> None:
+        nonlocal passed
+        passed += 1
+        if passed == int(count or "1"):
+            if name == "before-commit":
+                arguments[1].flush()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(point.owner, point.method, _wrapped(point, passing))
+
+
+def _wrapped(point: CrashPoint, passing: Callable[[tuple[Any, ...]], None]) -> Callable[..., Any]:
+    method = getattr(point.owner, point.method)
+
+    @functools.wraps(method)
+    def call(*arguments: Any) -> Any:
+        if not point.after:
+            passing(arguments)
+        result = method(*arguments)
+        if point.after:
+            passing(arguments)
+        return result
+
+    @functools.wraps(method)
+    async def wait(*arguments: Any) -> Any:
+        if not point.after:
+            passing(arguments)
+        result = await method(*arguments)
+        if point.after:
+            passing(arguments)
+        return result
+
+    return wait if inspect.iscoroutinefunction(method) else call

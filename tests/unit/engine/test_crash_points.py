@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+
+from streams.engine.crash_points import POINTS, install
+from streams.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    "wanted", ["nowhere", "after-commit:0", "after-commit:x", "after-commit:-1"]
+)
+def test_what_names_no_point_is_refused_with_the_names_there_are(wanted: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        install(wanted)
+    assert wanted in str(refused.value)
+    assert all(name in refused.value.advice for name in POINTS)
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_a_point_is_a_method_of_its_owner(name: str) -> None:
+    point = POINTS[name]
+    assert callable(vars(point.owner)[point.method])
