@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -39,14 +39,9 @@ class Doomed:
 
 
 class DyingTransactions(kafka.KafkaTransactions):
-    def _commit(
-        self,
-        producer: Any,
-        outputs: Sequence[Output],
-        offsets: Mapping[TopicPartition, int],
-    ) -> dict[TopicPartition, int]:
+    def _commit(self, producer: Any, outputs: Sequence[Output]) -> dict[TopicPartition, int]:
         stores = any(output.topic.endswith(SAP_CACHE.name) for output in outputs)
-        return super()._commit(Doomed(producer) if stores else producer, outputs, offsets)
+        return super()._commit(Doomed(producer) if stores else producer, outputs)
 
 
 def main() -> None:
