@@ -18,7 +18,13 @@ from pathlib import Path
 
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock
-from streams.errors import BrokerUnavailable, StateLocked, StoreFailed, TopicsMismatch
+from streams.errors import (
+    BrokerUnavailable,
+    RegistryUnavailable,
+    StateLocked,
+    StoreFailed,
+    TopicsMismatch,
+)
 from streams.views.awaiting import Awaiting
 from streams.views.status import State, ViewStats
 from streams.views.view import View
@@ -31,7 +37,7 @@ PAUSE_S = 0.5
 SLICE = 500
 """Most records of one step beside queries: they wait while a step converts what it has read."""
 CLOSE_ENOUGH_S = 1.0
-_PASSING = (BrokerUnavailable, TopicsMismatch, StateLocked)
+_PASSING = (BrokerUnavailable, RegistryUnavailable, TopicsMismatch, StateLocked)
 
 _log = logging.getLogger(__name__)
 

@@ -31,6 +31,11 @@ def text_key(text: str) -> bytes:
     return text.encode().replace(b"\0", b"\0\xff") + b"\0\1"
 
 
+def texts_in(encoded: bytes) -> list[str]:
+    """The parts of a key, all of which are texts."""
+    return [part.replace(b"\0\xff", b"\0").decode() for part in encoded.split(b"\0\1")[:-1]]
+
+
 _PLACE = Struct(">QQQ").pack
 
 

@@ -12,6 +12,7 @@
 | decision, place                              | ApcDecision as on its topic                |
 | decision of, protocol_id, place              | key of that decision                       |
 | edge, cause, partition, offset               | LineageEdge as on its topic                |
+| graph …                                      | see `streams.views.graph.index`            |
 | lineage …                                    | see `streams.views.lineage`                |
 | all of SAOP and RTES                         | see `streams.views.saop.rows`              |
 | all of SAP                                   | see `streams.views.sap.rows`               |
@@ -29,7 +30,7 @@ from typing import Any, NamedTuple
 from schemas.projection import Projection
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
-from streams.views import asap, saop, sap
+from streams.views import asap, graph, saop, sap
 from streams.views.changes import Changes
 from streams.views.decoded import decoded
 from streams.views.keys import key, place_key, text_key
@@ -45,7 +46,6 @@ Apply = Callable[[Topic, Sequence[Record], Changes], None]
 
 _FACT, _PACKET, _EDGE = key("fact"), key("packet"), key("edge")
 _ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
-_CAUSES = Projection(topics.LINEAGE_EDGES.record or "", ("cause",))
 _DECISIONS = Projection(topics.APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
 
 
@@ -79,8 +79,12 @@ def _decisions(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 def _edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in decoded(topic, records, _CAUSES):
-        rows[_EDGE + text_key(value["cause"]) + key(record.partition, record.offset)] = record.value
+    found = []
+    for record, value in decoded(topic, records, graph.EDGES):
+        own = _EDGE + text_key(value["cause"]) + key(record.partition, record.offset)
+        rows[own] = record.value
+        found.append((value, own))
+    graph.note(found, rows)
 
 
 def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.views.keys import after, key
+from streams.views.keys import after, key, texts_in
 
 TEXT = st.text(st.characters(codec="utf-8", max_codepoint=0x2FFF), max_size=4)
 NUMBER = st.integers(-(2**63), 2**63 - 1)
@@ -28,3 +28,8 @@ def test_what_comes_after_a_key_is_beyond_all_that_begin_with_it(
     assert key(one, rest) < after(key(one))
     if other > one:
         assert key(other) > after(key(one))
+
+
+@given(st.lists(st.text(alphabet="a\0\1\xffü/")))
+def test_texts_are_read_back(texts: list[str]) -> None:
+    assert texts_in(key(*texts)) == texts
