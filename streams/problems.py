@@ -61,6 +61,7 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("call_not_found", 404, "No MCP call has that key."),
     Code("conversation_not_found", 404, "No task belongs to that conversation."),
     Code("agent_not_found", 404, "No valid manifest is in force for that agent."),
+    Code("node_unknown", 404, "No edge of the lineage graph names that node."),
     Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
     Code("request_timeout", 408, "The body did not come in time."),
     Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),

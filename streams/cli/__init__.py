@@ -44,6 +44,7 @@ COMMANDS = {
     "sap-cache": Lazy("sap_cache", "Show and verify vetted answers, or compute a task's key."),
     "sap-learning": Lazy("sap_learning", "Show what was learned of a capability."),
     "asap": Lazy("asap", "Ask about ASAP tasks, send one, register agents."),
+    "lineage": Lazy("lineage", "Show what came of what, over all protocols."),
     "rewind": Lazy("rewind", "Turn a session and its git work tree back to a commit."),
     "sink": Lazy("sink", "Copy turns and events into a database file."),
     "validate": Lazy("validate", "Check one envelope, offline."),

@@ -1,9 +1,9 @@
-"""How protocols spread, and how well they do (apc spec, 6.1 and 6.3)."""
+"""How protocols spread, and how well they do (apc spec, 6.1 and 6.3); the lineage graph of all."""
 
 from __future__ import annotations
 
 from streams.routes.route import Query, Route
-from streams.views import protocols
+from streams.views import graph, protocols
 
 ROUTES: tuple[Route, ...] = (
     Route(
@@ -59,5 +59,14 @@ ROUTES: tuple[Route, ...] = (
         "transfers of each protocol, and what was measured after them",
         protocols.LISTED,
         "Effectiveness",
+    ),
+    Route(
+        "GET",
+        "/v1/lineage/graph",
+        "walk_lineage",
+        Query(lambda call: graph.lineage_graph(call.view, call.params)),
+        "what a node of any protocol came of, what came of it, and what a retraction reaches",
+        graph.GRAPH_PARAMS,
+        "LineageGraph",
     ),
 )

@@ -1,4 +1,4 @@
-"""Answers about protocols (apc spec, 6.1, 6.3)."""
+"""Answers about protocols (apc spec, 6.1, 6.3), and the lineage graph."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from streams.gateway.answers.shapes import Answer, Count, Share, Time, record
 
 DecisionRow = Annotated[dict[str, Any], record("headrace.apc.ApcDecision")]
+EdgeRow = Annotated[dict[str, Any], record("headrace.core.LineageEdge")]
 
 
 class ProtocolRow(Answer):
@@ -142,3 +143,25 @@ class LineageSummary(Answer):
     propagation: list[PropagationRow]
     protocol_effectiveness: list[RatedEffectiveness]
     transfer_arbitration: TransferArbitration
+
+
+class GraphNode(Answer):
+    node: str
+    kind: str
+    distance: Count
+    retracted_by: list[str]
+
+
+class GraphCut(Answer):
+    by: Literal["depth", "size"]
+    bound: Count
+
+
+class LineageGraph(Answer):
+    node: str
+    direction: Literal["ancestors", "descendants", "both", "blast_radius"]
+    depth: Count
+    nodes: list[GraphNode]
+    items: list[EdgeRow]
+    next: str | None
+    cut: GraphCut | None

@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from streams.gateway.answers.lineage import EdgeRow
 from streams.gateway.answers.shapes import Answer, Count, Json, Share, Time, record
 
 AcksRow = Annotated[dict[str, Any], record("headrace.apc.AckStanding")]
 AntiDriftRow = Annotated[dict[str, Any], record("headrace.apc.AntiDrift")]
-EdgeRow = Annotated[dict[str, Any], record("headrace.core.LineageEdge")]
 GatesRow = Annotated[dict[str, Any], record("headrace.apc.Gates")]
 NoteRow = Annotated[dict[str, Any], record("headrace.apc.CoordinationNote")]
 StateRow = Annotated[dict[str, Any], record("headrace.apc.ApcCoordination")]

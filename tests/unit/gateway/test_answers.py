@@ -81,6 +81,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayBench]:
         ("list_transfer_quality", ""),
         ("list_eval_correlation", ""),
         ("list_effectiveness", ""),
+        ("walk_lineage", "node=trace:{session_id}&limit=20"),
+        ("walk_lineage", "node=trace:{session_id}&depth=1&limit=10000&direction=blast_radius"),
         ("list_events", "session_id=s1"),
         ("list_rejections", "session_id=s1"),
         ("list_tasks", ""),
@@ -89,7 +91,8 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatewayBench]:
 def test_lists_are_as_described(told: GatewayBench, name: str, query: str) -> None:
     (packet, *_) = told.get("/v1/apc/packets", limit="1")["packets"]
     path = BY_NAME[name].template
-    asked = query.format(run_id=quote(packet["run_id"], safe=""))
+    session = SESSIONS[packet["packet_id"]]
+    asked = query.format(run_id=quote(packet["run_id"], safe=""), session_id=session)
     body = told.get(f"{path}?{asked}" if asked else path)
     conforms("GET", path, 200, body)
     rows = body.get("items", body.get("packets", body.get("protocols")))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams.cli.lineage_drawing import DRAWINGS
 from tests.unit.envelopes import packet_id
-from tests.unit.play.test_play import on, packet, run
+from tests.unit.play.test_play import SCENARIOS, on, packet, run
 from tests.unit.views.lineage.facts import evaluation, transfer
 
 
@@ -68,3 +69,31 @@ def test_arbitration_and_evaluation_write_nothing() -> None:
     assert body(outputs, 0)["selected_count"] == 1
     assert body(outputs, 1)["promotable"]
     assert on(outputs, "apc.events") == []
+
+
+def test_the_scenario_of_the_lineage_graph_shows_what_a_retraction_reaches() -> None:
+    outputs = run(*(SCENARIOS / "lineage-graph.jsonl").read_text().splitlines())
+    assert {each["kind"] for each in body(outputs, 0)["nodes"]} == {
+        *("trace", "apc:packet", "sap:task", "asap:task"),
+    }
+    node = {number: f"apc:packet:{packet_id(number)}" for number in range(1, 7)}
+    blast, page, near = (body(outputs, number) for number in (1, 2, 3))
+    assert [(each["node"], each["retracted_by"]) for each in blast["nodes"]] == [
+        (node[2], [node[5]]),
+        (node[3], []),
+        (node[4], []),
+        (node[5], []),
+    ]
+    relations = [edge["relation"] for edge in blast["items"]]
+    assert relations == ["child_of", "replaces", "retracts"]
+    assert (len(page["items"]), page["cut"]) == (2, None)
+    assert page["next"] is not None
+    assert near["cut"] == {"by": "depth", "bound": 1}
+    unknown = outputs[-1]
+    assert (unknown["status"], unknown["body"]["rule"]) == (404, "node_unknown")
+
+
+def test_the_page_on_lineage_shows_that_scenario_as_it_is_drawn() -> None:
+    outputs = run(*(SCENARIOS / "lineage-graph.jsonl").read_text().splitlines())
+    page = (SCENARIOS.parent / "docs" / "lineage.md").read_text()
+    assert f"```mermaid\n{DRAWINGS['mermaid'](body(outputs, 1))}\n```\n" in page

@@ -1,0 +1,70 @@
+"""`headrace lineage`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from streams.cli import common
+from streams.cli.lineage_drawing import DRAWINGS
+from streams.settings import Settings
+from streams.views.graph.queries import BOTH, DEPTH, WAYS
+
+
+@click.command("lineage")
+@click.argument("node")
+@click.option(
+    "--direction",
+    type=click.Choice(list(WAYS)),
+    default=BOTH,
+    show_default=True,
+    help="What it came of, what came of it, or what its retraction reaches.",
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(1),
+    default=DEPTH,
+    show_default=True,
+    help="Most edges between a node and NODE.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["json", *DRAWINGS]),
+    default="json",
+    show_default=True,
+    help="The answer, or a drawing of it.",
+)
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 10_000),
+    default=1000,
+    show_default=True,
+    help="Most edges of a page.",
+)
+@click.option("--cursor", metavar="CURSOR", help="Go on where the page before ended.")
+@common.after_option
+def command(form: str, **wanted: Any) -> None:
+    """Show what a node of the lineage graph came of, and what came of it, over all protocols.
+
+    The forms of node names are listed in docs/reference/lineage.md.  With blast_radius NODE is a
+    retraction, or what was or might be retracted.
+
+    \b
+    Examples:
+      headrace lineage sap:task:5b0f6a52-6a0a-4a38-8c47-3a1d2f1c9c11
+      headrace lineage trace:sess-01 --direction descendants --format dot
+      headrace lineage apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730 --direction blast_radius
+    """
+    query = urlencode({name: value for name, value in wanted.items() if value is not None})
+    page = common.ask("/v1/lineage/graph", query, Settings.load())
+    if form == "json":
+        common.show_json(page)
+        return
+    click.echo(DRAWINGS[form](page))
+    if page["next"] is not None:
+        click.echo(f"more with --cursor {page['next']}", err=True)
+    elif page["cut"] is not None:
+        click.echo(f"cut by {page['cut']['by']} at {page['cut']['bound']}", err=True)
