@@ -12,12 +12,16 @@ from schemas.catalogue import CATALOGUE, Catalogue, SchemaEntry
 from schemas.codec import (
     AvroBody,
     Decoded,
+    Ids,
     Undecodable,
     Unencodable,
+    committed_id,
     decode,
     decode_many,
     encode,
     encode_many,
+    use_ids,
+    written_id,
 )
 from schemas.json_form import to_json
 from schemas.kinds import KINDS, validate
@@ -29,12 +33,14 @@ __all__ = [
     "AvroBody",
     "Catalogue",
     "Decoded",
+    "Ids",
     "Problem",
     "SchemaEntry",
     "ShapeError",
     "Undecodable",
     "Unencodable",
     "canonical_json",
+    "committed_id",
     "decode",
     "decode_many",
     "encode",
@@ -44,6 +50,8 @@ __all__ = [
     "parse_ijson",
     "sha256_hex",
     "to_json",
+    "use_ids",
     "uuid5_url",
     "validate",
+    "written_id",
 ]

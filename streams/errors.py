@@ -17,6 +17,8 @@ HeadraceError
     ├── CommitFailed        a transaction was aborted, or its outcome is in doubt
     ├── ProduceUnknown      whether a record was written is not known
     ├── GatewayUnavailable  no gateway answers at that address
+    ├── RegistryUnavailable the schema registry does not answer
+    ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
     ├── PositionsLost       a task does not know where to go on reading
     ├── InputTruncated      records were deleted before a task had read them
     ├── InternalUnreadable  a record between processors cannot be decoded
@@ -159,6 +161,14 @@ class ProduceUnknown(InfrastructureError):
 
 class GatewayUnavailable(InfrastructureError):
     default_advice = "Start one with `headrace up` or `headrace gateway`, or check the address."
+
+
+class RegistryUnavailable(InfrastructureError):
+    default_advice = "Start it, or correct SCHEMA_REGISTRY_URL; nothing is lost meanwhile."
+
+
+class SchemasMismatch(InfrastructureError):
+    default_advice = "Run `headrace topics create`, which registers what is missing."
 
 
 class PositionsLost(InfrastructureError):

@@ -16,8 +16,8 @@ from streams.errors import SettingsError
 class Declaration(NamedTuple):
     """What is known of one setting.
 
-    env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`
-    or `agent URN`.
+    env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`,
+    `agent URN` or `web address`.
     low, high: bounds of a number, both allowed.  choices: the only texts allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: part of what the processors see.
@@ -80,6 +80,9 @@ def checked(declared: Declaration, value: Any) -> Any:
         case "agent URN":
             if type(value) is not str or not is_urn(value):
                 raise SettingsError(f"{declared.env} is an agent URN, not {shown}")
+        case "web address":
+            if type(value) is not str or not re.fullmatch(r"https?://[^\s/]+[^\s]*", value):
+                raise SettingsError(f"{declared.env} begins with http:// or https://, not {shown}")
         case _ if type(value) is not str:
             raise SettingsError(f"{declared.env} is a text, not {shown}")
     if declared.choices and value not in declared.choices:

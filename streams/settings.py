@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Self
 
@@ -20,10 +20,22 @@ def _security(env: str, kafka: str, meaning: str, **more: Any) -> Any:
     return setting(f"SECURITY_{env}", None, meaning, kafka=kafka, **more)
 
 
+_REGISTRY_URL = Declaration(
+    "SCHEMA_REGISTRY_URL",
+    "web address",
+    None,
+    "schema registry that schema ids come from; unset, those of the committed catalogue",
+    secret=True,  # it may hold a password
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings(ProtocolSettings):
     """The settings of one process.  None stands for unset."""
 
+    schema_registry_url: str | None = field(
+        default=None, repr=False, metadata={"declaration": _REGISTRY_URL}
+    )
     security_protocol: str | None = _security(
         "PROTOCOL", "security.protocol", "how to talk to Kafka", choices=PROTOCOLS
     )
@@ -57,7 +69,7 @@ class Settings(ProtocolSettings):
         for a value that is not allowed, and for an unknown override.
         """
         given = os.environ if environ is None else environ
-        texts = {name: text for name, text in given.items() if name.startswith(PREFIX)}
+        texts = {name: text for name, text in given.items() if _whole(name)}
         known(overrides, BY_FIELD)
         return replace(
             cls().assign(texts), **{k: checked(BY_FIELD[k], v) for k, v in overrides.items()}
@@ -65,7 +77,7 @@ class Settings(ProtocolSettings):
 
     def assign(self, texts: Mapping[str, str]) -> Self:
         """These settings with others given as text, by variable, with or without its prefix."""
-        named = {name if name.startswith(PREFIX) else PREFIX + name: t for name, t in texts.items()}
+        named = {name if _whole(name) else PREFIX + name: t for name, t in texts.items()}
         known(named, BY_ENV)
         changes = {BY_ENV[name]: text for name, text in named.items() if text != ""}
         return replace(
@@ -87,6 +99,10 @@ class Settings(ProtocolSettings):
             for key, declared in BY_FIELD.items()
             if declared.kafka and (value := getattr(self, key)) is not None
         }
+
+
+def _whole(name: str) -> bool:
+    return name.startswith(PREFIX) or name in BY_ENV
 
 
 def _declared(of: Field[Any]) -> Declaration:

@@ -21,6 +21,7 @@ from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
 from streams.engine.worker import READY_FILE, worker_directory
 from streams.errors import InfrastructureError
+from streams.registry.binding import register_schemas
 from streams.settings import Settings
 
 Progress = Callable[[str], None]
@@ -93,6 +94,7 @@ def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
         settings = replace(settings, bootstrap=bootstrap)
         log = KafkaLog(bootstrap, settings.security(), group_of(settings))
         try:
+            register_schemas(settings, progress)
             create_topics(log, settings)
         finally:
             log.close()

@@ -126,10 +126,12 @@ def connect(settings: Settings) -> Iterator[KafkaLog]:
     """The log.  Raises BrokerUnavailable when no broker answers."""
     from streams.engine.kafka import KafkaLog
     from streams.engine.task import group_of
+    from streams.registry.binding import COMMAND_S, bound
 
     log = KafkaLog(bootstrap_of(settings), settings.security(), group_of(settings))
     try:
-        yield log
+        with bound(settings, COMMAND_S):
+            yield log
     finally:
         log.close()
 

@@ -28,16 +28,19 @@ def command() -> None:
 def create() -> None:
     """Create the topics that are missing, and print their names.
 
-    Nothing is created when a topic is there with another number of partitions.
+    Nothing is created when a topic is there with another number of partitions.  With
+    SCHEMA_REGISTRY_URL set, schemas that the registry lacks are registered there.
 
     \b
     Example:
       headrace topics create
     """
     from streams.admin import create_topics
+    from streams.registry.binding import register_schemas
 
     settings = Settings.load()
     with common.connect(settings) as log:
+        register_schemas(settings, click.echo)
         for made in create_topics(log, settings):
             click.echo(made.name)
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import ExitStack, aclosing
 from typing import Any
 
 from streams.broker import status
@@ -18,6 +18,7 @@ from streams.engine.kafka import KafkaLog
 from streams.engine.records import Record, position
 from streams.engine.task import group_of
 from streams.errors import BrokerUnavailable, UsageError
+from streams.registry.binding import COMMAND_S, bound
 from streams.settings import Settings
 from streams.views import ViewBehind
 from topology import topics
@@ -33,6 +34,7 @@ class KafkaTransport:
         self._outbox = Outbox(settings, _now_ms)
         self._log: KafkaLog | None = None
         self._view: KeptView | None = None
+        self._registry = ExitStack()
 
     async def open(self) -> None:
         await self._in(self._sender, self._connect)
@@ -46,6 +48,7 @@ class KafkaTransport:
         settings = self._settings
         self._log = KafkaLog(found.bootstrap, settings.security(), group_of(settings))
         self._view = KeptView(self._log, settings, _now_ms)
+        self._registry.enter_context(bound(settings, COMMAND_S))
 
     async def send(self, parcel: Parcel) -> list[str]:
         written: Future[list[Record]] = await self._in(self._sender, self._submit, parcel)
@@ -85,6 +88,7 @@ class KafkaTransport:
             await self._in(self._viewer, self._view.close)
         if self._log is not None:
             await self._in(self._sender, self._log.close)
+        self._registry.close()
         self._viewer.shutdown()
         self._sender.shutdown()
 

@@ -10,7 +10,7 @@ import struct
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from schemas import CATALOGUE
+from schemas import written_id
 from streams.engine.records import Headers, Record
 from topology.declarations import Kind, Topic
 
@@ -34,14 +34,12 @@ def iso(ms: int) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _constant(topic: Topic, processor: str) -> list[tuple[str, bytes]]:
-    assert topic.record is not None
-    schema = f"/schemas/ids/{CATALOGUE.id_of(topic.record)}"
+def _constant(record: str, id: int, processor: str) -> list[tuple[str, bytes]]:
     return [
         ("ce_specversion", b"1.0"),
-        ("ce_type", topic.record.encode()),
+        ("ce_type", record.encode()),
         ("ce_source", f"/headrace/{processor}".encode()),
-        ("ce_dataschema", schema.encode()),
+        ("ce_dataschema", f"/schemas/ids/{id}".encode()),
     ]
 
 
@@ -59,7 +57,8 @@ def outgoing(
     if traceparent is not None and len(traceparent) <= _TRACEPARENT_BYTES:
         headers.append((TRACEPARENT, traceparent))
     if topic.kind in _PUBLIC:
-        headers += _constant(topic, processor)
+        assert topic.record is not None
+        headers += _constant(topic.record, written_id(topic.record), processor)
         headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
     return headers
 

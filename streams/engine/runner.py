@@ -12,10 +12,12 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 from streams.engine.records import TopicPartition
 from streams.engine.task import Cycle, Task
+from streams.errors import RegistryUnavailable
 
 T = TypeVar("T")
 Seek = Callable[[Mapping[TopicPartition, int]], Awaitable[None]]
@@ -79,6 +81,7 @@ class TaskRunner:
         if await self._fire():
             return
         await self._freshen()
+        await self._resolve()
         cycle = self.task.next_cycle()
         if cycle is not None:
             await self.settle()
@@ -94,6 +97,20 @@ class TaskRunner:
         if stale := self.task.stale():
             await asyncio.get_running_loop().run_in_executor(None, self.task.freshen)
             self.task.freshened(stale)
+
+    async def _resolve(self) -> None:
+        """Ask the schema registry for ids not seen before, and wait for one that is away."""
+        told, done = False, set[int]()
+        while self.task.ids is not None and (asked := self.task.unresolved() - done):
+            resolve = partial(self.task.ids.resolve, asked)
+            try:
+                await asyncio.get_running_loop().run_in_executor(None, resolve)
+                done |= asked  # however long it took: what is unknown is forgotten after a while
+            except RegistryUnavailable as exc:
+                if not told:
+                    log.warning("task %d waits: %s", self.task.partition, exc)
+                    told = True
+                await asyncio.sleep(_IDLE_S)
 
     async def _fire(self) -> bool:
         """Give due timers a turn: at once when idle, now and then when busy."""

@@ -34,6 +34,7 @@ from streams.engine.state import State
 from streams.engine.step import Step
 from streams.engine.work import Context, Effects
 from streams.errors import TooManyDeadLetters
+from streams.registry.ids import RegistryIds
 from streams.settings import Settings
 from topology.declarations import Topic
 
@@ -78,8 +79,10 @@ class Task:
         directory: Path,
         clock: Callable[[], int],
         copies: Copies | None = None,
+        ids: RegistryIds | None = None,
     ) -> None:
         self.partition = partition
+        self.ids = ids
         self.stopping = threading.Event()
         self._log = source
         self._settings = settings
@@ -177,6 +180,12 @@ class Task:
 
     def freshened(self, counts: dict[Processor, int]) -> None:
         self._fresh.update(counts)
+
+    def unresolved(self) -> set[int]:
+        """Schema ids of records in hand that the registry is still to be asked about."""
+        if self.ids is None:
+            return set()
+        return self.ids.missing(r.value for b in self._buffers.values() for r in b.records)
 
     def next_cycle(self) -> Cycle | None:
         """Decide what lies in the buffers; None when there is nothing to decide now."""

@@ -18,6 +18,8 @@ from streams.engine.store import DirectoryLock
 from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
 from streams.errors import BrokerUnavailable, TopicsMismatch
+from streams.registry.binding import bound
+from streams.registry.ids import RegistryIds
 from streams.settings import Settings
 from topology.declarations import ProcessorDeclaration
 from topology.topics import CHANGELOG, dead_letters_of
@@ -53,11 +55,24 @@ def run_worker(
     static: join the group under an id kept in the state directory, so that a restart finds its
     tasks again at once; only where this worker alone owns that directory.
     Raises StateLocked, TopicsMismatch, BrokerUnavailable, PositionsLost, InputTruncated,
-    NotCoPartitioned, TooManyDeadLetters.
+    NotCoPartitioned, TooManyDeadLetters, SchemasMismatch.
     """
     logging.getLogger("streams").setLevel(settings.log_level.upper())
     if settings.crash_at:
         crash_points.install(settings.crash_at)
+    with bound(settings) as ids:
+        if ids is not None:
+            ids.load()
+        _run(settings, processors, ids, static=static)
+
+
+def _run(
+    settings: Settings,
+    processors: Callable[[], Sequence[Processor]],
+    ids: RegistryIds | None,
+    *,
+    static: bool,
+) -> None:
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
     _spare_the_collector()
@@ -72,7 +87,7 @@ def run_worker(
         copies.follow()
 
         def make(partition: int) -> Task:
-            return Task(partition, processors(), source, settings, directory, clock, copies)
+            return Task(partition, processors(), source, settings, directory, clock, copies, ids)
 
         topics = {settings.prefix + t.name for d in declared for t in d.inputs}
         tasks = TaskSet(make, topics)

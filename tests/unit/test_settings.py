@@ -9,7 +9,7 @@ import pytest
 from streams.errors import SettingsError
 from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
 
-KINDS = {"text", "whole number", "decimal", "true or false", "path", "agent URN"}
+KINDS = {"text", "whole number", "decimal", "true or false", "path", "agent URN", "web address"}
 
 
 def test_an_empty_environment_gives_the_declared_defaults() -> None:
@@ -20,6 +20,23 @@ def test_an_empty_environment_gives_the_declared_defaults() -> None:
     assert settings.partitions == 4
 
 
+REGISTRY = "schema_registry_url"
+"""The one that other programs know by the same name, and so without the prefix."""
+
+
+def test_the_registry_has_the_variable_that_others_know_it_by() -> None:
+    url = "https://me:pw@registry.example:8081/apis"
+    found = Settings.load({"SCHEMA_REGISTRY_URL": url})
+    assert found.schema_registry_url == url
+    assert "pw" not in repr(found)
+    assert Settings().assign({"SCHEMA_REGISTRY_URL": url}) == found
+    assert Settings.load({"SCHEMA_REGISTRY_URL": ""}).schema_registry_url is None
+    for other in ("registry:8081", "ftp://registry", "http://", "http:// a"):
+        with pytest.raises(SettingsError, match="begins with http") as refused:
+            Settings.load({"SCHEMA_REGISTRY_URL": other})
+        assert other not in str(refused.value).replace("http://", "http:").replace("https://", "")
+
+
 def test_every_default_is_allowed_by_its_own_declaration() -> None:
     defaults = {of.name: getattr(Settings(), of.name) for of in fields(Settings)}
     assert Settings.load({}, **defaults) == Settings()
@@ -27,7 +44,7 @@ def test_every_default_is_allowed_by_its_own_declaration() -> None:
 
 def test_every_setting_is_declared_with_a_variable_of_its_own_name_and_a_meaning() -> None:
     for key, declared in BY_FIELD.items():
-        assert declared.env == PREFIX + key.upper()
+        assert declared.env == (key if key == REGISTRY else PREFIX + key).upper()
         assert declared.meaning
         assert declared.kind in KINDS
     assert len(BY_ENV) == len(BY_FIELD)

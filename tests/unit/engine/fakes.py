@@ -8,8 +8,30 @@ from collections.abc import Callable, Mapping
 
 from streams.engine.records import TopicPartition
 from streams.engine.task import Cycle
+from streams.errors import RegistryUnavailable
 
 TP = TopicPartition("toy.in", 0)
+
+
+class FakeIds:
+    """A schema registry that is away until `back` is set.
+
+    asked: what is to be asked of it.  forgetful: also once it was asked.
+    """
+
+    def __init__(self) -> None:
+        self.asked = {7}
+        self.forgetful = False
+        self.back = threading.Event()
+        self.tried = threading.Event()
+
+    def resolve(self, ids: set[int]) -> None:
+        assert ids == {7}
+        self.tried.set()
+        if not self.back.is_set():
+            raise RegistryUnavailable("no registry answers")
+        if not self.forgetful:
+            self.asked = set()
 
 
 class FakeTask:
@@ -37,6 +59,7 @@ class FakeTask:
         self.inflight = 0
         self.fresh = True
         self.limit: int | None = None
+        self.ids: FakeIds | None = None
         self.after_settling: Callable[[], None] = lambda: None
 
     def open(self) -> None:
@@ -59,6 +82,9 @@ class FakeTask:
     def freshened(self, counts: dict[object, int]) -> None:
         assert counts == {"reader": 1}
         self.fresh = True
+
+    def unresolved(self) -> set[int]:
+        return set() if self.ids is None else self.ids.asked
 
     def next_cycle(self) -> Cycle | None:
         if not self.todo:

@@ -11,7 +11,7 @@ import pytest
 from streams.engine.runner import TaskRunner
 from streams.engine.task import Task
 from streams.errors import CommitFailed, PositionsLost
-from tests.unit.engine.fakes import FakeTask, seek, until
+from tests.unit.engine.fakes import FakeIds, FakeTask, seek, until
 
 
 def made(task: FakeTask) -> TaskRunner:
@@ -72,6 +72,51 @@ def test_copies_are_read_on_before_a_cycle_that_may_ask_them() -> None:
         assert task.calls[2:4] == ["freshen", "decide"]
         await runner.park()
         await runner.close()
+
+    run(test())
+
+
+def test_records_wait_for_a_registry_that_is_away() -> None:
+    async def test() -> None:
+        task = FakeTask(todo=1)
+        task.ids = FakeIds()
+        runner = made(task)
+        started(runner)
+        await until(task.ids.tried.is_set)
+        assert "decide" not in task.calls
+        task.ids.back.set()
+        await until(lambda: runner.commits == 1)
+        await runner.park()
+        await runner.close()
+
+    run(test())
+
+
+def test_ids_that_stay_unknown_are_asked_for_once_before_a_cycle() -> None:
+    async def test() -> None:
+        task = FakeTask(todo=1)
+        task.ids = FakeIds()
+        task.ids.forgetful = True
+        task.ids.back.set()
+        runner = made(task)
+        started(runner)
+        await until(lambda: runner.commits == 1)
+        await runner.park()
+        await runner.close()
+
+    run(test())
+
+
+def test_a_task_that_waits_for_the_registry_can_be_parked() -> None:
+    async def test() -> None:
+        task = FakeTask(todo=1)
+        task.ids = FakeIds()
+        runner = made(task)
+        started(runner)
+        await until(task.ids.tried.is_set)
+        assert await runner.park()
+        await runner.close()
+        assert "decide" not in task.calls
 
     run(test())
 

@@ -1,0 +1,31 @@
+"""`headrace topics create` with a registry: what is missing there is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from schemas import committed_id
+from streams.registry.client import Registry
+from streams.registry.subjects import Subject, subjects
+
+Told = Callable[[str], object]
+
+
+def register(registry: Registry, prefix: str, told: Told) -> None:
+    """Every version of every subject, the earlier ones first; told of each one registered.
+
+    Raises RegistryUnavailable, SchemasMismatch.
+    """
+    for subject in subjects(prefix).values():
+        _register(registry, subject, told)
+
+
+def _register(registry: Registry, subject: Subject, told: Told) -> None:
+    found = registry.versions(subject.name)
+    there = {committed_id(version.schema) for version in found}
+    for entry in subject.entries:
+        if entry.id not in there:
+            id = registry.register(subject.name, entry)
+            told(f"{subject.name} version {entry.version} has schema id {id}")
+    if not found:
+        registry.keep_compatible(subject.name)
