@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
 from streams.engine.log import Log
-from streams.gateway import asap, openapi, service
+from streams.gateway import asap, openapi, registry, service
 from streams.gateway.answer import http, http_text
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
@@ -23,6 +23,7 @@ from streams.gateway.metrics import Metrics, Sources
 from streams.gateway.paths import Paths
 from streams.gateway.sse import TailHub, router
 from streams.problems import no_route, problem
+from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS, ROUTES
 from streams.settings import Settings
 
@@ -39,11 +40,12 @@ def create_app(
     *,
     hub: TailHub | None = None,
     clock: Callable[[], int] = now_ms,
+    ids: RegistryIds | None = None,
 ) -> FastAPI:
     """The gateway over one log and one view, both of which the caller starts and stops.
 
     hub: of the live tail, if there is one; it runs as long as the app does.
-    clock: ms since the epoch.
+    clock: ms since the epoch.  ids: of the schema registry in use, if there is one.
     Raises TopicsMismatch, BrokerUnavailable.
     """
     gateway = gateway_over(settings, log, view, clock, hub)
@@ -56,7 +58,7 @@ def create_app(
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         lifespan=_lifespan(gateway, hub),
     )
-    direct, templates = _add_routes(app, gateway)
+    direct, templates = _add_routes(app, gateway, ids)
     if hub is not None:
         app.include_router(router(hub), tags=["rtes"])
     app.add_middleware(Edge, gateway=gateway, direct=direct, templates=templates)
@@ -113,7 +115,9 @@ def _lifespan(
     return lifespan
 
 
-def _add_routes(app: FastAPI, gateway: Gateway) -> tuple[Paths[Endpoint], dict[Endpoint, str]]:
+def _add_routes(
+    app: FastAPI, gateway: Gateway, ids: RegistryIds | None
+) -> tuple[Paths[Endpoint], dict[Endpoint, str]]:
     """The framework has them too: for methods that a path does not take."""
     endpoints = [(route.method, route.template, endpoint(gateway, route)) for route in ROUTES]
     endpoints += [
@@ -122,6 +126,7 @@ def _add_routes(app: FastAPI, gateway: Gateway) -> tuple[Paths[Endpoint], dict[E
         ("GET", "/metrics", service.metrics(gateway)),
         ("GET", "/openapi.json", _openapi(app, gateway)),
         *asap.endpoints(gateway),
+        *registry.endpoints(gateway, ids),
     ]
     direct: Paths[Endpoint] = Paths()
     for method, template, answer in endpoints:
@@ -144,10 +149,13 @@ def _openapi(app: FastAPI, gateway: Gateway) -> Endpoint:
 async def _refused(request: Request, exc: Exception) -> HttpResponse:
     """What the framework itself refuses."""
     status = exc.status_code if isinstance(exc, HTTPException) else 500
-    allowed = allowed_methods(request.scope)
+    path, allowed = request.scope["path"], allowed_methods(request.scope)
     if status == 405:
         detail = f"the path takes {', '.join(allowed)}, not {request.method}"
-        return http(no_route(detail, allowed), {"allow": ", ".join(allowed)})
+        answer = registry.refusal(path, status, detail) or http(no_route(detail, allowed))
+        answer.headers["allow"] = ", ".join(allowed)
+        return answer
     if status == 404:
-        return http(no_route(f"there is no {request.scope['path']}", ()))
+        detail = f"there is no {path}"
+        return registry.refusal(path, status, detail) or http(no_route(detail, ()))
     return http(problem(status, "the request was refused"))

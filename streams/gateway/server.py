@@ -28,6 +28,8 @@ from streams.gateway.app import create_app
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
 from streams.gateway.protocol import BoundedProtocol
 from streams.gateway.sse import TailHub
+from streams.registry.binding import bound
+from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS
 from streams.settings import Settings
 from streams.views import LiveView
@@ -49,22 +51,33 @@ def run_gateway(
     """Serve until SIGINT or SIGTERM, then finish what is in flight and close.
 
     on_ready: is given the address once queries are answered.
-    Raises SettingsError, AddressTaken, BrokerUnavailable, TopicsMismatch.
+    Raises SettingsError, AddressTaken, BrokerUnavailable, TopicsMismatch, RegistryUnavailable,
+    SchemasMismatch.
     """
     _configure_logs(settings)
     listener = bind(Address.parse(settings.gateway))
     address = Address(*listener.getsockname()[:2])
     with (
         contextlib.closing(listener),
+        bound(settings) as ids,
         connected(settings, patience_s) as source,
         followed(source, settings) as (view, own),
         _told(settings, address if own else None),
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
+        if ids is not None:
+            ids.load()
         source.submit(())
         hub = TailHub(source, settings)
-        server = Server(_config(create_app(settings, source, view, hub=hub)), hub, view)
-        runner.run(_serve(server, listener, address, _when_ready(view, address, on_ready)))
+        app = create_app(settings, source, view, hub=hub, ids=ids)
+        runner.run(
+            _serve(
+                Server(_config(app), hub, view, ids),
+                listener,
+                address,
+                _when_ready(view, address, on_ready),
+            )
+        )
 
 
 def _configure_logs(settings: Settings) -> None:
@@ -184,9 +197,11 @@ def _config(app: FastAPI) -> uvicorn.Config:
 class Server(uvicorn.Server):
     """Signals are the caller's, and streams and waits end before connections are waited for."""
 
-    def __init__(self, config: uvicorn.Config, hub: TailHub, view: LiveView) -> None:
+    def __init__(
+        self, config: uvicorn.Config, hub: TailHub, view: LiveView, ids: RegistryIds | None = None
+    ) -> None:
         super().__init__(config)
-        self._hub, self._view = hub, view
+        self._hub, self._view, self._ids = hub, view, ids
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -201,6 +216,8 @@ class Server(uvicorn.Server):
         log.info("stopping: no new requests; those in flight have %d s", STOP_S)
         self._hub.drain()
         self._view.drain()
+        if self._ids is not None:
+            self._ids.close()
         await super().shutdown(sockets)
 
 

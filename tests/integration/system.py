@@ -14,6 +14,7 @@ import httpx
 from streams.admin import create_topics
 from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
+from streams.registry.binding import register_schemas
 from streams.settings import Settings
 from tests.processes import Process, named, wait_for
 
@@ -33,6 +34,7 @@ class Live:
         )
         self.log = KafkaLog(bootstrap, {}, group_of(self.settings))
         create_topics(self.log, self.settings)
+        register_schemas(self.settings, print)
         self._started: list[Process] = []
         self._agents: dict[str, Process] = {}
         try:

@@ -59,6 +59,15 @@ REACHED_OF_ASAP = {
     "agents/{urn}": {200, 202, 404, 422},
 }
 """Likewise of those of ASAP."""
+REACHED_OF_REGISTRY = {
+    "/subjects": {200, 422},
+    "/subjects/{subject}/versions": {200, 404, 422},
+    "/subjects/{subject}/versions/{version}": {200, 404, 422},
+    "/schemas/ids/{id}": {200, 404},
+    "/config/{subject}": {200, 404},
+    "/mode/{subject}": {200, 404},
+}
+"""Likewise of the registry's read API."""
 ASAP_IDS = {
     "get_asap_task": {"id": "t1"},
     "list_task_events": {"id": "t1"},
@@ -180,3 +189,5 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
             assert statuses[f"/v1/sap/{path}"] >= expected, path
         for path, expected in REACHED_OF_ASAP.items():
             assert statuses[f"/v1/asap/{path}"] >= expected, path
+        for path, expected in REACHED_OF_REGISTRY.items():
+            assert statuses[path] >= expected, path

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from streams.gateway.answer import JSON
-from streams.gateway.openapi import asap_rpc
+from streams.gateway.openapi import asap_rpc, registry
 from streams.gateway.openapi.operation import operation, problems
 from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Components, Json, ref
@@ -25,6 +25,7 @@ _TAGS = {
     "saop": "Turns and tasks of agents, escalations, rewinds.",
     "sap": "Tasks, results, signals, vetted answers, learning.",
     "asap": "ASAP 0.1: tasks and their states, messages, calls, agents.",
+    registry.TAG: "The schemas of all records, as a schema registry has them; read only.",
     "service": "The gateway itself.",
 }
 _ABOUT = (
@@ -45,11 +46,18 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": version("headrace"), "description": _ABOUT},
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
-        "paths": {**paths, **asap_rpc.paths(), **more["paths"], **_service()},
+        "paths": {
+            **paths,
+            **asap_rpc.paths(),
+            **more["paths"],
+            **registry.paths(settings.prefix),
+            **_service(),
+        },
         "components": {
             "schemas": {
                 **components.schemas,
                 **asap_rpc.components(),
+                **registry.components(),
                 **more.get("components", {}).get("schemas", {}),
             }
         },

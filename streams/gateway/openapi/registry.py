@@ -1,0 +1,173 @@
+"""The registry's read API, as the document has it."""
+
+from __future__ import annotations
+
+import re
+
+from streams.gateway import registry
+from streams.gateway.answer import PROBLEM
+from streams.gateway.openapi.parts import answer
+from streams.gateway.openapi.schemas import Json, ref
+from streams.registry.reading import COMPATIBILITY, MEDIA, MODE
+from streams.registry.subjects import subjects
+from topology import topics
+
+TAG = "registry"
+_TEXT: Json = {"type": "string"}
+_WHOLE: Json = {"type": "integer"}
+_NUMBER: Json = {"type": "integer", "minimum": 0}
+_SUBJECTS: Json = {"type": "array", "items": _TEXT}
+_AVRO: Json = {"type": "object", "required": ["type", "name"]}
+_FAULTS = {
+    "404": "There is no such subject, version or schema.",
+    "422": "The version or a query parameter is not allowed.",
+}
+
+
+def _object(**members: Json) -> Json:
+    return {
+        "type": "object",
+        "properties": members,
+        "required": list(members),
+        "additionalProperties": False,
+    }
+
+
+_READS: dict[str, tuple[str, str, Json]] = {
+    "/subjects": ("list_subjects", "Names of all subjects", _SUBJECTS),
+    registry.VERSIONS_PATH: (
+        "list_versions",
+        "Versions of a subject",
+        {"type": "array", "items": _NUMBER},
+    ),
+    f"{registry.VERSIONS_PATH}/{{version}}": (
+        "get_version",
+        "One version of a subject",
+        _object(subject=_TEXT, version=_NUMBER, id=_NUMBER, schema=_TEXT),
+    ),
+    f"{registry.VERSIONS_PATH}/{{version}}/schema": (
+        "get_version_schema",
+        "The schema of one version of a subject",
+        _AVRO,
+    ),
+    "/schemas/types": (
+        "list_schema_types",
+        "Kinds of schemas",
+        {"type": "array", "items": {"type": "string", "enum": registry.TYPES}},
+    ),
+    registry.ID_PATH: ("get_schema", "The schema of an id, as text", _object(schema=_TEXT)),
+    f"{registry.ID_PATH}/schema": ("get_raw_schema", "The schema of an id", _AVRO),
+    f"{registry.ID_PATH}/subjects": (
+        "list_subjects_of_schema",
+        "Subjects that have the schema of an id",
+        _SUBJECTS,
+    ),
+    f"{registry.ID_PATH}/versions": (
+        "list_versions_of_schema",
+        "Subjects and versions that have the schema of an id",
+        {"type": "array", "items": _object(subject=_TEXT, version=_NUMBER)},
+    ),
+}
+_LEVEL = _object(compatibilityLevel={"type": "string", "enum": [COMPATIBILITY]})
+_MODE = _object(mode={"type": "string", "enum": [MODE]})
+for _of, _subject_too in (("", ""), ("_of_subject", " of a subject")):
+    _path = "/{subject}" if _of else ""
+    _READS[f"/config{_path}"] = (
+        f"get_compatibility{_of}",
+        f"How versions{_subject_too} are kept compatible",
+        _LEVEL,
+    )
+    _READS[f"/mode{_path}"] = (f"get_mode{_of}", f"Whether schemas{_subject_too} are added", _MODE)
+
+
+def paths(prefix: str) -> Json:
+    """prefix: of topic names."""
+    found: Json = {path: {"get": _read(path, prefix)} for path in registry.READS}
+    names = {
+        registry.SUBJECT_PATH: ("look_up_schema", "Refused: the catalogue is read only"),
+        registry.VERSIONS_PATH: ("register_schema", "Refused: the catalogue is read only"),
+    }
+    for path in registry.WRITES:
+        name, summary = names[path]
+        found.setdefault(path, {})["post"] = {
+            "operationId": name,
+            "summary": summary,
+            "tags": [TAG],
+            "parameters": _parameters(path, prefix),
+            "responses": {"422": _fault("Schemas are added with releases only."), **_others()},
+        }
+    return found
+
+
+def components() -> Json:
+    """Schemas by name."""
+    return {"RegistryFault": _object(error_code=_WHOLE, message=_TEXT)}
+
+
+def _read(path: str, prefix: str) -> Json:
+    name, summary, schema = _READS[path]
+    faults = _FAULTS if "{" in path or path == "/subjects" else {}
+    return {
+        "operationId": name,
+        "summary": summary,
+        "tags": [TAG],
+        "parameters": _parameters(path, prefix),
+        "responses": {
+            "200": answer(schema, "The answer.", MEDIA),
+            **{status: _fault(meaning) for status, meaning in faults.items()},
+            **_others(),
+        },
+    }
+
+
+def _fault(meaning: str) -> Json:
+    return answer(ref("RegistryFault"), meaning, MEDIA)
+
+
+def _others() -> Json:
+    """Bounds that hold for every request are told as problem details."""
+    other = _fault("Another fault.")
+    other["content"] |= answer(ref("Problem"), "", PROBLEM)["content"]
+    return {"default": other}
+
+
+def _parameters(path: str, prefix: str) -> list[Json]:
+    examples = {
+        "subject": f"{prefix}{topics.APC_PACKETS.name}-value",
+        "version": "latest",
+        "id": next(iter(subjects().values())).entries[0].id,
+    }
+    forms: Json = {
+        "subject": {"type": "string", "minLength": 1},
+        "version": {"type": "string", "pattern": "^(latest|-1|[1-9][0-9]{0,8})$"},
+        "id": _NUMBER,
+    }
+    found = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": forms[name],
+            "example": examples[name],
+        }
+        for name in re.findall(r"{(\w+)}", path)
+    ]
+    if path == "/subjects":
+        limits = {"minimum": -1, "maximum": 2**31 - 1}
+        found += [
+            _query("subjectPrefix", "What their names begin with", _TEXT),
+            _query("offset", "How many to leave out", {**_WHOLE, **limits, "minimum": 0}),
+            _query("limit", "How many to name at most; -1: all", {**_WHOLE, **limits}),
+        ]
+    return found
+
+
+def _query(name: str, meaning: str, schema: Json) -> Json:
+    described = f"{meaning}."
+    return {
+        "name": name,
+        "in": "query",
+        "required": False,
+        "description": described,
+        "schema": schema,
+    }

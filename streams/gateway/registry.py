@@ -1,0 +1,96 @@
+"""The catalogue as a schema registry: Confluent's read API, at the root as its clients expect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+
+from streams.gateway.answer import dump
+from streams.gateway.context import Gateway
+from streams.gateway.endpoints import Endpoint
+from streams.registry.ids import RegistryIds
+from streams.registry.reading import MEDIA, Answer, Fault, Reading, read_only
+from streams.routes.table import match
+
+SUBJECT_PATH = "/subjects/{subject}"
+VERSIONS_PATH = f"{SUBJECT_PATH}/versions"
+ID_PATH = "/schemas/ids/{id}"
+TYPES = ["AVRO"]
+_ROOTS = ("subjects", "schemas", "config", "mode")
+
+Ids = Mapping[str, str]
+Read = Callable[[Reading, Ids, Mapping[str, str]], Any]
+
+READS: Mapping[str, Read] = {
+    "/subjects": lambda reading, _, query: reading.list_subjects(query),
+    VERSIONS_PATH: lambda reading, ids, _: reading.list_versions(**ids),
+    f"{VERSIONS_PATH}/{{version}}": lambda reading, ids, _: reading.get_version(**ids),
+    f"{VERSIONS_PATH}/{{version}}/schema": lambda reading, ids, _: reading.get_version_schema(
+        **ids
+    ),
+    "/schemas/types": lambda *_: TYPES,
+    ID_PATH: lambda reading, ids, _: reading.get_by_id(**ids),
+    f"{ID_PATH}/schema": lambda reading, ids, _: reading.get_schema_by_id(**ids),
+    f"{ID_PATH}/subjects": lambda reading, ids, _: reading.list_subjects_of_id(**ids),
+    f"{ID_PATH}/versions": lambda reading, ids, _: reading.list_versions_of_id(**ids),
+    "/config": lambda reading, *_: reading.compatibility(),
+    "/config/{subject}": lambda reading, ids, _: reading.compatibility(**ids),
+    "/mode": lambda reading, *_: reading.mode(),
+    "/mode/{subject}": lambda reading, ids, _: reading.mode(**ids),
+}
+"""What each path answers to GET."""
+WRITES = (SUBJECT_PATH, VERSIONS_PATH)
+"""Paths to which clients post schemas; all are refused."""
+
+
+def endpoints(gateway: Gateway, ids: RegistryIds | None = None) -> list[tuple[str, str, Endpoint]]:
+    """Method, path and endpoint of each.  ids: of the registry in use, if there is one."""
+    prefix = gateway.settings.prefix
+    reading = Reading(prefix) if ids is None else Reading(prefix, ids.known, ids.known_committed)
+    return [
+        *(("GET", path, _reads(reading, path, read)) for path, read in READS.items()),
+        *(("POST", path, _refuses(path)) for path in WRITES),
+    ]
+
+
+def refusal(path: str, status: int, detail: str) -> HttpResponse | None:
+    """What the registry says to a request that it has no route for; None if it is not its own."""
+    if path.split("/")[1] not in _ROOTS:
+        return None
+    return _http(Fault(status, detail).answer)
+
+
+def _reads(reading: Reading, template: str, read: Read) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        try:
+            ids = _named(template, request)
+            return _http(Answer(200, read(reading, ids, request.query_params)))
+        except Fault as fault:
+            return _http(fault.answer)
+
+    return answer
+
+
+def _refuses(template: str) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        try:
+            return _http(read_only(_named(template, request)["subject"]).answer)
+        except Fault as fault:
+            return _http(fault.answer)
+
+    return answer
+
+
+def _named(template: str, request: Request) -> Ids:
+    ids = match(template, request.scope["path"])
+    if ids is None:
+        raise Fault(404, "the path is not UTF-8")
+    return ids
+
+
+def _http(answer: Answer) -> HttpResponse:
+    headers = {"cache-control": "no-store"}
+    return HttpResponse(dump(answer.body), answer.status, headers, MEDIA)
