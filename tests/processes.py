@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PATIENCE_S = 60.0
 PREFIX = "HEADRACE_"
+REGISTRY_URL = "SCHEMA_REGISTRY_URL"
+"""The one variable without it."""
 
 
 def wait_for(
@@ -27,12 +29,13 @@ def wait_for(
 
 def named(settings: Mapping[str, str]) -> dict[str, str]:
     """With HEADRACE_ before each name."""
-    return {f"{PREFIX}{name}": text for name, text in settings.items()}
+    return {(n if n == REGISTRY_URL else f"{PREFIX}{n}"): t for n, t in settings.items()}
 
 
 def environ_of(settings: Mapping[str, str]) -> dict[str, str]:
     """This process's environment, with these settings (named with HEADRACE_) instead of its own."""
-    inherited = {name: text for name, text in os.environ.items() if not name.startswith(PREFIX)}
+    own = (PREFIX, REGISTRY_URL)
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith(own)}
     return {**inherited, **settings}
 
 

@@ -79,24 +79,31 @@ def classpath(home: Home, progress: Callable[[str], None]) -> list[str]:
 
 def _resolve(maven: str, home: Home, *, offline: bool) -> tuple[list[str] | None, str]:
     """The jars, or None and what Maven said."""
-    output = home.path / "classpath.maven"
-    output.unlink(missing_ok=True)
     with importlib.resources.as_file(_POM) as pom:
-        command = [maven, "-q", "-B", "-f", str(pom), "dependency:build-classpath"]
-        command += ["-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output.resolve()}"]
-        try:
-            ran = subprocess.run(
-                [*command, "-o"] if offline else command,
-                capture_output=True,
-                text=True,
-                timeout=_MAVEN_LIMIT_S,
-                stdin=subprocess.DEVNULL,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return None, f"no answer within {_MAVEN_LIMIT_S} s"
-        except OSError as exc:
-            return None, str(exc)
+        return resolve(maven, pom, home.path / "classpath.maven", offline=offline)
+
+
+def resolve(maven: str, pom: Path, output: Path, *, offline: bool) -> tuple[list[str] | None, str]:
+    """The files that the dependencies of a pom are, or None and what Maven said.
+
+    output: written for a while.
+    """
+    output.unlink(missing_ok=True)
+    command = [maven, "-q", "-B", "-f", str(pom), "dependency:build-classpath"]
+    command += ["-Dmdep.includeScope=runtime", f"-Dmdep.outputFile={output.resolve()}"]
+    try:
+        ran = subprocess.run(
+            [*command, "-o"] if offline else command,
+            capture_output=True,
+            text=True,
+            timeout=_MAVEN_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {_MAVEN_LIMIT_S} s"
+    except OSError as exc:
+        return None, str(exc)
     if ran.returncode != 0 or not output.is_file():
         return None, _first_error(ran.stdout + ran.stderr)
     paths = output.read_text().strip().split(":")

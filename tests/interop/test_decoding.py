@@ -1,0 +1,130 @@
+"""Others decode a record of every topic, with the gateway as their schema registry."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.error import SchemaRegistryError
+
+from schemas import CATALOGUE, decode, encode
+from streams.broker.jars import java
+from streams.engine.records import Output
+from streams.registry.subjects import subjects
+from tests.integration.system import Live, live
+from tests.integration.test_gateway_openapi import answer_stored, asap_worked, sent
+from tests.interop.maven import HERE, files_of
+from tests.interop.reading import READABLE, Decoded, position, records
+from tests.interop.samples import sample
+from tests.unit.views.lineage.facts import transfer
+from tests.unit.views.saop.stage import turn
+from topology import tables
+from topology.topics import CHANGELOG
+
+JAVA_LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def lived(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """What a worker wrote, and then one more record of each kind on every topic."""
+    with live(broker, tmp_path_factory.mktemp("interop")) as system:
+        with system.client as client:
+            sent(client, "/v1/apc/packets", transfer(1, "p1"))
+            sent(client, "/v1/saop/turns", turn("task-01", 0), turn("task-01", 1))
+            answer_stored(client)
+            asap_worked(client)
+        system.worker.kill()
+        system.log.append(list(_samples(system.prefix)))
+        yield system
+
+
+def _samples(prefix: str) -> Iterator[Output]:
+    inner = {table.record for table in tables.ALL if table.topic is None}
+    for topic in READABLE:
+        for record in [topic.record] if topic.record else sorted(inner):
+            yield Output(prefix + topic.name, b"sample", encode(record, sample(record)))
+
+
+def names(system: Live) -> list[str]:
+    return [system.prefix + topic.name for topic in READABLE]
+
+
+def test_the_library_of_confluent_decodes_every_topic(broker: str, lived: Live) -> None:
+    found: dict[str, set[str]] = {}
+    with Decoded(lived.url) as decoded:
+        for message in records(broker, names(lived), lived.settings.partitions):
+            found.setdefault(message.topic(), set()).add(decoded.whole(message))
+    assert found.keys() == set(names(lived))
+    assert found.pop(lived.prefix + CHANGELOG.name) == {
+        table.record for table in tables.ALL if table.topic is None
+    }
+    assert found == {lived.prefix + t.name: {t.record} for t in READABLE if t is not CHANGELOG}
+
+
+def test_a_consumer_in_java_decodes_every_topic(broker: str, lived: Live, tmp_path: Path) -> None:
+    jars = files_of(HERE / "pom.xml", tmp_path)
+    program = [java(), "-cp", ":".join(jars), str(HERE / "Consumer.java")]
+    ran = subprocess.run(
+        [*program, broker, lived.url, *names(lived)],
+        capture_output=True,
+        text=True,
+        timeout=JAVA_LIMIT_S,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    told = {line["position"]: line for line in map(json.loads, ran.stdout.splitlines())}
+    own = {
+        position(message): message.value()
+        for message in records(broker, names(lived), lived.settings.partitions)
+    }
+    assert told.keys() == own.keys()
+    assert {place.split("/")[0] for place in told} == set(names(lived))
+    for place, framed in own.items():
+        entry = CATALOGUE.entry(int.from_bytes(framed[1:5], "big"))
+        assert told[place]["record"] == entry.record
+        assert told[place]["value"] == plain(decode(framed, entry.record).value), place
+
+
+def plain(value: Any) -> Any:
+    """Without the names of branches."""
+    if isinstance(value, dict):
+        return {name: plain(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return plain(value[1]) if isinstance(value, tuple) else value
+
+
+def test_the_client_of_confluent_finds_its_way(lived: Live) -> None:
+    with SchemaRegistryClient({"url": lived.url, "max.retries": 0}) as client:
+        finds(client, lived)
+
+
+def finds(client: SchemaRegistryClient, lived: Live) -> None:
+    assert client.get_subjects() == list(subjects(lived.prefix))
+    name = f"{lived.prefix}apc.packets-value"
+    assert client.get_subjects(subject_prefix=name) == [name]
+    latest = client.get_latest_version(name)
+    assert (latest.schema_id, latest.version) == (CATALOGUE.id_of("headrace.apc.ApcPacket"), 1)
+    assert client.get_versions(name) == [1]
+    assert client.get_version(name, 1).schema.schema_str == latest.schema.schema_str
+    assert name in client.get_subjects_by_schema_id(latest.schema_id)
+    versions = client.get_schema_versions(latest.schema_id)
+    assert (name, 1) in {(each.subject, each.version) for each in versions}
+    assert client.get_schema_types() == ["AVRO"]
+    assert client.get_compatibility(name) == "BACKWARD_TRANSITIVE"
+    assert client.get_mode(name) == client.get_global_mode() == "READONLY"
+    faults: list[tuple[int, Callable[[], Any]]] = [
+        (40401, lambda: client.get_latest_version("nothing")),
+        (40402, lambda: client.get_version(name, 9)),
+        (40403, lambda: client.get_schema(9)),
+        (42205, lambda: client.register_schema("new-value", latest.schema)),
+    ]
+    for code, ask in faults:
+        with pytest.raises(SchemaRegistryError) as refused:
+            ask()
+        assert refused.value.error_code == code
