@@ -11,6 +11,7 @@ from pathlib import Path
 
 from streams.docs.flow import processors_page, tables_page, topics_page
 from streams.docs.http import metrics_page
+from streams.docs.lineage import lineage_page
 from streams.docs.machines import machines_page
 from streams.docs.masking import masking_page
 from streams.docs.use import cli_page, rules_page, settings_page
@@ -22,6 +23,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "topics": topics_page,
     "tables": tables_page,
     "processors": processors_page,
+    "lineage": lineage_page,
     "machines": machines_page,
     "rules": rules_page,
     "masking": masking_page,
