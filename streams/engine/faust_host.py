@@ -2,7 +2,7 @@
 
 Its agents, streams and tables are not used.  What it fetches is handed to tasks as whole lists;
 delivery, state and exactly-once are the tasks' own.  The only module that imports faust and
-aiokafka, whose internals it touches in four places, each marked with why.
+aiokafka, whose internals it touches in five places, each marked with why.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from aiokafka.coordinator.protocol import (
 )
 from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 from aiokafka.helpers import create_ssl_context
+from aiokafka.protocol.commit import OffsetCommitRequest
 from aiokafka.protocol.group import HeartbeatRequest
 from faust.transport.drivers import aiokafka as driver
 
@@ -145,16 +146,29 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return bool(answer.error_code == 0)
 
     async def tell_group(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Commit the group's offsets, which serve lag tools only: a refusal is no failure."""
-        consumer = self._ensure_consumer()
-        mine = consumer.assignment()
-        told = {driver._TopicPartition(*tp): n for tp, n in offsets.items()}
+        """Commit the group's offsets, which serve lag tools only: a refusal is no failure.
+
+        Not by the consumer's `commit`, which gives up the membership when a rebalance refuses it.
+        """
+        coordinator = self._ensure_consumer()._coordinator
+        if coordinator.generation == OffsetCommitRequest.DEFAULT_GENERATION_ID:
+            return False
+        topics: dict[str, list[tuple[int, int, str]]] = {}
+        for tp, offset in offsets.items():
+            topics.setdefault(tp.topic, []).append((tp.partition, offset, ""))
+        request = OffsetCommitRequest(
+            coordinator.group_id,
+            coordinator.generation,
+            coordinator.member_id,
+            OffsetCommitRequest.DEFAULT_RETENTION_TIME,
+            list(topics.items()),
+        )
         try:
-            await consumer.commit({tp: n for tp, n in told.items() if tp in mine})
+            answer = await coordinator._send_req(request)
         except Exception as exc:
             log.info("the group does not take offsets: %r", exc)
             return False
-        return True
+        return not any(code for _, places in answer.topics for _, code in places)
 
     def stands_at(self, tps: Iterable[TopicPartition]) -> list[tuple[TopicPartition, int, int]]:
         """(partition, fetch position, last stable offset heard or 0), of those assigned."""

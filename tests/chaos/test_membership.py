@@ -30,13 +30,14 @@ def test_lag_tools_see_where_the_tasks_stand(cluster: Cluster, dice: random.Rand
     inputs = [TopicPartition(cluster.prefix + INPUT.name, p) for p in range(PARTITIONS)]
     cluster.send_counts(2000, dice)
     worker = cluster.start("only")
+    worker.wait_ready()
     wait_for(lambda: cluster.log.committed(inputs) == cluster.log.ends(inputs), "no lag")
     cluster.send_counts(2000, dice)
     cluster.drain()
     worker.end()
     assert cluster.log.committed(inputs) == cluster.log.ends(inputs)
     cluster.forget_group()
-    cluster.start("only")
+    cluster.start("only").wait_ready()
     wait_for(lambda: cluster.log.committed(inputs) == cluster.log.ends(inputs), "no lag, idle")
 
 
