@@ -7,49 +7,22 @@ Source: SAP spec, 2.1 to 2.3, 6.3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
-from types import UnionType
-from typing import Any, ClassVar, Self, get_args, get_type_hints
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from schemas.canonical import parse_ijson
-from schemas.problems import Problem, ShapeError
+from schemas.objects import JsonObject, WireObject
+from schemas.problems import Problem
 from schemas.sap import rules
 from schemas.sap.shapes import ENVELOPES
 from schemas.sap.validate import problems_of
 
-JsonObject = dict[str, Any]
-Members = dict[str, "type[SapObject] | None"]
-_MEMBERS: dict[type[SapObject], Members] = {}
-
 
 @dataclass(kw_only=True)
-class SapObject:
-    """extra: the members that have no attribute of their own."""
+class SapObject(WireObject):
+    """Any object of SAP."""
 
-    extra: JsonObject = field(default_factory=dict)
-
-    @classmethod
-    def from_json(cls, value: Any) -> Self:
-        """From a JSON object, or its text.  Members of a wrong type are kept as they are.
-
-        Raises ShapeError for what is no JSON, or no object.
-        """
-        if isinstance(value, (str, bytes)):
-            value = _parsed(value)
-        if not isinstance(value, dict):
-            message = f"A {cls.__name__} must be an object."
-            raise ShapeError(rules.BAD_TYPE.code, "", message)
-        inner = members_of(cls)
-        named = {name: _read(inner[name], value[name]) for name in inner if name in value}
-        rest = {name: member for name, member in value.items() if name not in inner}
-        absent = {name: None for name in inner if name not in named}
-        return cls(extra=rest, **named, **absent)
-
-    def to_json(self) -> JsonObject:
-        """The JSON object, without members that are None."""
-        named = {name: _shown(getattr(self, name)) for name in members_of(type(self))}
-        present = {name: member for name, member in named.items() if member is not None}
-        return {**present, **{n: m for n, m in self.extra.items() if n not in present}}
+    BAD_JSON = rules.BAD_JSON.code
+    BAD_TYPE = rules.BAD_TYPE.code
 
 
 @dataclass(kw_only=True)
@@ -239,43 +212,3 @@ def validate(kind: str, value: object) -> list[Problem]:
     """
     shape = ENVELOPES[kind.removeprefix("sap.")]
     return problems_of(shape, value.to_json() if isinstance(value, Envelope) else value)
-
-
-def members_of(model: type[SapObject]) -> Members:
-    """The members of a model by name, each with the model of its value or of its items."""
-    found = _MEMBERS.get(model)
-    if found is None:
-        hints = get_type_hints(model)
-        found = {of.name: _model_in(hints[of.name]) for of in fields(model) if of.name != "extra"}
-        _MEMBERS[model] = found
-    return found
-
-
-def _model_in(hint: Any) -> type[SapObject] | None:
-    if isinstance(hint, type) and issubclass(hint, SapObject):
-        return hint
-    inner = get_args(hint) if isinstance(hint, UnionType) or get_args(hint) else ()
-    return next((model for part in inner if (model := _model_in(part))), None)
-
-
-def _read(model: type[SapObject] | None, value: Any) -> Any:
-    if model is not None and isinstance(value, dict):
-        return model.from_json(value)
-    if model is not None and isinstance(value, list):
-        return [model.from_json(item) if isinstance(item, dict) else item for item in value]
-    return value
-
-
-def _shown(value: Any) -> Any:
-    if isinstance(value, SapObject):
-        return value.to_json()
-    if isinstance(value, list):
-        return [_shown(item) for item in value]
-    return value
-
-
-def _parsed(text: str | bytes) -> Any:
-    try:
-        return parse_ijson(text)
-    except ShapeError as exc:
-        raise ShapeError(rules.BAD_JSON.code, "", exc.message) from exc

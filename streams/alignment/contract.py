@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streams.alignment import json_schema
-from streams.alignment.keywords import NotTaken
+from schemas.json_schema import counted
+from schemas.json_schema.keywords import NotTaken
 from streams.alignment.model import Evaluator, Finding, Params, Subject
 from streams.alignment.telling import place_of
 from streams.alignment.texts import Place
@@ -43,7 +43,7 @@ def _format(name: Any, output: Any) -> Finding | None:
 
 def _schema(schema: Any, output: Any, denylist: Sequence[str]) -> Finding:
     try:
-        broken = json_schema.broken_at(schema, output)
+        broken = counted.broken_at(schema, output)
     except NotTaken as exc:
         return Finding(UNCHECKED, str(exc))
     if broken is None:

@@ -5,9 +5,9 @@ Source: SAP spec, 3.3.
 
 from __future__ import annotations
 
+from schemas.json_schema.patterns import compiled
 from streams.alignment.model import Evaluator, Finding, Params, Subject
 from streams.alignment.params import text
-from streams.alignment.patterns import compiled
 from streams.alignment.telling import place_of
 from streams.alignment.texts import texts
 from streams.alignment.words import FAIL, PASS

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from schemas.json_schema.counted import LARGEST_BYTES
 from streams.alignment.contract import findings
-from streams.alignment.json_schema import LARGEST_BYTES
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"

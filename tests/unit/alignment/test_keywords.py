@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft201909Validator, Draft202012Validator
 
-from streams.alignment.json_schema import broken_at
-from streams.alignment.keywords import NotTaken
+from schemas.json_schema.counted import broken_at
+from schemas.json_schema.keywords import NotTaken
 
 VALUES = st.recursive(
     st.sampled_from([None, True, 0, 1, 1.0, "a", "ab", "b"]),
@@ -96,7 +96,7 @@ def test_multiples_are_decimal(value: Any, divisor: float, expected: bool) -> No
 
 
 def test_steps_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streams.alignment.keywords.MOST_STEPS", 100)
+    monkeypatch.setattr("schemas.json_schema.keywords.MOST_STEPS", 100)
     schema = {"items": {"type": "integer"}}
     assert broken_at(schema, list(range(98))) is None
     with pytest.raises(NotTaken, match="steps"):

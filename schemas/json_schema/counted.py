@@ -15,17 +15,18 @@ from typing import Any
 
 from referencing import Registry
 from referencing.exceptions import NoSuchAnchor, Unresolvable
+from referencing.jsonschema import DRAFT202012
 
-from schemas import canonical_json, parse_ijson
-from streams.alignment.dialects import Dialect, dialect_of
-from streams.alignment.keywords import NotTaken, counting
-from streams.alignment.patterns import NotLinear, compiled
-from streams.alignment.quiet import quiet
+from schemas.canonical import canonical_json, parse_ijson
+from schemas.json_schema.dialects import Dialect, dialect_of
+from schemas.json_schema.keywords import NotTaken, counting
+from schemas.json_schema.patterns import NotLinear, compiled
+from schemas.json_schema.quiet import quiet
 
 LARGEST_BYTES = 65_536
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _OWN_REFERENCES: Any = Registry()
-_BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What libraries raise of schemas that the metaschema lets pass and nobody would write."""
 
 
@@ -38,9 +39,35 @@ def broken_at(schema: Any, value: Any) -> tuple[str, list[str | int]] | None:
         validator = _compiled(_canonical(schema))
         with counting():
             error = next(validator.iter_errors(quiet(value)), None)
-    except (NotLinear, NoSuchAnchor, Unresolvable, *_BROKEN) as exc:
+    except (NotLinear, NoSuchAnchor, Unresolvable, *BROKEN) as exc:
         raise NotTaken(f"the schema is not taken: {_reason(exc)}") from exc
     return None if error is None else (str(error.validator or "false"), list(error.absolute_path))
+
+
+def newest_validator(schema: Any) -> Any:
+    """The counting validator of draft 2020-12, of a schema that names no other in any part.
+
+    What it validates must be `quiet`, and it has to be asked while it is `counting`.
+    """
+    dialect = dialect_of(None)
+    assert dialect is not None
+    schema = quiet(schema)
+    validator = dialect.validator(schema, registry=_OWN_REFERENCES)
+    return validator.evolve(_resolver=newest_resolver(schema))
+
+
+def newest_resolver(schema: Any) -> Any:
+    """The resolver of references in a schema of draft 2020-12.
+
+    The parts that have an `$id` are looked up here and now; else each reference would look through
+    the whole schema again.
+    """
+    root = DRAFT202012.create_resource(schema)
+    try:
+        uri = root.id() or ""
+        return _OWN_REFERENCES.with_resource(uri, root).crawl().resolver(base_uri=uri)
+    except BROKEN:
+        return _OWN_REFERENCES.resolver_with_root(root)
 
 
 def _reason(exc: Exception) -> str:

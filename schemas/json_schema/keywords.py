@@ -16,15 +16,17 @@ from typing import Any
 from jsonschema import validators
 from jsonschema.exceptions import ValidationError
 
-from schemas import canonical_json
 from schemas.apc.decimals import dec
-from streams.alignment.evaluated import evaluated_members
-from streams.alignment.patterns import compiled
+from schemas.canonical import canonical_json
+from schemas.json_schema.evaluated import evaluated_members
+from schemas.json_schema.patterns import compiled
 
 Keyword = Callable[[Any, Any, Any, Any], Any]
 
 MOST_STEPS = 200_000
 """Keywords, and members that they list, that are looked at before a schema is given up."""
+_TEXT = 1024
+"""Characters that a pattern looks at in the time of a step."""
 
 _left: ContextVar[list[int]] = ContextVar("steps left")
 
@@ -63,7 +65,10 @@ def _counted(keyword: Keyword) -> Keyword:
 
 
 def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-    if isinstance(instance, str) and not compiled(pattern).search(instance):
+    if not isinstance(instance, str):
+        return
+    _spend(len(instance) // _TEXT)
+    if not compiled(pattern).search(instance):
         yield ValidationError("pattern")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator
 from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012
 
-from streams.alignment.keywords import with_own_keywords
+from schemas.json_schema.keywords import with_own_keywords
 
 
 class Dialect(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Any
 
 from referencing.jsonschema import lookup_recursive_ref
 
-from streams.alignment.patterns import compiled
+from schemas.json_schema.patterns import compiled
 
 Spend = Callable[[int], None]
 _ALL_OF = ("allOf", "anyOf", "oneOf")

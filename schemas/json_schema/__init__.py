@@ -1,0 +1,1 @@
+"""Validation against JSON Schemas that others wrote, in bounded time and without the network."""
