@@ -13,10 +13,22 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from schemas.branches import ASAP, ASAP_ENVELOPE, ASAP_PAYLOADS, EXTRA, PAYLOADS, TAGS, json_name
+from schemas.branches import (
+    ASAP,
+    ASAP_ENVELOPE,
+    ASAP_PAYLOADS,
+    EXTRA,
+    PAYLOADS,
+    SUMMIT,
+    SUMMIT_OBJECTS,
+    SUMMIT_PARAMS,
+    TAGS,
+    json_name,
+)
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json
-from schemas.catalogue import CATALOGUE
+from schemas.catalogue import schema_of
 from schemas.formats import parse_ms, parse_us
+from schemas.json_form import Unread
 from schemas.problems import ShapeError
 from schemas.sources import Schema
 
@@ -40,6 +52,11 @@ _ASAP_RULES = {
     "json_invalid": "bad_json",
     "payload_type": "unknown_payload_type",
 }
+_SUMMIT_RULES = {
+    "SummitCall": "params.shape",
+    "SummitReply": "reply.shape",
+    "SummitManifest": "manifest.shape",
+}
 _BITS = {"int": 31, "long": 63}
 
 
@@ -50,8 +67,7 @@ def from_json(record: str, value: Any) -> dict[str, Any]:
     branch of a payload is told by `packet_type`, `payload_type` or `type`; ISO times become ms, or
     µs.  Ids are left as they are.  Raises ShapeError.
     """
-    entry = CATALOGUE.latest(record)
-    result: dict[str, Any] = _Reader(record).record(entry.schema, value, "")
+    result: dict[str, Any] = _Reader(record).record(schema_of(record), value, "")
     return result
 
 
@@ -72,7 +88,7 @@ def _named(record: str) -> dict[str, Schema]:
             visit(schema.get("items"))
             visit(schema.get("values"))
 
-    visit(CATALOGUE.latest(record).schema)
+    visit(schema_of(record))
     return found
 
 
@@ -113,6 +129,8 @@ class _Reader:
         self.saop = record in _SAOP
         self.sap = record.startswith("headrace.sap.")
         self.asap = record.startswith(ASAP)
+        self.summit = record.startswith(SUMMIT)
+        self.shape = _SUMMIT_RULES.get(record.removeprefix(SUMMIT))
         self.kinds: dict[str, Callable[[Any, Any, str], Any]] = {
             "record": self.record,
             "array": self.array,
@@ -133,13 +151,18 @@ class _Reader:
         if self.asap:
             whole = "bad_payload" if path.startswith("/payload/") else "malformed_envelope"
             return ShapeError(_ASAP_RULES.get(rule, whole), path, f"{name} {message}.")
+        if self.shape:
+            told = "json.invalid" if rule == "json_invalid" else self.shape
+            return ShapeError(told, path, f"{name} {message}.")
         return ShapeError(saop if self.saop else rule, path, f"{name} {message}.")
 
     def value(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
             if value is None and "null" in schema:
                 return None
-            return self.value(next(branch for branch in schema if branch != "null"), value, path)
+            branches = [branch for branch in schema if branch != "null"]
+            text = "string" in branches and isinstance(value, str)
+            return self.value("string" if text else branches[0], value, path)
         if isinstance(schema, str):
             schema = self.named.get(schema, schema)
         kind = schema["type"] if isinstance(schema, dict) else schema
@@ -167,6 +190,9 @@ class _Reader:
                 result[field["name"]] = field["default"]
                 continue
             member = rest.pop(shown)
+            if member is None and shown != field["name"] and name in SUMMIT_OBJECTS:
+                result[field["name"]] = "null"  # a value like any other
+                continue
             result[field["name"]] = self.member(field, member, value, place)
         if any(field["name"] == EXTRA for field in schema["fields"]):
             result[EXTRA] = self.text_of(rest, path) if rest else None
@@ -188,9 +214,10 @@ class _Reader:
     def text_of(self, member: Any, path: str) -> str:
         """Open JSON as text; a string stands for itself, as `json_form.open_json` shows it.
 
-        In SAP a string is a JSON value like any other.
+        In SAP and Summit a string is a JSON value like any other.
         """
-        if isinstance(member, str) and not self.sap:
+        other = self.sap or (self.summit and not isinstance(member, Unread))
+        if isinstance(member, str) and not other:
             return str(self.string("string", member, path))
         try:
             text = canonical_json(member).decode()
@@ -208,6 +235,10 @@ class _Reader:
             record = ASAP_PAYLOADS.get(str(owner["payload_type"]))
             if record is None:
                 raise self.fail("payload_type", "/payload_type", "is no payload type")
+        elif self.summit:
+            record = SUMMIT_PARAMS.get(str(owner.get("method")))
+            if record is None:
+                raise ShapeError("rpc.method", "/method", "method is none of those logged.")
         else:
             record = self.typed(member, path)
         return record, self.record(self.named[record], member, path)

@@ -94,6 +94,42 @@ SAP = frozenset(
 )
 """The objects of SAP, whose unknown members are kept in EXTRA."""
 
+SUMMIT = "headrace.summit."
+"""What the names of Summit's records begin with."""
+
+SUMMIT_PARAMS = {
+    "agent.invoke": f"{SUMMIT}InvokeParams",
+    "tool.call": f"{SUMMIT}ToolCallParams",
+    "agent.cancel": f"{SUMMIT}CancelParams",
+}
+"""method → the record of SummitCall.params."""
+
+SUMMIT_OBJECTS = frozenset(
+    f"{SUMMIT}{name}"
+    for name in (
+        "SummitManifest",
+        "Metadata",
+        "Spec",
+        "Interface",
+        "ToolDefinition",
+        "SummitCall",
+        "InvokeParams",
+        "ToolCallParams",
+        "CancelParams",
+        "ToolCall",
+        "Context",
+        "Budget",
+        "Delivery",
+        "SummitReply",
+        "Metrics",
+        "Provenance",
+        "Verification",
+        "RunVerification",
+        "RunError",
+    )
+)
+"""The objects of Summit, whose absent members are left out in rows too."""
+
 EXTRA = "extra_json"
 """The field that holds, as canonical JSON, the members that have no field of their own."""
 

@@ -22,6 +22,7 @@ from schemas.rtes import Event, Payload
 from schemas.saop import Rewind, Turn
 from schemas.sap.json_schema import json_schema
 from schemas.sap.shapes import ENVELOPES
+from schemas.summit import json_schema as summit
 
 HERE = Path(__file__).parent
 MODELS: dict[str, TypeAdapter[Any]] = {
@@ -74,6 +75,8 @@ def derived() -> dict[Path, str]:
     for name, shape in ENVELOPES.items():
         text = json.dumps(json_schema(shape), indent=2) + "\n"
         files[HERE / "json" / f"sap/{name}.json"] = text
+    for name, schema in summit.SCHEMAS.items():
+        files[HERE / "json" / f"summit/{name}.json"] = json.dumps(schema, indent=2) + "\n"
     folder = HERE / "json" / "asap"
     for name, path in [*asap.list_schema_entries(folder), ("part", folder / asap.PART_FILE)]:
         files[path] = asap.schema_text(asap.get_schema_json(name))

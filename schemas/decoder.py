@@ -4,7 +4,7 @@ Strict where fast readers are lax, because bytes that were read here are spliced
 records and must be readable by every Avro library: no index outside its union or enum, no integer
 beyond its type, no boolean but 0 and 1, no length that leaves the buffer, block sizes that are
 true.  Values of unions of several records come as `(full name, value)`, a string among them as it
-is.
+is; those of unions of null, long and string as they are.
 """
 
 from __future__ import annotations
@@ -182,13 +182,9 @@ class Compiler:
         return indented(lines, indent)
 
     def _union(self, schema: list[Any], x: str, depth: int) -> list[str]:
-        if len(schema) == 2 and schema[0] == "null":
-            some = ["elif b[p] == 2:", " p += 1", *self.value(schema[1], x, 1, depth)]
-            return [
-                f"if not b[p]: {x} = None; p += 1",
-                *some,
-                "else: raise ValueError('no such branch')",
-            ]
+        if schema[0] == "null":
+            some = [self.value(branch, x, 1, depth) for branch in schema[1:]]
+            return [f"if not b[p]: {x} = None; p += 1", *after_null(*some)]
         if schema[0] == "string":
             text = ["if not b[p]:", " p += 1", *self.value("string", x, 1, depth)]
             return [*text, "else:", *indented(self._records(schema, x))]
@@ -204,6 +200,14 @@ class Compiler:
                 name = self.defined(branch)
                 branches[i * 2] = (name, self.names[name])
         return [f"name, read = {table}[b[p]]", f"{x}, p = read(b, p + 1)", f"{x} = (name, {x})"]
+
+
+def after_null(*branches: list[str]) -> list[str]:
+    """Lines for the branches of a union behind null; each branch's own are indented."""
+    lines = []
+    for i, some in enumerate(branches, 1):
+        lines += [f"elif b[p] == {i * 2}:", " p += 1", *some]
+    return [*lines, "else: raise ValueError('no such branch')"]
 
 
 def indented(lines: list[str], by: int = 1) -> list[str]:

@@ -3,8 +3,8 @@
 A record's encoding is the concatenation of its fields' encodings, so a field that is itself a
 record may be given as the bytes it was read from (`AvroBody`), which are spliced in as they are.
 The functions append to a bytearray.  Values of unions of several records are `(full name, value)`.
-A union is either null and one other type, or several records, or a string and records, whose
-strings stand as they are; there are no others.
+A union is either null and one other type, or null and several of `_PYTHON`, or several records, or
+a string and records, whose strings stand as they are; there are no others.
 """
 
 from __future__ import annotations
@@ -46,6 +46,10 @@ def varint32(n: int) -> bytes:
 
 
 _SMALL = [varint(n) for n in range(4096)]
+
+
+_PYTHON = {"long": "int", "string": "str"}
+"""The Python type that tells a primitive from the others of a union."""
 
 
 class _Compiler:
@@ -142,6 +146,12 @@ class _Compiler:
             null = varint(schema.index("null"))
             some = ["else:", f" o += {varint(index)!r}", *self.value(branch, x, 1)]
             return [f"if {x} is None: o += {null!r}", *some]
+        if schema[0] == "null":
+            lines = [f"if {x} is None: o += b'\\0'"]
+            for index, branch in branches:
+                lines.append(f"elif type({x}) is {_PYTHON[branch]}:")
+                lines += [f" o += {varint(index)!r}", *self.value(branch, x, 1)]
+            return [*lines, f"else: raise TypeError('no branch for ' + type({x}).__name__)"]
         if schema[0] == "string":
             text = [f"if type({x}) is str:", " o += b'\\0'", *self.value("string", x, 1)]
             records = self._records(branches[1:], x)

@@ -21,12 +21,14 @@ from schemas.branches import (
     EXTRA,
     PAYLOADS,
     SAP,
+    SUMMIT,
+    SUMMIT_OBJECTS,
     TAGS,
     TYPES,
     json_name,
 )
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
-from schemas.catalogue import CATALOGUE
+from schemas.catalogue import schema_of
 from schemas.formats import iso_ms, iso_us
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.sources import Schema
@@ -41,6 +43,7 @@ PROTOCOL = {
     *TYPES,
     *PAYLOADS.values(),
     *SAP,
+    *SUMMIT_OBJECTS,
 }
 
 
@@ -104,9 +107,39 @@ def extra_members(text: str | None, named: dict[str, Any]) -> dict[str, Any]:
     return {**named, **{name: member for name, member in extra.items() if name not in named}}
 
 
+class Unread(str):
+    """The text of an `x_json` field of Summit that holds no I-JSON, or no object of extras.
+
+    It stands for itself, and equals no value of that JSON text.
+    """
+
+    __slots__ = ()
+
+
+def strict_json(text: str) -> Any:
+    """The value of a text of I-JSON; any other text as `Unread`."""
+    value = open_json(text)
+    return Unread(text) if isinstance(value, str) and value == text else value
+
+
+def strict_members(
+    text: str | None, named: dict[str, Any], taken: frozenset[str]
+) -> dict[str, Any]:
+    """The object with the members of its extras added; what is no such object, as `extra_json`.
+
+    taken: the members that have a field of their own.
+    """
+    if text is None:
+        return named
+    extra = strict_json(text)
+    if isinstance(extra, dict) and not taken & extra.keys():
+        return {**named, **extra}
+    return {**named, EXTRA: Unread(text)}
+
+
 @cache
 def _converter(record: str) -> ToJson:
-    return compile_converter(CATALOGUE.latest(record).schema)
+    return compile_converter(schema_of(record))
 
 
 class _Compiler:
@@ -119,6 +152,8 @@ class _Compiler:
             "iso_us": iso_us,
             "open_json": open_json,
             "extra_members": extra_members,
+            "strict_json": strict_json,
+            "strict_members": strict_members,
         }
         self.names: dict[str, str] = {}
         self.enums: set[str] = set()
@@ -134,16 +169,25 @@ class _Compiler:
         if name == ASAP_ENVELOPE:
             body.append(f' r["payload_type"] = v["payload"][0][{len(ASAP)}:]')
         extra = False
-        for field in schema["fields"]:
+        fields = schema["fields"]
+        for field in fields:
             if field["name"] == EXTRA:
                 extra = True
             else:
-                body += self._member(field, protocol)
-        end = f' return extra_members(v["{EXTRA}"], r)' if extra else " return r"
+                body += self._member(field, protocol, name.startswith(SUMMIT))
+        end = self._with_extra(name, fields) if extra else " return r"
         self.lines += [*body, end]
         return function
 
-    def _member(self, field: Schema, protocol: bool) -> list[str]:
+    def _with_extra(self, name: str, fields: list[Schema]) -> str:
+        """The last line of a record that has a field of extras."""
+        if not name.startswith(SUMMIT):
+            return f' return extra_members(v["{EXTRA}"], r)'
+        names = f"NAMES_{len(self.scope)}"
+        self.scope[names] = frozenset(json_name(f["name"]) or f["name"] for f in fields)
+        return f' return strict_members(v["{EXTRA}"], r, {names})'
+
+    def _member(self, field: Schema, protocol: bool, strict: bool) -> list[str]:
         opened = json_name(field["name"])
         target = f'r["{opened or field["name"]}"]'
         lines = [f' x = v["{field["name"]}"]']
@@ -151,7 +195,7 @@ class _Compiler:
         nullable = isinstance(schema, list) and schema[0] == "null"
         shown = self.expression(schema[1] if nullable else schema, "x", protocol)
         if opened:
-            shown = "open_json(x)"
+            shown = "strict_json(x)" if strict else "open_json(x)"
         if not nullable:
             return [*lines, f" {target} = {shown}"]
         if protocol:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from schemas import apc, asap, rtes, saop, sap
+from schemas import apc, asap, rtes, saop, sap, summit
 from schemas.problems import Problem
 
 KINDS: dict[str, Callable[[object], list[Problem]]] = {
@@ -16,6 +16,9 @@ KINDS: dict[str, Callable[[object], list[Problem]]] = {
     "sap.signal": sap.validate_signal,
     "asap.envelope": asap.validate,
     "asap.manifest": asap.validate_manifest,
+    "summit.manifest": summit.check_manifest,
+    "summit.call": summit.check_call,
+    "summit.reply": summit.check_reply,
     "rtes.event": rtes.validate_event,
     "rtes.payload": rtes.validate_payload,
 }

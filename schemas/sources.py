@@ -93,6 +93,13 @@ RECORDS = (
     "dev.headrace.asap.AsapVersions",
     "dev.headrace.asap.AsapSnapshotId",
     "dev.headrace.asap.AsapAgent",
+    "headrace.summit.SummitManifest",
+    "headrace.summit.SummitCall",
+    "headrace.summit.SummitReply",
+    "headrace.summit.SummitEvent",
+    "headrace.summit.SummitRun",
+    "headrace.summit.SummitAgent",
+    "headrace.summit.SummitReplyKnown",
 )
 """The records that topics and tables hold, in the order of their first schema ids."""
 
