@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
-from schemas.sources import Schema
+from schemas.sources import Schema, self_contained
 
 FIRST_ID = 1_000_000_000
 
@@ -63,3 +63,10 @@ def load() -> Catalogue:
 
 
 CATALOGUE = load()
+
+
+def schema_of(record: str) -> Schema:
+    """The latest schema of a record; of one that is only a part of others, as its source has it."""
+    if record in CATALOGUE.records():
+        return CATALOGUE.latest(record).schema
+    return self_contained(record)

@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.catalogue import CATALOGUE
 from schemas.codec import Undecodable, decode
-from schemas.decoder import ERRORS, Compiler, full_name, indented
+from schemas.decoder import ERRORS, Compiler, after_null, full_name, indented
 from schemas.sources import Schema
 
 Wanted = Mapping[str, "Wanted"]
@@ -145,7 +145,7 @@ class _Projector(Compiler):
             return self._lines(schema, x, 1)
         if isinstance(schema, list) and len(schema) == 2 and schema[0] == "null":
             some = indented(self._narrowed(schema[1], wanted, x))
-            return [f"if not b[p]: {x} = None; p += 1", *_one_branch(some)]
+            return [f"if not b[p]: {x} = None; p += 1", *after_null(some)]
         if isinstance(schema, list):
             return self._alternatives(schema, wanted, x)
         own = schema if isinstance(schema, dict) else self._schemas[schema]
@@ -195,8 +195,9 @@ class _Projector(Compiler):
         return [line for field in own["fields"] for line in self._passed(field["type"], depth)]
 
     def _passed_union(self, schema: list[Any], depth: int) -> list[str]:
-        if len(schema) == 2 and schema[0] == "null":
-            return ["if not b[p]: p += 1", *_one_branch(indented(self._passed(schema[1], depth)))]
+        if schema[0] == "null":
+            some = [indented(self._passed(branch, depth)) for branch in schema[1:]]
+            return ["if not b[p]: p += 1", *after_null(*some)]
         return self._alternatives(schema, {}, "_")
 
     def _passed_collection(self, schema: Schema, depth: int) -> list[str]:
@@ -215,7 +216,3 @@ class _Projector(Compiler):
             *indented(item, 4),
             *self.head(n, end, 2),
         ]
-
-
-def _one_branch(some: list[str]) -> list[str]:
-    return ["elif b[p] == 2:", " p += 1", *some, "else: raise ValueError('no such branch')"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from importlib.resources import files
 from typing import Any
@@ -14,6 +15,8 @@ RECORDS = {
     "sap/tasks": "headrace.sap.SapTask",
     "sap/results": "headrace.sap.SapResult",
     "sap/signals": "headrace.sap.SapSignal",
+    "summit/calls": "headrace.summit.SummitCall",
+    "summit/replies": "headrace.summit.SummitReply",
 }
 KINDS = {
     "apc": "apc.packet",
@@ -25,6 +28,9 @@ KINDS = {
     "sap/signals": "sap.signal",
     "asap": "asap.envelope",
     "asap/manifests": "asap.manifest",
+    "summit/manifests": "summit.manifest",
+    "summit/calls": "summit.call",
+    "summit/replies": "summit.reply",
 }
 CASES = {
     "apc": "packet",
@@ -36,6 +42,9 @@ CASES = {
     "sap/signals": "envelope",
     "asap": "envelope",
     "asap/manifests": "manifest",
+    "summit/manifests": "manifest",
+    "summit/calls": "call",
+    "summit/replies": "reply",
 }
 """The member of an invalid example that holds the value."""
 
@@ -46,6 +55,21 @@ def valid(protocol: str) -> dict[str, dict[str, Any]]:
 
 def invalid(protocol: str) -> dict[str, dict[str, Any]]:
     return _read(f"{protocol}/invalid")
+
+
+def changed(base: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A copy with members at places like `payload__input`; `...` takes one out."""
+    value = copy.deepcopy(base)
+    for place, member in members.items():
+        *owners, name = place.split("__")
+        owner = value
+        for step in owners:
+            owner = owner.setdefault(step, {})
+        if member is ...:
+            del owner[name]
+        else:
+            owner[name] = member
+    return value
 
 
 def _read(folder: str) -> dict[str, dict[str, Any]]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from schemas import CATALOGUE, canonical_json
+from schemas import canonical_json
 from schemas.branches import PAYLOADS, json_name
+from schemas.catalogue import schema_of
 
 Avro = dict[str, Any]
 
@@ -50,11 +51,12 @@ class _Values:
         branches = [branch for branch in schema if branch != "null"]
         if len(branches) == 1:
             return st.none() | self.of(branches[0])
-        return st.one_of([self.branch(branch) for branch in branches])
+        several = st.one_of([self.branch(branch) for branch in branches])
+        return st.none() | several if "null" in schema else several
 
     def branch(self, schema: Any) -> st.SearchStrategy[Any]:
         made = self.of(schema)
-        if schema == "string":
+        if schema in ("string", "long"):
             return made
         name = schema if isinstance(schema, str) else f"{schema['namespace']}.{schema['name']}"
         return made.map(lambda value: (name, value))
@@ -82,7 +84,7 @@ LONGS = st.integers(-(2**63), 2**63 - 1)
 
 def values(record: str, longs: st.SearchStrategy[int] = LONGS) -> st.SearchStrategy[Avro]:
     """Any Avro value of the record, doubles finite, `…_json` canonical."""
-    made: st.SearchStrategy[Avro] = _Values(longs).of(CATALOGUE.latest(record).schema)
+    made: st.SearchStrategy[Avro] = _Values(longs).of(schema_of(record))
     return made
 
 

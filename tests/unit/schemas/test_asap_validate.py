@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -17,6 +16,7 @@ from schemas.rules import Stage, Where
 from tests.unit.schemas import examples
 from tests.unit.schemas.asap_tables import FIELDS, PAYLOADS
 from tests.unit.schemas.asap_tables import example as payload_of
+from tests.unit.schemas.examples import changed
 from tests.unit.schemas.strategies import JSON, values
 
 FOLDERS = ("asap", "asap/manifests")
@@ -39,20 +39,6 @@ IDS = (
 
 def shown(problems: list[Problem]) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in problems]
-
-
-def changed(base: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A copy with members at places like `payload__input`; `...` takes one out."""
-    value = copy.deepcopy(base)
-    for place, member in members.items():
-        *owners, name = place.split("__")
-        owner = value
-        for step in owners:
-            owner = owner[step]
-        owner[name] = member
-        if member is ...:
-            del owner[name]
-    return value
 
 
 def carrying(name: str) -> dict[str, Any]:

@@ -153,6 +153,35 @@ def test_wrong_indexes_booleans_and_int_ranges_are_refused() -> None:
         assert code_of(framed.replace(routing, changed)) == "body_invalid"
 
 
+CALL = {
+    "jsonrpc": "2.0",
+    "id": None,
+    "method": "agent.cancel",
+    "params": ("headrace.summit.CancelParams", {"runId": "r", "agentId": None, "reason": None}),
+    "caller": None,
+    "delivery": None,
+}
+CALL_RECORD = "headrace.summit.SummitCall"
+
+
+@pytest.mark.parametrize(("id", "index"), [(None, 0), (0, 2), (-(2**62), 2), ("", 4), ("7", 4)])
+def test_a_union_of_plain_types_is_told_by_the_type_of_its_value(
+    id: int | str | None, index: int
+) -> None:
+    framed = encode(CALL_RECORD, {**CALL, "id": id})
+    place = 5 + len(b"\x062.0")
+    assert framed[place] == index
+    assert decode(framed, CALL_RECORD).value == {**CALL, "id": id}
+    broken = framed[:place] + b"\x06" + framed[place + 1 :]
+    assert code_of(broken, CALL_RECORD) == "body_invalid"
+
+
+@pytest.mark.parametrize("id", [True, 1.0, b"7", 2**63])
+def test_what_no_plain_type_of_a_union_can_hold_is_refused(id: Any) -> None:
+    with pytest.raises(Unencodable, match="SummitCall"):
+        encode(CALL_RECORD, {**CALL, "id": id})
+
+
 def test_a_list_keeps_its_order_with_bad_values_between() -> None:
     good = encode(PACKET, example())
     results = decode_many([good, None, b"x", good[:-1], good], PACKET)

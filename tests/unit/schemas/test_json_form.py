@@ -18,12 +18,14 @@ from schemas import (
     parse_ijson,
     to_json,
 )
+from schemas.branches import SUMMIT_PARAMS
 from schemas.json_form import open_json
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import PACKETS, values
 
 PACKET = "headrace.apc.ApcPacket"
 EVENT = "headrace.rtes.RtesEvent"
+METHODS = {record: method for method, record in SUMMIT_PARAMS.items()}
 
 
 @given(PACKETS)
@@ -47,7 +49,12 @@ def test_other_records_go_from_avro_to_json_and_back(record: str) -> None:
 
 
 def _match_packet(value: dict[str, Any]) -> None:
-    """A packet inside, if there is one, gets a type that its payload's branch stands for."""
+    """A packet inside, if there is one, gets a type that its payload's branch stands for.
+
+    A call gets the method that its params' branch stands for.
+    """
+    if "params" in value:
+        value["method"] = METHODS[value["params"][0]]
     packet = value.get("packet")
     if packet is not None:
         value["packet"] = from_json(PACKET, examples.valid("apc")["task_ir"])

@@ -22,7 +22,7 @@ def _steps(schema: Any, known: dict[str, Any], depth: int = 3) -> Iterator[tuple
     if isinstance(schema, str):
         schema = known.get(schema, schema)
     if isinstance(schema, list):
-        branches = [branch for branch in schema if branch != "null"]
+        branches = [each for each in schema if isinstance(each, dict) or each in known]
         for branch in branches:
             name = known.get(branch, branch) if isinstance(branch, str) else branch
             first = (name["name"],) if len(branches) > 1 else ()

@@ -16,6 +16,7 @@ from schemas.rules import Stage, Where
 from schemas.sap import rules, words
 from schemas.sap.texts import is_blank
 from tests.unit.schemas import examples
+from tests.unit.schemas.examples import changed
 from tests.unit.schemas.strategies import JSON
 
 FOLDERS = ("sap/tasks", "sap/results", "sap/signals")
@@ -28,21 +29,6 @@ VALID = [(folder, name) for folder in FOLDERS for name in examples.valid(folder)
 
 def shown(problems: list[Problem]) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in problems]
-
-
-def changed(base: dict[str, Any], **members: Any) -> dict[str, Any]:
-    """A copy with members at places like `issuer__name`; `...` takes one out."""
-    value = copy.deepcopy(base)
-    for place, member in members.items():
-        *owners, name = place.split("__")
-        owner = value
-        for step in owners:
-            owner = owner.setdefault(step, {})
-        if member is ...:
-            del owner[name]
-        else:
-            owner[name] = member
-    return value
 
 
 @pytest.mark.parametrize(("folder", "name"), VALID)

@@ -1,0 +1,164 @@
+"""Summit v1: models, manifests, schemas and defaults, rules, hashes, results."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from schemas.json_form import Unread
+from schemas.objects import ABSENT
+from schemas.summit import rules, words
+from schemas.summit.calls import check_call, check_request, request_id
+from schemas.summit.figures import (
+    broken_budget,
+    effective_metrics,
+    effective_status,
+    has_budget,
+    row_verification,
+    strictest,
+    timeout_ms,
+)
+from schemas.summit.hashes import JsonObject, call_hash, json_hash, manifest_hash, reply_hash
+from schemas.summit.ijson import read_json
+from schemas.summit.judge import (
+    Judged,
+    JudgedCall,
+    JudgedManifest,
+    JudgedReply,
+    judge_call,
+    judge_manifest,
+    judge_reply,
+)
+from schemas.summit.load import load_manifest
+from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool
+from schemas.summit.models import (
+    Budget,
+    CancelParams,
+    Check,
+    Context,
+    Delivery,
+    Interface,
+    InvokeParams,
+    Metadata,
+    Metrics,
+    Provenance,
+    RunError,
+    Spec,
+    SummitCall,
+    SummitManifest,
+    SummitObject,
+    SummitReply,
+    ToolCall,
+    ToolCallParams,
+    ToolDefinition,
+    Verification,
+)
+from schemas.summit.replies import Content, check_reply, reply_content
+from schemas.summit.results import (
+    call_result,
+    rule_message,
+    run_error,
+    run_result,
+    schema_message,
+    tool_result,
+)
+from schemas.summit.rows import (
+    Evidence,
+    RunCancel,
+    RunJudge,
+    RunResult,
+    RunVerification,
+    SchemaError,
+    SummitAgent,
+    SummitEvent,
+    SummitRun,
+    ToolResult,
+)
+from schemas.summit.too_large import DefaultsTooLarge
+from schemas.summit.yaml_form import read_manifest
+
+if TYPE_CHECKING:
+    from schemas.summit.schema.engine import Schema
+
+
+def schema_of(text: str) -> Schema:
+    """The compiled schema of a JSON text in a manifest that was accepted; kept for later."""
+    from schemas.summit.schema import engine  # its libraries load slowly
+
+    return engine.schema_of(text)
+
+
+__all__ = [
+    "ABSENT",
+    "Budget",
+    "CancelParams",
+    "Check",
+    "Content",
+    "Context",
+    "DefaultsTooLarge",
+    "Delivery",
+    "Evidence",
+    "Interface",
+    "InvokeParams",
+    "JsonObject",
+    "Judged",
+    "JudgedCall",
+    "JudgedManifest",
+    "JudgedReply",
+    "Metadata",
+    "Metrics",
+    "Provenance",
+    "RunCancel",
+    "RunError",
+    "RunJudge",
+    "RunResult",
+    "RunVerification",
+    "SchemaError",
+    "Spec",
+    "SummitAgent",
+    "SummitCall",
+    "SummitEvent",
+    "SummitManifest",
+    "SummitObject",
+    "SummitReply",
+    "SummitRun",
+    "ToolCall",
+    "ToolCallParams",
+    "ToolDefinition",
+    "ToolResult",
+    "Unread",
+    "Verification",
+    "broken_budget",
+    "call_hash",
+    "call_result",
+    "check_call",
+    "check_manifest",
+    "check_reply",
+    "check_request",
+    "effective_metrics",
+    "effective_status",
+    "has_budget",
+    "json_hash",
+    "judge_call",
+    "judge_manifest",
+    "judge_reply",
+    "load_manifest",
+    "manifest_form",
+    "manifest_hash",
+    "mcp_tool",
+    "read_json",
+    "read_manifest",
+    "reply_content",
+    "reply_hash",
+    "request_id",
+    "row_verification",
+    "rule_message",
+    "rules",
+    "run_error",
+    "run_result",
+    "schema_message",
+    "schema_of",
+    "strictest",
+    "timeout_ms",
+    "tool_result",
+    "words",
+]

@@ -1,0 +1,213 @@
+"""JSON Schemas of manifests, calls and replies, as far as JSON Schema can say their rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas.canonical import MAX_SAFE_INTEGER
+from schemas.summit import words
+
+JsonSchema = dict[str, Any]
+
+_NUMBER = "(0|[1-9][0-9]{0,8})"
+_ANY: JsonSchema = {}
+_OPEN: JsonSchema = {"type": "object"}
+_AGENT_ID = {"type": "string", "pattern": "^[a-z0-9-]{1,100}$"}
+_ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"}
+_TOOL_NAME = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
+_TOOL_CALL_ID = {"type": "string", "pattern": "^[!-~]{1,128}$"}
+_TIME = {
+    "type": "string",
+    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$",
+}
+_REQUEST_ID = {
+    "anyOf": [
+        {"type": "string", "maxLength": 256},
+        {"type": "integer", "minimum": -MAX_SAFE_INTEGER, "maximum": MAX_SAFE_INTEGER},
+    ]
+}
+
+
+def _text(least: int, most: int) -> JsonSchema:
+    return {"type": "string", "minLength": least, "maxLength": most}
+
+
+def _number(low: int, high: int) -> JsonSchema:
+    return {"type": "number", "minimum": low, "maximum": high}
+
+
+def _natural() -> JsonSchema:
+    return {"type": "integer", "minimum": 0, "maximum": MAX_SAFE_INTEGER}
+
+
+def _object(
+    required: dict[str, JsonSchema], optional: dict[str, JsonSchema] | None = None, **more: Any
+) -> JsonSchema:
+    """A closed object, unless `more` says otherwise."""
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
+
+
+def _schema() -> JsonSchema:
+    return {"type": "object", "properties": {"type": {"const": "object"}}, "required": ["type"]}
+
+
+_TOOL = _object(
+    {"name": _TOOL_NAME, "description": _text(1, 4000)},
+    {"arguments": _schema(), "inputSchema": _schema()},
+    anyOf=[{"required": ["arguments"]}, {"required": ["inputSchema"]}],
+)
+_MANIFEST = _object(
+    {
+        "apiVersion": {"const": words.API_VERSION},
+        "kind": {"const": words.MANIFEST_KIND},
+        "metadata": _object(
+            {
+                "name": _AGENT_ID,
+                "version": {"type": "string", "pattern": rf"^{_NUMBER}(\.{_NUMBER}){{2}}$"},
+            },
+            {"description": _text(1, 4000)},
+            additionalProperties=True,
+        ),
+        "spec": _object(
+            {
+                "role": {
+                    "type": "string",
+                    "pattern": f"^({'|'.join(words.ROLES)}|x-[a-z0-9-]{{1,60}})$",
+                },
+                "capabilities": {
+                    "type": "array",
+                    "items": {
+                        "type": "string",
+                        "pattern": "^[a-z0-9-]+:[a-z0-9-]+$",
+                        "maxLength": 128,
+                    },
+                    "maxItems": words.MAX_CAPABILITIES,
+                    "uniqueItems": True,
+                },
+                "interface": _object({"inputSchema": _schema(), "outputSchema": _schema()}),
+            },
+            {
+                "resources": {
+                    "type": "object",
+                    "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]{0,63}$"},
+                    "additionalProperties": _text(1, 64),
+                    "maxProperties": words.MAX_RESOURCES,
+                },
+                "tools": {"type": "array", "items": _TOOL, "maxItems": words.MAX_TOOLS},
+            },
+        ),
+    },
+    title="SummitManifest",
+)
+
+_BUDGET = _object(
+    {},
+    {
+        "usd": _number(0, words.MAX_USD),
+        "tokens": _natural(),
+        "seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": words.MAX_SECONDS},
+    },
+)
+_CONTEXT = _object(
+    {}, {"traceId": _ID, "parentRunId": _ID, "budget": _BUDGET}, additionalProperties=True
+)
+_TOOL_CALL = _object({"id": _TOOL_CALL_ID, "name": _TOOL_NAME, "arguments": _OPEN})
+_PARAMS: dict[str, JsonSchema] = {
+    words.INVOKE_METHOD: _object(
+        {"agentId": _AGENT_ID, "inputs": _OPEN, "runId": _ID}, {"context": _CONTEXT}
+    ),
+    words.TOOL_METHOD: _object(
+        {"agentId": _AGENT_ID, "runId": _ID, "toolCall": _TOOL_CALL}, {"context": _CONTEXT}
+    ),
+    words.CANCEL_METHOD: _object({"runId": _ID}, {"agentId": _AGENT_ID, "reason": _text(1, 1000)}),
+}
+
+
+def _call(method: str) -> JsonSchema:
+    required = {
+        "jsonrpc": {"const": words.JSONRPC},
+        "method": {"const": method},
+        "params": _PARAMS[method],
+    }
+    optional = {"caller": _text(1, 200)}
+    if method == words.CANCEL_METHOD:
+        return _object(required, {"id": _REQUEST_ID, **optional})
+    return _object({**required, "id": _REQUEST_ID}, optional)
+
+
+_CALL = {"title": "SummitCall", "oneOf": [_call(method) for method in words.LOGGED_METHODS]}
+
+_METRICS = _object(
+    {"tokens": _natural(), "cost_usd": _number(0, words.MAX_USD)},
+    {"latency_ms": _number(0, words.MAX_LATENCY_MS)},
+)
+_PROVENANCE = _object({"model": _text(1, 200), "timestamp": _TIME}, additionalProperties=True)
+_CHECK = _object({"name": _text(1, 100), "passed": {"type": "boolean"}})
+_VERIFICATION = _object(
+    {"status": {"enum": list(words.VERIFICATION_STATUSES)}},
+    {
+        "score": _number(0, 1),
+        "checks": {"type": "array", "items": _CHECK, "maxItems": words.MAX_CHECKS},
+    },
+)
+_ERROR = _object(
+    {
+        "code": {
+            "type": "integer",
+            "minimum": -(2**31),
+            "maximum": 2**31 - 1,
+            "not": {
+                "minimum": words.RESERVED_CODES.start,
+                "maximum": words.RESERVED_CODES.stop - 1,
+            },
+        },
+        "message": _text(1, 2000),
+    },
+    {"data": _ANY},
+)
+_HEAD: dict[str, JsonSchema] = {"replyId": _ID, "runId": _ID, "agentId": _AGENT_ID}
+
+
+def _reply(
+    kind: str, required: dict[str, JsonSchema], optional: dict[str, JsonSchema]
+) -> JsonSchema:
+    return _object({**_HEAD, "kind": {"const": kind}, **required}, optional)
+
+
+_REPLY = {
+    "title": "SummitReply",
+    "oneOf": [
+        _reply(
+            words.PROGRESS,
+            {"metrics": _METRICS},
+            {"provenance": _PROVENANCE, "message": _text(1, 2000)},
+        ),
+        _reply(
+            words.RESULT,
+            {"output": _ANY, "metrics": _METRICS, "provenance": _PROVENANCE},
+            {"status": {"const": words.COMPLETED}, "verification": _VERIFICATION},
+        ),
+        _reply(
+            words.ERROR,
+            {"error": _ERROR, "metrics": _METRICS, "provenance": _PROVENANCE},
+            {"status": {"enum": [words.FAILED, words.BUDGET_EXCEEDED]}},
+        ),
+        _reply(
+            words.VERIFICATION,
+            {"provenance": _PROVENANCE, "verification": _VERIFICATION},
+            {"metrics": _METRICS},
+        ),
+    ],
+}
+
+SCHEMAS: dict[str, JsonSchema] = {
+    name: {"$schema": words.DIALECT, **schema}
+    for name, schema in (("manifest", _MANIFEST), ("call", _CALL), ("reply", _REPLY))
+}
+"""By the names of their files."""

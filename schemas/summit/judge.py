@@ -1,0 +1,68 @@
+"""Records off the log, judged: their JSON, the first rule that they break, their hash."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from schemas.branches import SUMMIT_PARAMS
+from schemas.json_form import to_json
+from schemas.problems import Problem
+from schemas.summit import rules
+from schemas.summit.calls import check_call
+from schemas.summit.checker import ANY_ORDER
+from schemas.summit.hashes import call_hash, manifest_hash, reply_hash
+from schemas.summit.manifests import check_manifest
+from schemas.summit.replies import shape_problem
+from schemas.summit.words import CALL_RECORD, MANIFEST_RECORD, REPLY_RECORD
+
+JsonObject = dict[str, Any]
+
+
+class Judged(NamedTuple):
+    """json: as sent, a text that holds no I-JSON as `Unread`.  problem: what decides, if any."""
+
+    json: JsonObject
+    problem: Problem | None
+    hash: str
+
+
+_METHODS = {record: method for method, record in SUMMIT_PARAMS.items()}
+JudgedCall = JudgedReply = JudgedManifest = Judged
+
+
+def judge_call(value: JsonObject) -> Judged:
+    """value: the Avro value of a SummitCall, as sent by anyone.  json: without its delivery."""
+    call = to_json(CALL_RECORD, value)
+    problem = next(iter(check_call(call)), None)
+    wanted, sent = SUMMIT_PARAMS.get(call["method"]), value["params"][0]
+    if wanted != sent:
+        problem = _of_other_params(call, sent, wanted, problem)
+    call.pop("delivery", None)
+    return Judged(call, problem, call_hash(call))
+
+
+def _of_other_params(
+    call: JsonObject, sent: str, wanted: str | None, problem: Problem | None
+) -> Problem | None:
+    """What decides on params that are not the method's, which may be none that is known."""
+    as_sent = next(iter(check_call({**call, "method": _METHODS[sent]})), None)
+    if as_sent is not None and as_sent.rule == rules.JSON_INVALID.code:
+        return as_sent
+    before = ANY_ORDER[problem.rule] < ANY_ORDER[rules.PARAMS_SHAPE.code] if problem else False
+    if wanted is None or before:
+        return problem
+    message = f"params is {sent.rpartition('.')[2]}, which is not the method's."
+    return Problem(rules.PARAMS_SHAPE.code, "/params", message)
+
+
+def judge_reply(value: JsonObject) -> Judged:
+    """value: the Avro value of a SummitReply.  problem: of step 1 of spec 5.4, the key aside."""
+    reply = to_json(REPLY_RECORD, value)
+    return Judged(reply, shape_problem(reply), reply_hash(reply))
+
+
+def judge_manifest(value: JsonObject) -> Judged:
+    """value: the Avro value of a SummitManifest, as sent by anyone."""
+    manifest = to_json(MANIFEST_RECORD, value)
+    problem = next(iter(check_manifest(manifest)), None)
+    return Judged(manifest, problem, manifest_hash(manifest))

@@ -1,0 +1,256 @@
+"""The objects of Summit that are sent, for programs (spec 2, 6.5).
+
+Attributes are the members as on the wire; None stands for one that is not there, or ABSENT where
+null is a value.  They hold whatever they are given; `check()` says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from schemas.avro_form import from_json
+from schemas.branches import SUMMIT, SUMMIT_PARAMS
+from schemas.json_form import to_json
+from schemas.objects import ABSENT, JsonObject, Member, WireObject
+from schemas.problems import Problem
+from schemas.summit import rules
+from schemas.summit.calls import check_call
+from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool, tool_form
+from schemas.summit.parts import part_problems
+from schemas.summit.replies import check_reply
+from schemas.summit.words import API_VERSION, JSONRPC, MANIFEST_KIND
+
+
+@dataclass(kw_only=True)
+class SummitObject(WireObject):
+    """Any object of Summit."""
+
+    BAD_JSON = rules.JSON_INVALID.code
+    BAD_TYPE = rules.PARAMS_SHAPE.code
+
+    def check(self) -> list[Problem]:
+        """What breaks the rules of the edges, what decides first; paths begin at this object."""
+        return part_problems(type(self).__name__, self.to_json())
+
+    def to_avro(self) -> JsonObject:
+        """The Avro value.  Raises ShapeError for what Avro cannot carry."""
+        return from_json(f"{SUMMIT}{type(self).__name__}", self.to_json())
+
+    @classmethod
+    def from_avro(cls, value: JsonObject) -> Self:
+        """Of an Avro value as it was read; open JSON that could not be read is `Unread`."""
+        return cls.from_json(to_json(f"{SUMMIT}{cls.__name__}", value))
+
+
+@dataclass(kw_only=True)
+class Metadata(SummitObject):
+    """extra: members of the manifest's own."""
+
+    name: str
+    version: str
+    description: str | None = None
+
+
+@dataclass(kw_only=True)
+class Interface(SummitObject):
+    inputSchema: JsonObject
+    outputSchema: JsonObject
+
+
+@dataclass(kw_only=True)
+class ToolDefinition(SummitObject):
+    """arguments: a JSON Schema.  In JSON it may be called `inputSchema`."""
+
+    name: str
+    description: str
+    arguments: JsonObject
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        told = cls._parsed(value) if isinstance(value, (str, bytes)) else value
+        return super().from_json(tool_form(told))
+
+    def to_mcp(self) -> JsonObject:
+        """As the Model Context Protocol has it."""
+        return mcp_tool(self.to_json())
+
+
+@dataclass(kw_only=True)
+class Spec(SummitObject):
+    role: str
+    capabilities: list[str]
+    resources: dict[str, str] = field(default_factory=dict)
+    interface: Interface
+    tools: list[ToolDefinition] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class SummitManifest(SummitObject):
+    """An agent as it declares itself."""
+
+    apiVersion: str = API_VERSION
+    kind: str = MANIFEST_KIND
+    metadata: Metadata
+    spec: Spec
+
+    BAD_TYPE = rules.MANIFEST_SHAPE.code
+
+    def check(self) -> list[Problem]:
+        return check_manifest(self.to_json())
+
+    def to_json(self) -> JsonObject:
+        return manifest_form(super().to_json())
+
+
+@dataclass(kw_only=True)
+class Budget(SummitObject):
+    usd: float | None = None
+    tokens: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(kw_only=True)
+class Context(SummitObject):
+    """extra: members of the caller's own."""
+
+    traceId: str | None = None
+    parentRunId: str | None = None
+    budget: Budget | None = None
+
+
+@dataclass(kw_only=True)
+class ToolCall(SummitObject):
+    id: str
+    name: str
+    arguments: JsonObject
+
+
+@dataclass(kw_only=True)
+class InvokeParams(SummitObject):
+    agentId: str
+    inputs: JsonObject
+    runId: str
+    context: Context | None = None
+
+
+@dataclass(kw_only=True)
+class ToolCallParams(SummitObject):
+    """agentId: the agent that offers the tool."""
+
+    agentId: str
+    runId: str
+    toolCall: ToolCall
+    context: Context | None = None
+
+
+@dataclass(kw_only=True)
+class CancelParams(SummitObject):
+    runId: str
+    agentId: str | None = None
+    reason: str | None = None
+
+
+Params = InvokeParams | ToolCallParams | CancelParams
+_PARAMS: dict[str, type[Params]] = {
+    f"{SUMMIT}{model.__name__}": model for model in (InvokeParams, ToolCallParams, CancelParams)
+}
+
+
+@dataclass(kw_only=True)
+class Delivery(SummitObject):
+    """What the service adds for the agent.  dueAt: as text, in UTC."""
+
+    kind: str
+    agentVersion: str
+    manifestHash: str
+    callPosition: str
+    dueAt: str
+    reason: str | None = None
+
+
+@dataclass(kw_only=True)
+class SummitCall(SummitObject):
+    """id: ABSENT for a notification."""
+
+    jsonrpc: str = JSONRPC
+    id: str | int | Any = ABSENT
+    method: str
+    params: Params
+    caller: str | None = None
+    delivery: Delivery | None = None
+
+    BAD_TYPE = rules.RPC_SHAPE.code
+
+    def check(self) -> list[Problem]:
+        return check_call(self.to_json())
+
+    @classmethod
+    def from_json(cls, value: Any) -> Self:
+        call = super().from_json(value)
+        model = _PARAMS.get(SUMMIT_PARAMS.get(str(call.method), ""))
+        params: Any = call.params
+        if model is not None and isinstance(params, WireObject):
+            call.params = model.from_json(params.to_json())
+        return call
+
+    @classmethod
+    def _read(cls, member: Member, value: Any) -> Any:
+        if member.name == "params" and isinstance(value, dict):
+            return SummitObject.from_json(value)
+        return super()._read(member, value)
+
+
+@dataclass(kw_only=True)
+class Metrics(SummitObject):
+    tokens: int
+    cost_usd: float
+    latency_ms: float | None = None
+
+
+@dataclass(kw_only=True)
+class Provenance(SummitObject):
+    """extra: members of the agent's own."""
+
+    model: str
+    timestamp: str
+
+
+@dataclass(kw_only=True)
+class Check(SummitObject):
+    name: str
+    passed: bool
+
+
+@dataclass(kw_only=True)
+class Verification(SummitObject):
+    status: str
+    score: float | None = None
+    checks: list[Check] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class RunError(SummitObject):
+    code: int
+    message: str
+    data: Any = ABSENT
+
+
+@dataclass(kw_only=True)
+class SummitReply(SummitObject):
+    replyId: str
+    runId: str
+    agentId: str
+    kind: str
+    status: str | None = None
+    output: Any = ABSENT
+    error: RunError | None = None
+    metrics: Metrics | None = None
+    provenance: Provenance | None = None
+    verification: Verification | None = None
+    message: str | None = None
+
+    BAD_TYPE = rules.REPLY_SHAPE.code
+
+    def check(self) -> list[Problem]:
+        return check_reply(self.to_json())

@@ -1,0 +1,180 @@
+"""The objects of Summit that the service writes or answers, for programs (spec 2.2, 2.5, 5.7).
+
+Times are texts in UTC.  `check()` finds nothing in them: they are not for the edges to judge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Self
+
+from schemas.objects import ABSENT, JsonObject
+from schemas.summit.models import (
+    Budget,
+    Check,
+    Metrics,
+    Provenance,
+    RunError,
+    SummitManifest,
+    SummitObject,
+    Verification,
+)
+
+
+@dataclass(kw_only=True)
+class Answer(SummitObject):
+    """What is answered and stands in no record."""
+
+    def to_avro(self) -> NoReturn:
+        """Raises TypeError: there is no such record."""
+        raise TypeError(f"a {type(self).__name__} has no Avro form")
+
+    @classmethod
+    def from_avro(cls, value: JsonObject) -> Self:
+        """Raises TypeError: there is no such record."""
+        raise TypeError(f"a {cls.__name__} has no Avro form")
+
+
+@dataclass(kw_only=True)
+class ToolResult(Answer):
+    """Either output or error."""
+
+    id: str
+    output: Any = ABSENT
+    error: RunError | None = None
+
+
+@dataclass(kw_only=True)
+class RunResult(Answer):
+    status: str
+    output: Any = ABSENT
+    metrics: Metrics
+    provenance: Provenance
+    verification: Verification | None = None
+    error: RunError | None = None
+
+
+@dataclass(kw_only=True)
+class RunVerification(SummitObject):
+    """status: the effective one."""
+
+    status: str
+    claimedStatus: str
+    score: float | None = None
+    checks: list[Check] = field(default_factory=list)
+
+
+@dataclass(kw_only=True)
+class RunJudge(SummitObject):
+    agentId: str
+    replyId: str
+    position: str
+    at: str
+    verification: RunVerification
+    provenance: Provenance
+    metrics: Metrics | None = None
+
+
+@dataclass(kw_only=True)
+class RunCancel(SummitObject):
+    caller: str | None = None
+    reason: str | None = None
+    position: str
+    at: str
+
+
+@dataclass(kw_only=True)
+class Evidence(SummitObject):
+    callPosition: str
+    callHash: str
+    inputHash: str
+    manifestVersion: str
+    manifestHash: str
+    manifestPosition: str
+    replyPosition: str | None = None
+    replyHash: str | None = None
+    outputHash: str | None = None
+
+
+@dataclass(kw_only=True)
+class SummitRun(SummitObject):
+    """Where a run stands.  contextExtra: None or an object."""
+
+    runId: str
+    kind: str
+    agentId: str
+    caller: str | None = None
+    traceId: str | None = None
+    parentRunId: str | None = None
+    contextExtra: JsonObject | None = None
+    toolName: str | None = None
+    toolCallId: str | None = None
+    state: str
+    reason: str
+    version: int
+    createdAt: str
+    startedAt: str | None = None
+    updatedAt: str
+    finishedAt: str | None = None
+    dueAt: str
+    budget: Budget | None = None
+    metrics: Metrics
+    provenance: Provenance | None = None
+    message: str | None = None
+    verification: RunVerification | None = None
+    judge: RunJudge | None = None
+    verificationStatus: str | None = None
+    error: RunError | None = None
+    cancel: RunCancel | None = None
+    evidence: Evidence
+
+
+@dataclass(kw_only=True)
+class SummitAgent(SummitObject):
+    """An accepted manifest, and whether the agent takes calls."""
+
+    agentId: str
+    version: str
+    state: str
+    manifest: SummitManifest
+    manifestHash: str
+    position: str
+    at: str
+
+
+@dataclass(kw_only=True)
+class SchemaError(SummitObject):
+    path: str
+    keyword: str
+
+
+@dataclass(kw_only=True)
+class SummitEvent(SummitObject):
+    """One fact: the verdict on a record, or a timeout."""
+
+    eventId: str
+    subject: str
+    verdict: str
+    rule: str
+    fault: str | None = None
+    at: str
+    cause: str
+    runId: str | None = None
+    agentId: str | None = None
+    caller: str | None = None
+    method: str | None = None
+    replyId: str | None = None
+    replyKind: str | None = None
+    contentHash: str | None = None
+    fromState: str | None = None
+    toState: str | None = None
+    runVersion: int | None = None
+    manifestVersion: str | None = None
+    manifestHash: str | None = None
+    agentsSeen: list[int] | None = None
+    figures: dict[str, float] = field(default_factory=dict)
+    path: str | None = None
+    errors: list[SchemaError] = field(default_factory=list)
+    message: str
+    inputs: JsonObject | None = None
+    output: Any = None
