@@ -9,7 +9,8 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from streams.declared_settings import PREFIX as PREFIX
-from streams.declared_settings import ProtocolSettings, setting
+from streams.declared_settings import setting
+from streams.declared_summit import SummitSettings
 from streams.setting_values import Declaration, checked, known, parse
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -30,7 +31,7 @@ _REGISTRY_URL = Declaration(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings(ProtocolSettings):
+class Settings(SummitSettings):
     """The settings of one process.  None stands for unset."""
 
     schema_registry_url: str | None = field(

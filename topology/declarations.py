@@ -40,6 +40,7 @@ class Topic:
       record that cannot be read is set aside, and the task goes on.
     keeps_latest: a command topic that is compacted too: the latest record of a key is what holds
       now, and a null value says that nothing does.
+    withdraws: a command topic where a null value withdraws what its key names, too.
     """
 
     name: str
@@ -55,6 +56,12 @@ class Topic:
     chained: bool = False
     asked_again: bool = False
     keeps_latest: bool = False
+    withdraws: bool = False
+
+    @property
+    def takes_null(self) -> bool:
+        """A record without value is a withdrawal, and no dead letter."""
+        return self.keeps_latest or self.withdraws
 
     @property
     def compacted(self) -> bool:
@@ -114,7 +121,8 @@ class ProcessorDeclaration:
     inputs: in the order that decides between records of equal timestamp.
     outputs: every topic it writes, in the order in which one transaction lists them.
     tables: the tables it owns; it is their only writer.
-    copies: tables of others of which every worker keeps a read-only copy for it.
+    copies: tables of which every worker keeps a read-only copy for it, all partitions of them:
+      those of others, and of its own one that is asked by other keys than its inputs have.
     """
 
     name: str

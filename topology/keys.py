@@ -136,6 +136,17 @@ def _asap_envelope(value: Mapping[str, Any]) -> str:
         return _member(value, "id")
 
 
+def _summit_call(name: str) -> Callable[[Mapping[str, Any]], str]:
+    """A member of the call's params, which are (record, value) as Avro has them."""
+
+    def key(value: Mapping[str, Any]) -> str:
+        params = value.get("params")
+        params = params[1] if isinstance(params, tuple) else params
+        return _member({"params": params}, f"params.{name}")
+
+    return key
+
+
 def _asap_snapshot(value: Mapping[str, Any]) -> str:
     return composite(_task(value), str(_integer(value, "version")))
 
@@ -181,6 +192,11 @@ _KEYS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     topics.ASAP_INBOX.name: lambda value: _member(value, "recipient"),
     topics.ASAP_TASKS.name: lambda value: composite(_task(value)),
     topics.ASAP_SNAPSHOTS.name: _asap_snapshot,
+    topics.SUMMIT_MANIFESTS.name: lambda value: _member(value, "metadata.name"),
+    topics.SUMMIT_CALLS.name: _summit_call("runId"),
+    topics.SUMMIT_REPLIES.name: lambda value: _member(value, "runId"),
+    topics.SUMMIT_INBOX.name: _summit_call("agentId"),
+    topics.SUMMIT_RUNS.name: lambda value: _member(value, "runId"),
 }
 
 

@@ -7,7 +7,7 @@ edge changes nothing; whether that is an error is for the caller to say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -43,16 +43,17 @@ def define(
     *,
     anywhere: Mapping[str, S] | None = None,
     sealed: frozenset[S] = frozenset(),
+    ended: Set[S] = frozenset(),
 ) -> Machine[S]:
     """A machine from its table: a row per state, and `{}` as the row of a terminal state.
 
-    anywhere: the edges of `*`.
+    anywhere: the edges of `*`.  ended: more terminal states, whose edges lead back to them.
     """
     edges: dict[tuple[str, str], S] = {
         (state, event): target for state, row in table.items() for event, target in row.items()
     }
     edges |= {(ANY, event): target for event, target in (anywhere or {}).items()}
-    terminal = frozenset(state for state, row in table.items() if not row)
+    terminal = frozenset(state for state, row in table.items() if not row or state in ended)
     return Machine(name, initial, tuple(table), terminal, edges, sealed)
 
 

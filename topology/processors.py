@@ -186,6 +186,25 @@ ASAP = ProcessorDeclaration(
     ),
     copies=(tables.ASAP_MANIFESTS,),
 )
+SUMMIT = ProcessorDeclaration(
+    "summit",
+    "judges manifests, calls and replies, keeps each run and the evidence of its output, delivers,"
+    " and ends what takes too long",
+    inputs=(topics.SUMMIT_MANIFESTS, topics.SUMMIT_CALLS, topics.SUMMIT_REPLIES),
+    outputs=(
+        topics.SUMMIT_EVENTS,
+        topics.SUMMIT_RUNS,
+        topics.SUMMIT_AGENTS,
+        topics.SUMMIT_INBOX,
+        topics.RTES_RAW,
+        topics.LINEAGE_EDGES,
+        topics.SUMMIT_MANIFESTS_DLQ,
+        topics.SUMMIT_CALLS_DLQ,
+        topics.SUMMIT_REPLIES_DLQ,
+    ),
+    tables=(tables.SUMMIT_RUNS, tables.SUMMIT_AGENTS, tables.SUMMIT_REPLIES),
+    copies=(tables.SUMMIT_AGENTS,),
+)
 
 ALL: tuple[ProcessorDeclaration, ...] = (
     APC,
@@ -196,6 +215,7 @@ ALL: tuple[ProcessorDeclaration, ...] = (
     SAP_CACHE,
     SAP_LEARNING,
     ASAP,
+    SUMMIT,
 )
 
 

@@ -40,6 +40,10 @@ from topology.sap_tables import SAP_SIGNAL_IDS as SAP_SIGNAL_IDS
 from topology.sap_tables import SAP_SIGNAL_OPERATORS as SAP_SIGNAL_OPERATORS
 from topology.sap_tables import SAP_TASK_ENVELOPES as SAP_TASK_ENVELOPES
 from topology.sap_tables import SAP_TASK_STATES as SAP_TASK_STATES
+from topology.summit_tables import SUMMIT
+from topology.summit_tables import SUMMIT_AGENTS as SUMMIT_AGENTS
+from topology.summit_tables import SUMMIT_REPLIES as SUMMIT_REPLIES
+from topology.summit_tables import SUMMIT_RUNS as SUMMIT_RUNS
 
 PACKET_STATES = Table(
     "apc.packet-states",
@@ -193,6 +197,7 @@ ALL: tuple[Table, ...] = (
     SAOP_DETECTORS,
     *SAP,
     *ASAP,
+    *SUMMIT,
     *ENGINE,
 )
 BY_NAME = {table.name: table for table in ALL}

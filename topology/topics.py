@@ -1,4 +1,4 @@
-"""Every topic, declared once.  Those of SAP and ASAP have files of their own, listed here."""
+"""Every topic, declared once.  Those of SAP, ASAP and Summit have files of their own."""
 
 from __future__ import annotations
 
@@ -51,6 +51,17 @@ from topology.sap_topics import SAP_TASKS as SAP_TASKS
 from topology.sap_topics import SAP_TASKS_DLQ as SAP_TASKS_DLQ
 from topology.sap_topics import SAP_VERDICTS as SAP_VERDICTS
 from topology.sap_topics import SAP_VERDICTS_DLQ as SAP_VERDICTS_DLQ
+from topology.summit_topics import SUMMIT, SUMMIT_DEAD_LETTERS
+from topology.summit_topics import SUMMIT_AGENTS as SUMMIT_AGENTS
+from topology.summit_topics import SUMMIT_CALLS as SUMMIT_CALLS
+from topology.summit_topics import SUMMIT_CALLS_DLQ as SUMMIT_CALLS_DLQ
+from topology.summit_topics import SUMMIT_EVENTS as SUMMIT_EVENTS
+from topology.summit_topics import SUMMIT_INBOX as SUMMIT_INBOX
+from topology.summit_topics import SUMMIT_MANIFESTS as SUMMIT_MANIFESTS
+from topology.summit_topics import SUMMIT_MANIFESTS_DLQ as SUMMIT_MANIFESTS_DLQ
+from topology.summit_topics import SUMMIT_REPLIES as SUMMIT_REPLIES
+from topology.summit_topics import SUMMIT_REPLIES_DLQ as SUMMIT_REPLIES_DLQ
+from topology.summit_topics import SUMMIT_RUNS as SUMMIT_RUNS
 
 APC_PACKETS = Topic(
     "apc.packets",
@@ -263,6 +274,7 @@ ALL: tuple[Topic, ...] = (
     SAOP_TASK_SIGNALS,
     *SAP,
     *ASAP,
+    *SUMMIT,
     LINEAGE_EDGES,
     CHANGELOG,
     APC_PACKETS_DLQ,
@@ -273,6 +285,7 @@ ALL: tuple[Topic, ...] = (
     SAOP_TASK_SIGNALS_DLQ,
     *SAP_DEAD_LETTERS,
     *ASAP_DEAD_LETTERS,
+    *SUMMIT_DEAD_LETTERS,
 )
 BY_NAME = {topic.name: topic for topic in ALL}
 

@@ -21,6 +21,9 @@ SCHEMAS = {
     "sap/tasks": "sap/task",
     "sap/results": "sap/result",
     "sap/signals": "sap/signal",
+    "summit/manifests": "summit/manifest",
+    "summit/calls": "summit/call",
+    "summit/replies": "summit/reply",
 }
 OPEN = {
     "apc": ("metadata", "details", "ast_json", "initial_state"),
@@ -30,6 +33,9 @@ OPEN = {
     "sap/tasks": ("payload", "schema", "routingHints", "meta", "pressure"),
     "sap/results": ("output", "details", "metrics", "meta", "nextActions", "artifacts", "error"),
     "sap/signals": ("rating", "decision", "note"),  # which of them is there the kind says
+    "summit/manifests": ("owner", "arguments", "inputSchema", "outputSchema"),
+    "summit/calls": ("inputs", "arguments", "tenant"),
+    "summit/replies": ("output", "data", "host"),
 }
 """Members that are left alone: what is in them is the sender's, or tied to another member."""
 
@@ -50,6 +56,11 @@ BEYOND = {
     "deadline_before_issue",
     "error_message_missing",
     "alignment_status_mismatch",
+    "json.invalid",
+    "manifest.schema_dialect",
+    "manifest.schema_ref",
+    "manifest.schema_pattern",
+    "manifest.schema_default",
 }
 
 TIED = {
@@ -63,6 +74,13 @@ TIED = {
     ("sap/tasks", "bad_agent_id_control"),
     ("sap/signals", "bad_signal_missing"),
     ("sap/signals", "bad_signal_other_kind"),
+    ("summit/manifests", "manifest.schema-invalid"),
+    ("summit/manifests", "manifest.tool-differ"),
+    ("summit/manifests", "manifest.tool-twice"),
+    ("summit/calls", "context.parent-itself"),
+    ("summit/calls", "params.agent_id-newline"),  # $ of this library stands before it too
+    ("summit/replies", "provenance.value-time"),
+    ("summit/replies", "verification.value-twice"),
 }
 """Examples that need a calendar, or tie members together, of rules that JSON Schema has in part."""
 

@@ -179,6 +179,12 @@ CASES = [
         {**PARENT, "correlation_id": "", "payload_type": "task.update", "payload": TASK},
         "t/1",
     ),
+    (topics.SUMMIT_MANIFESTS, {"metadata": {"name": "word-stats"}}, "word-stats"),
+    (topics.SUMMIT_CALLS, {"params": {"runId": "r", "agentId": "a"}}, "r"),
+    (topics.SUMMIT_CALLS, {"params": ("a record", {"runId": "r", "agentId": "a"})}, "r"),
+    (topics.SUMMIT_INBOX, {"params": ("a record", {"runId": "r", "agentId": "a"})}, "a"),
+    (topics.SUMMIT_REPLIES, {"runId": "r", "agentId": "a"}, "r"),
+    (topics.SUMMIT_RUNS, {"runId": "r", "agentId": "a"}, "r"),
 ]
 
 
@@ -198,6 +204,9 @@ def test_the_key_of_a_value(topic: Topic, value: object, key: str) -> None:
         (topics.RTES_REJECTIONS, {"session_id": None}),
         (topics.SAOP_TURNS, {"metadata": {"task_id": 7}}),
         (topics.SAOP_TURNS, {"task_id": "t"}),
+        (topics.SUMMIT_CALLS, {"params": {"runId": 7}}),
+        (topics.SUMMIT_CALLS, {"params": "r"}),
+        (topics.SUMMIT_MANIFESTS, {"name": "word-stats"}),
         (topics.SAOP_VERDICTS, {"task_id": None}),
         (topics.SAOP_REWINDS, {"task_id": "t"}),
         (topics.APC_THROTTLING, {**THROTTLE, "generation": "14"}),

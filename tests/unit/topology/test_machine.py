@@ -65,6 +65,12 @@ def test_terminal_states_are_those_with_an_empty_row() -> None:
     assert DOORS.terminal == {Door.BRICKED_UP, Door.BURNT}
 
 
+def test_an_ended_state_may_have_edges_back_to_it() -> None:
+    lamp = define("lamp", "on", {"on": {"off": "dark"}, "dark": {"off": "dark"}}, ended={"dark"})
+    assert lamp.terminal == {"dark"}
+    assert step(lamp, "dark", "off") == "dark"
+
+
 def test_events_are_listed_once() -> None:
     assert DOORS.events == ("push", "pull", "burn", "brick")
     assert (ANY, "burn") in DOORS.edges
