@@ -1,15 +1,18 @@
-"""Read-only copies of tables that other processors own: one per worker, shared by its tasks.
+"""Read-only copies of whole tables: one per worker, shared by its tasks.
 
 A copy follows the table's topic (read_committed) into a RocksDB of its own.  It is caught up once
 before tasks open, and then is as fresh as it has read: a verdict that uses a row records the
 figures it saw.  A table that is `fresh` is caught up again before each cycle that may ask it.
+
+Of a table that a processor owns, that is up to what is written, committed or not: the markers of
+one transaction come to its partitions one by one, so a verdict may be readable before the row is.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +34,8 @@ _META = b"\0meta"
 _POLL_S = 0.05
 _PAUSE_S = 1.0
 _FRESH_S = 10.0
+_COMMIT_S = 1.0
+"""How long a transaction is waited for; that of a worker that died takes longer to be ended."""
 
 
 def copied(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
@@ -56,6 +61,7 @@ class Copies:
         self._moved = threading.Condition()
         self._changed: dict[str, dict[str, None]] = {t.name: {} for t in tables if t.fresh}
         self._indexes: dict[str, Any] = {}
+        self._indexed: dict[str, list[int]] = {}
 
     def open(self) -> None:
         """Open or rebuild the store, and read to the ends that the topics have now."""
@@ -139,20 +145,30 @@ class Copies:
         """On another partition than its key's, where it has no order among those of its key."""
         return partition_of(record.key or b"", self._partitions) != record.partition
 
-    def freshen(self) -> None:
-        """Wait until `fresh` tables are read to the ends that their topics have now.
+    def freshen(self, tables: Collection[Table]) -> None:
+        """Wait until these tables are read to the ends that their topics have now.
 
         Raises BrokerUnavailable when that takes too long.
         """
-        tps = [tp for tp in self._tps if self._tables[tp.topic].fresh]
-        ends = self._log.ends(tps)
+        asked = [tp for tp in self._tps if self._tables[tp.topic] in tables]
+        owned = [tp for tp in asked if not _is_given(self._tables[tp.topic])]
+        given = [tp for tp in asked if tp not in owned]
+        ends = self._log.ends(given) if given else {}
+        written = self._log.high_watermarks(owned) if owned else {}
+        if self._reached({**ends, **written}, _COMMIT_S if owned else _FRESH_S):
+            return
+        ends |= self._log.ends(owned) if owned else {}
+        if not self._reached(ends, _FRESH_S):
+            raise BrokerUnavailable(f"copies of tables are not read to their ends: {ends}")
+
+    def _reached(self, ends: Mapping[TopicPartition, int], timeout_s: float) -> bool:
+        """Wait until everything below these offsets is read, or the copies are closed."""
 
         def read() -> bool:
             return all(self._positions[tp] >= end for tp, end in ends.items())
 
         with self._moved:
-            if not self._moved.wait_for(lambda: read() or self._stopping.is_set(), _FRESH_S):
-                raise BrokerUnavailable(f"copies of tables are not read to their ends: {ends}")
+            return self._moved.wait_for(lambda: read() or self._stopping.is_set(), timeout_s)
 
     def get(self, table: Table, key: str) -> AvroValue | None:
         """The row as far as read, or None."""
@@ -162,13 +178,20 @@ class Copies:
     def index(self, table: Table, make: Callable[[], Made]) -> Made:
         """What is derived from a `fresh` table, as far as read.  For one thread at a time."""
         index: Made = self._indexes.setdefault(table.name, make())
-        if self._changed[table.name]:
-            with self._moved:
-                keys, self._changed[table.name] = self._changed[table.name], {}
-                found = self._store.get_many([store_key(table.name, key) for key in keys])
-            for key, raw in zip(keys, found, strict=True):
-                index.update(key, _row(raw, table))
+        with self._moved:
+            self._indexed[table.name] = self._read_to(table)
+            keys, self._changed[table.name] = self._changed[table.name], {}
+            found = self._store.get_many([store_key(table.name, key) for key in keys])
+        for key, raw in zip(keys, found, strict=True):
+            index.update(key, _row(raw, table))
         return index
+
+    def indexed(self, table: Table) -> list[int]:
+        """The next offset of each partition of a `fresh` table, as its index was last given."""
+        return list(self._indexed.get(table.name) or self._read_to(table))
+
+    def _read_to(self, table: Table) -> list[int]:
+        return [self._positions[tp] for tp in self._tps if self._tables[tp.topic] is table]
 
     def close(self) -> None:
         if self._reader is None:
@@ -213,3 +236,6 @@ class CopiedTable:
 
     def index(self, make: Callable[[], Made]) -> Made:
         return self._copies.index(self._table, make)
+
+    def indexed(self) -> list[int]:
+        return self._copies.indexed(self._table)

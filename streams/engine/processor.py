@@ -22,8 +22,8 @@ class Message(NamedTuple):
 
     topic: the declaration (its name is without the prefix; `record.topic` has it).
     value: the Avro value; in a union of several records a branch is `(full name, value)`;
-      timestamps are ints (ms).  Empty where the topic `keeps_latest` and the record's value is
-      null: a withdrawal.  body: the Avro bytes as they came, without framing.
+      timestamps are ints (ms).  Empty where the topic `takes_null` and the record's value is null:
+      a withdrawal.  body: the Avro bytes as they came, without framing.
     current: the writer's schema is this version's own, so that `body` may be spliced as it is.
     """
 
@@ -73,7 +73,7 @@ Made = TypeVar("Made", bound=Index)
 
 
 class Copy(Protocol):
-    """A read-only copy of a table that another processor owns, as far as this worker has read it.
+    """A read-only copy of a whole table, as far as this worker has read what was committed.
 
     A verdict that uses a row records the figures it saw.
     """
@@ -86,6 +86,9 @@ class Copy(Protocol):
         All processors that ask get the same, so it is made once; it says nothing that the rows
         do not.
         """
+
+    def indexed(self) -> list[int]:
+        """How far the index has been brought: the next offset of each partition."""
 
 
 class TooLarge(Exception):

@@ -95,7 +95,7 @@ class TaskRunner:
     async def _freshen(self) -> None:
         """Have copies read on that the records in hand may rest on, on a thread of the pool."""
         if stale := self.task.stale():
-            await asyncio.get_running_loop().run_in_executor(None, self.task.freshen)
+            await asyncio.get_running_loop().run_in_executor(None, self.task.freshen, stale)
             self.task.freshened(stale)
 
     async def _resolve(self) -> None:

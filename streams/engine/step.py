@@ -157,7 +157,7 @@ def _alarm(topic: Topic, record: Record, failure: Undecodable) -> None:
 
 def _decoded(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:
     results = decode_many([record.value for record in records], topic.record or "")
-    if topic.keeps_latest:
+    if topic.takes_null:
         pairs = zip(records, results, strict=True)
         return [_WITHDRAWN if record.value is None else result for record, result in pairs]
     return results

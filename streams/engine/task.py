@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -173,10 +173,11 @@ class Task:
         }
         return {p: count for p, count in waiting.items() if count}
 
-    def freshen(self) -> None:
-        """Raises BrokerUnavailable."""
+    def freshen(self, processors: Collection[Processor]) -> None:
+        """Have the copies read on that these may ask.  Raises BrokerUnavailable."""
         assert self._copies is not None
-        self._copies.freshen()
+        tables = [t for p in processors for t in p.declaration.copies if t.fresh]
+        self._copies.freshen(tables)
 
     def freshened(self, counts: dict[Processor, int]) -> None:
         self._fresh.update(counts)

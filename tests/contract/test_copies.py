@@ -12,14 +12,14 @@ from streams.engine.copies import CopiedTable, Copies
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import Output, TopicPartition, position
 from streams.engine.task import Task
-from tests.contract.twins import MemoryTwin, Twin
+from tests.contract.twins import KafkaTwin, MemoryTwin, Twin, produce
 from tests.toy import FACTS, INPUT, RECORD, ROWS, SECOND, toy_record
 from topology.declarations import Kind, ProcessorDeclaration, Topic, public
 from topology.keys import partition_of
 
 GIVEN = Topic(SECOND.name, Kind.COMMAND, RECORD, "id", "who there is", keeps_latest=True)
 NAMES = public(GIVEN, fresh=True)
-OLD = public(ROWS)
+OWNED = public(ROWS, fresh=True)
 
 Open = Callable[[], Copies]
 
@@ -47,7 +47,7 @@ def copies(twin: Twin, tmp_path: Path) -> Iterator[Open]:
     def open_copies() -> Copies:
         for one in opened:
             one.close()
-        made = Copies(tmp_path / "copies", twin.log, twin.prefix, twin.partitions, [NAMES, OLD])
+        made = Copies(tmp_path / "copies", twin.log, twin.prefix, twin.partitions, [NAMES, OWNED])
         opened.append(made)
         made.open()
         made.follow()
@@ -74,8 +74,49 @@ def test_an_index_has_what_was_acknowledged_before_it_was_freshened(
     assert opened.index(NAMES, Index).there() == ["a", "b"]
     for n in range(20):
         give(twin, f"n{n}")
-        opened.freshen()
+        opened.freshen([NAMES])
         assert f"n{n}" in opened.index(NAMES, Index).there()
+
+
+def test_an_index_has_what_was_committed_before_it_was_freshened(twin: Twin, copies: Open) -> None:
+    opened = copies()
+    with_transactions = twin.log.producer(f"{twin.prefix}owner")
+    with_transactions.open()
+    for n in range(20):
+        row = toy_record(f"n{n}", topic=ROWS, prefix=twin.prefix)
+        with_transactions.commit([row._replace(partition=0)])
+        opened.freshen([OWNED])
+        assert f"n{n}" in opened.index(OWNED, Index).there()
+    with_transactions.close()
+
+
+def test_a_transaction_that_never_ends_holds_nobody_up(
+    kafka_twin: KafkaTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.engine.copies._COMMIT_S", 0.2)
+    opened = Copies(tmp_path, kafka_twin.log, kafka_twin.prefix, 1, [OWNED])
+    opened.open()
+    opened.follow()
+    row = toy_record("a", topic=ROWS, prefix=kafka_twin.prefix)
+    dead = kafka_twin.producer()
+    dead.begin_transaction()
+    produce(dead, [row._replace(partition=0)])
+    opened.freshen([OWNED])
+    assert opened.index(OWNED, Index).there() == []
+    opened.close()
+    dead.abort_transaction()
+
+
+def test_it_is_known_how_far_an_index_was_brought(twin: Twin, copies: Open) -> None:
+    opened = copies()
+    before = CopiedTable(opened, NAMES).indexed()
+    opened.index(NAMES, Index)
+    give(twin, "a", "b")
+    opened.freshen([NAMES])
+    assert CopiedTable(opened, NAMES).indexed() == before, "the index has not been asked since"
+    opened.index(NAMES, Index)
+    end = before[0] + 2
+    assert CopiedTable(opened, NAMES).indexed() == [end]
 
 
 def test_an_index_is_made_once_and_told_changes_only(twin: Twin, copies: Open) -> None:
@@ -84,7 +125,7 @@ def test_an_index_is_made_once_and_told_changes_only(twin: Twin, copies: Open) -
     index = opened.index(NAMES, Index)
     assert CopiedTable(opened, NAMES).index(Index) is index
     give(twin, "b")
-    opened.freshen()
+    opened.freshen([NAMES])
     assert opened.index(NAMES, Index) is index
     assert index.updates == 2
 
@@ -95,7 +136,7 @@ def test_what_is_gone_or_unreadable_is_told_as_none(twin: Twin, copies: Open) ->
     give_bytes(twin, b"a", None)
     give_bytes(twin, b"b", b"no record")
     give_bytes(twin, b"\xff", b"no text")
-    opened.freshen()
+    opened.freshen([NAMES])
     assert opened.index(NAMES, Index).there() == ["c"]
 
 
@@ -184,14 +225,14 @@ def test_a_task_decides_only_what_it_had_before_the_copies_were_read(
     assert keeper.next_cycle() is None, "the copies are not fresh"
     counts = keeper.stale()
     assert list(counts.values()) == [1]
-    keeper.freshen()
+    keeper.freshen(counts)
     give(twin, "b")
     put(twin, keeper, "b")
     keeper.freshened(counts)
     assert keeper.stale() == {}
     assert commit(keeper) == 1
     counts = keeper.stale()
-    keeper.freshen()
+    keeper.freshen(counts)
     keeper.freshened(counts)
     assert commit(keeper) == 1
     assert twin.facts() == [{"id": "a", "known": "False"}, {"id": "b", "known": "True"}]

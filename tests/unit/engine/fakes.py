@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from streams.engine.records import TopicPartition
 from streams.engine.task import Cycle
@@ -76,7 +76,8 @@ class FakeTask:
     def stale(self) -> dict[object, int]:
         return {} if self.fresh else {"reader": 1}
 
-    def freshen(self) -> None:
+    def freshen(self, processors: Collection[object]) -> None:
+        assert list(processors) == ["reader"]
         self.calls.append("freshen")
 
     def freshened(self, counts: dict[object, int]) -> None:
