@@ -1,6 +1,7 @@
 """The log on Apache Kafka.  The only module that imports confluent_kafka.
 
-Readers take assigned partitions; the workers' group consumer is Faust's (`streams.engine.worker`).
+Readers take assigned partitions; an agent's inbox is read in a group of its own; the workers'
+group consumer is Faust's (`streams.engine.worker`).
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
 from streams.engine.appender import Appender, Report
-from streams.engine.kafka_clients import APPENDER, COMMON, PACES, READER, TRANSACTIONS
-from streams.engine.kafka_words import placed_record, record_of, topic_info
+from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
+from streams.engine.kafka_group import KafkaGroup
+from streams.engine.kafka_words import placed_record, produce, record_of, topic_info
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
@@ -190,6 +192,11 @@ class KafkaLog:
     def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
         return KafkaReader({**self._base, **READER, **PACES[pace]}, positions)
 
+    def group(self, name: str, topic: str) -> KafkaGroup:
+        """A member of a group of one's own, which reads one topic and commits."""
+        consumer = Consumer({**self._base, **GROUP, "group.id": name})
+        return KafkaGroup(consumer, KafkaPartition, topic, KafkaError._PARTITION_EOF)
+
     def producer(self, transactional_id: str) -> KafkaTransactions:
         return KafkaTransactions(self._base, transactional_id)
 
@@ -223,7 +230,7 @@ class KafkaAppender:
             report(_undelivered(error) if error else placed_record(output, message))
 
         try:
-            _produce(self._producer, output, delivered)
+            produce(self._producer, output, delivered)
             return True
         except KafkaException as exc:
             report(_undelivered(exc.args[0]))
@@ -281,7 +288,7 @@ class KafkaTransactions:
 
         self._begin(producer)
         for output in outputs:
-            _produce(producer, output, delivered)
+            produce(producer, output, delivered)
         self._end(producer)
         if failed:
             raise CommitFailed(f"a record of a committed transaction failed: {failed[0].str()}")
@@ -354,31 +361,6 @@ class KafkaReader:
 def _start(tp: TopicPartition, offset: int) -> KafkaPartition:
     # Absolute, never OFFSET_BEGINNING: to look that up takes the client half a second.
     return KafkaPartition(tp.topic, tp.partition, offset)
-
-
-def _produce(
-    producer: KafkaProducer,
-    output: Output,
-    delivered: Callable[[KafkaError | None, Any], None],
-) -> None:
-    more: dict[str, Any] = {}
-    if output.partition is not None:
-        more["partition"] = output.partition
-    if output.timestamp is not None:
-        more["timestamp"] = output.timestamp
-    while True:
-        try:
-            producer.produce(
-                output.topic,
-                output.value,
-                output.key,
-                on_delivery=delivered,
-                headers=list(output.headers),
-                **more,
-            )
-            return
-        except BufferError:  # the client's queue is full: let it drain
-            producer.poll(0.1)
 
 
 def _failed(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:

@@ -48,6 +48,18 @@ READER = {
     "fetch.queue.backoff.ms": 5,
     "check.crcs": False,
 }
+GROUP = {
+    **READER,
+    "auto.offset.reset": "earliest",
+    "enable.auto.commit": True,  # of what was stored as done, which nobody else does
+    "enable.auto.offset.store": False,
+    "auto.commit.interval.ms": 200,
+    "partition.assignment.strategy": "cooperative-sticky",  # a new member disturbs no other
+    "session.timeout.ms": 10_000,  # so long the records of a dead member wait
+    "heartbeat.interval.ms": 2_000,
+    "queued.min.messages": 10_000,
+    "fetch.wait.max.ms": 100,
+}
 PACES = {
     Pace.END: {"fetch.wait.max.ms": 5},
     Pace.LIVE: {"fetch.wait.max.ms": 100},

@@ -1,7 +1,8 @@
-"""What the Kafka client returns, in the words of the engine."""
+"""What the Kafka client takes and returns, in the words of the engine."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from streams.engine.log import TopicInfo
@@ -28,3 +29,25 @@ def topic_info(name: str, description: Any) -> TopicInfo:
     bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
     topic_id = "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
     return TopicInfo(name, topic_id, len(description.partitions))
+
+
+def produce(producer: Any, output: Output, delivered: Callable[[Any, Any], None]) -> None:
+    """Hand a record over; delivered gets the error, or None, and the message."""
+    more: dict[str, Any] = {}
+    if output.partition is not None:
+        more["partition"] = output.partition
+    if output.timestamp is not None:
+        more["timestamp"] = output.timestamp
+    while True:
+        try:
+            producer.produce(
+                output.topic,
+                output.value,
+                output.key,
+                on_delivery=delivered,
+                headers=list(output.headers),
+                **more,
+            )
+            return
+        except BufferError:  # the client's queue is full: let it drain
+            producer.poll(0.1)

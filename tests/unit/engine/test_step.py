@@ -17,6 +17,7 @@ from topology.declarations import Kind, Topic
 
 LATEST = Topic("toy.in", Kind.COMMAND, RECORD, "id", "the latest counts", keeps_latest=True)
 ALL = Topic("toy.in", Kind.COMMAND, RECORD, "id", "each counts")
+BOTH = Topic("toy.in", Kind.COMMAND, RECORD, "id", "each counts", withdraws=True)
 
 
 class Listener(ToyProcessor):
@@ -33,10 +34,8 @@ class Listener(ToyProcessor):
         raise AssertionError("no timer is set")
 
 
-@pytest.mark.parametrize(("topic", "count"), [(LATEST, 2), (ALL, 1)])
-def test_a_null_value_is_a_withdrawal_where_the_latest_record_counts(
-    topic: Topic, count: int
-) -> None:
+@pytest.mark.parametrize(("topic", "count"), [(LATEST, 2), (ALL, 1), (BOTH, 2)])
+def test_a_null_value_is_a_withdrawal_where_the_topic_takes_it(topic: Topic, count: int) -> None:
     values = [encode(RECORD, {"data": {"id": "a"}}), None, b"no record"]
     records = [LogRecord("toy.in", 0, i, 7, b"a", value) for i, value in enumerate(values)]
     listener = Listener()

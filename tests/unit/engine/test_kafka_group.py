@@ -1,0 +1,173 @@
+"""A group's member: what one poll tells, and of what it may say that it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from streams.engine.kafka_group import KafkaGroup
+from streams.engine.records import TopicPartition
+from streams.errors import BrokerUnavailable
+
+TOPIC = "summit.inbox"
+END, GONE = -191, -1
+TP, OTHER = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
+
+
+class Place(NamedTuple):
+    topic: str
+    partition: int
+    offset: int = -1
+
+
+class Fault(NamedTuple):
+    number: int
+    is_fatal: bool = False
+
+    def code(self) -> int:
+        return self.number
+
+    def fatal(self) -> bool:
+        return self.is_fatal
+
+    def str(self) -> str:
+        return "so it is"
+
+
+class Message(NamedTuple):
+    at: int
+    fault: Fault | None = None
+    where: TopicPartition = TP
+
+    def error(self) -> Fault | None:
+        return self.fault
+
+    def topic(self) -> str:
+        return self.where.topic
+
+    def partition(self) -> int:
+        return self.where.partition
+
+    def offset(self) -> int:
+        return self.at
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 1000
+
+    def headers(self) -> None:
+        return None
+
+    def key(self) -> bytes:
+        return b"a"
+
+    def value(self) -> bytes:
+        return b"v"
+
+
+class Consumer:
+    """In place of the Kafka client.  polls: each a list of messages, or what happens meanwhile."""
+
+    def __init__(self, *polls: list[Message] | Callable[[Consumer], object]) -> None:
+        self.polls = list(polls)
+        self.stored: list[Place] = []
+        self.closed = False
+
+    def subscribe(self, topics: list[str], **callbacks: Any) -> None:
+        assert topics == [TOPIC]
+        self.on = callbacks
+
+    def consume(self, count: int, timeout_s: float) -> list[Message]:
+        if not timeout_s and not (self.polls and isinstance(self.polls[0], list)):
+            return []
+        found = self.polls.pop(0) if self.polls else []
+        if isinstance(found, list):
+            if len(found) > count:
+                self.polls.insert(0, found[count:])
+            return found[:count]
+        found(self)
+        return []
+
+    def store_offsets(self, offsets: list[Place]) -> None:
+        self.stored += offsets
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def taken(*tps: TopicPartition) -> Callable[[Consumer], object]:
+    return lambda one: one.on["on_assign"](one, [Place(*tp) for tp in tps])
+
+
+def lost(way: str, *tps: TopicPartition) -> Callable[[Consumer], object]:
+    return lambda one: one.on[way](one, [Place(*tp) for tp in tps])
+
+
+def group(*polls: Any) -> tuple[KafkaGroup, Consumer]:
+    consumer = Consumer(*polls)
+    return KafkaGroup(consumer, Place, TOPIC, END), consumer
+
+
+def test_a_poll_brings_records_and_ends() -> None:
+    member, _ = group([Message(4), Message(5), Message(6, Fault(END)), Message(9, None, OTHER)])
+    found = member.poll(1)
+    assert [(record.partition, record.offset) for record in found.records] == [
+        (0, 4),
+        (0, 5),
+        (1, 9),
+    ]
+    assert (found.ends, found.joined) == ({TP}, False)
+
+
+def test_partitions_are_told_once() -> None:
+    member, _ = group(taken(TP, OTHER), lost("on_revoke", TP), taken())
+    first, second, third = member.poll(1), member.poll(1), member.poll(1)
+    assert (first.taken, first.lost, first.joined) == ({TP, OTHER}, set(), True)
+    assert (second.taken, second.lost) == (set(), {TP})
+    assert (third.taken, third.lost) == (set(), set())
+
+
+def test_a_member_without_partitions_has_joined_too() -> None:
+    member, _ = group(taken())
+    assert member.poll(1).joined
+
+
+def test_what_is_taken_again_was_lost_first() -> None:
+    def both(consumer: Consumer) -> None:
+        lost("on_lost", TP)(consumer)
+        taken(TP)(consumer)
+
+    member, _ = group(taken(TP), both)
+    member.poll(1)
+    found = member.poll(1)
+    assert (found.lost, found.taken) == ({TP}, {TP})
+
+
+@pytest.mark.parametrize("way", ["on_revoke", "on_lost"])
+def test_only_what_is_held_can_be_done(way: str) -> None:
+    member, consumer = group(taken(TP, OTHER), lost(way, OTHER))
+    member.done(TP, 1)
+    member.poll(1)
+    member.done(TP, 5)
+    member.poll(1)
+    member.done(TP, 6)
+    member.done(OTHER, 7)
+    assert consumer.stored == [Place(*TP, 5), Place(*TP, 6)]
+
+
+def test_an_error_that_passes_is_left_to_the_client() -> None:
+    member, _ = group([Message(0, Fault(GONE)), Message(4)])
+    assert [record.offset for record in member.poll(1).records] == [4]
+
+
+def test_an_error_that_stays_is_raised() -> None:
+    member, _ = group([Message(0, Fault(GONE, True))])
+    with pytest.raises(BrokerUnavailable, match="so it is"):
+        member.poll(1)
+
+
+def test_closing_leaves_the_group() -> None:
+    member, consumer = group()
+    member.close()
+    assert consumer.closed
