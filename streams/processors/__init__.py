@@ -12,6 +12,7 @@ from streams.processors.saop import SaopProcessor
 from streams.processors.sap import SapProcessor, authorization
 from streams.processors.sap_cache import SapCacheProcessor
 from streams.processors.sap_learning import SapLearningProcessor
+from streams.processors.summit import SummitProcessor
 from streams.settings import Settings
 
 
@@ -30,6 +31,7 @@ def all_processors() -> list[Processor]:
         SapCacheProcessor(),
         SapLearningProcessor(),
         AsapProcessor(),
+        SummitProcessor(),
     ]
 
 

@@ -9,29 +9,20 @@ from schemas import asap, uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer, Work
 from streams.engine.records import Headers
-from streams.processors import graph
-from streams.processors.graph import Edge
-from topology.declarations import Topic
-from topology.topics import ASAP_INBOX, RTES_RAW
+from streams.processors.decision import Decision, traceparent_of
+from topology.topics import ASAP_INBOX
 
 _FACT, _SNAPSHOT, _FIRST_ENVELOPE = 0, 1, 2
 """Numbers of the ids that one decision makes (spec 1)."""
 
 
-class Scene:
-    """cause: the position of the record, or the name of the timer, being decided.
+class Scene(Decision):
+    """A decision of ASAP, with the ids that it makes."""
 
-    at: ms; the record's timestamp, a timer's due time.
-    """
-
-    __slots__ = ("_envelopes", "_events", "at", "cause", "traceparent", "work")
+    __slots__ = ("_envelopes", "_events")
 
     def __init__(self, work: Work, cause: str, at: int, traceparent: bytes | None = None) -> None:
-        work.cause = cause
-        self.work = work
-        self.cause = cause
-        self.at = at
-        self.traceparent = traceparent
+        super().__init__(work, cause, at, traceparent)
         self._envelopes = _FIRST_ENVELOPE
         self._events = 0
 
@@ -60,53 +51,20 @@ class Scene:
         self._envelopes += 1
         return made
 
-    def send(
-        self, topic: Topic, key: str, value: AvroValue, id: str, headers: Headers = ()
-    ) -> None:
-        self.work.send(
-            topic,
-            key,
-            value,
-            id=id,
-            at=self.at,
-            cause=self.cause,
-            traceparent=self.traceparent,
-            headers=headers,
-        )
-
     def deliver(self, recipient: str, envelope: AvroValue, id: str, headers: Headers = ()) -> None:
         """Put an envelope into an agent's inbox.  envelope: AsapEnvelope."""
         self.send(ASAP_INBOX, recipient, envelope, id, headers)
-
-    def draw(self, *edges: Edge) -> None:
-        """Send edges of the lineage graph."""
-        for edge in edges:
-            graph.draw(edge, self.at, self.cause, self.work, self.traceparent)
 
     def report(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
         """Tell RTES.  record: of the payload, as `headrace.rtes.TaskTransition`."""
         event_id = uuid5_url(f"headrace:{self.cause}/{self._events}")
         self._events += 1
-        event = {
-            "event_id": event_id,
-            "session_id": session_id,
-            "payload": (record, dict(payload)),
-            "origin": "asap",
-        }
-        self.send(RTES_RAW, session_id, event, event_id)
-
-    def set_timer(self, due_ms: int, kind: str, key: str) -> None:
-        """A timer that hands the trace context on to what it causes."""
-        parent = self.traceparent
-        data = {} if parent is None else {"traceparent": parent.decode("latin-1")}
-        self.work.set_timer(Timer(due_ms, kind, key, data))
+        self.tell_rtes("asap", event_id, session_id, record, payload)
 
 
 def of_timer(timer: Timer, work: Work) -> Scene:
     """The decision that a timer makes: dated when it was due, whenever it fires."""
-    parent = timer.data.get("traceparent")
-    traceparent = None if parent is None else parent.encode("latin-1")
-    return due(work, timer.due_ms, timer.kind, timer.key, traceparent)
+    return due(work, timer.due_ms, timer.kind, timer.key, traceparent_of(timer))
 
 
 def due(work: Work, due_ms: int, kind: str, key: str, traceparent: bytes | None = None) -> Scene:

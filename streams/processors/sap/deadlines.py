@@ -5,23 +5,14 @@ Source: SAP spec, 5.1 (Overdue) and Clarification 10.
 
 from __future__ import annotations
 
-from streams.engine.processor import Timer
 from streams.processors.sap import judging, outcomes, publishing
 from streams.processors.sap.case import DEADLINE, Case
 from streams.processors.sap.outcomes import Answer
 
-_TRACEPARENT_BYTES = 128
-"""W3C's has 55; a longer one is none, and is not kept with a timer."""
-
 
 def arm(case: Case) -> None:
     """Fires one millisecond after the last one that is in time."""
-    deadline_at, scene = case.accepted["deadlineAt"], case.scene
-    parent = scene.traceparent
-    data = {}
-    if parent is not None and len(parent) <= _TRACEPARENT_BYTES:
-        data["traceparent"] = parent.decode("latin-1")
-    scene.work.set_timer(Timer(deadline_at + 1, DEADLINE, case.task_id, data))
+    case.scene.set_timer(case.accepted["deadlineAt"] + 1, DEADLINE, case.task_id)
 
 
 def expire(case: Case) -> None:

@@ -15,6 +15,7 @@ from schemas.sap import rules
 from streams.alignment import constitution_of
 from streams.engine.processor import Message, Timer, Work
 from streams.engine.records import header, position
+from streams.processors.decision import traceparent_of
 from streams.processors.sap import acks, deadlines, preload, results, signals, tasks, verdicts
 from streams.processors.sap.acks import Ruling
 from streams.processors.sap.case import DEADLINE, find
@@ -89,9 +90,7 @@ def _fire(timer: Timer, now_ms: int, work: Work) -> None:
         raise ValueError(f"{timer.kind} is no timer of sap")
     table = SAP_TASK_STATES.name
     cause = f"timer/{work.partition}/{table}/{timer.key}@{timer.due_ms}"
-    parent = timer.data.get("traceparent")
-    traceparent = None if parent is None else parent.encode("latin-1")
-    scene = Scene(work, constitution_of(work.settings), cause, now_ms, traceparent)
+    scene = Scene(work, constitution_of(work.settings), cause, now_ms, traceparent_of(timer))
     case = find(timer.key, scene)
     if case is not None:
         deadlines.expire_overdue(case)

@@ -6,18 +6,15 @@ from typing import Any
 
 from schemas import sap, uuid5_url
 from streams.alignment import Constitution
-from streams.engine.processor import AvroValue, Work
-from streams.engine.records import Headers
-from streams.processors import graph
-from streams.processors.graph import Edge
+from streams.engine.processor import Work
+from streams.processors.decision import Decision
 from streams.processors.sap.authorization import Authorization, authorization_of
-from topology.declarations import Topic
 
 
-class Scene:
-    """now: ms.  cause: the position of the record, or the name of the timer, being decided."""
+class Scene(Decision):
+    """A decision of SAP, under the constitution that holds then."""
 
-    __slots__ = ("_given", "authorization", "cause", "constitution", "now", "traceparent", "work")
+    __slots__ = ("_given", "authorization", "constitution")
 
     def __init__(
         self,
@@ -27,14 +24,15 @@ class Scene:
         now: int,
         traceparent: bytes | None,
     ) -> None:
-        work.cause = cause
-        self.work = work
-        self.cause = cause
-        self.now = now
-        self.traceparent = traceparent
+        super().__init__(work, cause, now, traceparent)
         self.constitution = constitution
         self.authorization: Authorization | None = authorization_of(work.settings)
         self._given = 0
+
+    @property
+    def now(self) -> int:
+        """Ms."""
+        return self.at
 
     def next_id(self) -> str:
         """The next of the ids that this decision makes."""
@@ -48,21 +46,3 @@ class Scene:
     def time(self) -> str:
         """Now in the protocol's form, cut down to the second."""
         return sap.protocol_time(self.now)
-
-    def send(
-        self, topic: Topic, key: str, value: AvroValue, id: str, headers: Headers = ()
-    ) -> None:
-        self.work.send(
-            topic,
-            key,
-            value,
-            id=id,
-            at=self.now,
-            cause=self.cause,
-            traceparent=self.traceparent,
-            headers=headers,
-        )
-
-    def draw(self, *edges: Edge) -> None:
-        for edge in edges:
-            graph.draw(edge, self.now, self.cause, self.work, self.traceparent)

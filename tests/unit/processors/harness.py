@@ -70,10 +70,14 @@ class StepRows:
 
 
 class CopiedRows:
-    """A table of another processor; `Harness.copied` says what of it has been read."""
+    """A copy of a table; `Harness.copied` says what of it has been read, if others own it.
 
-    def __init__(self, rows: Mapping[str, AvroValue]) -> None:
+    Of a table of the processor's own it is what earlier steps have left.
+    """
+
+    def __init__(self, rows: Mapping[str, AvroValue], indexed: Sequence[int]) -> None:
         self._rows = rows
+        self._indexed = indexed
 
     def get(self, key: str) -> AvroValue | None:
         return copy.deepcopy(self._rows.get(key))
@@ -83,6 +87,9 @@ class CopiedRows:
         for key, row in self._rows.items():
             index.update(key, copy.deepcopy(row))
         return index
+
+    def indexed(self) -> list[int]:
+        return list(self._indexed)
 
 
 class StepWork:
@@ -115,7 +122,9 @@ class StepWork:
 
     def copy(self, table: Table) -> CopiedRows:
         assert table in self._harness.processor.declaration.copies
-        return CopiedRows(self._harness.copied.setdefault(table.name, {}))
+        own = table in self._harness.processor.declaration.tables
+        rows = self._harness.rows(table) if own else self._harness.copied.get(table.name, {})
+        return CopiedRows(rows, self._harness.indexed)
 
     def send(
         self,
@@ -143,6 +152,7 @@ class Harness:
     """One task of one processor, with everything it has written.
 
     tables: encoded rows by table name.  copied: rows of other processors' tables, as they are.
+    indexed: how far copies have been read.
     timers: armed, by (due, kind, key).  sent: all outputs.
     """
 
@@ -158,6 +168,7 @@ class Harness:
         self.partitions = partitions
         self.tables: dict[str, dict[str, bytes]] = {}
         self.copied: dict[str, dict[str, AvroValue]] = {}
+        self.indexed = [0] * partitions
         self.timers: dict[TimerKey, dict[str, str]] = {}
         self.sent: list[Sent] = []
         self.now = START_MS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -21,6 +22,7 @@ from tests.unit.processors.asap.support import (
     Json,
     envelope,
 )
+from tests.unit.processors.spoiling import change, places
 from topology.tables import ASAP_TASKS
 from topology.topics import ASAP_ENVELOPES, ASAP_EVENTS
 
@@ -111,17 +113,6 @@ def sound(draw: st.DrawFn) -> Json:
     )
 
 
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Where there is something to spoil in an Avro value."""
-    if isinstance(value, dict):
-        return [place for name, item in value.items() for place in places(item, (*path, name))]
-    if isinstance(value, list):
-        return [place for n, item in enumerate(value) for place in places(item, (*path, n))]
-    if isinstance(value, tuple):
-        return places(value[1], (*path, 1))
-    return [path]
-
-
 def spoiled(draw: st.DrawFn, name: str | int, old: Any) -> Any:
     if isinstance(name, str) and name.endswith("_json"):
         return draw(JSON_TEXTS)
@@ -137,10 +128,7 @@ def records(draw: st.DrawFn) -> tuple[AvroValue, Any, int]:
     form = draw(sound())
     value = from_json("dev.headrace.asap.AsapEnvelope", form)
     for path in draw(st.lists(st.sampled_from(places(value)), max_size=2)):
-        owner: Any = value
-        for part in path[:-1]:
-            owner = owner[part]
-        owner[path[-1]] = spoiled(draw, path[-1], owner[path[-1]])
+        change(value, path, partial(spoiled, draw))
     try:
         key: Any = asap.task_key(form)
     except asap.MalformedEnvelopeError:

@@ -6,18 +6,14 @@ That a restart after any line changes nothing is tested of all scenarios in `tes
 from __future__ import annotations
 
 import json
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from schemas import asap
-from streams.play import play
-from streams.settings import Settings
+from tests.unit.processors.scenarios import Scenarios, in_any_order, records
 
 Json = dict[str, Any]
-SCENARIOS = Path(__file__).resolve().parents[4] / "scenarios"
 ULID = 26
 
 
@@ -140,23 +136,8 @@ EXPECTED = {
 }
 
 
-def lines(name: str) -> list[Json]:
-    text = (SCENARIOS / f"asap-{name}.jsonl").read_text()
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def run(name: str, told: list[Json], **more: Any) -> list[Json]:
-    return list(play([json.dumps(line) for line in told], Settings(**{"partitions": 1, **more})))
-
-
-@cache
-def outputs(name: str) -> tuple[Json, ...]:
-    """As the scenario has it."""
-    return tuple(run(name, lines(name)))
-
-
-def of(name: str, topic: str) -> list[Json]:
-    return [output for output in outputs(name) if output.get("topic") == topic]
+ASAP = Scenarios("asap")
+lines, outputs, of = ASAP.lines, ASAP.outputs, ASAP.of
 
 
 def answers(name: str) -> dict[str, Json]:
@@ -194,26 +175,19 @@ def test_a_scenario_brings_about_what_the_spec_says(name: str) -> None:
 
 
 def test_every_scenario_is_expected() -> None:
-    assert {path.stem for path in SCENARIOS.glob("asap-*.jsonl")} == {f"asap-{n}" for n in EXPECTED}
-
-
-def records(found: list[Json]) -> list[Json]:
-    """What was written and answered, without the lines that caused it."""
-    return [{k: v for k, v in o.items() if k not in ("n", "input")} for o in found]
+    assert ASAP.names == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_without_its_restarts_a_scenario_is_the_same(name: str) -> None:
-    told = [line for line in lines(name) if "restart" not in line]
-    assert records(run(name, told)) == records(list(outputs(name)))
+    assert records(ASAP.without_restarts(name)) == records(list(outputs(name)))
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_more_partitions_change_no_verdict(name: str) -> None:
     """Ids, positions and the order between tasks differ; what is decided does not."""
-    spread = summary(run(name, lines(name), partitions=3))
-    ours, theirs = summary(list(outputs(name))), spread
-    assert [sorted(part.split()) for part in ours] == [sorted(part.split()) for part in theirs]
+    ours, theirs = summary(list(outputs(name))), summary(ASAP.spread(name))
+    assert in_any_order(ours) == in_any_order(theirs)
 
 
 @pytest.mark.parametrize("name", EXPECTED)

@@ -35,6 +35,9 @@ class Counting:
     def index(self, make: Callable[[], Made]) -> Made:
         raise AssertionError("it has no index")
 
+    def indexed(self) -> list[int]:
+        raise AssertionError("it has no index")
+
 
 @pytest.mark.parametrize("versions", [*range(40), 1000, 4095, 4096, 99_999])
 def test_the_newest_version_is_found_by_a_few_questions(versions: int) -> None:

@@ -7,17 +7,13 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
-from streams.play import play
-from streams.settings import Settings
+from tests.unit.processors.scenarios import Scenarios, in_any_order, records
 
 Json = dict[str, Any]
-SCENARIOS = Path(__file__).resolve().parents[4] / "scenarios"
 
 
 class Expected(NamedTuple):
@@ -140,24 +136,12 @@ EXPECTED = {
 }
 
 
-def lines(name: str) -> list[Json]:
-    text = (SCENARIOS / f"sap-{name}.jsonl").read_text()
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def run(name: str, told: list[Json], **more: Any) -> list[Json]:
-    given = Settings(**{"partitions": 1, **SETTINGS.get(name, {}), **more})
-    return list(play([json.dumps(line) for line in told], given))
-
-
-@cache
-def outputs(name: str) -> tuple[Json, ...]:
-    """As the scenario has it."""
-    return tuple(run(name, lines(name)))
+SAP = Scenarios("sap", SETTINGS)
+lines, run, outputs = SAP.lines, SAP.run, SAP.outputs
 
 
 def of(name: str, topic: str) -> list[Json]:
-    return [o["value"] for o in outputs(name) if o.get("topic") == topic]
+    return [o["value"] for o in SAP.of(name, topic)]
 
 
 def short(task_id: str) -> str:
@@ -191,26 +175,19 @@ def test_a_scenario_brings_about_what_the_spec_says(name: str) -> None:
 
 
 def test_every_scenario_is_expected() -> None:
-    assert {path.stem for path in SCENARIOS.glob("sap-*.jsonl")} == {f"sap-{n}" for n in EXPECTED}
-
-
-def records(found: list[Json]) -> list[Json]:
-    """What was written and answered, without the lines that caused it."""
-    return [{k: v for k, v in o.items() if k not in ("n", "input")} for o in found]
+    assert SAP.names == set(EXPECTED)
 
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_without_its_restarts_a_scenario_is_the_same(name: str) -> None:
-    told = [line for line in lines(name) if "restart" not in line]
-    assert records(run(name, told)) == records(list(outputs(name)))
+    assert records(SAP.without_restarts(name)) == records(list(outputs(name)))
 
 
 def test_more_partitions_change_no_verdict() -> None:
     """Ids, positions and the order between tasks differ; what is decided does not."""
     for name in ("cache", "signals", "constitution"):
-        spread = run(name, lines(name), partitions=3)
-        ours, theirs = summary(list(outputs(name))), summary(spread)
-        assert [sorted(part.split()) for part in ours] == [sorted(p.split()) for p in theirs]
+        ours, theirs = summary(list(outputs(name))), summary(SAP.spread(name))
+        assert in_any_order(ours) == in_any_order(theirs)
 
 
 def answers(name: str) -> list[Json]:
