@@ -21,10 +21,16 @@ _CHUNK = 128
 
 def listed(params: Params, prefix: bytes, entries: Callable[[bytes | None], Entries]) -> Json:
     """`{"items", "next"}`.  entries: those behind a key, or all; their keys begin with prefix."""
-    most = params.limit()
+    return page(params.limit(), params.text("cursor"), prefix, entries)
+
+
+def page(
+    most: int, cursor: str | None, prefix: bytes, entries: Callable[[bytes | None], Entries]
+) -> Json:
+    """As `listed`, of at most so many.  Raises QueryError for a cursor of another query."""
     items: list[Any] = []
     last = prefix
-    for place, item in entries(_resume(prefix, params.text("cursor"))):
+    for place, item in entries(_resume(prefix, cursor)):
         if item is None:
             continue
         if len(items) == most:

@@ -17,6 +17,7 @@
 | all of SAOP and RTES                         | see `streams.views.saop.rows`              |
 | all of SAP                                   | see `streams.views.sap.rows`               |
 | all of ASAP                                  | see `streams.views.asap.rows`              |
+| all of Summit                                | see `streams.views.summit.rows`            |
 
 A place is (time, partition, offset): log order.  A packet's is that of its own record, a fact's
 that of the fact.
@@ -30,7 +31,7 @@ from typing import Any, NamedTuple
 from schemas.projection import Projection
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
-from streams.views import asap, graph, saop, sap
+from streams.views import asap, graph, saop, sap, summit
 from streams.views.changes import Changes
 from streams.views.decoded import decoded
 from streams.views.keys import key, place_key, text_key
@@ -131,6 +132,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     **saop.FOLLOWED,
     **sap.FOLLOWED,
     **asap.FOLLOWED,
+    **summit.FOLLOWED,
 }
 """What a view reads, and how; of dead letters it only notes what they answer."""
 

@@ -62,6 +62,9 @@ class _Empty:
     def index(self, make: Callable[[], Made]) -> Made:
         return make()
 
+    def indexed(self) -> list[int]:
+        return []
+
     def put(self, key: str, row: AvroValue) -> None:
         raise TypeError("a trial writes nothing")
 

@@ -10,7 +10,7 @@ from schemas.asap import TaskStatus, iso_of_ms
 from streams.errors import NotFound
 from streams.views.asap.common import PAGED, paged
 from streams.views.asap.rows import response_key, task_row_key
-from streams.views.asap.tasks_index import ALIAS, ALL, FIXED, STATUS, filtered
+from streams.views.asap.tasks_index import ALIAS, STATUS, TASKS
 from streams.views.keys import key, text_key
 from streams.views.pages import listed, rows_by, rows_of
 from streams.views.parameters import Parameter, one_of
@@ -115,9 +115,8 @@ def _response(view: Reads, task_id: str) -> Json | None:
 
 def tasks(view: Reads, params: Params) -> Json:
     """By created_at, then id."""
-    members = wanted(params, (*FIXED, STATUS))
-    name = next(iter(members), None)
-    prefix = ALL if name is None else filtered(name, members[name])
+    members = wanted(params, (*TASKS.fixed, TASKS.state))
+    prefix = TASKS.among(members)
 
     def item(row: bytes) -> Json | None:
         value = _json(row)
@@ -131,6 +130,6 @@ def tasks(view: Reads, params: Params) -> Json:
 
 def tasks_in(view: Reads, conversation_id: str) -> Iterator[Json]:
     """AsapTasks, by created_at, then id."""
-    prefix = filtered("conversation_id", conversation_id)
+    prefix = TASKS.filtered("conversation_id", conversation_id)
     rows = rows_by(view, rows_of(view, prefix, lambda row: row), _json)
     return (row for _, row in rows(None) if row is not None)

@@ -6,23 +6,27 @@ All that lists filter by is fixed when a task is created, but for its status.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from schemas.projection import Projection
 from streams.engine.records import Record
 from streams.views.changes import Changes
 from streams.views.decoded import decoded
+from streams.views.index import Index
 from streams.views.keys import key, text_key
 from topology import topics
 from topology.declarations import Topic
 
-ROW, ALL, OF, ALIAS = key("asap task"), key("asap all"), key("asap of"), key("asap alias")
+ROW, ALIAS = key("asap task"), key("asap alias")
 STATUS = "status"
-FIXED = ("parent_task_id", "conversation_id", "requester", "worker", "skill_id")
-"""Filters, the most selective one first."""
-_ROWS = Projection(
-    topics.ASAP_TASKS.record or "", ("task_id", *FIXED, STATUS, "created_at", "aliases")
+TASKS = Index(
+    all=key("asap all"),
+    of=key("asap of"),
+    fixed=("parent_task_id", "conversation_id", "requester", "worker", "skill_id"),
+    state=STATUS,
+    created_at="created_at",
+    id="task_id",
 )
+_ROWS = Projection(topics.ASAP_TASKS.record or "", (*TASKS.members, "aliases"))
 
 
 def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
@@ -32,26 +36,9 @@ def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     ]
     rows.load([own for _, _, own in changed])
     for record, row, own in changed:
-        before = rows.read(own)
+        kept = rows.read(own)
         rows[own] = record.value
-        _index(row, None if before is None else _ROWS.of(before), own, rows)
-
-
-def _index(row: Any, before: Any, own: bytes, rows: Changes) -> None:
-    place = key(row["created_at"]) + text_key(row["task_id"])
-    if before is None:
-        rows[ALL + place] = own
-        for name in FIXED:
-            if row[name] is not None:
-                rows[filtered(name, row[name]) + place] = own
-    elif before[STATUS] != row[STATUS]:
-        rows[filtered(STATUS, before[STATUS]) + place] = None
-    if before is None or before[STATUS] != row[STATUS]:
-        rows[filtered(STATUS, row[STATUS]) + place] = own
-    for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
-        rows[ALIAS + text_key(alias) + place] = b""
-
-
-def filtered(name: str, value: str) -> bytes:
-    """What the keys of tasks with this value begin with."""
-    return OF + key(name) + text_key(value)
+        before = None if kept is None else _ROWS.of(kept)
+        TASKS.note(row, before, own, rows)
+        for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
+            rows[ALIAS + text_key(alias) + TASKS.place(row)] = b""

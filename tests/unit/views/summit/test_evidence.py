@@ -1,0 +1,141 @@
+"""The hashes of a run, when another record lies where its evidence points to (Summit 6.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams import fetching
+from streams.views.summit import runs
+from streams.views.summit.agents import kept
+from streams.views.summit.evidence import checks
+from tests.unit.views.bench import Bench
+from tests.unit.views.summit.stage import (
+    CALLS,
+    MANIFESTS,
+    REPLIES,
+    RUN,
+    Json,
+    cancel,
+    example,
+    failure,
+    invoke,
+    manifest,
+    progress,
+    result,
+    tool,
+    tool_call,
+)
+
+TOOL_RUN = "tool-1"
+ALL = {"callHash", "inputHash", "manifestHash", "replyHash", "outputHash"}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """A run of each kind has completed."""
+    bench = Bench(tmp_path)
+    example(bench)
+    bench.send(CALLS, tool_call(TOOL_RUN))
+    bench.send(REPLIES, result(TOOL_RUN, "to-be"))
+    bench.view.catch_up(0)
+    yield bench
+    bench.close()
+
+
+def wrong(bench: Bench, run_id: str, member: str, place: str | None) -> dict[str, str]:
+    """The checks that do not hold.  place: of the record that is read at the position `member`
+    of the evidence; None when it is there no more.
+    """
+    run = runs.run(bench.view, run_id)
+    read = fetching.records_of(bench.log)
+
+    def fetch(position: str) -> Any:
+        if position != run["evidence"][member]:
+            return read(position)
+        return None if place is None else read(place)
+
+    found = checks(run, fetch, kept(bench.view))
+    assert {check.check for check in found} == ALL
+    return {check.check: check.result for check in found if check.result != "ok"}
+
+
+@pytest.mark.parametrize("run_id", [RUN, TOOL_RUN])
+def test_nothing_is_wrong_with_what_was_left_alone(bench: Bench, run_id: str) -> None:
+    for member in ("callPosition", "replyPosition", "manifestPosition"):
+        place = runs.run(bench.view, run_id)["evidence"][member]
+        assert wrong(bench, run_id, member, place) == {}
+
+
+@pytest.mark.parametrize(
+    ("run_id", "call", "broken"),
+    [
+        (RUN, invoke("r-2"), {"callHash"}),
+        (RUN, invoke(inputs={"text": "other"}), {"callHash", "inputHash"}),
+        (RUN, tool_call(), {"callHash", "inputHash"}),
+        (RUN, cancel(), {"callHash", "inputHash"}),
+        (TOOL_RUN, invoke(), {"callHash", "inputHash"}),
+        (TOOL_RUN, cancel(), {"callHash", "inputHash"}),
+    ],
+)
+def test_another_call(bench: Bench, run_id: str, call: Json, broken: set[str]) -> None:
+    (place,) = bench.append(CALLS, call)
+    expected = dict.fromkeys(broken, "mismatch")
+    assert wrong(bench, run_id, "callPosition", place) == expected
+
+
+@pytest.mark.parametrize(
+    ("reply", "broken"),
+    [
+        (result("r-2"), {"replyHash"}),
+        (result(output={"words": 7}), {"replyHash", "outputHash"}),
+        (progress(), {"replyHash", "outputHash"}),
+        (failure(), {"replyHash", "outputHash"}),
+    ],
+)
+def test_another_reply(bench: Bench, reply: Json, broken: set[str]) -> None:
+    (place,) = bench.append(REPLIES, reply)
+    assert wrong(bench, RUN, "replyPosition", place) == dict.fromkeys(broken, "mismatch")
+
+
+@pytest.mark.parametrize(
+    ("run_id", "other", "broken"),
+    [
+        (RUN, manifest(tools=[]), {"manifestHash"}),
+        (TOOL_RUN, manifest(tools=[]), {"manifestHash", "inputHash"}),
+        (TOOL_RUN, manifest(tools=[tool("sing")]), {"manifestHash", "inputHash"}),
+    ],
+)
+def test_another_manifest(bench: Bench, run_id: str, other: Json, broken: set[str]) -> None:
+    (place,) = bench.append(MANIFESTS, other)
+    expected = dict.fromkeys(broken, "mismatch")
+    assert wrong(bench, run_id, "manifestPosition", place) == expected
+
+
+@pytest.mark.parametrize(
+    ("member", "topic", "broken"),
+    [
+        ("callPosition", CALLS, {"callHash", "inputHash"}),
+        ("replyPosition", REPLIES, {"replyHash", "outputHash"}),
+        ("manifestPosition", MANIFESTS, {"manifestHash", "inputHash"}),
+    ],
+)
+def test_bytes_that_are_no_record(bench: Bench, member: str, topic: str, broken: set[str]) -> None:
+    place = bench.send_bytes(topic, b"\0\0\0\0\7abc")
+    assert wrong(bench, RUN, member, place) == dict.fromkeys(broken, "mismatch")
+
+
+@pytest.mark.parametrize(
+    ("member", "broken"),
+    [
+        ("callPosition", {"callHash", "inputHash"}),
+        ("replyPosition", {"replyHash", "outputHash"}),
+        ("manifestPosition", set()),
+    ],
+)
+def test_records_that_are_there_no_more(bench: Bench, member: str, broken: set[str]) -> None:
+    """Of a manifest its row is left."""
+    assert wrong(bench, RUN, member, None) == dict.fromkeys(broken, "missing")
