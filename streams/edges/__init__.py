@@ -2,7 +2,7 @@
 
 from streams.edges.encode import EDGES, Edge, as_it_is, edge_of, to_output
 from streams.edges.kinds import KINDS, Kind, check, kind_of
-from streams.edges.lines import Unparsed, read_values
+from streams.edges.lines import Unparsed, read_value, read_values
 from streams.edges.masked import Blocks
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "check",
     "edge_of",
     "kind_of",
+    "read_value",
     "read_values",
     "to_output",
 ]

@@ -35,6 +35,9 @@ EDGES: Mapping[str, Edge] = {
         Edge(topics.SAP_SIGNALS, KINDS["sap.signal"]),
         Edge(topics.ASAP_ENVELOPES, KINDS["asap.envelope"]),
         Edge(topics.ASAP_MANIFESTS, KINDS["asap.manifest"]),
+        Edge(topics.SUMMIT_MANIFESTS, KINDS["summit.manifest"]),
+        Edge(topics.SUMMIT_CALLS, KINDS["summit.call"]),
+        Edge(topics.SUMMIT_REPLIES, KINDS["summit.reply"]),
     )
 }
 

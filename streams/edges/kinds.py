@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from schemas import Problem, apc, asap, has_lone_surrogate, saop, validate
+from schemas import Problem, apc, asap, has_lone_surrogate, saop, summit, validate
 from schemas.members import MAX_ERRORS
 from schemas.rtes import drop_unknown, validate_event, validate_payload
+from schemas.summit import rules
+from streams.edges.lines import Unparsed
 from streams.engine.headers import iso
 from streams.errors import UsageError
 from streams.settings import Settings
@@ -19,6 +21,7 @@ DROPPED_KEYS = "headrace-dropped-keys"
 MAX_PACKET_ERRORS = 10
 MAX_SAP_ERRORS = 1000
 MAX_ASAP_ERRORS = 1000
+MAX_SUMMIT_ERRORS = 1000
 
 
 class Prepared(NamedTuple):
@@ -33,8 +36,9 @@ class Kind(NamedTuple):
 
     prepare: takes the edge's clock (ms).  most: problems reported.  secret: a valid one is masked
     before it is produced.  text_rule: lone surrogates break a rule of its own; else the text that
-    has one is no JSON.  not_json: the rule that a text breaks which is no JSON.  form: of a valid
-    one, as it is produced.
+    has one is no JSON.  not_json, not_ijson: the rules that a text breaks which is no JSON, or no
+    I-JSON (None: the same).  form: of a valid one, as it is produced.  other_text: reads a text
+    that is no JSON; raises ShapeError.
     """
 
     name: str
@@ -45,6 +49,13 @@ class Kind(NamedTuple):
     text_rule: bool = True
     not_json: str = "json_invalid"
     form: Callable[[Any], Any] = lambda value: value
+    not_ijson: str | None = None
+    other_text: Callable[[bytes], Any] | None = None
+
+    def unread(self, unparsed: Unparsed) -> Problem:
+        """What is wrong with a text."""
+        rule = self.not_ijson if unparsed.is_json else None
+        return Problem(rule or self.not_json, "", unparsed.message)
 
 
 def _packet(value: Any, now_ms: int) -> Prepared:
@@ -108,6 +119,25 @@ def _manifest_problems(value: Any, settings: Settings) -> list[Problem]:
     return asap.validate_manifest(value)
 
 
+def _summit(
+    name: str,
+    check: Callable[[Any], list[Problem]],
+    form: Callable[[Any], Any] = lambda value: value,
+    other_text: Callable[[bytes], Any] | None = None,
+) -> Kind:
+    """A kind of Summit: nothing is filled in, and unknown members break a rule."""
+    return Kind(
+        f"summit.{name}",
+        _as_sent,
+        lambda value, _: check(value),
+        MAX_SUMMIT_ERRORS,
+        not_json=rules.JSON_PARSE.code,
+        form=form,
+        not_ijson=rules.JSON_INVALID.code,
+        other_text=other_text,
+    )
+
+
 _ENVELOPE = Kind(
     "asap.envelope",
     _envelope,
@@ -137,6 +167,9 @@ KINDS: Mapping[str, Kind] = {
         _sap("signal"),
         _ENVELOPE,
         _MANIFEST,
+        _summit("manifest", summit.check_manifest, summit.manifest_form, summit.read_manifest),
+        _summit("call", summit.check_call),
+        _summit("reply", summit.check_reply),
     )
 }
 

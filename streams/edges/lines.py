@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas import ShapeError, parse_ijson
+from schemas.summit.ijson import is_json
 
 
 class Unparsed(NamedTuple):
-    """A line that is not I-JSON."""
+    """A line that is not I-JSON; is_json: but JSON."""
 
     message: str
+    is_json: bool = False
 
 
 def read_values(text: str | bytes) -> list[Any]:
@@ -20,22 +22,23 @@ def read_values(text: str | bytes) -> list[Any]:
     Lone surrogates pass: each kind of envelope has its rule for them.
     """
     raw = text.encode() if isinstance(text, str) else text
-    whole = _parse(raw)
+    whole = read_value(raw)
     if isinstance(whole, list):
         return whole
     if not isinstance(whole, Unparsed):
         return [whole]
     lines = [line for line in raw.split(b"\n") if line.strip()]
-    return [_parse(line) for line in lines] if _looks_like_lines(lines) else [whole]
+    return [read_value(line) for line in lines] if _looks_like_lines(lines) else [whole]
 
 
 def _looks_like_lines(lines: list[bytes]) -> bool:
     """More than one line, the first of which is a value of its own (no pretty-printed object)."""
-    return len(lines) > 1 and not isinstance(_parse(lines[0]), Unparsed)
+    return len(lines) > 1 and not isinstance(read_value(lines[0]), Unparsed)
 
 
-def _parse(raw: bytes) -> Any:
+def read_value(raw: bytes) -> Any:
+    """The one value of a text, or `Unparsed`."""
     try:
         return parse_ijson(raw, surrogates=True)
     except ShapeError as exc:
-        return Unparsed(exc.message)
+        return Unparsed(exc.message, is_json(raw))

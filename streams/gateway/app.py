@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
 from streams.engine.log import Log
-from streams.gateway import asap, openapi, registry, service
+from streams.gateway import asap, openapi, registry, service, summit
 from streams.gateway.answer import http, http_text
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
@@ -126,6 +126,7 @@ def _add_routes(
         ("GET", "/metrics", service.metrics(gateway)),
         ("GET", "/openapi.json", _openapi(app, gateway)),
         *asap.endpoints(gateway),
+        *summit.endpoints(gateway),
         *registry.endpoints(gateway, ids),
     ]
     direct: Paths[Endpoint] = Paths()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -19,7 +18,8 @@ from streams.errors import ViewNotReady
 from streams.gateway.answer import http, http_text
 from streams.gateway.body import ClientDisconnect, body_of
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import Endpoint, headers_of, needs_broker, sent
+from streams.gateway.endpoints import Endpoint, headers_of, sent
+from streams.gateway.finding import find, needs_verdicts
 from streams.gateway.service import METRICS_TYPE
 from streams.routes.produce import trace_of
 from streams.routes.route import Refused
@@ -44,7 +44,7 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 def _send(gateway: Gateway, server: Server) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
-            body = await body_of(request, gateway.settings.gateway_max_body_bytes, of_type=False)
+            body = await body_of(request, gateway.settings.gateway_max_body_bytes, types=None)
         except Refused as exc:
             return http(exc.response, {"connection": "close"})
         except ClientDisconnect:
@@ -71,13 +71,6 @@ def _manifest(server: Server) -> Endpoint:
     return answer
 
 
-def _needs_view(gateway: Gateway) -> None:
-    """Nothing is taken whose verdict would not be seen.  Raises ViewNotReady."""
-    status = gateway.view.status()
-    if not status.ready:
-        raise ViewNotReady(f"the view is {status.state.replace('_', ' ')}", status.lag)
-
-
 class GatewayHost:
     """A `streams.asap.on_log.Host`: Kafka, and the view that wakes who waits."""
 
@@ -97,8 +90,7 @@ class GatewayHost:
 
     async def append(self, envelope: dict[str, Any], headers: Mapping[str, str]) -> str:
         gateway = self._gateway
-        needs_broker(gateway)
-        _needs_view(gateway)
+        needs_verdicts(gateway)
 
         def outputs() -> list[Output]:
             output = to_output(self._edge, envelope, gateway.clock(), gateway.settings)
@@ -108,18 +100,7 @@ class GatewayHost:
         return position(record)
 
     async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
-        """A look is brief: a thread would cost more."""
-        try:
-            async with asyncio.timeout(seconds):
-                while True:
-                    with self._gateway.view.awaiting(row) as written:
-                        with self._gateway.view.reader() as reads:
-                            found = look(reads)
-                        if found is not None:
-                            return found
-                        await asyncio.wrap_future(written)
-        except (TimeoutError, ViewNotReady):
-            return None
+        return await find(self._gateway, row, look, seconds)
 
     async def settle(self, position: str, seconds: float) -> None:
         try:

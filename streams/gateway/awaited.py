@@ -15,11 +15,36 @@ from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
 from streams.problems import Response
 from streams.routes import prefer
-from streams.routes.route import Call, Wait
+from streams.routes.route import Call, Verdicts, Wait
 from streams.views import ViewBehind
 from streams.views.params import parse_position
 
 T = TypeVar("T")
+
+
+async def judged(
+    gateway: Gateway, wait: Verdicts, headers: Mapping[str, str], sent: Response
+) -> Response:
+    """The verdicts on all that was sent, if its sender waits for them.
+
+    headers: of the request.  sent: what is said without waiting.
+    """
+    seconds = prefer.wait_s(headers, wait.most_s(gateway.settings))
+    if seconds is None:
+        return sent
+
+    def look() -> Response:
+        with gateway.view.reader() as reads:
+            return wait.answer(reads, sent)
+
+    try:
+        async with asyncio.timeout(seconds):
+            for cause in sent.body["positions"]:
+                await gateway.view.wait_async(parse_position(cause), seconds)
+            found = await asyncio.get_running_loop().run_in_executor(gateway.queries, look)
+    except (TimeoutError, ViewBehind, ViewNotReady):
+        found = sent
+    return found._replace(headers={**found.headers, **prefer.applied(seconds)})
 
 
 async def awaited(

@@ -13,13 +13,24 @@ from starlette.responses import Response as HttpResponse
 from streams.engine.records import Output, Record, position
 from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
 from streams.gateway.answer import http
-from streams.gateway.awaited import awaited
+from streams.gateway.awaited import awaited, judged
 from streams.gateway.body import body_of
 from streams.gateway.context import Gateway
 from streams.gateway.limits import PRODUCE_S
 from streams.problems import Response, failed, no_route, unanswered
+from streams.routes.media import JSON_TYPES
 from streams.routes.produce import Sending, accepted, placed, sending_of, trace_of
-from streams.routes.route import Call, Compute, Order, Produce, Put, Query, Refused, Route
+from streams.routes.route import (
+    Call,
+    Compute,
+    Order,
+    Produce,
+    Put,
+    Query,
+    Refused,
+    Route,
+    Verdicts,
+)
 from streams.routes.table import Asked, asked, check_after, match
 from streams.views.params import parse_position
 from topology.declarations import Topic
@@ -34,7 +45,7 @@ def endpoint(gateway: Gateway, route: Route) -> Endpoint:
             ids = match(route.template, request.scope["path"])
             if ids is None:
                 return http(no_route("the path is not UTF-8", ()))
-            return await _answer(gateway, asked(route, ids, _query(request)), request)
+            return await _answer(gateway, asked(route, ids, query_of(request)), request)
         except Refused as exc:
             headers = {"connection": "close"} if exc.response.status in (408, 413) else {}
             return http(exc.response, headers)
@@ -46,7 +57,7 @@ def endpoint(gateway: Gateway, route: Route) -> Endpoint:
     return answer
 
 
-def _query(request: Request) -> str:
+def query_of(request: Request) -> str:
     """Bytes beyond ASCII stand for themselves, as if they were percent-encoded."""
     raw: bytes = request.scope["query_string"]
     return raw.decode("latin-1") if raw.isascii() else "".join(map(_percent, raw))
@@ -64,7 +75,10 @@ async def _answer(gateway: Gateway, asked: Asked, request: Request) -> HttpRespo
             return await _order(gateway, order, asked, request)
         case Put() as put:
             _, record, _ = await _commanded(gateway, put, asked, request)
-            return http(placed(record))
+            done = placed(record, put.wait is not None)
+            if put.wait is not None:
+                done = await judged(gateway, put.wait, headers_of(request), done)
+            return http(done)
         case Compute(answer):
             body = await body_of(request, gateway.settings.gateway_max_body_bytes)
             call = _call(gateway, asked, None, body)
@@ -138,7 +152,8 @@ async def _produce(
     gateway: Gateway, produce: Produce, asked: Asked, request: Request
 ) -> HttpResponse:
     needs_broker(gateway)
-    body = await body_of(request, gateway.settings.gateway_max_body_bytes)
+    types = (*JSON_TYPES, *produce.terms.others)
+    body = await body_of(request, gateway.settings.gateway_max_body_bytes, types)
     headers = headers_of(request)
     sendings: list[Sending] = []
 
@@ -148,7 +163,9 @@ async def _produce(
 
     done = accepted(await sent(gateway, produce.topic, outputs), produce.terms)
     sending = sendings[0]
-    if produce.wait is not None and sending.single:
+    if isinstance(produce.wait, Verdicts):
+        done = await judged(gateway, produce.wait, headers, done)
+    elif produce.wait is not None and sending.single:
         done = await awaited(
             gateway,
             produce.wait,

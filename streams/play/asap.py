@@ -72,11 +72,11 @@ def answer(
     server = service_server(host.settings, host)
     if (method, path) == _MANIFEST:
         return Response(200, server.manifest.model_dump(mode="json"))
-    reply = at_once(server.answer(_text(body), headers))
+    reply = at_once(server.answer(text_of(body), headers))
     return Response(200, reply.body, reply.headers)
 
 
-def _text(body: Any) -> bytes:
+def text_of(body: Any) -> bytes:
     if body is None:
         return b""
     return (body if isinstance(body, str) else json.dumps(body)).encode()

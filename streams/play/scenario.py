@@ -16,7 +16,7 @@ from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.play import asap, fill
+from streams.play import asap, fill, summit
 from streams.play.lines import (
     Json,
     LineError,
@@ -196,6 +196,7 @@ class Scenario:
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
         body = fill.body(method, path, line.get("body"), self._next(), self._new_id)
         answer = asap.answer(self._asap_host(), method, path, headers, body)
+        answer = answer or summit.answer(self._summit_host(), method, path, query, headers, body)
         answer = answer or routes.handle(method, path, query, headers, body)
         self._host.run()
         shown = {"query": line["query"], "status": answer.status, "body": answer.body}
@@ -207,12 +208,19 @@ class Scenario:
         return derived_id(f"play/{self._ids}", 0, self._next() if at is None else at)
 
     def _asap_host(self) -> asap.PlayHost:
-        def append(outputs: Sequence[Output]) -> list[Record]:
-            placed = self._append(outputs)
-            self._host.run()
-            return placed
+        return asap.PlayHost(self._settings, self._view, self._next, self._judged, self._new_id)
 
-        return asap.PlayHost(self._settings, self._view, self._next, append, self._new_id)
+    def _summit_host(self) -> summit.PlayHost:
+        def partitions() -> dict[str, int]:
+            return {topic.name: topic.partitions for topic in self._log.topics().values()}
+
+        return summit.PlayHost(self._settings, self._view, self._judged, partitions)
+
+    def _judged(self, outputs: Sequence[Output]) -> list[Record]:
+        """On the log, and every processor at rest."""
+        placed = self._append(outputs)
+        self._host.run()
+        return placed
 
     def _append(self, outputs: Sequence[Output]) -> list[Record]:
         placed = []

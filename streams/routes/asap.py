@@ -11,8 +11,7 @@ from schemas.projection import Projection
 from streams.edges import edge_of, to_output
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
-from streams.routes.produce import MOST_AT_ONCE
-from streams.routes.route import Call, Produce, Put, Query, Route, Terms
+from streams.routes.route import MOST_AT_ONCE, Call, Produce, Put, Query, Route, Terms
 from streams.views.asap import agents, events, snapshots, talk, tasks, verdicts
 from topology import topics
 

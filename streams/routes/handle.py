@@ -12,7 +12,7 @@ from streams.errors import HeadraceError
 from streams.problems import Response, failed, no_route, unanswered
 from streams.routes import prefer
 from streams.routes.produce import accepted, placed, sending_of, trace_of
-from streams.routes.route import Call, Order, Produce, Put, Query, Refused, Wait
+from streams.routes.route import Call, Order, Produce, Put, Query, Refused, Verdicts, Wait
 from streams.routes.table import Asked, NoRoute, asked, check_after, find
 from streams.settings import Settings
 from streams.views import View
@@ -69,7 +69,8 @@ class Routes:
         if isinstance(action, Order):
             return self._order(action, call, headers)
         if isinstance(action, Put):
-            return placed(self._put(action.command(call), headers))
+            done = placed(self._put(action.command(call), headers), action.wait is not None)
+            return done if action.wait is None else self._verdicts(action.wait, headers, done)
         found = action.answer(call)
         more = action.headers(found) if isinstance(action, Query) and action.headers else {}
         return Response(200, found, more)
@@ -79,7 +80,9 @@ class Routes:
     ) -> Response:
         sending = sending_of(action, body, headers, self.clock(), self.settings)
         done = accepted((self.append or self.log.append)(sending.outputs), action.terms)
-        if action.wait is not None and sending.single:
+        if isinstance(action.wait, Verdicts):
+            done = self._verdicts(action.wait, headers, done)
+        elif action.wait is not None and sending.single:
             call = Call(self.view, self.settings, self.clock(), asked.ids, asked.params)
             done = self._awaited(action.wait, call, sending.values[0], headers, done)
         return done._replace(headers={**done.headers, **sending.headers})
@@ -99,6 +102,19 @@ class Routes:
         except HeadraceError:
             found = None
         found = found or Response(202, {**sent.body, **wait.late(self.view, value)})
+        return found._replace(headers={**found.headers, **prefer.applied(seconds)})
+
+    def _verdicts(self, wait: Verdicts, headers: Mapping[str, str], sent: Response) -> Response:
+        seconds = prefer.wait_s(headers, wait.most_s(self.settings))
+        if seconds is None:
+            return sent
+        self.rest()
+        try:
+            for cause in sent.body["positions"]:
+                self.view.wait(parse_position(cause), min(seconds, self.wait_s))
+            found = wait.answer(self.view, sent)
+        except HeadraceError:
+            found = sent
         return found._replace(headers={**found.headers, **prefer.applied(seconds)})
 
     def _order(self, order: Order, call: Call, headers: Mapping[str, str]) -> Response:

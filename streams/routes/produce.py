@@ -6,17 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schemas import Problem
-from streams.edges import Blocks, Unparsed, edge_of, read_values, to_output
+from schemas import ShapeError
+from streams.edges import Blocks, Kind, Unparsed, edge_of, read_values, to_output
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.problems import Response, problem
 from streams.routes import correlation
+from streams.routes.media import media_type
 from streams.routes.route import Produce, Refused, Terms
 from streams.settings import Settings
 
-MOST_AT_ONCE = 1000
 _CONTEXT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
 
 
@@ -37,7 +37,7 @@ def sending_of(
     headers: of the request; the records carry its trace context.
     Raises Refused (413, 422), OutputTooLarge.
     """
-    values = _values(body)
+    values = _values(action, body, headers)
     more = correlation.shared(values) if action.terms.correlated else {}
     _check_count(action, values)
     outputs, errors = _encoded(action, values, headers, now_ms, settings)
@@ -50,8 +50,8 @@ def sending_of(
 
 
 def _check_count(action: Produce, values: Sequence[Any]) -> None:
-    if len(values) > MOST_AT_ONCE:
-        message = f"{len(values)} values at once, at most {MOST_AT_ONCE}"
+    if len(values) > action.terms.most:
+        message = f"{len(values)} values at once, at most {action.terms.most}"
         raise Refused(problem(413, message, "too_large"))
     if not values and action.terms.empty is not None:
         rule, path, message = action.terms.empty
@@ -74,7 +74,7 @@ def _encoded(
     errors: list[dict[str, Any]] = []
     for index, value in enumerate(values):
         try:
-            parsed = _parsed(value, edge.kind.not_json)
+            parsed = _parsed(value, edge.kind)
             output = to_output(edge, parsed, now_ms, settings, blocks)
             if wanted is not None and (found := correlation.mismatch(parsed, wanted)):
                 raise InvalidInput([found])
@@ -88,15 +88,26 @@ def accepted(written: Sequence[Record], terms: Terms) -> Response:
     return Response(202, {"positions": [terms.told(record) for record in written]})
 
 
-def placed(record: Record) -> Response:
+def placed(record: Record, as_envelope: bool = False) -> Response:
     """The answer to a command that stands alone."""
+    if as_envelope:
+        return accepted([record], Terms())
     return Response(202, {"position": position(record)})
 
 
-def _values(body: Any) -> Sequence[Any]:
-    if isinstance(body, bytes | str):
+def _values(action: Produce, body: Any, headers: Mapping[str, str]) -> Sequence[Any]:
+    """Raises Refused for a text of another media type that cannot be read."""
+    if not isinstance(body, bytes | str):
+        return body if isinstance(body, list) else [body]
+    read = edge_of(action.topic.name).kind.other_text
+    if read is None or media_type(headers) not in action.terms.others:
         return read_values(body)
-    return body if isinstance(body, list) else [body]
+    try:
+        return [read(body.encode() if isinstance(body, str) else body)]
+    except ShapeError as exc:
+        errors = [{"index": 0, **exc.problem._asdict()}]
+        refused = problem(422, exc.message, exc.problem.rule, exc.problem.path)
+        raise Refused(Response(422, {**refused.body, "errors": errors})) from exc
 
 
 def _is_single(body: Any, values: Sequence[Any]) -> bool:
@@ -107,9 +118,9 @@ def _is_single(body: Any, values: Sequence[Any]) -> bool:
     return not isinstance(body, list)
 
 
-def _parsed(value: Any, rule: str) -> Any:
+def _parsed(value: Any, kind: Kind) -> Any:
     if isinstance(value, Unparsed):
-        raise InvalidInput([Problem(rule, "", value.message)])
+        raise InvalidInput([kind.unread(value)])
     return value
 
 

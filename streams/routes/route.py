@@ -17,6 +17,9 @@ from streams.views import Params, Reads
 from streams.views.parameters import Parameter
 from topology.declarations import Topic
 
+MOST_AT_ONCE = 1000
+"""Envelopes in one request."""
+
 
 class Refused(Exception):
     """response: what the sender is told."""
@@ -89,18 +92,41 @@ class Wait(NamedTuple):
     late: Callable[[Reads | None, Any], Mapping[str, Any]]
 
 
+class Verdicts(NamedTuple):
+    """The verdicts on all that was sent, as what its sender may wait for (`Prefer: wait=N`).
+
+    awaits: the answer with them, by its name in `streams.gateway.answers`.  most_s: how long at
+    most.  verdict: takes a view that has seen it and the position of a record.
+    """
+
+    awaits: str
+    most_s: Callable[[Settings], int]
+    verdict: Callable[[Reads, str], Any]
+
+    def answer(self, view: Reads, sent: Response) -> Response:
+        """sent: what is said without waiting."""
+        positions = sent.body["positions"]
+        found = [self.verdict(view, position) for position in positions]
+        if None in found:
+            return sent
+        return Response(200, {**sent.body, "verdicts": found})
+
+
 class Terms(NamedTuple):
     """How the envelopes of a protocol are taken, where protocols differ.
 
     empty: what is wrong with an empty list, if it is.  correlated: they have a correlationId, which
     headers repeat.  too_large: the rule of an envelope above its own limit, if that is answered
-    413.  told: what is said of each record on the log, instead of its position.
+    413.  told: what is said of each record on the log, instead of its position.  most: in one
+    request.  others: media types besides JSON, of one envelope.
     """
 
     empty: Problem | None = None
     correlated: bool = False
     too_large: str | None = None
     told: Callable[[Record], Any] = position
+    most: int = MOST_AT_ONCE
+    others: tuple[str, ...] = ()
 
 
 class Produce(NamedTuple):
@@ -108,7 +134,7 @@ class Produce(NamedTuple):
 
     topic: Topic
     terms: Terms = Terms()
-    wait: Wait | None = None
+    wait: Wait | Verdicts | None = None
 
 
 class Order(NamedTuple):
@@ -126,11 +152,12 @@ class Order(NamedTuple):
 class Put(NamedTuple):
     """What the path names is replaced or taken away; answered with the position of the command.
 
-    command: its record; raises InvalidInput.
+    command: its record; raises InvalidInput.  wait: it is then answered as envelopes are.
     """
 
     topic: Topic
     command: Callable[[Call], Output]
+    wait: Verdicts | None = None
 
 
 class Route(NamedTuple):

@@ -8,8 +8,7 @@ from typing import Any
 from schemas import Problem
 from streams.problems import Response
 from streams.routes.correlation import shared
-from streams.routes.produce import MOST_AT_ONCE
-from streams.routes.route import Call, Produce, Query, Route, Terms, Wait
+from streams.routes.route import MOST_AT_ONCE, Call, Produce, Query, Route, Terms, Wait
 from streams.settings import Settings
 from streams.views.reads import Reads
 from streams.views.sap import cache, learning, tasks, waits

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from streams.routes import apc, asap, lineage, rtes, saop, sap
+from streams.routes import apc, asap, lineage, rtes, saop, sap, summit
 from streams.routes.route import Order, Produce, Put, Route
 from streams.views import Params, Position, QueryError
 from streams.views.parameters import AFTER, Parameter
@@ -18,6 +18,7 @@ ROUTES: tuple[Route, ...] = (
     *saop.ROUTES,
     *sap.ROUTES,
     *asap.ROUTES,
+    *summit.ROUTES,
 )
 INPUTS = tuple(
     dict.fromkeys(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streams.gateway.answers import asap, lineage, packets, sap, service, sessions
+from streams.gateway.answers import asap, lineage, packets, sap, service, sessions, summit
 from streams.gateway.answers.shapes import Answer, Extended, Page, Row
 from topology import topics
 from topology.declarations import Topic
@@ -55,5 +55,6 @@ ANSWERS: Mapping[str, type[Answer] | Row | Page | Extended | tuple[type[Answer],
     "SapLearnings": sap.SapLearnings,
     **asap.ANSWERS,
     "AsapAgentManifest": Row(_record(topics.ASAP_MANIFESTS)),
+    **summit.ANSWERS,
     "Placed": service.Placed,
 }

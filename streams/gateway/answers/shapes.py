@@ -29,11 +29,15 @@ class Page(NamedTuple):
 
 
 class Extended(NamedTuple):
-    """The JSON form of a record with more members, or others, as a component of this name."""
+    """The JSON form of a record with more members, or others, as a component of this name.
+
+    without: members of the record that are left out.
+    """
 
     name: str
     record: str
     more: type[Answer]
+    without: tuple[str, ...] = ()
 
 
 def record(name: str) -> WithJsonSchema:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from streams.gateway.answer import JSON
-from streams.gateway.openapi import asap_rpc, registry
+from streams.gateway.openapi import asap_rpc, registry, summit_rpc
 from streams.gateway.openapi.operation import operation, problems
 from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Components, Json, ref
@@ -25,6 +25,7 @@ _TAGS = {
     "saop": "Turns and tasks of agents, escalations, rewinds.",
     "sap": "Tasks, results, signals, vetted answers, learning.",
     "asap": "ASAP 0.1: tasks and their states, messages, calls, agents.",
+    "summit": "Summit v1: agents and their tools, calls, runs, verification.",
     registry.TAG: "The schemas of all records, as a schema registry has them; read only.",
     "service": "The gateway itself.",
 }
@@ -49,6 +50,7 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
         "paths": {
             **paths,
             **asap_rpc.paths(),
+            **summit_rpc.paths(settings.prefix),
             **more["paths"],
             **registry.paths(settings.prefix),
             **_service(),
@@ -57,6 +59,7 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
             "schemas": {
                 **components.schemas,
                 **asap_rpc.components(),
+                **summit_rpc.components(),
                 **registry.components(),
                 **more.get("components", {}).get("schemas", {}),
             }

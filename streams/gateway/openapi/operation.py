@@ -34,6 +34,8 @@ _IDS = {
         Parameter("key", "the call with this key", example="call-1"),
         Parameter("urn", "this agent", example="urn:asap:agent:indexer:eu"),
         Parameter("version", "a number, `latest` or `checkpoint`", example="latest"),
+        Parameter("agentId", "this agent", example="word-stats"),
+        Parameter("runId", "this run", example="run-7f2"),
     )
 }
 _BODY_FAULTS = (400, 408, 413, 415, 422)
@@ -47,14 +49,14 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
         "tags": [route.tag],
         "parameters": [
             *(_path(name) for name in re.findall(r"{(\w+)}", route.template)),
-            *(_query(parameter, prefix) for parameter in parameters_of(route)),
+            *(query_parameter(parameter, prefix) for parameter in parameters_of(route)),
             *_headers(route),
         ],
     }
     if route.body is not None:
         found["requestBody"] = {"required": True, "content": _content(route, route.body)}
     found["responses"] = {**_done(route, components), **problems(_faults(route))}
-    if isinstance(route.action, Produce) and route.action.wait is not None:
+    if isinstance(route.action, Produce | Put) and route.action.wait is not None:
         found["responses"] |= waits.responses(route.action.wait, components)
     return found
 
@@ -104,7 +106,8 @@ def _path(name: str) -> Json:
     return found if declared.example is None else {**found, "example": declared.example}
 
 
-def _query(parameter: Parameter, prefix: str) -> Json:
+def query_parameter(parameter: Parameter, prefix: str) -> Json:
+    """prefix: of topic names."""
     found = {
         "name": parameter.name,
         "in": "query",
@@ -143,7 +146,7 @@ def _headers(route: Route) -> list[Json]:
     if not isinstance(route.action, Produce | Order | Put):
         return []
     described = "W3C trace context, which the records carry on."
-    more = waits.parameters(route.action) if isinstance(route.action, Produce) else []
+    more = waits.parameters(route.action) if not isinstance(route.action, Order) else []
     return [waits.header(TRACEPARENT, described), *more]
 
 
@@ -153,11 +156,17 @@ def _content(route: Route, name: str) -> Json:
         return {JSON: {"schema": ref(own), "examples": _examples(name)}}
     examples = _examples(name)
     lines = "\n".join(json.dumps(each["value"]) for each in list(examples.values())[:2])
-    described = {"type": "string", "description": "One envelope on each line."}
+    terms = route.action.terms
+    several = one_or_many(own, terms.most, terms.empty is None)
     return {
-        JSON: {"schema": one_or_many(own, route.action.terms.empty is None), "examples": examples},
-        NDJSON: {"schema": described, "example": lines},
+        JSON: {"schema": several, "examples": examples},
+        NDJSON: {"schema": _text("One envelope on each line."), "example": lines},
+        **{each: {"schema": _text("One envelope."), "examples": examples} for each in terms.others},
     }
+
+
+def _text(meaning: str) -> Json:
+    return {"type": "string", "description": meaning}
 
 
 def _examples(name: str) -> Json:
@@ -173,6 +182,9 @@ def _examples(name: str) -> Json:
         "sap/signal": ("sap/signals", None),
         "asap/envelope": ("asap", None),
         "asap/manifest": ("asap/manifests", None),
+        "summit/manifest": ("summit/manifests", None),
+        "summit/call": ("summit/calls", None),
+        "summit/reply": ("summit/replies", None),
         "metrics": ("apc", "eval.json"),
         "transfers": ("apc", "transfer.json"),
     }[name]

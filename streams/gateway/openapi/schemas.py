@@ -12,7 +12,6 @@ from schemas.model import JsonSchema as WithoutNulls
 from schemas.row_schema import RowSchemas
 from streams.gateway.answers import ANSWERS, service
 from streams.gateway.answers.shapes import RECORD, Answer, Extended, Page, Row
-from streams.routes.produce import MOST_AT_ONCE
 from topology import topics
 
 Json = dict[str, Any]
@@ -34,6 +33,7 @@ _ROWS = (
     topics.ASAP_ENVELOPES,
     topics.ASAP_EVENTS,
     topics.ASAP_MANIFESTS,
+    topics.SUMMIT_EVENTS,
 )
 """Topics whose records, or parts of them, stand in composed answers."""
 _FILLED_IN = {"apc/packet": "created_at"}
@@ -76,11 +76,13 @@ def _extended(rows: RowSchemas, models: Json) -> Json:
     for shape in ANSWERS.values():
         if isinstance(shape, Extended):
             own, more = rows.found[shape.record], models[shape.more.__name__]
+            members = {**own["properties"], **more["properties"]}
+            required = dict.fromkeys([*own["required"], *more["required"]])
             found[shape.name] = {
                 **own,
                 "title": shape.name,
-                "properties": {**own["properties"], **more["properties"]},
-                "required": list(dict.fromkeys([*own["required"], *more["required"]])),
+                "properties": {k: v for k, v in members.items() if k not in shape.without},
+                "required": [name for name in required if name not in shape.without],
             }
     return found
 
@@ -146,6 +148,9 @@ def _bodies() -> Json:
         **signal,
         **envelope,
         **manifest,
+        **_body("summit/manifest"),
+        **_body("summit/call"),
+        **_body("summit/reply"),
         "RewindOrder": _rewind_order(),
         "Metrics": metrics,
         "metrics": {
@@ -199,8 +204,8 @@ def _body(name: str, file: str | None = None) -> Json:
     return {own: schema, **{f"{own}.{part}": found for part, found in parts.items()}}
 
 
-def one_or_many(name: str, none: bool = True) -> Json:
-    """A body of one envelope, or of a list of them.  none: the list may be empty."""
+def one_or_many(name: str, most: int, none: bool = True) -> Json:
+    """A body of one envelope, or of a list of at most so many.  none: the list may be empty."""
     least = {} if none else {"minItems": 1}
-    many = {"type": "array", "items": ref(name), **least, "maxItems": MOST_AT_ONCE}
+    many = {"type": "array", "items": ref(name), **least, "maxItems": most}
     return {"anyOf": [ref(name), many]}

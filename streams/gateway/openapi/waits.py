@@ -7,7 +7,7 @@ from streams.gateway.openapi.parts import Json, answer
 from streams.gateway.openapi.schemas import Components, ref
 from streams.problems import TITLES
 from streams.routes import correlation, prefer
-from streams.routes.route import Produce, Wait
+from streams.routes.route import Produce, Put, Verdicts, Wait
 
 _REFUSALS = (401, 403, 404, 409, 429)
 _TEXT: Json = {"type": "string"}
@@ -34,22 +34,27 @@ def header(name: str, meaning: str, example: str | None = None) -> Json:
     return found if example is None else {**found, "example": example}
 
 
-def parameters(action: Produce) -> list[Json]:
+def parameters(action: Produce | Put) -> list[Json]:
     found = []
     if action.wait is not None:
+        what = "what comes of one envelope is"
+        if isinstance(action.wait, Verdicts):
+            what = "the verdicts on all of it are"
         meaning = (
-            "`wait=N` (RFC 7240) holds the answer back for so many seconds, until what comes of one"
-            " envelope is there; the service may cut them."
+            "`wait=N` (RFC 7240) holds the answer back for so many seconds, until"
+            f" {what} there; the service may cut them."
         )
         found.append(header("Prefer", meaning, "wait=10"))
-    if action.terms.correlated:
+    if isinstance(action, Produce) and action.terms.correlated:
         meaning = "The correlationId of what is sent; another one is refused."
         found.append(header(correlation.HEADER, meaning))
     return found
 
 
-def responses(wait: Wait, components: Components) -> Json:
+def responses(wait: Wait | Verdicts, components: Components) -> Json:
     """By status; those of a sender who does not wait are among them."""
+    if isinstance(wait, Verdicts):
+        return _verdicts(wait, components)
     ack = components.answers["SapAck"]
     headers = {**CORRELATED, **_APPLIED}
     found = {
@@ -67,4 +72,14 @@ def responses(wait: Wait, components: Components) -> Json:
     found["429"]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": _TEXT}}
     for each in found.values():
         each["headers"] = {**each.get("headers", {}), **headers}
+    return found
+
+
+def _verdicts(wait: Verdicts, components: Components) -> Json:
+    found = {
+        "200": answer(components.answers[wait.awaits], "All of it is on the log, and judged."),
+        "202": answer(ref("Positions"), "It is on the log; not waited for, or not judged in time."),
+    }
+    for each in found.values():
+        each["headers"] = _APPLIED
     return found

@@ -30,7 +30,7 @@ class AsapBench(GatewayBench):
             while not stopped.is_set():
                 come.wait()
                 come.clear()
-                self.bench.host.run()
+                self.rest()
 
         thread = threading.Thread(target=work, name="worker")
         self.bench.log.on_append = lambda record: come.set()
@@ -43,6 +43,9 @@ class AsapBench(GatewayBench):
             come.set()
             thread.join()
             self.bench.log.on_append = None
+
+    def rest(self) -> None:
+        self.bench.host.run()
 
     def rpc(self, of: Json, id: object = 1, prefer: int | None = None, **more: Any) -> Json:
         """The answer to one envelope."""

@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.gateway.asap_bench import AsapBench, asap_bench
 from tests.unit.gateway.bench import GatewayBench
+from tests.unit.gateway.summit_bench import SummitBench, summit_bench
 
 
 @pytest.fixture
@@ -19,4 +20,11 @@ def gateway(tmp_path: Path) -> Iterator[GatewayBench]:
 def bench(tmp_path: Path) -> Iterator[AsapBench]:
     """With processors at work."""
     with asap_bench(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def summit(tmp_path: Path) -> Iterator[SummitBench]:
+    """With processors at work."""
+    with summit_bench(tmp_path, summit_wait_s=20) as found:
         yield found

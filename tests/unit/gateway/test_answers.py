@@ -165,7 +165,7 @@ def test_every_reference_of_the_document_leads_somewhere(path: str, method: str)
 
 
 def test_no_component_stands_for_another_thing() -> None:
-    text = json.dumps(DOCUMENT)
+    text = json.dumps(DOCUMENT["components"])
     assert "x-record" not in text
     assert "$defs" not in text
 

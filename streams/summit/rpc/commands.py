@@ -1,0 +1,114 @@
+"""The three logged methods: put on the log, then followed to what came of them (Summit 6.1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from schemas import ShapeError
+from schemas.summit import rules
+from streams.edges import as_it_is
+from streams.engine.records import Output
+from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
+from streams.routes.produce import trace_of
+from streams.summit.rpc.errors import RpcError, broken, pending, rejected, unavailable
+from streams.summit.rpc.host import Host
+from streams.summit.rpc.requests import CANCEL, Request
+from streams.views.summit import facts, runs
+from topology.topics import SUMMIT_CALLS
+
+Json = dict[str, Any]
+
+
+class Sent(NamedTuple):
+    """A request, and where it is on the log, or why it is not there."""
+
+    request: Request
+    position: str | None
+    error: RpcError | None = None
+
+
+class Deadlines:
+    """Of all requests in a body together.
+
+    seconds: from now, until runs are to have ended.  verdict_s: the same for the verdict on a
+    cancel, which is waited for whatever the sender prefers.
+    """
+
+    def __init__(self, seconds: float, verdict_s: float) -> None:
+        now = time.monotonic()
+        self._end = now + seconds
+        self._verdict = now + max(seconds, verdict_s)
+
+    def left_s(self, is_cancel: bool = False) -> float:
+        return max(0.0, (self._verdict if is_cancel else self._end) - time.monotonic())
+
+
+async def send(host: Host, requests: Sequence[Request], headers: Mapping[str, str]) -> list[Sent]:
+    """All of them in their order, with the trace context of the request.
+
+    A principal that a token names would be filled in here as `caller`.
+    """
+    made = [_output(host, request, headers) for request in requests]
+    outputs = [output for output in made if isinstance(output, Output)]
+    try:
+        positions = iter(await host.append(outputs) if outputs else ())
+    except InfrastructureError as exc:
+        away = unavailable(str(exc))
+        return [
+            Sent(request, None, away if isinstance(output, Output) else output)
+            for request, output in zip(requests, made, strict=True)
+        ]
+    return [
+        Sent(request, next(positions))
+        if isinstance(output, Output)
+        else Sent(request, None, output)
+        for request, output in zip(requests, made, strict=True)
+    ]
+
+
+def _output(host: Host, request: Request, headers: Mapping[str, str]) -> Output | RpcError:
+    try:
+        output = as_it_is(SUMMIT_CALLS, request.value, host.settings)
+    except InvalidInput as exc:
+        return broken(exc.problems[0])
+    except ShapeError as exc:
+        return broken(exc.problem)
+    except OutputTooLarge as exc:
+        return RpcError(rules.PARAMS_SIZE.code, exc.message, path="/params")
+    return output._replace(headers=[*output.headers, *trace_of(headers)])
+
+
+async def outcome(host: Host, sent: Sent, deadlines: Deadlines) -> Json:
+    """The result.  Raises RpcError."""
+    if sent.error is not None or sent.position is None:
+        raise sent.error or unavailable("it is not on the log")
+    position, run_id = sent.position, str(sent.request.params["runId"])
+    is_cancel = sent.request.method == CANCEL
+    fact = await host.find(
+        facts.verdict_row(position),
+        lambda view: facts.verdict(view, position),
+        deadlines.left_s(is_cancel),
+    )
+    if fact is None:
+        raise pending(run_id, None, position)
+    if fact["verdict"] == "rejected":
+        known = fact["rule"] == rules.RUN_TERMINAL.code
+        raise rejected(fact, await _status(host, run_id, 0) if known else None)
+    if is_cancel:
+        return {"runId": run_id, "status": "cancelled"}
+    return await _result(host, run_id, position, deadlines)
+
+
+async def _result(host: Host, run_id: str, position: str, deadlines: Deadlines) -> Json:
+    result = await host.find(
+        runs.end_row(run_id), lambda view: runs.result(view, run_id), deadlines.left_s()
+    )
+    if result is None:
+        raise pending(run_id, await _status(host, run_id, deadlines.left_s()), position)
+    return result
+
+
+async def _status(host: Host, run_id: str, seconds: float) -> str | None:
+    return await host.find(runs.run_row(run_id), lambda view: runs.status(view, run_id), seconds)

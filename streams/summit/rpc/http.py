@@ -1,0 +1,11 @@
+"""What the server takes of HTTP besides a body."""
+
+from __future__ import annotations
+
+from streams.views.parameters import AFTER
+from streams.views.params import Params
+
+
+def after_of(query: str) -> str | None:
+    """The position that queries are to have seen.  Raises QueryError for any other parameter."""
+    return Params(query, (AFTER,)).text(AFTER.name)
