@@ -1,6 +1,6 @@
 """What runs.  Users import `Client`, the async client, `LocalBus` with what belongs to it, and
-`errors`, what they raise; of ASAP a server, a client and snapshot stores, which load neither Kafka
-nor RocksDB.
+`errors`, what they raise; `serve_agent` and what belongs to it for agents of Summit; of ASAP a
+server, a client and snapshot stores, which load neither Kafka nor RocksDB.
 """
 
 from __future__ import annotations
@@ -30,6 +30,15 @@ if TYPE_CHECKING:
     )
     from streams.bus import Ack, LocalBus, Nack, Transcript
     from streams.client import Client, TailRecord, TailStream
+    from streams.summit import (
+        AgentResult,
+        BudgetExceeded,
+        CallRejected,
+        ManifestRejected,
+        RunPending,
+        VerdictPending,
+        serve_agent,
+    )
 
 __all__ = [
     "ASAPClient",
@@ -37,6 +46,9 @@ __all__ = [
     "ASAPRemoteError",
     "ASAPTimeoutError",
     "Ack",
+    "AgentResult",
+    "BudgetExceeded",
+    "CallRejected",
     "Client",
     "HandlerRegistry",
     "InMemorySnapshotStore",
@@ -45,22 +57,31 @@ __all__ = [
     "JsonRpcRequest",
     "JsonRpcResponse",
     "LocalBus",
+    "ManifestRejected",
     "Nack",
+    "RunPending",
     "SnapshotStore",
     "StreamSnapshotStore",
     "TailRecord",
     "TailStream",
     "Transcript",
+    "VerdictPending",
     "create_app",
     "create_default_registry",
     "create_echo_handler",
     "errors",
     "send_task",
     "send_task_sync",
+    "serve_agent",
 ]
+_SUMMIT = (
+    *("AgentResult", "BudgetExceeded", "CallRejected", "ManifestRejected", "RunPending"),
+    *("VerdictPending", "serve_agent"),
+)
 _ELSEWHERE = {
     **dict.fromkeys(("Ack", "LocalBus", "Nack", "Transcript"), "streams.bus"),
     **dict.fromkeys(("Client", "TailRecord", "TailStream"), "streams.client"),
+    **dict.fromkeys(_SUMMIT, "streams.summit"),
 }
 """Names that are not ASAP's, by where they are."""
 

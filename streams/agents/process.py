@@ -1,4 +1,4 @@
-"""The example agent as a process of its own."""
+"""Example agents as processes of their own."""
 
 from __future__ import annotations
 
@@ -23,15 +23,26 @@ def running_agent(settings: Settings, agent_id: str, *capabilities: str) -> Iter
 
     settings: with the broker's address.  Raises InfrastructureError when it does not start.
     """
+    options = [each for capability in capabilities for each in ("--capability", capability)]
+    with _running(settings, agent_id, "streams.agents", "--agent-id", agent_id, *options):
+        yield
+
+
+@contextmanager
+def running_example(settings: Settings, agent: str) -> Iterator[None]:
+    """An example agent of Summit, likewise."""
+    with _running(settings, agent, "streams.agents.summit", agent):
+        yield
+
+
+@contextmanager
+def _running(settings: Settings, agent: str, module: str, *arguments: str) -> Iterator[None]:
     settings.state_dir.mkdir(parents=True, exist_ok=True)
     log = settings.state_dir / "agent.log"
     options = ["--bootstrap", str(settings.bootstrap), "--state-dir", str(settings.state_dir)]
-    for capability in capabilities:
-        options += ["--capability", capability]
-    command = [sys.executable, "-m", "streams.agents", "--agent-id", agent_id, *options]
-    child = Child(command, log, bound=True)
+    child = Child([sys.executable, "-m", module, *arguments, *options], log, bound=True)
     try:
-        _wait(child, log, f"agent {agent_id}\n")
+        _wait(child, log, f"agent {agent}\n")
         yield
     finally:
         child.process.end(STOP_PATIENCE_S)

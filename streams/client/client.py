@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, overload
 
+from streams.client.desk import Desk
 from streams.client.stream import TailStream
+from streams.client.summit import SummitCalls
 from streams.client.transport import Following, Parcel, Transport
 from streams.client.values import Scalar, parcel_of, target_of
 from streams.errors import BrokerUnavailable, GatewayUnavailable, ProduceUnknown, UsageError
@@ -20,8 +22,8 @@ _LONGEST_PAUSE_S = 5.0
 _AGAIN = (ProduceUnknown, GatewayUnavailable, BrokerUnavailable)
 
 
-class Client:
-    """Sends envelopes, follows topics, asks queries.
+class Client(SummitCalls):
+    """Sends envelopes, follows topics, asks queries, and calls agents (`SummitCalls`).
 
         async with Client() as hr:
             position = await hr.send("apc.packets", packet)
@@ -171,6 +173,9 @@ class Client:
                 return
             params["cursor"] = page["next"]
             after = None
+
+    def _desk(self) -> Desk:
+        return self._opened().summit()
 
     def _opened(self) -> Transport:
         if self._transport is None:

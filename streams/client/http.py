@@ -14,6 +14,7 @@ import orjson
 from streams.client.answers import Answer, problems_of, unanswered, unsent
 from streams.client.batches import Batches, Outcome
 from streams.client.sse import Events
+from streams.client.summit_http import Ask, HttpDesk
 from streams.client.transport import Following, Parcel, Step
 from streams.errors import GatewayUnavailable, HeadraceError, ProduceUnknown, UsageError
 from streams.routes import ROUTES
@@ -58,6 +59,7 @@ class HttpTransport:
         self._http = httpx.AsyncClient(
             base_url=url, timeout=_TIMEOUT, limits=limits, trust_env=False
         )
+        self._desk = HttpDesk(self._asked, PATHS)
 
     async def open(self) -> None:
         pass
@@ -83,8 +85,7 @@ class HttpTransport:
         except _NOT_SENT as exc:
             return [self._away(exc) for _ in parcels]
         except httpx.TransportError as exc:
-            why = f"no answer came from {self._url}: {_said(exc)}"
-            return [ProduceUnknown(why) for _ in parcels]
+            return [self._unknown(exc) for _ in parcels]
         if answer.status == 202:
             return _dealt(answer, parcels)
         if len(parcels) == 1:
@@ -137,6 +138,24 @@ class HttpTransport:
     async def close(self) -> None:
         await self._batches.close()
         await self._http.aclose()
+
+    def summit(self) -> HttpDesk:
+        return self._desk
+
+    async def _asked(self, ask: Ask) -> Answer:
+        headers = {**_JSON, "prefer": f"wait={ask.wait_s}"}
+        if ask.trace is not None:
+            headers["traceparent"] = ask.trace
+        try:
+            sending = self._http.request(ask.method, ask.path, content=ask.body, headers=headers)
+            return _parsed(await sending)
+        except _NOT_SENT as exc:
+            raise self._away(exc) from exc
+        except httpx.TransportError as exc:
+            raise self._unknown(exc) from exc
+
+    def _unknown(self, exc: Exception) -> ProduceUnknown:
+        return ProduceUnknown(f"no answer came from {self._url}: {_said(exc)}")
 
     def _away(self, exc: Exception) -> GatewayUnavailable:
         return GatewayUnavailable(f"no gateway answers at {self._url}: {_said(exc)}")

@@ -4,24 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, aclosing
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from streams.broker import status
 from streams.client.follower import Follower, Source
 from streams.client.kept_view import KeptView, asked_of
 from streams.client.outbox import Outbox
+from streams.client.summit_kafka import KafkaDesk
 from streams.client.transport import Following, Parcel, Step
+from streams.client.values import parcel_of
 from streams.engine.kafka import KafkaLog
-from streams.engine.records import Record, position
+from streams.engine.records import Output, Record, position
 from streams.engine.task import group_of
 from streams.errors import BrokerUnavailable, UsageError
 from streams.registry.binding import COMMAND_S, bound
 from streams.settings import Settings
-from streams.views import ViewBehind
+from streams.views import Reads, ViewBehind, parse_position
 from topology import topics
+
+T = TypeVar("T")
+
+
+def connected(settings: Settings) -> KafkaLog:
+    """The log of the broker that is set, else of the local one.  Raises BrokerUnavailable."""
+    found = status(settings)
+    if found.bootstrap is None:
+        raise BrokerUnavailable("no broker is set, and no local one runs")
+    if not found.running:
+        raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
+    return KafkaLog(found.bootstrap, settings.security(), group_of(settings))
 
 
 class KafkaTransport:
@@ -34,21 +49,16 @@ class KafkaTransport:
         self._outbox = Outbox(settings, _now_ms)
         self._log: KafkaLog | None = None
         self._view: KeptView | None = None
+        self._desk: KafkaDesk | None = None
         self._registry = ExitStack()
 
     async def open(self) -> None:
         await self._in(self._sender, self._connect)
 
     def _connect(self) -> None:
-        found = status(self._settings)
-        if found.bootstrap is None:
-            raise BrokerUnavailable("no broker is set, and no local one runs")
-        if not found.running:
-            raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
-        settings = self._settings
-        self._log = KafkaLog(found.bootstrap, settings.security(), group_of(settings))
-        self._view = KeptView(self._log, settings, _now_ms)
-        self._registry.enter_context(bound(settings, COMMAND_S))
+        self._log = connected(self._settings)
+        self._view = KeptView(self._log, self._settings, _now_ms)
+        self._registry.enter_context(bound(self._settings, COMMAND_S))
 
     async def send(self, parcel: Parcel) -> list[str]:
         written: Future[list[Record]] = await self._in(self._sender, self._submit, parcel)
@@ -74,16 +84,48 @@ class KafkaTransport:
     async def query(self, path: str, query: str) -> Any:
         asked, view = asked_of(path, query), self._view
         assert view is not None
+        return await self._viewed(partial(view.answer, asked), asked.after is not None)
+
+    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+        """What `look` says of the client's own view; raises as `query`."""
+        view = self._view
+        assert view is not None
+        place = None if after is None else parse_position(after)
+        return await self._viewed(partial(view.read, look, place), place is not None)
+
+    async def _viewed(self, ask: Callable[[float], T], waits: bool) -> T:
+        """ask: takes how long it may wait.  waits: for a position, and not for others' turns."""
         deadline = time.monotonic() + self._settings.gateway_wait_s
         while True:
             left_s = max(0.0, deadline - time.monotonic())
             try:
-                return await self._in(self._viewer, view.answer, asked, left_s)
+                found: T = await self._in(self._viewer, ask, left_s)
+                return found
             except ViewBehind:
-                if asked.after is None or time.monotonic() >= deadline:
+                if not waits or time.monotonic() >= deadline:
                     raise
 
+    def summit(self) -> KafkaDesk:
+        if self._desk is None:
+            assert self._log is not None
+            settings = self._settings
+            wait_s = settings.summit_wait_s
+            self._desk = KafkaDesk(self._log, settings.prefix, wait_s, self._put, self)
+        return self._desk
+
+    async def _put(
+        self, topic: str, key: str, value: dict[str, Any] | None, traceparent: str | None
+    ) -> str:
+        if value is not None:
+            return (await self.send(parcel_of(topic, [value], False, traceparent)))[0]
+        assert self._log is not None
+        null = Output(self._settings.prefix + topic, key.encode(), None)
+        written = await asyncio.wrap_future(self._log.submit([null]))
+        return position(written[0])
+
     async def close(self) -> None:
+        if self._desk is not None:
+            await self._desk.close()
         if self._view is not None:
             await self._in(self._viewer, self._view.close)
         if self._log is not None:

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock
@@ -16,6 +16,7 @@ from streams.routes.table import Asked, NoRoute, asked, check_after, find
 from streams.settings import Settings
 from streams.views import Position, View, ViewBehind
 
+T = TypeVar("T")
 CATCH_UP_S = 30.0
 SLICE_S = 0.05
 """How long a query that waits for a record keeps the view from others."""
@@ -50,12 +51,21 @@ class KeptView:
         Raises ViewBehind after wait_s at the latest, and earlier while there is no answer yet, so
         that others have their turn; and what the query itself comes to.
         """
-        assert isinstance(asked.route.action, Query)
+        action = asked.route.action
+        assert isinstance(action, Query)
+
+        def answer(view: View) -> Any:
+            call = Call(view, self._settings, self._clock(), asked.ids, asked.params)
+            return action.answer(call)
+
+        return self.read(answer, asked.after, wait_s)
+
+    def read(self, look: Callable[[View], T], after: Position | None, wait_s: float) -> T:
+        """What `look` says of the view; as `answer`."""
         try:
             view = self._view or self._open()
-            self._bring(view, asked.after, wait_s)
-            call = Call(view, self._settings, self._clock(), asked.ids, asked.params)
-            return asked.route.action.answer(call)
+            self._bring(view, after, wait_s)
+            return look(view)
         except ViewBehind:
             raise
         except HeadraceError as exc:

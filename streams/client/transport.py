@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, NamedTuple, Protocol
 
+from streams.client.desk import Desk
+
 
 class TailRecord(NamedTuple):
     """One record of a followed topic.
@@ -76,5 +78,8 @@ class Transport(Protocol):
 
         Raises NotFound, QueryError, UsageError, ViewBehind and InfrastructureError.
         """
+
+    def summit(self) -> Desk:
+        """For calls of Summit."""
 
     async def close(self) -> None: ...

@@ -1,0 +1,186 @@
+"""Calls of Summit over Kafka itself: what comes of them is followed on the log, without a view."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import orjson
+
+from schemas import summit
+from schemas.summit.words import COMPLETED, TERMINAL
+from streams.client.desk import rejection
+from streams.client.summit_watch import News, Watch
+from streams.engine.log import Log, Pace
+from streams.engine.records import Record, TopicPartition
+from streams.show import value_json
+from streams.summit.errors import CallRejected, RunPending, VerdictPending
+from streams.summit.rpc.errors import RpcError
+from streams.summit.rpc.host import Reading
+from streams.summit.rpc.queries import answer
+from streams.summit.rpc.requests import requests_of
+from topology.declarations import Topic
+from topology.keys import partition_of
+from topology.topics import SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_RUNS, full_name
+
+Json = dict[str, Any]
+_POLL_S = 0.1
+Send = Callable[[str, str, Json | None, str | None], Awaitable[str]]
+"""Puts a value, or null, on a topic: name, key, value, trace context; its position."""
+
+
+class KafkaDesk:
+    """reading: of the client's own view."""
+
+    def __init__(
+        self,
+        log: Log,
+        prefix: str,
+        wait_s: float,
+        send: Send,
+        reading: Reading,
+    ) -> None:
+        self._log, self._prefix, self._send, self._reading = log, prefix, send, reading
+        self.wait_s = wait_s
+        self._watch: Watch | None = None
+        self._opening = asyncio.Lock()
+
+    async def _watching(self) -> Watch:
+        async with self._opening:
+            if self._watch is not None and self._watch.over:
+                await self.close()
+            if self._watch is None:
+                self._watch = await asyncio.to_thread(Watch, self._log, self._prefix)
+            return self._watch
+
+    async def close(self) -> None:
+        watch, self._watch = self._watch, None
+        if watch is not None:
+            await asyncio.to_thread(watch.close)
+
+    async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
+        watch = await self._watching()
+        with watch.of(key) as news:
+            position = await self._send(topic, key, value, None)
+            try:
+                async with asyncio.timeout(_limit(wait_s)):
+                    while True:
+                        _, told = await _next(news)
+                        if told.get("eventId") == _verdict_on(position):
+                            return told
+            except TimeoutError:
+                raise VerdictPending(position) from None
+
+    async def ended(self, call: Json, wait_s: float, traceparent: str | None) -> Json:
+        run_id, watch = call["params"]["runId"], await self._watching()
+        with watch.of(run_id) as news:
+            position = await self._send(SUMMIT_CALLS.name, run_id, call, traceparent)
+            following = _Following(run_id, position)
+            try:
+                async with asyncio.timeout(_limit(wait_s)):
+                    return await self._followed(following, news)
+            except TimeoutError:
+                raise RunPending(run_id, following.status, position) from None
+
+    async def _followed(self, following: _Following, news: News) -> Json:
+        while True:
+            if following.take(*await _next(news)):  # of a run that may have ended before
+                found = await asyncio.to_thread(self._past, following.run_id)
+                following.status = found["state"] if found else None
+                if found and found["state"] in TERMINAL:
+                    return await asyncio.to_thread(self._result, found)
+            if (result := following.result()) is not None:
+                return result
+
+    def _past(self, run_id: str) -> Json | None:
+        """The latest row of a run, with all that was committed before the question."""
+        name = full_name(SUMMIT_RUNS, self._prefix)
+        tp = TopicPartition(name, self._partition(name, run_id))
+        end, latest = self._log.high_watermarks([tp])[tp], None
+        with self._log.reader(self._log.starts([tp])) as reader:
+            while reader.position(tp) < end:
+                for record in reader.poll(_POLL_S):
+                    latest = record if record.key == run_id.encode() else latest
+        return None if latest is None else value_json(SUMMIT_RUNS, latest)
+
+    def _partition(self, name: str, run_id: str) -> int:
+        return partition_of(run_id.encode(), self._log.topics()[name].partitions)
+
+    def _result(self, row: Json) -> Json:
+        """The output is what the reply says that the run's evidence names."""
+        output: Any = summit.ABSENT
+        if row["state"] == COMPLETED:
+            output = self._reply(row["evidence"]["replyPosition"])["output"]
+        found: Json = summit.call_result(row, output)
+        return found
+
+    def _reply(self, position: str) -> Json:
+        topic, partition, offset = position.rsplit("/", 2)
+        tp = TopicPartition(topic, int(partition))
+        with self._log.reader({tp: int(offset)}, Pace.LIVE) as reader:
+            records: list[Record] = []
+            while not records:
+                records = reader.poll(_POLL_S, 1)
+        found: Json = value_json(SUMMIT_REPLIES, records[0])
+        return found
+
+    async def status(self, params: Json) -> Json:
+        asked = {"jsonrpc": "2.0", "id": 1, "method": "agent.status", "params": params}
+        try:
+            (request,) = requests_of(orjson.dumps(asked), 1).items
+            if request.error is not None:
+                raise request.error
+            return await answer(self._reading, request)
+        except RpcError as exc:
+            raise CallRejected(exc.rule, exc.message, exc.data, exc.code) from exc
+
+
+class _Following:
+    """What is known of a call that was sent.  status: of its run."""
+
+    def __init__(self, run_id: str, position: str) -> None:
+        self.run_id = run_id
+        self.status: str | None = None
+        self._position = position
+        self._judged = False
+        self._row: Json | None = None
+        self._output: Any = summit.ABSENT
+
+    def take(self, topic: Topic, told: Json) -> bool:
+        """Whether it says that the call was made before.  Raises CallRejected."""
+        if topic is SUMMIT_RUNS:
+            self._row, self.status = told, told["state"]
+        elif told["toState"] == COMPLETED:
+            self._output = told["output"]
+        elif told["eventId"] == _verdict_on(self._position):
+            if told["verdict"] == "rejected":
+                raise rejection(told)
+            self._judged = True
+            return bool(told["verdict"] == "duplicate")
+        return False
+
+    def result(self) -> Json | None:
+        """None while the run has not ended, or not all of its end is seen."""
+        if not self._judged or self._row is None or self._row["state"] not in TERMINAL:
+            return None
+        if self._row["state"] == COMPLETED and self._output is summit.ABSENT:
+            return None
+        found: Json = summit.call_result(self._row, self._output)
+        return found
+
+
+def _verdict_on(position: str) -> str:
+    """The id of its fact; a timeout that the record brought about has another (Summit 5.7)."""
+    return f"{position}/0"
+
+
+async def _next(news: News) -> tuple[Topic, Json]:
+    told = await news.get()
+    if isinstance(told, Exception):
+        raise told
+    return told
+
+
+def _limit(wait_s: float) -> float | None:
+    return None if wait_s == float("inf") else wait_s

@@ -1,0 +1,1 @@
+"""An agent at work: its inbox, its runs, its replies (Summit 6.5)."""

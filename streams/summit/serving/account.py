@@ -1,0 +1,40 @@
+"""What a run has cost so far, against its budget."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from schemas import summit
+from streams.summit.errors import BudgetExceeded
+
+Json = dict[str, Any]
+
+
+class Account:
+    """Totals of one run; any thread may charge."""
+
+    def __init__(self, budget: Json | None) -> None:
+        self._budget = budget
+        self._lock = threading.Lock()
+        self._tokens = 0
+        self._cost_usd = 0.0
+
+    def charge(self, tokens: int, cost_usd: float) -> None:
+        """What was spent is counted, also where it breaks the budget.
+
+        Raises BudgetExceeded when the total is over a limit, ValueError for a negative charge.
+        """
+        if not (tokens >= 0 and cost_usd >= 0):
+            raise ValueError("a charge is not negative")
+        with self._lock:
+            self._tokens += tokens
+            self._cost_usd += cost_usd
+            totals = self.totals()
+        if (rule := summit.broken_budget(self._budget, totals)) is not None:
+            spent = totals["cost_usd" if rule == "budget.usd" else "tokens"]
+            limit = (self._budget or {})[rule.removeprefix("budget.")]
+            raise BudgetExceeded(f"{rule}: {spent} spent, {limit} allowed")
+
+    def totals(self) -> Json:
+        return {"tokens": self._tokens, "cost_usd": self._cost_usd}

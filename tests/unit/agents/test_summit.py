@@ -1,0 +1,144 @@
+"""What the example agents of Summit say, and that it is what their manifests promise."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from schemas.summit import manifest_hash, schema_of
+from streams.agents.summit import research, words
+from streams.agents.summit.__main__ import EXAMPLES, manifest_of
+from streams.summit.errors import BudgetExceeded, CallRejected
+from streams.summit.serving.handlers import AgentResult
+from streams.summit.serving.run import Run
+from tests.unit.summit.support import invoke
+
+Json = dict[str, Any]
+CHECKED = {"checks": [{"name": "sources", "passed": True}]}
+
+
+class Desk:
+    """Gives these results, one after the other, to who makes a run."""
+
+    def __init__(self, *results: Json | Exception) -> None:
+        self._results = list(results)
+        self.calls: list[tuple[str, Json]] = []
+        self.reports: list[Json] = []
+
+    async def progress(self, reply: Json) -> None:
+        self.reports.append(reply)
+
+    async def ended(self, method: str, params: Json) -> Json:
+        self.calls.append((method, params))
+        found = self._results.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+
+def said(agent: str, inputs: Json, desk: Desk, context: Json | None = None) -> Any:
+    """By its handler, about inputs that its manifest takes, with the defaults filled in."""
+    interface = manifest_of(agent).spec.interface
+    schema = schema_of(json.dumps(interface.inputSchema))
+    filled = schema.filled(inputs)
+    assert schema.errors(filled, "") == []
+
+    async def told() -> Any:
+        run = Run(invoke("run-1", filled, context), desk)
+        return await EXAMPLES[agent].handler(filled, run)
+
+    found = asyncio.run(told())
+    output = found.output if isinstance(found, AgentResult) else found
+    assert schema_of(json.dumps(interface.outputSchema)).errors(output, "") == []
+    return found
+
+
+@pytest.mark.parametrize("agent", EXAMPLES)
+def test_manifests_are_valid_and_name_the_tools_there_are(agent: str) -> None:
+    manifest = manifest_of(agent)
+    assert manifest.check() == []
+    assert manifest.metadata.name == agent
+    assert {tool.name for tool in manifest.spec.tools} == EXAMPLES[agent].tools.keys()
+
+
+def test_word_stats_is_the_one_of_the_worked_example() -> None:
+    assert manifest_hash(manifest_of("word-stats").to_json()) == (
+        "6b669a549e94716e8aa5293e548855cdd6cb4d55a6fee90ca2a6d5262c19a6aa"
+    )
+    found = said("word-stats", {"text": "to be or not to be"}, Desk())
+    assert found == {"words": 6, "top": ["be", "to", "not"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "top", "found"),
+    [
+        ("", 3, {"words": 0, "top": []}),
+        ("B a b", 1, {"words": 3, "top": ["b"]}),
+        ("one two", 9, {"words": 2, "top": ["one", "two"]}),
+    ],
+)
+def test_words_are_counted(text: str, top: int, found: Json) -> None:
+    assert words.counted(text, top) == found
+
+
+@pytest.mark.parametrize(
+    ("title", "slug"), [("To be, or not", "to-be-or-not"), ("", ""), (" A  1 ", "a-1")]
+)
+def test_slugs(title: str, slug: str) -> None:
+    run = Run(invoke("run-1"), Desk())
+    assert asyncio.run(words.slugify({"title": title}, run)) == slug
+
+
+def test_the_router_asks_the_researcher_within_its_budget() -> None:
+    output = {"summary": "It is so.", "sources": [], "confidence": 0.85}
+    desk = Desk({"status": "completed", "output": output})
+    budget = {"usd": 1}
+    found = said("desk-router", {"question": "is it so?"}, desk, {"budget": budget})
+    assert found == {"answer": "It is so.", "by": "deep-researcher"}
+    ((method, params),) = desk.calls
+    assert (method, params["inputs"]) == ("agent.invoke", {"query": "is it so?"})
+    assert params["context"] == {"parentRunId": "run-1", "budget": budget}
+
+
+def test_the_router_has_no_answer_of_its_own() -> None:
+    desk = Desk({"status": "failed", "error": {"code": -32012, "message": "run.timeout: too late"}})
+    with pytest.raises(research.Unanswered, match=r"deep-researcher failed: run\.timeout"):
+        said("desk-router", {"question": "is it so?"}, desk)
+
+
+@pytest.mark.parametrize(
+    ("critic", "verification"),
+    [
+        ({"status": "completed", "output": CHECKED}, CHECKED),
+        ({"status": "cancelled", "error": {}}, None),
+        (CallRejected("agent.unknown", "no agent"), None),
+    ],
+)
+def test_the_researcher_has_its_draft_checked(critic: Any, verification: Json | None) -> None:
+    desk = Desk(critic)
+    found = said("deep-researcher", {"query": "quantum computing"}, desk)
+    assert found.output["sources"] == ["https://library.example/1", "https://library.example/2"]
+    assert found.verification == verification
+    assert [report["replyId"] for report in desk.reports] == ["p1", "p2"]
+    assert desk.reports[-1]["metrics"]["tokens"] == 4
+
+
+def test_the_researcher_stops_at_its_budget() -> None:
+    with pytest.raises(BudgetExceeded):
+        said("deep-researcher", {"query": "a b c"}, Desk(), {"budget": {"tokens": 5}})
+
+
+@pytest.mark.parametrize(
+    ("inputs", "passed"),
+    [
+        ({"text": "so", "sources": ["a"]}, [True, True]),
+        ({"text": "so"}, [True, False]),
+        ({"text": " "}, [False, False]),
+    ],
+)
+def test_the_critic(inputs: Json, passed: list[bool]) -> None:
+    found = said("fact-checker", inputs, Desk())
+    assert [one["passed"] for one in found["checks"]] == passed
