@@ -104,8 +104,7 @@ def events(id: str, at: int | None, as_json: bool, **given: Any) -> None:
         common.show_json(answer)
         return
     lists.show_items(_EVENT, answer["events"])
-    if answer["cursor"] is not None:
-        click.echo(f"more with --cursor {answer['cursor']}", err=True)
+    lists.show_next(answer["cursor"])
     if at is not None:
         click.echo()
         common.show_members({"version": at, **answer["state"]})

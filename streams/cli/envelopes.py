@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,31 +10,23 @@ from typing import Any
 
 from schemas import Undecodable, decode
 from streams.engine.log import Log
-from streams.engine.records import Output, TopicPartition
+from streams.engine.records import Output
 from streams.errors import InvalidInput
+from streams.fetching import records_of
 from streams.settings import Settings
-from streams.views import View, parse_position
+from streams.views import View
 from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
-PATIENCE_S = 10.0
-_POLL_S = 0.1
 _TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS, "SIGNAL": SAP_SIGNALS}
 
 
 def fetch_from(log: Log) -> Callable[[str], Any]:
     """Reads the Avro value of the record at a position; None when it is there no more."""
+    at = records_of(log)
 
     def fetch(position: str) -> Any:
-        topic, partition, offset = parse_position(position)
-        tp = TopicPartition(topic, partition)
-        if log.starts([tp])[tp] > offset:
-            return None
-        deadline = time.monotonic() + PATIENCE_S
-        with log.reader({tp: offset}) as reader:
-            while time.monotonic() < deadline:
-                for record in reader.poll(_POLL_S, 1):
-                    return _value(topic, record.value) if record.offset == offset else None
-        return None
+        record = at(position)
+        return None if record is None else _value(record.topic, record.value)
 
     return fetch
 

@@ -55,8 +55,13 @@ def show(
         return
     items, following = members
     show_items(shown, answer[items])
-    if answer[following] is not None:
-        click.echo(f"more with --cursor {answer[following]}", err=True)
+    show_next(answer[following])
+
+
+def show_next(cursor: str | None) -> None:
+    """On stderr, where the next page begins."""
+    if cursor is not None:
+        click.echo(f"more with --cursor {cursor}", err=True)
 
 
 def show_items(shown: tuple[Column, ...], items: Iterable[Any]) -> None:

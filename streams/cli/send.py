@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -15,6 +15,8 @@ from streams.errors import InvalidInput, UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
+    from schemas import Problem
+    from streams.edges import Kind
     from streams.engine.log import Log
     from streams.engine.records import Output, Record
 
@@ -41,7 +43,8 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
     """Send JSON in the protocol's own form: one value, a list, or one value a line.
 
     TOPIC is apc.packets, saop.turns, rtes.raw, saop.rewinds, sap.tasks, sap.results, sap.signals,
-    asap.envelopes or asap.manifests.  FILE defaults to standard input.
+    asap.envelopes, asap.manifests, summit.manifests (YAML too), summit.calls or summit.replies.
+    FILE defaults to standard input.
     All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
     Prints the position of each record, which --after of the reading commands takes.
 
@@ -86,18 +89,17 @@ def _send_pulses(
 
 def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
     """Raises InvalidInput with all problems; paths begin with the number of the value."""
-    from schemas import Problem
     from streams import edges
 
     edge = edges.edge_of(topic)
-    values = edges.read_values(text)
+    values = _values(edge.kind, text)
     blocks = edges.Blocks()
     outputs: list[Output] = []
     problems: list[Problem] = []
     for number, value in enumerate(values, 1):
         try:
             if isinstance(value, edges.Unparsed):
-                raise InvalidInput([Problem(edge.kind.not_json, "", value.message)])
+                raise InvalidInput([edge.kind.unread(value)])
             outputs.append(edges.to_output(edge, value, common.now_ms(), settings, blocks))
         except InvalidInput as exc:
             where = f"value {number}" if len(values) > 1 else ""
@@ -105,6 +107,21 @@ def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
     if problems:
         raise InvalidInput(problems, advice="Nothing was sent; correct the values and send again.")
     return outputs
+
+
+def _values(kind: Kind, text: bytes) -> Sequence[Any]:
+    """Raises InvalidInput for a text that is neither JSON nor what else the kind can be."""
+    from schemas import ShapeError
+    from streams import edges
+
+    values = edges.read_values(text)
+    whole = values[0]
+    if kind.other_text is None or not isinstance(whole, edges.Unparsed) or whole.is_json:
+        return values
+    try:
+        return [kind.other_text(text)]
+    except ShapeError as exc:
+        raise InvalidInput([exc.problem]) from exc
 
 
 def produce(log: Log, outputs: Sequence[Output], rate: float | None) -> Iterator[str]:

@@ -18,8 +18,8 @@ def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
     """Check one envelope, offline, by the rules that the edges apply.
 
     KIND is apc.packet, saop.turn, saop.rewind, rtes.event, rtes.payload, sap.task, sap.result,
-    sap.signal, asap.envelope or asap.manifest.  FILE defaults to standard input.  Exits with 1
-    when the envelope is not valid.
+    sap.signal, asap.envelope, asap.manifest, summit.manifest (YAML too), summit.call or
+    summit.reply.  FILE defaults to standard input.  Exits with 1 when the envelope is not valid.
 
     \b
     Example:
@@ -32,12 +32,16 @@ def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
 
 
 def check(kind: str, text: bytes, settings: Settings) -> dict[str, Any]:
-    from schemas import ShapeError, parse_ijson
+    from schemas import ShapeError
     from streams import edges
 
-    of = edges.kind_of(kind)
-    try:
-        _, problems = edges.check(of, parse_ijson(text, surrogates=True), common.now_ms(), settings)
-    except ShapeError as exc:
-        problems = [exc.problem._replace(rule=of.not_json)]
+    of, value = edges.kind_of(kind), edges.read_value(text)
+    problems = [] if not isinstance(value, edges.Unparsed) else [of.unread(value)]
+    if problems and of.other_text is not None and not value.is_json:
+        try:
+            value, problems = of.other_text(text), []
+        except ShapeError as exc:
+            problems = [exc.problem]
+    if not problems:
+        _, problems = edges.check(of, value, common.now_ms(), settings)
     return {"valid": not problems, "errors": [problem._asdict() for problem in problems]}

@@ -38,6 +38,9 @@ class Door(Protocol):
     def call(self, envelope: Json) -> Json:
         """Send it to `POST /asap`; the JSON-RPC response."""
 
+    def rpc(self, request: Json) -> Json:
+        """Send it to `POST /summit`; the JSON-RPC response."""
+
     def get(self, path: str, query: str) -> Response: ...
 
     def pause(self) -> None:
@@ -71,8 +74,13 @@ class HttpDoor:
 
     def call(self, envelope: Json) -> Json:
         params = {"method": "asap.send", "params": {"envelope": envelope}, "id": envelope["id"]}
-        answer = self._ask("POST", "/asap", json={"jsonrpc": "2.0", **params})
-        found: Json = answer.raise_for_status().json()
+        return self._rpc("/asap", {"jsonrpc": "2.0", **params})
+
+    def rpc(self, request: Json) -> Json:
+        return self._rpc("/summit", request)
+
+    def _rpc(self, path: str, request: Json) -> Json:
+        found: Json = self._ask("POST", path, json=request).raise_for_status().json()
         return found
 
     def get(self, path: str, query: str) -> Response:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams.agents.process import running_agent
+from streams.agents.process import running_agent, running_example
 from streams.dead_letters import read
 from streams.demo.door import Door
 from streams.engine.log import Log
@@ -33,7 +33,8 @@ class Stage:
 
     latencies: ms from sending a record to seeing its answer.
     decision: the packet that a later step takes back.
-    agent: lets an agent of that id work for as long as the context lasts.
+    agent, example: let an agent of SAP of that id, or that example of Summit, work for as long as
+    the context lasts.
     """
 
     door: Door
@@ -46,6 +47,7 @@ class Stage:
     checks: int = 0
     decision: Json = field(default_factory=dict)
     agent: Callable[[Settings, str], AbstractContextManager[None]] = running_agent
+    example: Callable[[Settings, str], AbstractContextManager[None]] = running_example
 
     def send(self, topic: str, value: Json) -> str:
         """One envelope; returns its position once its answer is seen."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from streams.demo import answers, evolution, packets, tasks
+from streams.demo import answers, evolution, packets, runs, tasks
 from streams.demo.stage import DemoFailed, Json, Stage
 from topology.topics import APC_INBOX, APC_PACKETS_DLQ
 
@@ -203,3 +203,4 @@ def tell(stage: Stage) -> None:
     evolution.tell(stage)
     answers.tell(stage)
     tasks.tell(stage)
+    runs.tell(stage)

@@ -9,13 +9,17 @@ from typing import Any
 
 from schemas.asap import generate_id
 from streams.agents import Clerk
+from streams.agents.summit.__main__ import manifest_of
 from streams.demo.door import PATHS
 from streams.engine.records import Output, Record
+from streams.play import summit
 from streams.play.asap import PlayHost, answer
 from streams.problems import Response
 from streams.settings import Settings
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk
+from tests.unit.views.summit.stage import MANIFESTS, words
+from tests.unit.views.summit.stage import Desk as Agent
 
 
 class BenchDoor:
@@ -59,9 +63,35 @@ class BenchDoor:
         assert found is not None
         return found.body
 
+    def rpc(self, request: Any) -> Any:
+        bench = self._bench
+
+        def partitions() -> dict[str, int]:
+            return {topic.name: topic.partitions for topic in bench.log.topics().values()}
+
+        host = summit.PlayHost(bench.settings, bench.view, self._append, partitions)
+        found = summit.answer(host, "POST", "/summit", "", {}, request)
+        assert found is not None
+        return found.body
+
+    @contextmanager
+    def example(self, settings: Settings, agent: str) -> Iterator[None]:
+        """The example agent of Summit, at work whenever something was sent."""
+        self._bench.send(MANIFESTS, manifest_of(agent).to_json())
+        desk = Agent(self._bench, words)
+
+        def work() -> None:
+            self._bench.host.run()
+            desk.work()
+            self._bench.host.run()
+
+        self.work = work
+        yield
+        self.work = self._bench.host.run
+
     def _append(self, outputs: Sequence[Output]) -> Sequence[Record]:
         written = self._bench.log.append(outputs)
-        self._bench.host.run()
+        self.work()
         return written
 
     def get(self, path: str, query: str) -> Response:

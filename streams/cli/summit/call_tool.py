@@ -1,0 +1,39 @@
+"""`headrace summit-call-tool`."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import click
+
+from streams.cli.summit import calls
+from streams.cli.summit.common import SummitCommand, value_of
+
+
+@click.command("summit-call-tool", cls=SummitCommand)
+@click.argument("agent")
+@click.argument("tool")
+@click.option(
+    "--arguments",
+    metavar="JSON|@FILE",
+    required=True,
+    help="What the tool is given.",
+)
+@click.option("--call-id", metavar="ID", help="Comes back with the result.  [default: a uuid4]")
+@calls.options
+@click.pass_context
+def command(
+    ctx: click.Context, /, agent: str, tool: str, arguments: str, call_id: str | None, **given: Any
+) -> None:
+    """Let an agent use one of its tools, wait, and print the ToolResult; its runId is on stderr.
+
+    Exits as summit-invoke does.
+
+    \b
+    Example:
+      headrace summit-call-tool word-stats slugify --arguments '{"title": "To Be"}'
+    """
+    own = str(uuid.uuid4()) if call_id is None else call_id
+    tool_call = {"id": own, "name": tool, "arguments": value_of(arguments)}
+    calls.call(ctx, "tool.call", {"agentId": agent, "toolCall": tool_call}, given)

@@ -1,0 +1,46 @@
+"""`headrace summit-cancel`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from streams.cli import common
+from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.settings import Settings
+
+_CANCELLED = "cancelled"
+
+
+@click.command("summit-cancel", cls=SummitCommand)
+@click.argument("run")
+@click.option("--reason", metavar="TEXT", help="Why; the agent is told.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) -> None:
+    """Cancel a run, as an operator, and wait for the verdict.
+
+    \b
+    Example:
+      headrace summit-cancel run-7f2 --reason 'asked twice'
+    """
+    from schemas.summit.words import CANCEL_METHOD, OPERATOR
+    from streams.views.summit.runs import status
+
+    params = {"runId": run, **({} if reason is None else {"reason": reason})}
+    request = {"jsonrpc": "2.0", "method": CANCEL_METHOD, "params": params, "caller": OPERATOR}
+    with routes_over(Settings.load()) as routes:
+        answer = sent(routes, "POST", "/v1/summit/calls", {**request, "id": "cli"})
+        (fact,) = verdicts = judged(ctx, answer)
+        state = _state(fact) or status(routes.view, run) or "-"
+    if as_json:
+        common.show_json(answer)
+    else:
+        common.show_table(("runId", "status", "rule"), [(run, state, fact["rule"])])
+    leave(ctx, verdicts)
+
+
+def _state(fact: Any) -> str | None:
+    """What the verdict tells of it."""
+    return None if fact["verdict"] == "rejected" else _CANCELLED

@@ -1,0 +1,33 @@
+"""`headrace summit-invoke`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from streams.cli.summit import calls
+from streams.cli.summit.common import SummitCommand, value_of
+
+
+@click.command("summit-invoke", cls=SummitCommand)
+@click.argument("agent")
+@click.option(
+    "--inputs",
+    metavar="JSON|@FILE",
+    required=True,
+    help="What the agent is given.",
+)
+@calls.options
+@click.pass_context
+def command(ctx: click.Context, /, agent: str, inputs: str, **given: Any) -> None:
+    """Let an agent run, wait for the end, and print the RunResult; its runId is on stderr.
+
+    Exits with 1 when the call is rejected or the run does not complete, with 3 when it is still
+    under way.
+
+    \b
+    Example:
+      headrace summit-invoke word-stats --inputs '{"text": "to be or not to be"}' --usd 0.5
+    """
+    calls.call(ctx, "agent.invoke", {"agentId": agent, "inputs": value_of(inputs)}, given)

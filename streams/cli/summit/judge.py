@@ -1,0 +1,80 @@
+"""`headrace summit-judge`."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import click
+
+from streams.cli import common
+from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.engine.headers import iso
+from streams.settings import Settings
+
+_TITLES = ("runId", "verdict", "rule", "verificationStatus")
+
+
+def _checks(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> list[Any]:
+    found = []
+    for text in given:
+        name, _, passed = text.rpartition("=")
+        if not name or passed not in ("true", "false"):
+            raise click.BadParameter(f"NAME=true or NAME=false, not {text}")
+        found.append({"name": name, "passed": passed == "true"})
+    return found
+
+
+@click.command("summit-judge", cls=SummitCommand)
+@click.argument("run")
+@click.option("--agent", metavar="CRITIC", required=True, help="The critic that judges.")
+@click.option("--status", metavar="S", required=True, help="passed, flagged or failed.")
+@click.option("--score", type=float, metavar="N", help="0 to 1.")
+@click.option("--check", "checks", multiple=True, callback=_checks, metavar="NAME=true|false")
+@click.option("--model", metavar="M", default="none", show_default=True, help="That it used.")
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, run: str, as_json: bool, **given: Any) -> None:
+    """Judge the output of a completed run, as a critic, and wait for the verdict on that.
+
+    \b
+    Example:
+      headrace summit-judge run-7f2 --agent fact-check --status passed --check sources=true
+    """
+    reply = _reply(run, **given)
+    with routes_over(Settings.load()) as routes:
+        answer = sent(routes, "POST", "/v1/summit/replies", reply)
+        (fact,) = verdicts = judged(ctx, answer)
+        row = _row(routes.view, run, fact)
+    if as_json:
+        common.show_json(answer)
+    else:
+        common.show_table(_TITLES, [row])
+    leave(ctx, verdicts)
+
+
+def _reply(
+    run: str, agent: str, status: str, score: float | None, checks: list[Any], model: str
+) -> dict[str, Any]:
+    verification: dict[str, Any] = {"status": status}
+    verification |= {} if score is None else {"score": score}
+    verification |= {"checks": checks} if checks else {}
+    return {
+        "replyId": f"cli-{uuid.uuid4()}",
+        "runId": run,
+        "agentId": agent,
+        "kind": "verification",
+        "verification": verification,
+        "provenance": {"model": model, "timestamp": iso(common.now_ms()).decode()},
+    }
+
+
+def _row(view: Any, run: str, fact: Any) -> tuple[str, ...]:
+    from streams.errors import NotFound
+    from streams.views.summit import runs
+
+    try:
+        status = runs.run(view, run)["verificationStatus"]
+    except NotFound:
+        status = None
+    return (run, fact["verdict"], fact["rule"], status or "-")

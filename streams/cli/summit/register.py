@@ -1,0 +1,65 @@
+"""`headrace summit-register`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from streams.cli import common
+from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.errors import InvalidInput
+from streams.settings import Settings
+
+_TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
+
+
+@click.command("summit-register", cls=SummitCommand)
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@json_option
+@click.pass_context
+def command(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> None:
+    """Register agents by their manifests, YAML or JSON, and wait for the verdicts.
+
+    All files are checked first; if one breaks a rule, none is sent.  Exits with 1 when one is
+    rejected, 2 when one breaks a rule, 3 when a verdict does not come in time.
+
+    \b
+    Example:
+      headrace summit-register agent.yaml
+    """
+    manifests = [_manifest(path) for path in files]
+    with routes_over(Settings.load()) as routes:
+        answer = sent(routes, "POST", "/v1/summit/manifests", manifests)
+    verdicts = judged(ctx, answer)
+    if as_json:
+        common.show_json(answer)
+    else:
+        common.show_table(_TITLES, [_row(*each) for each in zip(manifests, verdicts, strict=True)])
+    leave(ctx, verdicts)
+
+
+def _manifest(path: Path) -> Any:
+    """Raises InvalidInput; its paths begin with the name of the file."""
+    from schemas import ShapeError
+    from schemas.summit import check_manifest, read_manifest
+
+    try:
+        value = read_manifest(path.read_bytes())
+        problems = check_manifest(value)
+    except ShapeError as exc:
+        problems = [exc.problem]
+    if problems:
+        raise InvalidInput([p._replace(path=f"{path} {p.path}".strip()) for p in problems])
+    return value
+
+
+def _row(manifest: Any, fact: Any) -> tuple[str, ...]:
+    from schemas.summit import manifest_form, manifest_hash
+
+    metadata = manifest["metadata"]
+    own = manifest_hash(manifest_form(manifest))
+    return (metadata["name"], metadata["version"], own, fact["verdict"], fact["rule"])

@@ -1,0 +1,94 @@
+"""JSON-RPC from the command line: the gateway's server, over Kafka itself and a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from streams.cli import common
+from streams.cli.summit.common import AWAY, BAD_INPUT, PENDING, REJECTED, fail, text_of
+from streams.errors import ViewNotReady
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.engine.log import Log
+    from streams.engine.records import Output
+    from streams.views import Reads, View
+
+T = TypeVar("T")
+Json = dict[str, Any]
+Ask = Callable[[str, Json, Mapping[str, str]], Json]
+
+
+class CommandHost:
+    """A `streams.summit.rpc.Host`; nothing else is done meanwhile, so nothing is awaited."""
+
+    def __init__(self, settings: Settings, log: Log, view: View) -> None:
+        self._settings = settings
+        self._log = log
+        self._view = view
+
+    @property
+    def settings(self) -> Settings:
+        return self._settings
+
+    async def append(self, outputs: Sequence[Output]) -> list[str]:
+        from streams.engine.records import position
+
+        return [position(record) for record in self._log.append(outputs)]
+
+    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+        common.step_until(self._view, lambda: look(self._view) is not None, seconds)
+        return look(self._view)
+
+    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+        if after is not None:
+            raise ViewNotReady("the command line takes --after for that")
+        return look(self._view)
+
+
+@contextmanager
+def calling(settings: Settings, after: str | None = None) -> Iterator[Ask]:
+    """Asks one method after the other: method, params, headers → the response of JSON-RPC."""
+    from streams.asap.blocking import at_once
+    from streams.summit.rpc import Server
+
+    with common.looking(settings, after) as (log, view):
+        server = Server(CommandHost(settings, log, view))
+
+        def ask(method: str, params: Json, headers: Mapping[str, str]) -> Json:
+            request = {"jsonrpc": "2.0", "id": "cli", "method": method, "params": params}
+            found: Json = at_once(server.answer(text_of(request), headers)).body
+            return found
+
+        yield ask
+
+
+def result_of(ctx: click.Context, response: Json) -> Any:
+    """The result; ends the command with the code of the error, which is told on stderr."""
+    if "error" in response:
+        error = response["error"]
+        fail(ctx, f"{error['data']['rule']}: {error['message']}", _code(error))
+    return response["result"]
+
+
+def _code(error: Json) -> int:
+    rule, data = error["data"]["rule"], error["data"]
+    if rule == "run.pending":
+        return PENDING
+    if rule.startswith("service."):
+        return AWAY
+    is_refused = "position" in data or rule.endswith(".unknown")
+    return REJECTED if is_refused else BAD_INPUT
+
+
+def show_query(ctx: click.Context, method: str, after: str | None, **given: Any) -> Any:
+    """Print what a query is answered, and return it.  given: params; None is left out."""
+    params = {name: value for name, value in given.items() if value is not None}
+    with calling(Settings.load(), after) as ask:
+        answer = result_of(ctx, ask(method, params, {}))
+    common.show_json(answer)
+    return answer

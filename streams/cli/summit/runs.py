@@ -1,0 +1,57 @@
+"""`headrace summit-runs`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import click
+
+from streams.cli import common, lists
+from streams.cli.summit.agents import MOST
+from streams.cli.summit.common import SummitCommand
+from streams.settings import Settings
+
+_TITLES = (
+    *("runId", "kind", "agentId", "state", "reason", "tokens", "cost_usd", "elapsed_ms"),
+    *("verificationStatus", "createdAt"),
+)
+
+
+@click.command("summit-runs", cls=SummitCommand)
+@click.option("--agent", "agentId", metavar="A", help="Runs of this agent.")
+@click.option("--state", metavar="S", help="Runs in this state.")
+@click.option("--trace", "traceId", metavar="T", help="Runs of this trace.")
+@click.option("--parent", "parentRunId", metavar="R", help="Runs made on behalf of this one.")
+@lists.options
+def command(as_json: bool, **given: Any) -> None:
+    """Show runs, the newest first.
+
+    \b
+    Example:
+      headrace summit-runs --agent word-stats --state failed
+    """
+    given["limit"] = min(given["limit"], MOST)
+    query = {name: value for name, value in given.items() if value is not None}
+    answer = common.ask("/v1/summit/runs", urlencode(query), Settings.load())
+    if as_json:
+        common.show_json(answer)
+        return
+    common.show_table(_TITLES, [_row(item) for item in answer["items"]])
+    lists.show_next(answer["next"])
+
+
+def _row(run: Any) -> tuple[str, ...]:
+    ids = (run["runId"], run["kind"], run["agentId"], run["status"], run["reason"])
+    metrics = run["metrics"]
+    figures = (metrics["tokens"], metrics["cost_usd"], _elapsed_ms(run))
+    return (*ids, *map(str, figures), run["verificationStatus"] or "-", run["createdAt"])
+
+
+def _elapsed_ms(run: Any) -> int | str:
+    from schemas.formats import parse_ms
+
+    if run["finishedAt"] is None:
+        return "-"
+    ended, begun = (parse_ms(run[name]) or 0 for name in ("finishedAt", "createdAt"))
+    return ended - begun

@@ -1,0 +1,36 @@
+"""`headrace summit-tools`."""
+
+from __future__ import annotations
+
+import click
+
+from streams.cli import lists
+from streams.cli.summit.agents import MOST
+from streams.cli.summit.common import SummitCommand
+from streams.cli.summit.rpc import show_query
+
+
+@click.command("summit-tools", cls=SummitCommand)
+@click.argument("agent", required=False)
+@click.option("--mcp", is_flag=True, help="As MCP has them: `inputSchema` for `arguments`.")
+@lists.options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    agent: str | None,
+    mcp: bool,
+    as_json: bool,
+    after: str | None,
+    cursor: str | None,
+    limit: int,
+) -> None:
+    """Show the tools that agents offer, as `tool.list` does; it is JSON anyway.
+
+    \b
+    Examples:
+      headrace summit-tools
+      headrace summit-tools word-stats --mcp
+    """
+    given = {"agentId": agent, "dialect": "mcp" if mcp else None, "limit": min(limit, MOST)}
+    show_query(ctx, "tool.list", after, cursor=cursor, **given)

@@ -1,0 +1,43 @@
+"""`headrace summit-verify`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from streams.cli import common
+from streams.cli.summit.common import REJECTED, SummitCommand, json_option
+from streams.settings import Settings
+
+_TITLES = ("check", "result", "expected", "found", "source")
+
+
+@click.command("summit-verify", cls=SummitCommand)
+@click.argument("run")
+@json_option
+@common.after_option
+@click.pass_context
+def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -> None:
+    """Read the records that a run's evidence names again, and compute its hashes anew.
+
+    Exits with 1 when one does not hold, or its record is not there any more.
+
+    \b
+    Example:
+      headrace summit-verify run-7f2
+    """
+    from streams import fetching
+    from streams.views.summit import runs
+    from streams.views.summit.agents import kept
+    from streams.views.summit.evidence import checks
+
+    with common.looking(Settings.load(), after) as (log, view):
+        found = checks(runs.run(view, run), fetching.records_of(log), kept(view))
+    if as_json:
+        common.show_json({"runId": run, "checks": [check._asdict() for check in found]})
+    else:
+        rows: list[tuple[Any, ...]] = [tuple(cell or "-" for cell in check) for check in found]
+        common.show_table(_TITLES, rows)
+    if any(check.result != "ok" for check in found):
+        ctx.exit(REJECTED)
