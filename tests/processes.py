@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -89,3 +90,19 @@ class Process:
             return self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name} does not end:\n{self.text()[-3000:]}") from None
+
+
+def loaded_by(statement: str, modules: Collection[str]) -> list[str]:
+    """Those of these top-level modules that a new Python has loaded after the statement."""
+    names = f"sorted({{one.partition('.')[0] for one in sys.modules}} & set({list(modules)!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import json, sys\n{statement}\nprint(json.dumps({names}))"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: list[str] = json.loads(done.stdout)
+    return found

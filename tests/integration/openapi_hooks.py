@@ -13,8 +13,8 @@ import schemathesis
 PREPARED = json.loads(os.environ.get("REWINDS_PREPARED", "[]"))
 """Rewinds that may be carried out, each of a session of its own: session_id, rewind_id."""
 POSITION = re.compile(r"[^/]+/[0-9]{1,18}/[0-9]{1,18}", re.ASCII)
-ASAP_IDS = json.loads(os.environ.get("ASAP_IDS", "{}"))
-"""What is there of ASAP: ids by operation."""
+IDS = json.loads(os.environ.get("IDS", "{}"))
+"""What is there of ASAP and Summit: ids by operation."""
 _turn = itertools.count()
 _ends = {"confirm_rewind": iter(PREPARED[::2]), "abort_rewind": iter(PREPARED[1::2])}
 
@@ -45,8 +45,8 @@ def _made_real(case: schemathesis.Case[Any]) -> None:
         ids["taskId"] = os.environ["TASK_THERE"]
     elif name in ("get_cached", "list_cached_versions"):
         ids["cacheKey"] = os.environ["CACHE_KEY_THERE"]
-    elif name in ASAP_IDS:
-        ids.update({each: ASAP_IDS[name][each] for each in ids if each in ASAP_IDS[name]})
+    elif name in IDS:
+        ids.update({each: IDS[name][each] for each in ids if each in IDS[name]})
     elif name in _ends:
         pair = next(_ends[name], PREPARED[0])
         ids.update(zip(("session_id", "rewind_id"), pair, strict=True))

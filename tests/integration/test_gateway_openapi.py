@@ -21,6 +21,7 @@ from tests.unit.views.asap.stage import INDEXER, manifest, message, request, too
 from tests.unit.views.lineage.facts import transfer
 from tests.unit.views.saop.stage import move, turn
 from tests.unit.views.sap.stage import cached, result
+from tests.unit.views.summit import stage
 
 HERE = Path(__file__).parent
 TIME_LIMIT_S = 200
@@ -59,6 +60,19 @@ REACHED_OF_ASAP = {
     "agents/{urn}": {200, 202, 404, 422},
 }
 """Likewise of those of ASAP."""
+REACHED_OF_SUMMIT = {
+    "manifests": {202, 422},
+    "manifests/{agentId}": {202},
+    "calls": {202, 422},
+    "replies": {202, 422},
+    "agents": {200, 422},
+    "agents/{agentId}": {200, 404, 422},
+    "agents/{agentId}/events": {200, 422},
+    "runs": {200, 422},
+    "runs/{runId}": {200, 404, 422},
+    "runs/{runId}/events": {200, 422},
+}
+"""Likewise of those of Summit."""
 REACHED_OF_REGISTRY = {
     "/subjects": {200, 422},
     "/subjects/{subject}/versions": {200, 404, 422},
@@ -81,6 +95,14 @@ ASAP_IDS = {
     "get_agent": {"urn": INDEXER},
 }
 """What `asap_worked` leaves there, by operation."""
+SUMMIT_IDS = {
+    "get_summit_agent": {"agentId": stage.AGENT},
+    "list_summit_agent_events": {"agentId": stage.AGENT},
+    "get_summit_run": {"runId": stage.RUN},
+    "list_summit_run_events": {"runId": stage.RUN},
+    "withdraw_summit_agent": {"agentId": "0"},
+}
+"""What `summit_worked` leaves there, by operation."""
 
 
 def sent(client: httpx.Client, path: str, *values: object) -> str:
@@ -128,6 +150,17 @@ def asap_worked(client: httpx.Client) -> None:
         wait_for(partial(_is_there, client, f"/v1/asap/{path}"), path)
 
 
+def summit_worked(client: httpx.Client) -> None:
+    """The worked example of Summit, and an agent that may be withdrawn."""
+    run, agent = f"/v1/summit/runs/{stage.RUN}", f"/v1/summit/agents/{stage.AGENT}"
+    sent(client, "/v1/summit/manifests", stage.manifest("0"), stage.manifest())
+    wait_for(partial(_is_there, client, agent), agent)
+    sent(client, "/v1/summit/calls", stage.invoke(traceId="tr-1"))
+    wait_for(partial(_is_there, client, run), run)
+    sent(client, "/v1/summit/replies", stage.result())
+    wait_for(lambda: client.get(run).json()["status"] == "completed", "the run is completed")
+
+
 def _is_there(client: httpx.Client, path: str) -> bool:
     return client.get(path).status_code == 200
 
@@ -144,9 +177,11 @@ def answered(system: Live) -> dict[str, set[int]]:
 
 @pytest.mark.timeout(300)
 def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path) -> None:
-    short = dict.fromkeys(
-        ("SAP_MAX_WAIT_S", "ASAP_MAX_WAIT_SECONDS", "ASAP_CALL_WAIT_SECONDS"), "1"
+    names = (
+        *("SAP_MAX_WAIT_S", "ASAP_MAX_WAIT_SECONDS", "ASAP_CALL_WAIT_SECONDS"),
+        *("SUMMIT_WAIT_S", "SUMMIT_WAIT_MAX_S"),
     )
+    short = dict.fromkeys(names, "1")
     with live(broker, tmp_path, **short) as system, system.client as client:
         packet = transfer(1, "p1", trace__session_id="sess-01", packet_id=IDEA_ID)
         position = sent(client, "/v1/apc/packets", packet)
@@ -154,6 +189,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
         prepared = rewinds_prepared(client)
         task_there, key_there = answer_stored(client)
         asap_worked(client)
+        summit_worked(client)
         found = subprocess.run(
             [
                 *(sys.executable, "-m", "schemathesis.cli"),
@@ -168,7 +204,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
                 "REWINDS_PREPARED": json.dumps(prepared),
                 "TASK_THERE": task_there,
                 "CACHE_KEY_THERE": key_there,
-                "ASAP_IDS": json.dumps(ASAP_IDS),
+                "IDS": json.dumps({**ASAP_IDS, **SUMMIT_IDS}),
                 "SCHEMATHESIS_HOOKS": "tests.integration.openapi_hooks",
                 "COLUMNS": "100",
             },
@@ -189,5 +225,8 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
             assert statuses[f"/v1/sap/{path}"] >= expected, path
         for path, expected in REACHED_OF_ASAP.items():
             assert statuses[f"/v1/asap/{path}"] >= expected, path
+        for path, expected in REACHED_OF_SUMMIT.items():
+            assert statuses[f"/v1/summit/{path}"] >= expected, path
+        assert statuses["/summit"] >= {200}
         for path, expected in REACHED_OF_REGISTRY.items():
             assert statuses[path] >= expected, path

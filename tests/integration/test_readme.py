@@ -101,6 +101,8 @@ def test_the_readme_shows_every_way_in() -> None:
         "/v1/rtes/stream",
         "sap-task",
         "127.0.0.1:8640/asap",
+        "127.0.0.1:8640/summit",
+        "summit-verify",
     ):
         assert part in commands
     assert any("hr.tail(" in program.text for program in PROGRAMS)

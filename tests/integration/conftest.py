@@ -1,0 +1,24 @@
+"""Agents of Summit: each module of tests has a system of its own, each test its own agents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.summit_desk import Desk
+from tests.integration.system import Live, live
+
+
+@pytest.fixture(scope="module")
+def summit_system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(broker, tmp_path_factory.mktemp("summit-agents")) as system:
+        yield system
+
+
+@pytest.fixture
+def desk(summit_system: Live, tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(summit_system, tmp_path)
+    yield made
+    made.end()
