@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
-
-from schemas import decode_many, to_json
-from streams.engine.headers import CAUSE
-from streams.engine.records import Record, position
-from tests.e2e.outputs import Json
+from tests.e2e.logged import Entry, Logged, entries, latest, raw
 from tests.e2e.sap_history import Source
-from topology.declarations import Topic
 from topology.topics import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
@@ -25,6 +18,8 @@ from topology.topics import (
     RTES_RAW,
 )
 
+__all__ = ["AsapHistory", "Entry", "entries", "read"]
+
 DECODED = (
     ASAP_ENVELOPES,
     ASAP_EVENTS,
@@ -35,78 +30,12 @@ DECODED = (
 )
 TABLES = (ASAP_SNAPSHOTS, ASAP_TASKS)
 RAW = (ASAP_ENVELOPES_DLQ, ASAP_LINKS_DLQ, ASAP_MANIFESTS_DLQ)
-
-
-class Entry(NamedTuple):
-    """A record.  at: ms.  json: None for a tombstone and for what cannot be decoded, which is
-    broken.
-    """
-
-    place: str
-    partition: int
-    key: bytes | None
-    at: int
-    headers: Mapping[str, bytes]
-    json: Json | None
-    is_broken: bool
-
-    @property
-    def value(self) -> Json:
-        assert self.json is not None, self.place
-        return self.json
-
-    @property
-    def cause(self) -> str:
-        return self.headers[CAUSE].decode()
-
-    @property
-    def text_key(self) -> str:
-        return (self.key or b"").decode()
-
-
-class AsapHistory(NamedTuple):
-    """Entries by topic name, in log order by partition."""
-
-    entries: dict[str, list[Entry]]
-
-    def of(self, topic: Topic) -> list[Entry]:
-        return self.entries[topic.name]
-
-    def values(self, topic: Topic) -> list[Json]:
-        return [entry.value for entry in self.of(topic)]
-
-    def rows(self, topic: Topic) -> dict[str, Json]:
-        """Of a table, those that are there in the end."""
-        last = {entry.text_key: entry.json for entry in self.of(topic)}
-        return {key: row for key, row in last.items() if row is not None}
+AsapHistory = Logged
 
 
 def read(source: Source) -> AsapHistory:
     """Everything that is committed by now; of tables the last record of each key."""
     found = {topic.name: entries(topic, source.records(topic)) for topic in DECODED}
-    found |= {topic.name: entries(topic, _last(source.records(topic))) for topic in TABLES}
-    found |= {
-        topic.name: [_entry(one, None, True) for one in source.records(topic)] for topic in RAW
-    }
+    found |= {topic.name: entries(topic, latest(source.records(topic))) for topic in TABLES}
+    found |= {topic.name: raw(source.records(topic)) for topic in RAW}
     return AsapHistory(found)
-
-
-def _last(records: list[Record]) -> list[Record]:
-    return list({record.key: record for record in records}.values())
-
-
-def entries(topic: Topic, records: list[Record]) -> list[Entry]:
-    record_name = str(topic.record)
-    values = decode_many([record.value for record in records], record_name)
-    found: list[Entry] = []
-    for record, read in zip(records, values, strict=True):
-        broken = isinstance(read, Exception) and record.value is not None
-        shown = None if isinstance(read, Exception) else to_json(record_name, read.value)
-        found.append(_entry(record, shown, broken))
-    return found
-
-
-def _entry(record: Record, shown: Json | None, broken: bool) -> Entry:
-    headers = dict(record.headers or ())
-    place, at = position(record), record.timestamp
-    return Entry(place, record.partition, record.key, at, headers, shown, broken)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from typing import TypeVar
 
 from streams.engine.records import Output
 from tests.e2e.asap_envelopes import Speaker, envelope
@@ -21,6 +22,7 @@ GHOST, STRANGER = "urn:asap:agent:ghost", "urn:asap:agent:stranger"
 Phase = list[Json] | tuple[Json, ...]
 """A list is said in any order, a tuple in its own."""
 Phases = Sequence[Phase]
+Said = TypeVar("Said")
 REPEATED, CONFLICTING, MISPLACED = 0.05, 0.01, 0.005
 _ENDS = ("completed", "completed", "completed", "failed", "cancelled")
 _ODD = ("/1", "%2F", "@2", " \u00e9\U0001f9ed", "..", "?at=1", ":")
@@ -320,7 +322,7 @@ def _saving(change: Json) -> Json:
     return {"dev.headrace.snapshot": change}
 
 
-def in_phases(stories: Sequence[Phases]) -> Iterator[list[Phase]]:
+def in_phases(stories: Sequence[Sequence[Said]]) -> Iterator[list[Said]]:
     """Phase by phase: for each story what it says in that phase."""
     for n in range(max(len(story) for story in stories)):
         yield [story[n] for story in stories if n < len(story)]

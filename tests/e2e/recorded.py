@@ -26,6 +26,15 @@ class Recorded(Outputs):
         create_topics(self.log, settings)
         self.host = LocalHost(self.log, all_processors, settings, directory)
 
+    def pass_(self, ms: int) -> None:
+        """Let the time go on, and each timer fire when it is due."""
+        end = self.now + ms
+        self.host.run()
+        while self.now < end:
+            due = self.host.next_due()
+            self.now = max(self.now + 1, min(end, due or end))
+            self.host.run()
+
     def records(self, topic: Topic) -> list[Record]:
         numbers = range(topics.partitions_of(topic, PARTITIONS))
         tps = [TopicPartition(self.name(topic), number) for number in numbers]

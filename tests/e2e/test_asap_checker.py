@@ -38,14 +38,6 @@ class Told(Recorded):
             self.pass_(dice.randrange(400))
         self.pass_(20 * MINUTE_MS)
 
-    def pass_(self, ms: int) -> None:
-        end = self.now + ms
-        self.host.run()
-        while self.now < end:
-            due = self.host.next_due()
-            self.now = max(self.now + 1, min(end, due or end))
-            self.host.run()
-
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:

@@ -1,0 +1,119 @@
+"""Rows, inboxes, RTES and lineage hold what the facts come to: that, once, and nothing else.
+
+Source: Summit 5.2 to 5.7.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from hashlib import sha256
+
+import rfc8785
+
+from tests.e2e.findings import differences, repeated
+from tests.e2e.outputs import Json
+from tests.e2e.summit_fold import Fold
+from tests.e2e.summit_history import Logged
+from topology.topics import (
+    LINEAGE_EDGES,
+    RTES_RAW,
+    SUMMIT_AGENTS,
+    SUMMIT_EVENTS,
+    SUMMIT_INBOX,
+    SUMMIT_RUNS,
+)
+
+LATE_MS = 10_000
+"""How long after its time a timer may fire."""
+
+
+def check(found: Logged, fold: Fold) -> Iterator[str]:
+    yield from _rows(found, fold)
+    yield from _delivered(found, fold)
+    yield from _reported(found, fold)
+    yield from _drawn(found, fold)
+    yield from _timely(found, fold)
+
+
+def _rows(found: Logged, fold: Fold) -> Iterator[str]:
+    rows = found.rows(SUMMIT_RUNS)
+    wanted = {id: _worded(run.row, rows.get(id)) for id, run in fold.runs.items()}
+    yield from differences("row of run", rows, wanted)
+    kept: dict[str, list[Json]] = defaultdict(list)
+    for entry in found.of(SUMMIT_AGENTS):
+        kept[entry.text_key].append(entry.value)
+    yield from differences("rows of agent", kept, fold.registry.rows())
+
+
+def _worded(row: Json, given: Json | None) -> Json:
+    """With the words of an error as they are, where the spec leaves them to the service."""
+    error, words = row.get("error"), (given or {}).get("error")
+    if error is None or words is None or "message" in error:
+        return row
+    rule, errors = error["data"]["rule"], error["data"].get("errors")
+    wanted = f"{rule}: "
+    if errors:
+        wanted += f"{errors[0]['path']}: {errors[0]['keyword']}"
+    fits = words["message"] == wanted if errors else words["message"].startswith(wanted)
+    data = dict(error["data"])
+    if "path" in words.get("data", {}):
+        data["path"] = words["data"]["path"]
+    shown = words["message"] if fits else wanted
+    return {**row, "error": {**error, "message": shown, "data": data}}
+
+
+def _delivered(found: Logged, fold: Fold) -> Iterator[str]:
+    inbox = found.of(SUMMIT_INBOX)
+    yield from repeated("the delivery", (entry.headers["ce_id"] for entry in inbox))
+    given = Counter(
+        _text(entry.cause, entry.text_key, entry.headers["ce_id"].decode(), entry.value)
+        for entry in inbox
+    )
+    owed = Counter(_text(*promise) for promise in fold.promises)
+    yield from (f"the inbox has {n} too many of {told}" for told, n in (given - owed).items())
+    yield from (f"the inbox lacks {n} of {told}" for told, n in (owed - given).items())
+
+
+def _text(cause: str, agent_id: str, id: str, call: Json) -> str:
+    return f"{id} by {cause} to {agent_id}: {rfc8785.dumps(call).decode()}"
+
+
+def _reported(found: Logged, fold: Fold) -> Iterator[str]:
+    told: dict[str, list[Json]] = defaultdict(list)
+    for entry in found.of(RTES_RAW):
+        if entry.value.get("origin") == "summit":
+            told[entry.value["event_id"]].append(entry.value)
+    owed: dict[str, list[Json]] = defaultdict(list)
+    for report in fold.reports:
+        name = f"headrace:summit:{report.event_id}:{report.n}"
+        event: Json = {"event_id": str(uuid.uuid5(uuid.NAMESPACE_URL, name)), "origin": "summit"}
+        event |= {"session_id": report.session, "payload": report.payload}
+        owed[event["event_id"]].append(event)
+    yield from differences("RTES event", told, owed)
+
+
+def _drawn(found: Logged, fold: Fold) -> Iterator[str]:
+    drawn: Counter[tuple[str, tuple[str, str, str]]] = Counter()
+    for entry in found.of(LINEAGE_EDGES):
+        value = entry.value
+        ends = value["from_node"], value["relation"], value["to_node"]
+        if not ends[0].startswith("summit:"):
+            continue
+        if value["edge_id"] != sha256("|".join(ends).encode()).hexdigest():
+            yield f"the edge {ends} has another's id"
+        if value["cause"] != entry.cause:
+            yield f"the edge {ends} is by {value['cause']} and by {entry.cause}"
+        drawn[(value["cause"], ends)] += 1
+    owed = Counter(fold.edges)
+    yield from (f"{cause} does not draw {edge}" for cause, edge in owed - drawn)
+    yield from (f"{cause} draws {edge}" for cause, edge in drawn - owed)
+
+
+def _timely(found: Logged, fold: Fold) -> Iterator[str]:
+    """Nothing stays open when its time is over."""
+    end = max((fact["at"] for fact in found.values(SUMMIT_EVENTS)), default=0) - LATE_MS
+    for id, run in fold.runs.items():
+        if run.open and run.row["dueAt"] < end:
+            yield f"the run {id} is open though its time was over at {run.row['dueAt']}"
