@@ -14,6 +14,7 @@ from bench import (
     memory,
     restore,
     sap,
+    summit,
     tail,
     throughput,
     view_apply,
@@ -34,6 +35,7 @@ def main(arguments: list[str]) -> None:
     tail.main(["--seconds", "8"] if quick else [])
     sap.main(["--seconds", "10", "--tasks", "2000"] if quick else [])
     asap.main(["--seconds", "10"] if quick else [])
+    summit.main(["--seconds", "10", "--calls", "2000"] if quick else [])
     masking.main(["--lines", "5000"] if quick else [])
     memory.main(["--minutes", "1" if quick else "10"])
 

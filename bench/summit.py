@@ -1,0 +1,151 @@
+"""Round trips of `agent.invoke` in ms, and runs a second over a backlog.
+
+python -m bench.summit [--rate N] [--seconds N] [--calls N]
+`http`: `POST /summit` to the RunResult, `kafka`: the client's `invoke` on Kafka itself; an agent
+process counts the words.  `judged`: calls that are there before the worker starts, to their
+verdicts; nobody answers.  `whole`: as many calls at once, through one agent process, to their ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import time
+import uuid
+from typing import Any
+
+import uvloop
+
+from bench.cluster import WARM_UP_S, Bench, Rate, bench, drain, percentile, wait_ready, worker
+from bench.gateway import gateway_url
+from schemas import encode, from_json
+from streams import Client
+from streams.agents.summit.__main__ import manifest_of
+from streams.engine.records import Output
+from topology.topics import SUMMIT_CALLS, SUMMIT_EVENTS
+
+AGENT = "word-stats"
+AGENT_PROCESS = f"streams.agents.summit {AGENT}"
+WORKER = "streams.cli worker"
+EVENTS_OF_A_RUN = 3
+"""Of the call, of the reply at pick-up, of the final reply."""
+
+
+def inputs(number: int) -> dict[str, Any]:
+    return {"text": f"to be or not to be that is question {number} of many", "top": 5}
+
+
+async def steady(hr: Client, rate: int, seconds: int) -> list[float]:
+    """Latencies in ms, from when each call was due."""
+    latencies: list[float] = []
+    began = time.perf_counter()
+
+    async def one(number: int) -> None:
+        due = began + number / rate
+        await asyncio.sleep(max(0.0, due - time.perf_counter()))
+        found = await hr.invoke(AGENT, inputs(number))
+        latencies.append((time.perf_counter() - due) * 1000)
+        if found["output"]["words"] != 12:
+            raise RuntimeError(f"call {number} got {found}")
+
+    await asyncio.gather(*(one(number) for number in range(rate * seconds)))
+    return latencies
+
+
+async def round_trips(name: str, hr: Client, rate: int, seconds: int, warm_up_s: int) -> None:
+    async with hr:
+        await steady(hr, rate, warm_up_s)
+        took = await steady(hr, rate, seconds)
+    print(
+        f"  {name:6} {rate}/s  p50 {percentile(took, 0.5):6.1f}  p95 {percentile(took, 0.95):6.1f}"
+        f"  p99 {percentile(took, 0.99):6.1f} ms",
+        flush=True,
+    )
+
+
+def latencies(rate: int, seconds: int) -> None:
+    with (
+        bench() as own,
+        worker(own, WORKER, "worker"),
+        worker(own, "streams.cli gateway --listen 127.0.0.1:0", "gateway"),
+    ):
+        wait_ready(own, "worker")
+        with worker(own, AGENT_PROCESS, "agent"):
+            _wait_agent(own)
+            over_http = Client(gateway_url(own))
+            uvloop.run(round_trips("http", over_http, rate, seconds, WARM_UP_S))
+            over_kafka = Client(settings=own.settings)
+            uvloop.run(round_trips("kafka", over_kafka, rate, seconds, 10))
+
+
+def _wait_agent(own: Bench, limit_s: float = 60) -> None:
+    log, deadline = own.directory / "agent.log", time.monotonic() + limit_s
+    while f"agent {AGENT}\n" not in log.read_text():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the agent was not ready after {limit_s} s")
+        time.sleep(0.05)
+
+
+def append(own: Bench, calls: int) -> None:
+    record = SUMMIT_CALLS.record or ""
+
+    def output(number: int) -> Output:
+        run_id = f"run-{uuid.uuid4()}"
+        params = {"agentId": AGENT, "runId": run_id, "inputs": inputs(number)}
+        call = {"jsonrpc": "2.0", "id": number, "method": "agent.invoke", "params": params}
+        body = encode(record, from_json(record, call))
+        return Output(own.settings.prefix + SUMMIT_CALLS.name, run_id.encode(), body)
+
+    own.log.append([output(number) for number in range(calls)])
+
+
+async def register(own: Bench) -> None:
+    async with Client(settings=own.settings) as hr:
+        await hr.register(manifest_of(AGENT))
+
+
+def judged(calls: int) -> Rate:
+    with bench() as own:
+        with worker(own, WORKER, "worker"):
+            wait_ready(own, "worker")
+            uvloop.run(register(own))
+        append(own, calls)
+        ends = own.log.ends(own.partitions(SUMMIT_EVENTS))
+        with own.log.reader(ends) as reader, worker(own, WORKER, "worker") as running:
+            return drain(reader, calls, running, limit_s=300)
+
+
+def whole(calls: int) -> Rate:
+    with bench() as own, worker(own, WORKER, "worker") as running:
+        wait_ready(own, "worker")
+        with worker(own, AGENT_PROCESS, "agent"):
+            _wait_agent(own)
+            ends = own.log.ends(own.partitions(SUMMIT_EVENTS))
+            with own.log.reader(ends) as reader:
+                append(own, calls)
+                rate = drain(reader, EVENTS_OF_A_RUN * calls, running, limit_s=300)
+    return Rate(rate.per_s / EVENTS_OF_A_RUN, rate.per_cpu_s / EVENTS_OF_A_RUN, rate.peak_mb)
+
+
+def show(name: str, rate: Rate) -> None:
+    print(
+        f"  {name:7} {rate.per_s:6.0f} calls/s  {1000 / rate.per_cpu_s:.2f} ms CPU of the worker"
+        f" per call  {rate.peak_mb:.0f} MB peak",
+        flush=True,
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rate", type=int, default=20)
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--calls", type=int, default=8000)
+    options = parser.parse_args(arguments)
+    print("summit: one worker, four partitions, one agent process")
+    latencies(options.rate, options.seconds)
+    show("judged", judged(options.calls))
+    show("whole", whole(options.calls))
+
+
+if __name__ == "__main__":
+    main()
