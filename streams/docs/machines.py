@@ -31,12 +31,23 @@ def _machine(module: ModuleType, machine: Machine[Any]) -> str:
         (anywhere if state == ANY else code(state), code(event), code(target))
         for (state, event), target in machine.edges.items()
     )
+    terminal = codes(state for state in machine.states if state in machine.terminal)
     return (
         f"\n## {machine.name}\n\n{inspect.getdoc(module)}\n\n"
-        f"Initial: `{machine.initial}`. "
-        f"Terminal: {codes(state for state in machine.states if state in machine.terminal)}.\n\n"
+        f"Initial: `{machine.initial}`. Terminal: {terminal or 'none is'}.\n\n"
         f"{fenced('mermaid', mermaid(machine))}\n{grid(('from', 'event', 'to'), rows)}"
+        f"{_no_moves(module)}"
     )
+
+
+def _no_moves(module: ModuleType) -> str:
+    """What events without an edge come to, where the module says it."""
+    rows = [
+        (code(state), code(event), verdict, code(rule))
+        for verdict, name in (("duplicate", "REPEATED"), ("rejected", "REFUSED"))
+        for (state, event), rule in getattr(module, name, {}).items()
+    ]
+    return f"\n{grid(('in', 'event', 'verdict', 'rule'), rows)}" if rows else ""
 
 
 def _profiles(profiles: Iterable[Profile]) -> str:

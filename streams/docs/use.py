@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import ModuleType
 
 import click
@@ -11,6 +12,7 @@ import schemas.asap.rules
 import schemas.rtes.rules
 import schemas.saop.rules
 import schemas.sap.rules
+import schemas.summit.rules
 from streams import cli
 from streams.docs.http import http_rules
 from streams.docs.markdown import code, codes, fenced, grid
@@ -18,11 +20,28 @@ from streams.setting_values import Declaration
 from streams.settings import BY_FIELD
 
 HELP_WIDTH = 96
+Column = Mapping[str, int]
+_SUMMIT: Mapping[str, Column] = {
+    "JSON-RPC": schemas.summit.rules.RPC,
+    "in results": {rule: end.code for rule, end in schemas.summit.rules.ENDS.items()},
+}
+"""Rule code → error code: of a call that is refused, and of a run that the rule ended."""
 
 
-def _rules(title: str, module: ModuleType) -> str:
-    rows = ((code(rule.code), rule.stage, rule.where, rule.meaning) for rule in module.ALL)
-    return f"\n## {title}\n\n{grid(('code', 'stage', 'where', 'meaning'), rows)}"
+def _rules(title: str, module: ModuleType, numbers: Mapping[str, Column] = {}) -> str:
+    """numbers: further columns, by their heads: a number for some of the codes."""
+    rows = (
+        (
+            code(rule.code),
+            rule.stage,
+            rule.where,
+            *(str(column.get(rule.code, "")) for column in numbers.values()),
+            rule.meaning,
+        )
+        for rule in module.ALL
+    )
+    header = ("code", "stage", "where", *numbers, "meaning")
+    return f"\n## {title}\n\n{grid(header, rows)}"
 
 
 def rules_page() -> str:
@@ -35,6 +54,7 @@ def rules_page() -> str:
         + _rules("RTES", schemas.rtes.rules)
         + _rules("SAP", schemas.sap.rules)
         + _rules("ASAP", schemas.asap.rules)
+        + _rules("Summit", schemas.summit.rules, _SUMMIT)
         + http_rules()
     )
 

@@ -9,15 +9,18 @@ import pytest
 from click.testing import CliRunner
 
 from schemas.apc import rules as apc_rules
+from schemas.asap import rules as asap_rules
 from schemas.rtes import rules as rtes_rules
 from schemas.saop import rules as saop_rules
 from schemas.sap import rules as sap_rules
+from schemas.summit import rules as summit_rules
 from streams import docs
 from streams.docs.__main__ import main
 from streams.docs.machines import machines
 from streams.docs.markdown import grid
 from streams.settings import BY_ENV
 from topology import processors, tables, topics
+from topology.machines import summit_run
 from topology.machines.task_profiles import PROFILES
 
 
@@ -57,7 +60,7 @@ def test_every_declaration_is_on_its_page() -> None:
     assert all(f"| `{table.name}` |" in pages["tables.md"] for table in tables.ALL)
     assert all(f"## {processor.name}\n" in pages["processors.md"] for processor in processors.ALL)
     assert all(f"| `{name}` |" in pages["settings.md"] for name in BY_ENV)
-    modules = (apc_rules, rtes_rules, saop_rules, sap_rules)
+    modules = (apc_rules, rtes_rules, saop_rules, sap_rules, asap_rules, summit_rules)
     codes = {rule.code for module in modules for rule in module.ALL}
     assert all(f"| `{code}` |" in pages["rules.md"] for code in codes)
 
@@ -68,10 +71,20 @@ def test_machines_are_shown_with_every_state_and_event() -> None:
     words = [word for machine in shown for word in (*machine.states, *machine.events)]
     assert all(f"`{word}`" in page for word in words)
     assert all(f"| `{name}` |" in page for name in PROFILES)
-    assert len(shown) == 13
+    assert len(shown) == 15
     assert page.count("stateDiagram-v2") == len(shown) + sum(
         bool(p.edges) for p in PROFILES.values()
     )
+    moves = page.partition("## summit-run")[2]
+    for cells, verdict in ((summit_run.REPEATED, "duplicate"), (summit_run.REFUSED, "rejected")):
+        for (state, event), rule in cells.items():
+            assert f"| `{state}` | `{event}` | {verdict} | `{rule}` |" in moves
+
+
+def test_rules_are_shown_with_their_error_codes() -> None:
+    page = docs.render()["rules.md"]
+    assert "| `run.unknown` | log | P | -32002 |  |" in page
+    assert "| `run.timeout` | timer | P |  | -32012 |" in page
 
 
 def test_every_command_is_shown_with_its_help() -> None:
