@@ -17,7 +17,7 @@ PRIMITIVES: dict[str, Any] = {
 
 
 def sample(record: str) -> dict[str, Any]:
-    """In the codec's form: of several records in a union the last, as (name, value)."""
+    """In the codec's form: of several branches of a union the last, a record as (name, value)."""
     made: dict[str, Any] = _Maker().value(CATALOGUE.latest(record).schema)
     return made
 
@@ -48,7 +48,7 @@ class _Maker:
         branches = [branch for branch in schema if branch != "null"]
         values = [(branch, self.value(branch)) for branch in branches]
         branch, value = values[-1]
-        if len(branches) == 1:
+        if len(branches) == 1 or not isinstance(value, dict):
             return value
         name = branch if isinstance(branch, str) else full_name(branch["name"], branch["namespace"])
         return name, value
