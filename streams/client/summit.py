@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,7 @@ from topology.topics import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 Json = dict[str, Any]
 
 
-class SummitCalls:
+class SummitCalls(ABC):
     """Calls, manifests and judgements; JSON as it goes on the wire, in and out.
 
         async with Client() as hr:
@@ -29,8 +30,8 @@ class SummitCalls:
     is over before the verdict is seen.
     """
 
-    def _desk(self) -> Desk:
-        raise NotImplementedError
+    @abstractmethod
+    def _desk(self) -> Desk: ...
 
     async def register(self, manifest: Any, *, wait: float | None = None) -> Json:
         """The SummitEvent that accepts a manifest, or knows it already.

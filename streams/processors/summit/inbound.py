@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from schemas import Problem, summit
@@ -17,7 +18,7 @@ _LONGEST = 1024
 """Characters of an id that its fact shows; one that is longer is none."""
 
 
-class Inbound:
+class Inbound(ABC):
     """value: Avro, as it came.  json: its JSON form, absent members absent.
 
     problem: the first broken rule of those that need nothing but the record.  hash: `callHash` or
@@ -34,8 +35,8 @@ class Inbound:
         self._key = text_of(message.record.key)
 
     @property
-    def run_id(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def run_id(self) -> str: ...
 
     @property
     def key(self) -> str:
@@ -43,9 +44,9 @@ class Inbound:
         return self.run_id if self._key is None else self._key
 
     @property
+    @abstractmethod
     def members(self) -> Json:
         """What the fact shows of the record."""
-        raise NotImplementedError
 
     def refusal(self, scene: Scene) -> Ruling | None:
         """Step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""

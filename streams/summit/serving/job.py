@@ -179,7 +179,7 @@ class Job:
 
 
 def _is_async(handler: Handler) -> bool:
-    called = getattr(handler, "__call__", None)  # noqa: B004 - of an object that is one
+    called = type(handler).__call__  # of an object that is one
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(called)
 
 
