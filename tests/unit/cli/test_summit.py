@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from streams import fetching
 from streams.cli import common, main
-from streams.engine.records import Output, Record
 from streams.errors import BrokerUnavailable
 from streams.settings import Settings
-from tests.unit.cli.looking import look_at
+from tests.unit.cli.office import Office
 from tests.unit.views.bench import Bench
 from tests.unit.views.summit.stage import (
     AGENT,
@@ -27,8 +26,6 @@ from tests.unit.views.summit.stage import (
     RESULT,
     RUN,
     YAML,
-    Desk,
-    Json,
     cancel,
     critic,
     example,
@@ -38,57 +35,9 @@ from tests.unit.views.summit.stage import (
     manifest,
     progress,
     registered,
-    words,
 )
 
 INPUTS = '{"text": "to be or not to be"}'
-
-
-class Office:
-    """A system in memory whose processors, and agents, work whenever a command sends."""
-
-    def __init__(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.bench = bench
-        self.work: Callable[[], object] = lambda: None
-        append = bench.log.append
-
-        def judged(outputs: Sequence[Output]) -> list[Record]:
-            written = append(outputs)
-            bench.host.run()
-            return written
-
-        def stepped(view: Any, there: Callable[[], bool], most_s: float) -> bool:
-            self.work()
-            bench.host.run()
-            view.catch_up(0)
-            return there()
-
-        look_at(bench, monkeypatch)
-        monkeypatch.setattr(bench.log, "append", judged)
-        monkeypatch.setattr(common, "step_until", stepped)
-
-    def agent(self, answer: Callable[[Json], list[Json]] = words) -> None:
-        self.work = Desk(self.bench, answer).work
-
-    def run(self, *words: str) -> Result:
-        result = CliRunner().invoke(main, list(words))
-        assert result.exception is None or isinstance(result.exception, SystemExit), result.output
-        return result
-
-    def json(self, *words: str, code: int = 0) -> Any:
-        result = self.run(*words)
-        assert result.exit_code == code, result.output
-        return json.loads(result.stdout)
-
-    def cells(self, *words: str, code: int = 0) -> list[list[str]]:
-        """Of a table, without its titles."""
-        result = self.run(*words)
-        assert result.exit_code == code, result.output
-        return [line.split() for line in result.stdout.splitlines()[1:]]
-
-    def refused(self, code: int, rule: str, *words: str) -> None:
-        result = self.run(*words)
-        assert (result.exit_code, rule in result.stderr) == (code, True), result.output
 
 
 @pytest.fixture

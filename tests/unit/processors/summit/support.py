@@ -9,6 +9,7 @@ from typing import Any
 from schemas import to_json
 from schemas.summit.words import RUN_RECORD
 from streams.engine.processor import Message
+from streams.engine.records import LogRecord
 from streams.processors.summit import SummitProcessor
 from streams.settings import Settings
 from tests.unit.processors.harness import START_MS, Harness, Sent
@@ -167,8 +168,9 @@ class Bench(Harness):
 
     def withdraw(self, agent_id: str = AGENT) -> Json:
         record = self.record(SUMMIT_MANIFESTS, manifest(agent_id), key=agent_id)
-        null = record._replace(value={}, body=b"", record=record.record._replace(value=None))  # type: ignore[attr-defined]
-        return self.fact(null)
+        assert isinstance(record.record, LogRecord)
+        null = record.record._replace(value=None)
+        return self.fact(record._replace(value={}, body=b"", record=null))
 
     def call_record(self, run_id: str = RUN) -> Message:
         return self.record(SUMMIT_CALLS, invoke(run_id))

@@ -9,6 +9,7 @@ import pytest
 
 from schemas import uuid5_url
 from streams.engine.processor import Message
+from streams.engine.records import LogRecord
 from tests.unit.processors.summit.support import Bench, Json, Sent, manifest
 from topology.topics import (
     LINEAGE_EDGES,
@@ -67,7 +68,8 @@ class Example:
     def _put(self, topic: Any, value: Json, offset: int, at: int) -> list[Sent]:
         message: Message = self.bench.record(topic, value, at)
         assert message.record.partition == PARTITION
-        placed = message.record._replace(offset=offset)  # type: ignore[attr-defined]
+        assert isinstance(message.record, LogRecord)
+        placed = message.record._replace(offset=offset)
         return self.bench.decide(message._replace(record=placed))
 
     def fact(self, sent: list[Sent]) -> Json:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import schemas
 from streams.views.values import json_of
 from tests.unit.views.bench import Bench
 from topology.topics import SUMMIT_INBOX
@@ -24,19 +26,7 @@ HASHES = {
     "replyHash": "d7a387cd495ab0299f85e158390fff645a2076691757d8593580fc98f79f474a",
     "outputHash": "2fdf6267708dc3394e9a2346251605fc37b4f3d582b82ba2ff6b80b1a91ee46d",
 }
-YAML = """\
-apiVersion: summit.io/v1
-kind: Agent
-metadata: {name: word-stats, version: 1.2.0, description: Counts words.}
-spec:
-  role: x-text
-  capabilities: ["text:count"]
-  interface:
-    inputSchema: {type: object, required: [text], additionalProperties: false, properties: {text: {type: string}, top: {type: integer, minimum: 1, maximum: 9, default: 3}}}
-    outputSchema: {type: object, required: [words], properties: {words: {type: integer}, top: {type: array, items: {type: string}}}}
-  tools:
-    - {name: slugify, description: Hyphenated lower-case form of a title., arguments: {type: object, required: [title], properties: {title: {type: string}}}}
-"""  # noqa: E501
+YAML = (Path(schemas.__file__).parent / "examples/summit/manifests/word-stats.yaml").read_text()
 
 
 def manifest(name: str = AGENT, version: str = "1.2.0", **spec: Any) -> Json:
