@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -43,17 +43,23 @@ def environ_of(settings: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """One module of this project as a process.  settings: named with HEADRACE_.
 
-    A log that is there already is written on.
+    A log that is there already is written on.  before: a command that runs the one after it.
     """
 
     def __init__(
-        self, name: str, log: Path, settings: Mapping[str, str], module: str, *arguments: str
+        self,
+        name: str,
+        log: Path,
+        settings: Mapping[str, str],
+        module: str,
+        *arguments: str,
+        before: Sequence[str] = (),
     ) -> None:
         self.name = name
         self._log = log
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", module, *arguments],
+                [*before, sys.executable, "-m", module, *arguments],
                 cwd=ROOT,
                 env=environ_of(settings),
                 stdout=output,
@@ -62,6 +68,10 @@ class Process:
 
     def text(self) -> str:
         return self._log.read_text(errors="replace")
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
 
     @property
     def running(self) -> bool:

@@ -116,12 +116,17 @@ class Cluster:
         """As the worker of that name has them."""
         return replace(self.settings, state_dir=self.state_dir(name))
 
-    def start(self, name: str, *arguments: str, **environ: str) -> Worker:
-        """A worker on the state directory of that name.  environ: settings, e.g. BATCH="50"."""
+    def start(
+        self, name: str, *arguments: str, before: Sequence[str] = (), **environ: str
+    ) -> Worker:
+        """A worker on the state directory of that name.
+
+        before: a command that runs the worker's.  environ: settings, e.g. BATCH="50".
+        """
         log = self.directory / f"{name}-{len(self._workers)}.log"
         given = {"BOOTSTRAP": self.bootstrap, "PREFIX": self.prefix, "BATCH": "100", **environ}
         named = {f"HEADRACE_{key}": value for key, value in given.items()}
-        worker = Worker(name, self.state_dir(name), log, named, *arguments)
+        worker = Worker(name, self.state_dir(name), log, named, *arguments, before=before)
         self._workers.append(worker)
         return worker
 

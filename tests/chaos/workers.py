@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.processes import Process, wait_for
@@ -19,11 +19,17 @@ class Worker(Process):
     MODULE = "tests.toy_worker"
 
     def __init__(
-        self, name: str, state_dir: Path, log: Path, environ: Mapping[str, str], *arguments: str
+        self,
+        name: str,
+        state_dir: Path,
+        log: Path,
+        environ: Mapping[str, str],
+        *arguments: str,
+        before: Sequence[str] = (),
     ) -> None:
         self.state_dir = state_dir
         settings = {**environ, "HEADRACE_STATE_DIR": str(state_dir)}
-        super().__init__(name, log, settings, self.MODULE, *arguments)
+        super().__init__(name, log, settings, self.MODULE, *arguments, before=before)
 
     def ready(self) -> list[int] | None:
         """The tasks it last said to be ready; None before that."""

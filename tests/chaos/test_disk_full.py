@@ -1,0 +1,35 @@
+"""A disk that has no room left: the worker says so and waits, and goes on when there is some."""
+
+from __future__ import annotations
+
+import random
+
+from tests.chaos import exact
+from tests.chaos.cluster import Cluster
+from tests.chaos.small_disk import Ballast, command
+
+LONG = "x" * 12_000
+"""So that a few thousand rows are more than RocksDB keeps in memory."""
+
+
+def test_a_full_disk_loses_nothing_and_ends_when_there_is_room(
+    cluster: Cluster, dice: random.Random
+) -> None:
+    cluster.send_counts(2000, dice)
+    state = cluster.state_dir("only")
+    worker = cluster.start("only", before=command("160m", state))
+    worker.wait_ready()
+    cluster.drain()
+
+    ballast = Ballast(worker.pid, state)
+    ballast.fill()
+    for _ in range(4):
+        cluster.send([cluster.record(f"{n}-{LONG}") for n in range(1000)])
+    worker.wait_text("No space left on device", 90.0)
+    assert worker.running
+
+    ballast.remove()
+    cluster.send_counts(1000, dice)
+    cluster.drain()
+    worker.end()
+    exact.check(cluster)
