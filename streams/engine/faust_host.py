@@ -39,6 +39,7 @@ log = logging.getLogger(__name__)
 SESSION_TIMEOUT_S = 10.0
 _HEARTBEAT_S = 1.0
 _TELL_GROUP_S = 1.0
+_LONGEST_TELL_S = 5.0
 _MAX_POLL_S = 24 * 3600.0  # a long restore polls nothing
 _FETCH_BYTES = 4 << 20
 _FETCH_WAIT_MS = 500
@@ -216,7 +217,14 @@ class Consumer(driver.Consumer):
         runners = self.app.task_set.runners.values()
         stand = {tp: n for r in runners for tp, n in r.task.decided().items()}
         news = {tp: n for tp, n in stand.items() if self._told.get(tp) != n}
-        if news and await self._thread.call_thread(self._thread.tell_group, news):
+        if not news or self.crashed:
+            return  # a crash ends the consumer's thread, and a call to that never returns
+        try:
+            async with asyncio.timeout(_LONGEST_TELL_S):
+                told = await self._thread.call_thread(self._thread.tell_group, news)
+        except TimeoutError:
+            return
+        if told:
             self._told = stand
 
     async def on_partitions_assigned(self, assigned: set[Any], generation_id: int = 0) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
-from streams.engine.faust_host import ConsumerThread
+from streams.engine import faust_host
+from streams.engine.faust_host import Consumer, ConsumerThread
 from streams.engine.records import TopicPartition
 
 ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS = 22, 27
@@ -61,3 +62,29 @@ def test_who_is_no_member_says_nothing() -> None:
     coordinator.generation = -1
     assert not tell(coordinator)
     assert coordinator.asked == []
+
+
+class EndedThread:
+    """What a crash leaves of the consumer's thread: calls are queued, and nobody takes them."""
+
+    tell_group = ConsumerThread.tell_group
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    async def call_thread(self, *call: Any) -> None:
+        self.calls += 1
+        await asyncio.Future()
+
+
+@pytest.mark.parametrize(("crashed", "calls"), [(True, 0), (False, 1)])
+def test_a_thread_that_has_ended_does_not_keep_a_worker_from_ending(
+    monkeypatch: pytest.MonkeyPatch, crashed: bool, calls: int
+) -> None:
+    monkeypatch.setattr(faust_host, "_LONGEST_TELL_S", 0.01)
+    thread = EndedThread()
+    runner = SimpleNamespace(task=SimpleNamespace(decided=lambda: OFFSETS))
+    app = SimpleNamespace(task_set=SimpleNamespace(runners={0: runner}))
+    consumer: Any = SimpleNamespace(app=app, _thread=thread, _told={}, crashed=crashed)
+    asyncio.run(asyncio.wait_for(Consumer._tell_group(consumer), 60))
+    assert (thread.calls, consumer._told) == (calls, {})
