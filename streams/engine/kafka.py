@@ -43,6 +43,9 @@ from streams.errors import (
 T = TypeVar("T")
 
 _TIMEOUT_S = 30
+_ANSWER_S = 10
+_TRIES = 3
+"""A question that meets a broker coming back is now and then lost by the client: asked again."""
 _LEADER_PAUSE_S = 0.01
 _FENCED = (
     KafkaError._FENCED,
@@ -132,7 +135,7 @@ class KafkaLog:
     def delete(self, topics: Sequence[str]) -> None:
         """Delete topics; for tests."""
         futures = self._admin.delete_topics(list(topics)).values()
-        self._ask(lambda: [self._result(future) for future in futures])
+        self._ask(lambda: [future.result(_TIMEOUT_S) for future in futures], tries=1)
 
     def append(self, outputs: Sequence[Output]) -> list[Record]:
         return self.submit(outputs).result()
@@ -204,9 +207,9 @@ class KafkaLog:
         self._appender.close()
 
     def _result(self, future: Future[Any]) -> Any:
-        return future.result(_TIMEOUT_S)
+        return future.result(_ANSWER_S)
 
-    def _ask(self, question: Callable[[], T]) -> T:
+    def _ask(self, question: Callable[[], T], tries: int = _TRIES) -> T:
         try:
             return question()
         except KafkaException as exc:
@@ -215,6 +218,8 @@ class KafkaLog:
                 raise TopicsMismatch(f"Kafka does not know a topic: {error.str()}") from exc
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}: {exc}") from exc
         except TimeoutError as exc:
+            if tries > 1:
+                return self._ask(question, tries - 1)
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
 
 
