@@ -63,9 +63,10 @@ class Run:
         self._sent += len(envelopes)
 
     def kill_amid(self) -> None:
-        """After any of the facts to come."""
+        """After any of the facts to come, if the workers have left any to come."""
         tail = self._environment.tail(ASAP_EVENTS)
-        tail.until(self._dice.randrange(tail.poll(), self._sent))
+        seen = tail.poll()
+        tail.until(seen + self._dice.randrange(max(1, self._sent - seen)))
         time.sleep(self._dice.random() / 20)
         name = self._dice.choice(list(self._workers))
         self._workers[name].kill()
