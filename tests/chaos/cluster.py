@@ -211,7 +211,7 @@ class Cluster:
         decided = all(positions.get(tp, 0) == end for tp, end in ends.items())
         return decided and not any(key.startswith(_TIMERS) for _, key in self.fold(CHANGELOG))
 
-    def drain(self, *inputs: Topic, patience_s: float = 90.0) -> None:
+    def drain(self, *inputs: Topic, patience_s: float = 150.0) -> None:
         def drained() -> bool:
             try:
                 return self.drained(*inputs)

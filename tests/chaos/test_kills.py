@@ -75,7 +75,7 @@ def test_a_worker_that_is_told_to_end_in_mid_run_loses_nothing(
     for _ in range(3):
         worker = cluster.start("only", BATCH="50")
         facts.until(facts.poll() + dice.randrange(1, 4000))
-        worker.end(patience_s=10)
+        worker.end()
         assert len(facts.catch_up()) < count
         exact.check_table(cluster, cluster.facts())
     worker = cluster.start("only")

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.processes import Process, wait_for
+from tests.processes import PATIENCE_S, Process, wait_for
 
 _READY = re.compile(r"ready: tasks \[([0-9, ]*)\]")
 
@@ -67,7 +67,7 @@ class Worker(Process):
         """SIGTERM, and do not wait."""
         self.signal(signal.SIGTERM)
 
-    def end(self, patience_s: float = 30.0) -> None:
+    def end(self, patience_s: float = PATIENCE_S) -> None:
         """SIGTERM, and a clean end."""
         self.terminate()
         assert self.exit_code(patience_s) == 0, self.text()[-3000:]

@@ -24,7 +24,7 @@ from streams.settings import Settings
 from tests.toy import FACTS, RECORD, toy_topics
 from topology.declarations import Topic
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 
 
 def until(condition: Callable[[], bool]) -> None:

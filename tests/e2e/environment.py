@@ -24,7 +24,7 @@ from streams.settings import Settings
 from tests.chaos import workers
 from tests.chaos.cluster import Tail
 from tests.e2e.outputs import PARTITIONS, Json, Outputs, latest, shown
-from tests.processes import ROOT, environ_of, named, wait_for
+from tests.processes import PATIENCE_S, ROOT, environ_of, named, wait_for
 from topology import topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS
@@ -51,7 +51,7 @@ class Worker(workers.Worker):
 
     MODULE = "streams.cli"
 
-    def end(self, patience_s: float = 30.0) -> None:
+    def end(self, patience_s: float = PATIENCE_S) -> None:
         """SIGTERM, and a clean end."""
         self.terminate()
         assert self.exit_code(patience_s) == 0, self.text()[-3000:]
@@ -200,7 +200,7 @@ class Environment(Outputs):
                     return False
         return True
 
-    def drain(self, patience_s: float = 90.0, inputs: Sequence[Topic] = INPUTS) -> None:
+    def drain(self, patience_s: float = 150.0, inputs: Sequence[Topic] = INPUTS) -> None:
         wait_for(lambda: self.drained(inputs), "drained", patience_s, 0.2)
 
     def until(self, condition: Callable[[], object], what: str) -> None:

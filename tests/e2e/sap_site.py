@@ -53,7 +53,7 @@ class Site:
         """Delete the state directory of a worker that does not run."""
         shutil.rmtree(self.environment.directory / name, ignore_errors=True)
 
-    def drain(self, patience_s: float = 90.0) -> None:
+    def drain(self, patience_s: float = 150.0) -> None:
         """Until every input is decided, every agent has said all, and no timer is due soon."""
         wait_for(self._drained, "drained", patience_s, 0.2)
 

@@ -113,7 +113,7 @@ def test_a_broker_in_the_foreground_lasts_until_it_is_stopped(settings: Settings
     ended.start()
     wait_for(lambda: broker.status(settings).running, "the broker runs")
     assert broker.stop(settings) is True
-    ended.join(20)
+    ended.join(60)
     assert not ended.is_alive()
 
 

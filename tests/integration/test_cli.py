@@ -185,7 +185,7 @@ def test_a_tail_is_interrupted_with_its_cursor(session: str) -> None:
             break
     record = json.loads(process.stdout.readline())
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert re.fullmatch(rf"cursor {session}:\d+\n", said)
     assert int(said.strip().rpartition(":")[2]) >= record["sequence"]

@@ -143,7 +143,7 @@ def test_a_bad_packet_among_good_ones_stops_all(
 def raw(system: Live, *parts: bytes) -> bytes:
     """What comes back for these bytes."""
     url = httpx.URL(system.url)
-    with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
+    with socket.create_connection((url.host, url.port or 80), timeout=60) as connection:
         try:
             for part in parts:
                 connection.sendall(part)

@@ -61,7 +61,7 @@ class Server:
     def end(self) -> None:
         """SIGTERM, and a clean end, although clients are connected."""
         self.process.terminate()
-        assert self.process.wait(20) in (0, -signal.SIGTERM)  # uvicorn passes the signal on
+        assert self.process.wait(60) in (0, -signal.SIGTERM)  # uvicorn passes the signal on
 
     def kill(self) -> None:
         self.process.kill()
@@ -103,7 +103,7 @@ class Readers:
                 yield
             finally:
                 loop.call_soon_threadsafe(task.cancel)
-                running.result(20)
+                running.result(60)
 
 
 def query(number: int) -> str:

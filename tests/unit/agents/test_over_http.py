@@ -63,7 +63,7 @@ def test_a_worker_waits_for_a_gateway_that_is_behind(monkeypatch: pytest.MonkeyP
                 done.set()
 
         worker = asyncio.ensure_future(over_http.Worker(url, INDEXER, 0, tell).run(lambda: None))
-        await asyncio.wait_for(done.wait(), 20)
+        await asyncio.wait_for(done.wait(), 60)
         worker.cancel()
         with pytest.raises(asyncio.CancelledError):
             await worker

@@ -91,7 +91,7 @@ def test_dispatch_async_takes_all(handler: Any) -> None:
 
 
 def test_plain_handlers_do_not_hold_up_the_loop() -> None:
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def meet(envelope: Envelope, own: Manifest) -> Envelope:
         both.wait()

@@ -65,7 +65,7 @@ class FakeTask:
     def open(self) -> None:
         self.calls.append("open")
         if self.opening is not None:
-            assert self.opening.wait(10)
+            assert self.opening.wait(60)
         if self.open_errors:
             raise self.open_errors.pop(0)
 
@@ -114,7 +114,7 @@ class FakeTask:
     def commit(self, cycle: Cycle) -> None:
         self.committing.set()
         if self.gate is not None:
-            assert self.gate.wait(10)
+            assert self.gate.wait(60)
         if self.commit_errors:
             raise self.commit_errors.pop(0)
         self.calls.append("commit")
@@ -137,6 +137,6 @@ async def seek(positions: Mapping[TopicPartition, int]) -> None:
 
 async def until(condition: Callable[[], object]) -> None:
     """Let others run until the condition holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while not condition():
             await asyncio.sleep(0.001)

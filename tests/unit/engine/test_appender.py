@@ -61,18 +61,18 @@ def test_nobody_waits_for_the_records_of_others() -> None:
     first = appender.submit(outputs("a", "b"))
     clients[0].broken = True
     assert isinstance(appender.submit(outputs("c")).exception(5), ProduceUnknown)
-    placed = appender.submit(outputs("d")).result(5)
+    placed = appender.submit(outputs("d")).result(60)
     assert [record.value for record in placed] == [b"d"]
     assert not first.done()
     clients[0].held = False
-    assert [record.value for record in first.result(5)] == [b"a", b"b"]
+    assert [record.value for record in first.result(60)] == [b"a", b"b"]
     appender.close()
 
 
 def test_one_record_that_is_refused_speaks_for_all() -> None:
     appender = Appender(Scripted)
     with pytest.raises(OutputTooLarge):
-        appender.submit(outputs("a", "large", "b")).result(5)
+        appender.submit(outputs("a", "large", "b")).result(60)
     appender.close()
 
 
@@ -84,7 +84,7 @@ def test_who_does_not_wait_any_more_is_left_alone() -> None:
     assert given_up.cancel()
     kept = appender.submit(outputs("b"))
     client.held = False
-    assert [record.value for record in kept.result(5)] == [b"b"]
+    assert [record.value for record in kept.result(60)] == [b"b"]
     appender.close()
 
 

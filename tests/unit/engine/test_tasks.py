@@ -287,7 +287,7 @@ def test_a_number_that_comes_back_waits_until_its_former_task_is_closed() -> Non
         class Slow(FakeTask):
             def close(self) -> None:
                 closing.set()
-                assert closed.wait(10)
+                assert closed.wait(60)
                 super().close()
 
         host = Host()

@@ -219,7 +219,7 @@ def test_without_a_registry_all_types_are_taken_and_none_handled(bench: AsapBenc
 
 def test_a_request_waits_for_its_handler_alone(serve: Callable[..., Agent]) -> None:
     """Two at once, each of which needs the other to have begun."""
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2, timeout=60)
 
     def meet(envelope: Envelope, own: Manifest) -> Envelope:
         both.wait()

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 AGENT = "word-stats"
 TP = TopicPartition("summit.inbox", 0)
 DUE_MS = 600_000
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def invoke(run_id: str, inputs: Json | None = None, context: Json | None = None) -> Json:

@@ -15,7 +15,7 @@ from streams.views.status import State
 from tests.processes import wait_for
 from tests.unit.views.bench import Bench
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def until(live: LiveView, state: State, why: str = "") -> None:

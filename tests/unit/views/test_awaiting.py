@@ -62,7 +62,7 @@ def test_a_live_view_tells_what_it_has_written(bench: Bench) -> None:
         until(live, "ready")
         with live.awaiting(key("sap task", of["taskId"])) as done:
             bench.send(SAP_TASKS.name, of)
-            assert done.result(20) is None
+            assert done.result(60) is None
         with live.reader() as reads:
             assert reads.get("sap task", of["taskId"]) is not None
     finally:

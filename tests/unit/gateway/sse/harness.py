@@ -22,7 +22,7 @@ from streams.tailing import Filters
 from topology.keys import partition_of
 from topology.topics import RTES_EVENTS
 
-PATIENCE_S = 10.0
+PATIENCE_S = 50.0
 PULSE, TRANSITION = "SANDBOX_PULSE", "TASK_TRANSITION"
 _PAYLOADS: dict[str, tuple[str, dict[str, Any]]] = {
     PULSE: ("headrace.rtes.SandboxPulse", {"line": "", "masked": False}),
