@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator
 
@@ -38,7 +37,7 @@ def is_basic(text: str) -> bool:
     """Whether base64 decodes to printable ASCII with a colon."""
     try:
         decoded = base64.b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))
-    except binascii.Error:
+    except ValueError:  # binascii.Error, or a character beyond ASCII
         return False
     return b":" in decoded and all(0x20 <= byte <= 0x7E for byte in decoded)
 

@@ -35,6 +35,7 @@ TOKEN, HUB = "[REDACTED:assignment]", "[REDACTED:github_token]"
         ({"Authorization": "x y"}, {"Authorization": "[REDACTED:authorization]"}, 1),
         ({"auth": "dXNlcjpwYXNz"}, {"auth": "[REDACTED:basic]"}, 1),
         ({"auth": "none"}, {"auth": "none"}, 0),
+        ({"auth": "é"}, {"auth": "é"}, 0),
         ({GITHUB: 1}, {HUB: 1}, 0),
         ({f"a{GITHUB}": 1, f"a{GITHUB}x": 2}, {f"a{HUB}": 1, f"a{HUB} (2)": 2}, 0),
         ({"seen": [HUB, "x", f"{HUB}{HUB}"]}, {"seen": [HUB, "x", f"{HUB}{HUB}"]}, 2),
