@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Any
 
 from schemas import parse_ijson
@@ -12,6 +11,7 @@ from streams.engine.records import Headers
 from streams.errors import UsageError
 
 Json = dict[str, Any]
+LAST_MS = 221_845_392_000_000 - 1
 _MEMBERS = {
     "topic": ("topic", "key", "timestamp", "value", "raw_base64", "as", "headers"),
     "advance_ms": ("advance_ms",),
@@ -43,7 +43,14 @@ def time_ms(value: object) -> int:
     ns = parse_time(value) if isinstance(value, str) else None
     if ns is None:
         raise LineError(f"timestamp {value!r} is not a date-time with a zone")
-    return ns // 1_000_000
+    return in_range(ns // 1_000_000)
+
+
+def in_range(ms: int) -> int:
+    """A time that a log may hold and a date-time can say."""
+    if not 0 <= ms <= LAST_MS:
+        raise LineError("the clock of a scenario goes from 1970 to the end of 8999")
+    return ms
 
 
 def count_ms(value: object) -> int:
@@ -55,7 +62,7 @@ def count_ms(value: object) -> int:
 def raw_bytes(value: object) -> bytes:
     try:
         return base64.b64decode(str(value), validate=True)
-    except binascii.Error as exc:
+    except ValueError as exc:  # binascii.Error, or a character beyond ASCII
         raise LineError(f"raw_base64 is not base64: {exc}") from exc
 
 

@@ -22,6 +22,7 @@ from streams.play.lines import (
     LineError,
     count_ms,
     header_list,
+    in_range,
     key_bytes,
     parse_line,
     raw_bytes,
@@ -99,7 +100,7 @@ class Scenario:
         if "query" in line:
             return self._query(line)
         if "advance_ms" in line:
-            self._move(self.now + count_ms(line["advance_ms"]), inclusive=True)
+            self._move(in_range(self.now + count_ms(line["advance_ms"])), inclusive=True)
             return self._drain()
         if line["restart"] is not True:
             raise LineError('"restart" is true, or the line is left out')
