@@ -46,6 +46,7 @@ _TIMEOUT_S = 30
 _ANSWER_S = 10
 _TRIES = 3
 """A question that meets a broker coming back is now and then lost by the client: asked again."""
+_LEADERS_S = 120
 _LEADER_PAUSE_S = 0.01
 _FENCED = (
     KafkaError._FENCED,
@@ -122,7 +123,7 @@ class KafkaLog:
 
     def _await_leaders(self, tps: Sequence[TopicPartition]) -> None:
         """A new topic is not known everywhere, or has no leader, for a moment."""
-        deadline = time.monotonic() + _TIMEOUT_S
+        deadline = time.monotonic() + _LEADERS_S
         while tps:
             try:
                 self.ends(tps)
