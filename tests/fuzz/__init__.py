@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing, bounded by a count of runs: nothing but coded errors may come out."""

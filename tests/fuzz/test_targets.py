@@ -1,0 +1,38 @@
+"""Each target, fuzzed for a bounded count of runs from a seed of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT, environ_of
+
+RUNS = {"codec": 60_000, "edges": 12_000, "masking": 4_000, "processors": 20_000, "scenario": 1_500}
+_DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("atheris") is None, reason="atheris has no wheel for this platform"
+)
+@pytest.mark.parametrize("target", RUNS)
+def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
+    seed = random.randrange(1, 2**31)
+    limits = (f"-runs={RUNS[target]}", f"-seed={seed}", "-timeout=60", "-rss_limit_mb=2048")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", target, *limits, f"-artifact_prefix={tmp_path}/"],
+        cwd=ROOT,
+        env=environ_of({}),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    assert done.returncode == 0, f"seed {seed}:\n{done.stderr[-6000:]}"
+    (runs,) = _DONE.findall(done.stderr)
+    assert int(runs) >= RUNS[target]
