@@ -1,71 +1,17 @@
-"""The settings of the service and of the protocols; `streams.settings` has them with the rest."""
+"""The settings of the protocols; `streams.settings` has them with the rest."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
-from streams.setting_values import Declaration
+from streams.declared_service import ServiceSettings, number, setting
 
-PREFIX = "HEADRACE_"
-LOG_LEVELS = ("debug", "info", "warning", "error")
 DECAY_MODES = ("late", "always", "flag")
 PAST_DEADLINE = ("ignore", "timeout")
 LEARNING = ("apply", "observe")
 RECIPIENT_CHECK = ("auto", "always", "never")
-
-
-def setting(env: str, default: Any, meaning: str, kind: str = "text", **more: Any) -> Any:
-    """The field of a dataclass of settings, declared by its variable without the prefix."""
-    declaration = Declaration(PREFIX + env, kind, default, meaning, **more)
-    shown = not declaration.secret
-    return field(default=default, repr=shown, metadata={"declaration": declaration})
-
-
-def number(env: str, default: int, meaning: str, low: int, high: int, work: bool = False) -> Any:
-    return setting(env, default, meaning, "whole number", low=low, high=high, work=work)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceSettings:
-    """Where the service is, and how much it takes at a time."""
-
-    bootstrap: str | None = setting(
-        "BOOTSTRAP", None, "Kafka to use, host:port[,host:port…]; unset, a local one is started"
-    )
-    state_dir: Path = setting(
-        "STATE_DIR",
-        Path(".headrace"),
-        "where RocksDB, views and the local broker keep data",
-        "path",
-    )
-    prefix: str = setting("PREFIX", "", "put before all topic, group and transactional names")
-    partitions: int = number(
-        "PARTITIONS", 4, "partitions of every input topic, fixed once they are created", 1, 256
-    )
-    gateway: str = setting("GATEWAY", "127.0.0.1:8640", "where the HTTP gateway listens")
-    gateway_max_body_bytes: int = number(
-        "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest body of a request", 1024, 1 << 30
-    )
-    gateway_max_requests: int = number(
-        "GATEWAY_MAX_REQUESTS", 256, "requests answered at once, streams left out", 1, 100_000
-    )
-    gateway_wait_s: int = number(
-        "GATEWAY_WAIT_S", 10, "seconds that a query waits for the record that it is to see", 0, 600
-    )
-    log_level: str = setting("LOG_LEVEL", "info", "least level that is logged", choices=LOG_LEVELS)
-    crash_at: str = setting(
-        "CRASH_AT", "", "NAME[:N], a point at which a worker dies, to test what survives it"
-    )
-    batch: int = number("BATCH", 1000, "most records of one transaction", 1, 100_000)
-    broker_port: int = number(
-        "BROKER_PORT", 19640, "port of the local broker; a free one if it is taken", 1024, 65535
-    )
-    max_record_bytes: int = number(
-        "MAX_RECORD_BYTES", 8_388_608, "largest record that is produced", 1024, 1 << 30, True
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

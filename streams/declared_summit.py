@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams.declared_settings import ProtocolSettings, number
+from streams.declared_service import number
+from streams.declared_settings import ProtocolSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,14 +3,22 @@
 HeadraceError
 ├── UsageError            exit 2: the caller asked for something that makes no sense
 │   └── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
+│       └── TokensMissing     the gateway would be open to other machines, and asks for no tokens
 ├── NegativeAnswer        exit 1: the question was understood, and the answer is no
 │   ├── InvalidInput        a value breaks rules; `problems` lists them
+│   ├── Unauthenticated     the gateway needs a token, or does not know the one given
+│   ├── Forbidden           the token does not allow it
 │   ├── NotFound            nothing has that id
 │   │   └── Gone              something had it, and is not kept any more
 │   ├── Conflict            what is there does not allow what is asked
 │   └── OutputTooLarge      a record would exceed its topic's size
 └── InfrastructureError   exit 3: something that headrace stands on is not as it must be
     ├── BrokerUnavailable   no broker answers, and none can be started
+    │   └── BrokerRefuses       a broker is there, and does not take us in
+    │       ├── LoginFailed       it does not take the user name, the password or the mechanism
+    │       ├── TlsFailed         one side does not trust the other's certificate, or has no TLS
+    │       └── AccessDenied      its ACLs do not allow what was asked
+    ├── NoAuthorizer        Kafka keeps no ACLs
     ├── TopicsMismatch      topics are missing, or there with another partition count
     ├── NotCoPartitioned    a worker was given parts of different partition numbers
     ├── Fenced              another worker has taken the task over
@@ -18,6 +26,7 @@ HeadraceError
     ├── ProduceUnknown      whether a record was written is not known
     ├── GatewayUnavailable  no gateway answers at that address
     ├── RegistryUnavailable the schema registry does not answer
+    │   └── RegistryUntrusted   its certificate is not trusted, or it has no TLS
     ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
     ├── PositionsLost       a task does not know where to go on reading
     ├── InputTruncated      records were deleted before a task had read them
@@ -75,6 +84,13 @@ class SettingsError(UsageError):
     default_advice = "Settings and their defaults are listed in docs/reference/settings.md."
 
 
+class TokensMissing(SettingsError):
+    default_advice = (
+        "Set HEADRACE_TOKENS to a file of tokens, which `headrace tokens new` makes, or listen on"
+        " 127.0.0.1."
+    )
+
+
 class NegativeAnswer(HeadraceError):
     exit_code = 1
 
@@ -101,6 +117,36 @@ class InvalidInput(NegativeAnswer):
             numbered = zip(self.indexes, lines, strict=True)
             lines = [f"value at index {index}: {line}" for index, line in numbered]
         super().__init__("; ".join(lines) or "invalid input", advice=advice)
+
+
+class Unauthenticated(NegativeAnswer):
+    """rule: its code in problem details."""
+
+    default_advice = "Set HEADRACE_TOKEN to a token that `headrace tokens new` has made."
+
+    def __init__(
+        self, message: str, rule: str = "token_missing", *, advice: str | None = None
+    ) -> None:
+        super().__init__(message, advice=advice)
+        self.rule = rule
+
+
+class Forbidden(NegativeAnswer):
+    """rule: its code in problem details.  path: the member that it is about."""
+
+    default_advice = "Use a token of that sender, or of that role; docs/security.md lists roles."
+
+    def __init__(
+        self,
+        message: str,
+        rule: str,
+        path: str | None = None,
+        *,
+        advice: str | None = None,
+    ) -> None:
+        super().__init__(message, advice=advice)
+        self.rule = rule
+        self.path = path
 
 
 class NotFound(NegativeAnswer):
@@ -139,6 +185,36 @@ class BrokerUnavailable(InfrastructureError):
     default_advice = "Start one with `headrace up`, or set HEADRACE_BOOTSTRAP to one that runs."
 
 
+class BrokerRefuses(BrokerUnavailable):
+    default_advice = "Check the variables HEADRACE_SECURITY_…; docs/security.md explains them."
+
+
+class LoginFailed(BrokerRefuses):
+    default_advice = (
+        "Check HEADRACE_SECURITY_SASL_USERNAME, …_SASL_PASSWORD and …_SASL_MECHANISM against the"
+        " users that Kafka knows."
+    )
+
+
+class TlsFailed(BrokerRefuses):
+    default_advice = (
+        "Set HEADRACE_SECURITY_SSL_CA_LOCATION to the certificate of who signed Kafka's, whose"
+        " names must include the host in HEADRACE_BOOTSTRAP, and HEADRACE_SECURITY_PROTOCOL to"
+        " what that port speaks."
+    )
+
+
+class AccessDenied(BrokerRefuses):
+    default_advice = (
+        "`headrace topics acls` prints what each principal needs, and --apply sets it, run by one"
+        " who may."
+    )
+
+
+class NoAuthorizer(InfrastructureError):
+    default_advice = "Set authorizer.class.name at the brokers; docs/security.md shows how."
+
+
 class TopicsMismatch(InfrastructureError):
     default_advice = "Compare with `headrace topics list`; `headrace topics create` adds topics."
 
@@ -165,6 +241,12 @@ class GatewayUnavailable(InfrastructureError):
 
 class RegistryUnavailable(InfrastructureError):
     default_advice = "Start it, or correct SCHEMA_REGISTRY_URL; nothing is lost meanwhile."
+
+
+class RegistryUntrusted(RegistryUnavailable):
+    default_advice = (
+        "Set HEADRACE_REGISTRY_SSL_CA_LOCATION to the certificate of who signed the registry's."
+    )
 
 
 class SchemasMismatch(InfrastructureError):

@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 from schemas.asap.base import is_urn
 from streams.errors import SettingsError
 
+LEAST_KEY = 16
+"""Characters of a key: who can read what it has signed can try others on it."""
+
 
 class Declaration(NamedTuple):
     """What is known of one setting.
 
     env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`,
-    `agent URN` or `web address`.
+    `agent URN`, `web address` or `keys` (parted by commas).
     low, high: bounds of a number, both allowed.  choices: the only texts allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
     work: part of what the processors see.
@@ -83,6 +86,13 @@ def checked(declared: Declaration, value: Any) -> Any:
         case "web address":
             if type(value) is not str or not re.fullmatch(r"https?://[^\s/]+[^\s]*", value):
                 raise SettingsError(f"{declared.env} begins with http:// or https://, not {shown}")
+        case "keys":
+            keys = [part.strip() for part in value.split(",")] if type(value) is str else [""]
+            if not all(len(key) >= LEAST_KEY for key in keys):
+                raise SettingsError(
+                    f"{declared.env} is keys of {LEAST_KEY} characters or more, parted by commas",
+                    advice="`openssl rand -hex 32` makes one.",
+                )
         case _ if type(value) is not str:
             raise SettingsError(f"{declared.env} is a text, not {shown}")
     if declared.choices and value not in declared.choices:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
-from streams.declared_settings import PREFIX as PREFIX
-from streams.declared_settings import setting
+from streams.declared_service import PREFIX as PREFIX
+from streams.declared_service import setting
 from streams.declared_summit import SummitSettings
+from streams.kafka_security import MECHANISMS, PROTOCOLS, checked_files
+from streams.kafka_security import checked as checked_security
 from streams.setting_values import Declaration, checked, known, parse
-
-PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 
 def _security(env: str, kafka: str, meaning: str, **more: Any) -> Any:
@@ -36,6 +36,21 @@ class Settings(SummitSettings):
 
     schema_registry_url: str | None = field(
         default=None, repr=False, metadata={"declaration": _REGISTRY_URL}
+    )
+    registry_ssl_ca_location: Path | None = setting(
+        "REGISTRY_SSL_CA_LOCATION",
+        None,
+        "file of the certificates that vouch for the schema registry; unset, the system's",
+        "path",
+    )
+    registry_ssl_certificate_location: Path | None = setting(
+        "REGISTRY_SSL_CERTIFICATE_LOCATION",
+        None,
+        "file of the client's certificate for the schema registry, if it asks for one",
+        "path",
+    )
+    registry_ssl_key_location: Path | None = setting(
+        "REGISTRY_SSL_KEY_LOCATION", None, "file of the private key of that certificate", "path"
     )
     security_protocol: str | None = _security(
         "PROTOCOL", "security.protocol", "how to talk to Kafka", choices=PROTOCOLS
@@ -94,12 +109,27 @@ class Settings(SummitSettings):
         )
 
     def security(self) -> dict[str, str]:
-        """The Kafka clients' properties of SASL and TLS (librdkafka's names); empty if none set."""
-        return {
-            declared.kafka: value
-            for key, declared in BY_FIELD.items()
-            if declared.kafka and (value := getattr(self, key)) is not None
-        }
+        """The Kafka clients' properties of SASL and TLS (librdkafka's names); empty if none set.
+
+        Raises SettingsError when they do not make sense together.
+        """
+        return checked_security(
+            {
+                declared.kafka: value
+                for key, declared in BY_FIELD.items()
+                if declared.kafka and (value := getattr(self, key)) is not None
+            }
+        )
+
+    def registry_tls(self) -> dict[str, str]:
+        """The same of the schema registry's client.  Raises SettingsError."""
+        return checked_files(
+            {
+                "ssl.ca.location": self.registry_ssl_ca_location,
+                "ssl.certificate.location": self.registry_ssl_certificate_location,
+                "ssl.key.location": self.registry_ssl_key_location,
+            }
+        )
 
 
 def _whole(name: str) -> bool:

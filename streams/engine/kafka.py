@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 from confluent_kafka import (
     Consumer,
@@ -19,6 +18,7 @@ from confluent_kafka import (
     KafkaError,
     KafkaException,
     TopicCollection,
+    admin,
 )
 from confluent_kafka import Producer as KafkaProducer
 from confluent_kafka import TopicPartition as KafkaPartition
@@ -26,19 +26,25 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 from confluent_kafka.admin import NewTopic as KafkaNewTopic
 
 from streams.engine.appender import Appender, Report
+from streams.engine.kafka_admin import KafkaAdmin
 from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
 from streams.engine.kafka_group import KafkaGroup
-from streams.engine.kafka_words import placed_record, produce, record_of, topic_info
+from streams.engine.kafka_reader import KafkaReader
+from streams.engine.kafka_refusals import Refusals, refusal_of, unusable
+from streams.engine.kafka_words import placed_record, produce, topic_info
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
+    BrokerRefuses,
     BrokerUnavailable,
     CommitFailed,
     Fenced,
+    HeadraceError,
     OutputTooLarge,
     ProduceUnknown,
     TopicsMismatch,
 )
+from topology.acls import READERS_GROUP
 
 T = TypeVar("T")
 
@@ -47,7 +53,9 @@ _ANSWER_S = 10
 _TRIES = 3
 """A question that meets a broker coming back is now and then lost by the client: asked again."""
 _LEADERS_S = 120
+"""How long new topics may take until each partition has a leader."""
 _LEADER_PAUSE_S = 0.01
+_POLL_S = 0.005
 _FENCED = (
     KafkaError._FENCED,
     KafkaError.PRODUCER_FENCED,
@@ -76,12 +84,32 @@ class KafkaLog:
     """bootstrap: host:port[,host:port…]; security: properties of the Kafka clients."""
 
     def __init__(self, bootstrap: str, security: Mapping[str, str], group: str) -> None:
-        self._base: dict[str, Any] = {"bootstrap.servers": bootstrap, **security}
+        self._refusals = Refusals(bootstrap)
+        self._base: dict[str, Any] = {
+            "bootstrap.servers": bootstrap,
+            "error_cb": self._refusals,
+            **security,
+        }
         self._bootstrap = bootstrap
         self._group = group
-        self._admin = AdminClient({**self._base, **COMMON})
+        try:
+            self._admin = AdminClient({**self._base, **COMMON})
+        except KafkaException as exc:
+            raise unusable(exc) from exc
         self._appender = Appender(lambda: KafkaAppender({**self._base, **APPENDER}))
         self.submit = self._appender.submit
+
+    def check(self) -> None:
+        """Returns once a broker has taken us in.
+
+        Raises LoginFailed, TlsFailed, AccessDenied, as soon as one says so, BrokerUnavailable.
+        """
+        answer = self._admin.describe_cluster(request_timeout=_TIMEOUT_S)
+        while not answer.done():
+            self._admin.poll(_POLL_S)
+            if reason := self._refusals.hopeless():
+                raise reason
+        self._ask(lambda: self._result(answer))
 
     def cluster_id(self) -> str:
         return str(self._ask(lambda: self._result(self._admin.describe_cluster()).cluster_id))
@@ -114,6 +142,8 @@ class KafkaLog:
                 future.result(_TIMEOUT_S)
                 made.add(name)
             except KafkaException as exc:
+                if refused := refusal_of(exc.args[0]):
+                    raise refused from exc
                 if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
             except TimeoutError as exc:
@@ -128,10 +158,15 @@ class KafkaLog:
             try:
                 self.ends(tps)
                 return
+            except BrokerRefuses:
+                raise
             except (TopicsMismatch, BrokerUnavailable):
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(_LEADER_PAUSE_S)
+
+    def admin(self) -> KafkaAdmin:
+        return KafkaAdmin(self._admin, admin, KafkaException)
 
     def delete(self, topics: Sequence[str]) -> None:
         """Delete topics; for tests."""
@@ -194,7 +229,9 @@ class KafkaLog:
         return self._ask(ask)
 
     def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
-        return KafkaReader({**self._base, **READER, **PACES[pace]}, positions)
+        group = f"{self._group}{READERS_GROUP}"  # the client wants one; nobody joins or commits
+        consumer = Consumer({**self._base, **READER, **PACES[pace], "group.id": group})
+        return KafkaReader(consumer, KafkaPartition, positions)
 
     def group(self, name: str, topic: str) -> KafkaGroup:
         """A member of a group of one's own, which reads one topic and commits."""
@@ -212,16 +249,23 @@ class KafkaLog:
 
     def _ask(self, question: Callable[[], T], tries: int = _TRIES) -> T:
         try:
-            return question()
+            answer = question()
+            self._refusals.answered()
+            return answer
         except KafkaException as exc:
             error = exc.args[0]
+            self._admin.poll(0)  # hear why
+            if refused := refusal_of(error) or self._refusals.last:
+                raise refused from exc
             if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise TopicsMismatch(f"Kafka does not know a topic: {error.str()}") from exc
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}: {exc}") from exc
         except TimeoutError as exc:
-            if tries > 1:
+            self._admin.poll(0)
+            if tries > 1 and self._refusals.last is None:
                 return self._ask(question, tries - 1)
-            raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
+            silent = BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}")
+            raise self._refusals.last or silent from exc
 
 
 class KafkaAppender:
@@ -229,11 +273,14 @@ class KafkaAppender:
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         self._producer = KafkaProducer(dict(config))
-        self.poll, self.flush = self._producer.poll, self._producer.flush
+        self._fatal: HeadraceError | None = None
 
     def produce(self, output: Output, report: Report) -> bool:
         def delivered(error: KafkaError | None, message: Any) -> None:
-            report(_undelivered(error) if error else placed_record(output, message))
+            if error:
+                report(self._fatal or _undelivered(error))
+            else:
+                report(placed_record(output, message))
 
         try:
             produce(self._producer, output, delivered)
@@ -242,11 +289,27 @@ class KafkaAppender:
             report(_undelivered(exc.args[0]))
             return not exc.args[0].fatal()
 
+    def poll(self, timeout_s: float) -> None:
+        self._heard(self._producer.poll, timeout_s)
+
+    def flush(self, timeout_s: float) -> None:
+        self._heard(self._producer.flush, timeout_s)
+
+    def _heard(self, serve: Callable[[float], Any], timeout_s: float) -> None:
+        """A fatal error is raised once; it is what becomes of all that is still to be sent."""
+        try:
+            serve(timeout_s)
+        except KafkaException as exc:
+            self._fatal = _undelivered(exc.args[0])
+            self._producer.purge()
+
     def idle(self) -> bool:
         return not len(self._producer)
 
 
-def _undelivered(error: KafkaError) -> OutputTooLarge | ProduceUnknown:
+def _undelivered(error: KafkaError) -> OutputTooLarge | ProduceUnknown | BrokerRefuses:
+    if refused := refusal_of(error):
+        return refused
     if error.code() in _TOO_LARGE:
         return OutputTooLarge(f"Kafka refuses a record: {error}")
     return ProduceUnknown(f"whether all records were written is unknown: {error.str()}")
@@ -320,57 +383,10 @@ class KafkaTransactions:
         self._producer = None
 
 
-class KafkaReader:
-    """Assigned partitions, read_committed, no group."""
-
-    def __init__(self, config: Mapping[str, Any], positions: Mapping[TopicPartition, int]) -> None:
-        self._consumer = Consumer(dict(config))
-        self._positions = dict(positions)
-        self._consumer.assign([_start(tp, offset) for tp, offset in positions.items()])
-
-    def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
-        records: list[Record] = []
-        messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
-        if messages and max_records > 1:
-            messages += self._consumer.consume(max_records - 1, 0)
-        for message in messages:
-            tp = TopicPartition(message.topic(), message.partition())
-            error = message.error()
-            if error is None:
-                records.append(record_of(message))
-                self._positions[tp] = message.offset() + 1
-            elif error.code() == KafkaError._PARTITION_EOF:
-                self._positions[tp] = max(self._positions[tp], message.offset())
-            elif error.fatal() or error.code() == KafkaError._AUTO_OFFSET_RESET:
-                raise BrokerUnavailable(f"reading {tp.topic}/{tp.partition}: {error.str()}")
-        return records
-
-    def position(self, tp: TopicPartition) -> int:
-        return self._positions[tp]
-
-    def seek(self, tp: TopicPartition, offset: int) -> None:
-        self._consumer.seek(_start(tp, offset))
-        self._positions[tp] = offset
-
-    def close(self) -> None:
-        self._consumer.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
-    ) -> None:
-        self.close()
-
-
-def _start(tp: TopicPartition, offset: int) -> KafkaPartition:
-    # Absolute, never OFFSET_BEGINNING: to look that up takes the client half a second.
-    return KafkaPartition(tp.topic, tp.partition, offset)
-
-
 def _failed(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:
     error: KafkaError = exc.args[0]
+    if refused := refusal_of(error):
+        return refused
     if error.code() in _AWAY:
         return BrokerUnavailable(f"Kafka does not answer: {error.str()}")
     if error.code() in _FENCED:

@@ -34,7 +34,6 @@ TRANSACTIONS = {
 }
 READER = {
     **COMMON,
-    "group.id": "headrace-reader",  # required by the client; nothing joins or commits
     "enable.auto.commit": False,
     "enable.partition.eof": True,
     "isolation.level": "read_committed",

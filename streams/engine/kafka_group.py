@@ -9,6 +9,7 @@ import threading
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from streams.engine.kafka_refusals import refusal_of
 from streams.engine.kafka_words import record_of
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
@@ -73,6 +74,8 @@ class KafkaGroup:
                 records.append(record_of(message))
             elif error.code() == self._end:
                 ends.add(TopicPartition(message.topic(), message.partition()))
+            elif refused := refusal_of(error):
+                raise refused
             elif error.fatal():
                 raise BrokerUnavailable(f"reading {message.topic()}: {error.str()}")
         taken, lost, self._taken, self._lost = self._taken, self._lost, set(), set()

@@ -25,7 +25,8 @@ def bound(settings: Settings, patience_s: float | None = None) -> Iterator[Regis
     if settings.schema_registry_url is None:
         yield None
         return
-    ids = RegistryIds(Registry(settings.schema_registry_url, patience_s), settings.prefix)
+    registry = Registry(settings.schema_registry_url, patience_s, settings.registry_tls())
+    ids = RegistryIds(registry, settings.prefix)
     use_ids(ids)
     try:
         yield ids
@@ -37,5 +38,6 @@ def bound(settings: Settings, patience_s: float | None = None) -> Iterator[Regis
 def register_schemas(settings: Settings, told: Told) -> None:
     """With the registry that is set, if one is.  Raises RegistryUnavailable, SchemasMismatch."""
     if settings.schema_registry_url is not None:
-        with closing(Registry(settings.schema_registry_url, COMMAND_S)) as registry:
+        tls = settings.registry_tls()
+        with closing(Registry(settings.schema_registry_url, COMMAND_S, tls)) as registry:
             register(registry, settings.prefix, told)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import logging
+import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from schemas import SchemaEntry
-from streams.errors import RegistryUnavailable, SchemasMismatch
+from streams.errors import RegistryUnavailable, RegistryUntrusted, SchemasMismatch, SettingsError
 from streams.registry.reading import COMPATIBILITY, text_of
 
 T = TypeVar("T")
@@ -32,18 +34,33 @@ class Registered(NamedTuple):
 
 class Registry:
     """url: may hold user and password.  patience_s: how long calls wait for it; None: for ever.
+    tls: properties of Confluent's client, `ssl.ca.location` and so on.
 
     Calls block, in any thread.  They raise RegistryUnavailable once patience is over or the
-    registry was closed, and SchemasMismatch for what it refuses.
+    registry was closed, and SchemasMismatch for what it refuses.  A registry that has never
+    answered and is not trusted (RegistryUntrusted) is not waited for.
     """
 
-    def __init__(self, url: str, patience_s: float | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        patience_s: float | None = None,
+        tls: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         from confluent_kafka.schema_registry import SchemaRegistryClient
 
         self._name = _without_user(url)
         self._patience_s = patience_s
         self._closed = threading.Event()
-        self._client = SchemaRegistryClient({"url": url, "max.retries": 0, "timeout": REQUEST_S})
+        self._answered = False
+        config = {"url": url, "max.retries": 0, "timeout": REQUEST_S, **tls}
+        try:
+            self._client = SchemaRegistryClient(config)
+        except (OSError, ValueError) as exc:
+            raise SettingsError(
+                f"the schema registry's client refuses its settings: {exc}",
+                advice="Check SCHEMA_REGISTRY_URL and HEADRACE_REGISTRY_SSL_….",
+            ) from exc
 
     def close(self) -> None:
         """Who waits is refused."""
@@ -99,6 +116,8 @@ class Registry:
             try:
                 return self._once(ask)
             except RegistryUnavailable as exc:
+                if isinstance(exc, RegistryUntrusted) and not self._answered:
+                    raise
                 if self._closed.is_set() or (deadline and time.monotonic() + _PAUSE_S > deadline):
                     raise
                 if not told:
@@ -111,8 +130,11 @@ class Registry:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            return ask()
+            found = ask()
+            self._answered = True
+            return found
         except SchemaRegistryError as exc:
+            self._answered = True
             if exc.http_status_code == 404:
                 return None
             said = f"the registry at {self._name} says {exc.http_status_code}: {exc.error_message}"
@@ -120,7 +142,14 @@ class Registry:
                 raise RegistryUnavailable(said) from exc
             raise SchemasMismatch(said, advice="Look at the registry, and at its access.") from exc
         except Exception as exc:  # of the HTTP client below, which is the library's own affair
-            raise RegistryUnavailable(f"no registry answers at {self._name}: {exc}") from exc
+            kind = RegistryUntrusted if _is_tls(exc) else RegistryUnavailable
+            raise kind(f"no registry answers at {self._name}: {exc}") from exc
+
+
+def _is_tls(exc: BaseException | None) -> bool:
+    while exc is not None and not isinstance(exc, ssl.SSLError):
+        exc = exc.__cause__ or exc.__context__
+    return exc is not None
 
 
 def _json(text: str | None) -> Any:

@@ -9,7 +9,16 @@ import pytest
 from streams.errors import SettingsError
 from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
 
-KINDS = {"text", "whole number", "decimal", "true or false", "path", "agent URN", "web address"}
+KINDS = {
+    "text",
+    "whole number",
+    "decimal",
+    "true or false",
+    "path",
+    "agent URN",
+    "web address",
+    "keys",
+}
 
 
 def test_an_empty_environment_gives_the_declared_defaults() -> None:
@@ -186,10 +195,8 @@ def test_processors_see_their_settings_without_the_prefix_and_no_others() -> Non
 
 def test_security_settings_become_properties_of_the_kafka_clients() -> None:
     assert Settings().security() == {}
-    settings = Settings.load(
-        {"HEADRACE_SECURITY_PROTOCOL": "SASL_SSL", "HEADRACE_SECURITY_SASL_PASSWORD": "hunter2"}
-    )
-    assert settings.security() == {"security.protocol": "SASL_SSL", "sasl.password": "hunter2"}
+    settings = Settings.load({"HEADRACE_SECURITY_PROTOCOL": "SSL"})
+    assert settings.security() == {"security.protocol": "SSL"}
 
 
 def test_secrets_are_not_shown() -> None:
@@ -217,3 +224,12 @@ def test_the_settings_of_asap_are_those_of_its_spec() -> None:
         "asap_max_wait_seconds": 60,
         "asap_call_wait_seconds": 30,
     }
+
+
+def test_a_key_is_not_short_and_is_not_shown() -> None:
+    for text in ("0123456789abcdef", "0123456789abcdef, fedcba9876543210"):
+        assert Settings().assign({"PRINCIPAL_KEY": text}).principal_key == text
+    for text in ("hunter2", "0123456789abcdef,hunter2", "0123456789abcdef,", " , "):
+        with pytest.raises(SettingsError, match="keys of 16 characters or more") as caught:
+            Settings().assign({"PRINCIPAL_KEY": text})
+        assert "hunter2" not in str(caught.value)

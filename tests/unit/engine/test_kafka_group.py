@@ -9,7 +9,7 @@ import pytest
 
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.records import TopicPartition
-from streams.errors import BrokerUnavailable
+from streams.errors import AccessDenied, BrokerUnavailable
 
 TOPIC = "summit.inbox"
 END, GONE = -191, -1
@@ -25,6 +25,10 @@ class Place(NamedTuple):
 class Fault(NamedTuple):
     number: int
     is_fatal: bool = False
+    called: str = "_TRANSPORT"
+
+    def name(self) -> str:
+        return self.called
 
     def code(self) -> int:
         return self.number
@@ -154,6 +158,12 @@ def test_only_what_is_held_can_be_done(way: str) -> None:
     member.done(TP, 6)
     member.done(OTHER, 7)
     assert consumer.stored == [Place(*TP, 5), Place(*TP, 6)]
+
+
+def test_a_group_that_is_not_ours_to_join_is_said() -> None:
+    member, _ = group([Message(0, Fault(GONE, called="GROUP_AUTHORIZATION_FAILED"))])
+    with pytest.raises(AccessDenied, match="so it is"):
+        member.poll(1)
 
 
 def test_an_error_that_passes_is_left_to_the_client() -> None:

@@ -1,0 +1,66 @@
+"""Certificates for tests, from an authority of their own."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+
+class Authority:
+    """A certificate authority of one's own.  ca: the file that others trust it by."""
+
+    def __init__(self, folder: Path, name: str = "ca") -> None:
+        self._folder, self._name = folder, name
+        self._key = ec.generate_private_key(ec.SECP256R1())
+        self._subject = _named(f"test {name}")
+        certificate = (
+            self._builder(self._subject, self._key)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+            .sign(self._key, hashes.SHA256())
+        )
+        self.ca = folder / f"{name}.pem"
+        self.ca.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+    def _builder(
+        self, subject: x509.Name, key: ec.EllipticCurvePrivateKey
+    ) -> x509.CertificateBuilder:
+        now = datetime.datetime.now(datetime.UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(subject)
+            .issuer_name(self._subject)
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - datetime.timedelta(days=1))
+            .not_valid_after(now + datetime.timedelta(days=1))
+        )
+
+    def issue(self, name: str, address: str = "127.0.0.1") -> Path:
+        """A file with a private key and its certificate, for an address."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        addresses = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(address))])
+        certificate = (
+            self._builder(_named(name), key)
+            .add_extension(addresses, critical=False)
+            .sign(self._key, hashes.SHA256())
+        )
+        path = self._folder / f"{name}.pem"
+        path.write_bytes(
+            key.private_bytes(
+                serialization.Encoding.PEM,
+                serialization.PrivateFormat.PKCS8,
+                serialization.NoEncryption(),
+            )
+            + certificate.public_bytes(serialization.Encoding.PEM)
+        )
+        return path
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])

@@ -1,0 +1,384 @@
+"""Every client of ours at a Kafka that asks for TLS and a login, and allows what ACLs say."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from streams import Client
+from streams.cli import main
+from streams.engine.kafka import KafkaLog
+from streams.engine.records import Output
+from streams.engine.task import group_of
+from streams.errors import AccessDenied, LoginFailed, TlsFailed
+from streams.settings import Settings
+from streams.summit.serving.serve import group_of as agents_group
+from tests.authority import Authority
+from tests.integration.secure import SecureBroker, secure_broker
+from tests.processes import Process, named, wait_for
+from tests.unit.envelopes import idea
+from topology import topics
+from topology.declarations import Kind
+
+PREFIX = "safe."
+ROLES = {
+    "service": "service",
+    "gateway": "gateway",
+    "agent": "alice",
+    "reader": "bob",
+    "operator": "olga",
+}
+AGENTS = {
+    topics.APC_PACKETS,
+    topics.SAOP_TURNS,
+    topics.SAP_TASKS,
+    topics.SAP_RESULTS,
+    topics.ASAP_ENVELOPES,
+    topics.SUMMIT_CALLS,
+    topics.SUMMIT_REPLIES,
+}
+
+
+class System(NamedTuple):
+    """url: of the gateway."""
+
+    url: str
+    worker: Process
+    gateway: Process
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureBroker]:
+    """Its topics are there, made by the operator, and its ACLs are those that we print."""
+    folder: Path = tmp_path_factory.mktemp("secure")
+    with secure_broker(folder) as broker:
+        options = [word for role, user in ROLES.items() for word in (f"--{role}", f"User:{user}")]
+        added = run({"BOOTSTRAP": broker.plain}, "topics", "acls", *options, "--apply")
+        assert added.exit_code == 0, added.output
+        assert " 0 were there" in added.output
+        again = run({"BOOTSTRAP": broker.plain}, "topics", "acls", *options, "--apply")
+        assert again.output.startswith("0 ACLs added"), again.output
+        made = run(broker.login("olga"), "topics", "create")
+        assert made.exit_code == 0, made.output
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def system(kafka: SecureBroker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """The worker logs in by SCRAM."""
+    folder: Path = tmp_path_factory.mktemp("system")
+    kafka.add_scram_user("service", "scrambled")
+    scram = {"SECURITY_SASL_MECHANISM": "SCRAM-SHA-512"}
+    logins = {
+        "worker": kafka.login("service", "scrambled") | scram,
+        "gateway": kafka.login("gateway"),
+    }
+    started = []
+    for name, login in logins.items():
+        own = {**login, "PREFIX": PREFIX, "STATE_DIR": str(folder / name)}
+        more = ("--listen", "127.0.0.1:0") if name == "gateway" else ()
+        log = folder / f"{name}.log"
+        started.append(Process(name, log, named(own), "streams.cli", name, *more))
+    worker, gateway = started
+    try:
+        worker.wait_text("ready: tasks")
+        gateway.wait_text("gateway http://")
+        yield System(gateway.text().rpartition("gateway ")[2].split()[0], worker, gateway)
+        assert worker.running
+        assert gateway.running
+    finally:
+        for process in started:
+            print(process.text()[-5000:])  # shown when a test fails
+            process.kill()
+
+
+def run(login: Mapping[str, str], *arguments: str, stdin: Any = None) -> Result:
+    """One command of a user."""
+    environ = named({"PREFIX": PREFIX, **login})
+    text = None if stdin is None else json.dumps(stdin)
+    return CliRunner().invoke(main, list(arguments), input=text, env=environ)
+
+
+def log_of(login: Mapping[str, str]) -> KafkaLog:
+    settings = Settings().assign({"PREFIX": PREFIX, **login})
+    return KafkaLog(settings.bootstrap or "", settings.security(), group_of(settings))
+
+
+def test_an_agent_writes_commands_and_nothing_else(kafka: SecureBroker) -> None:
+    log = log_of(kafka.login("alice"))
+    try:
+        for topic in topics.ALL:
+            output = Output(PREFIX + topic.name, b"k", b"forged", (), 0)
+            if topic in AGENTS:
+                continue
+            with pytest.raises(AccessDenied, match="authorization"):
+                log.append([output])
+        written = log.append([Output(PREFIX + topics.SUMMIT_CALLS.name, b"k", b"odd", (), 0)])
+        assert written[0].offset == 0
+    finally:
+        log.close()
+
+
+def test_an_agent_reads_inboxes_in_its_own_groups_only(kafka: SecureBroker) -> None:
+    login = kafka.login("alice")
+    settings = Settings().assign({"PREFIX": PREFIX, **login})
+    log = log_of(login)
+    inbox = PREFIX + topics.SUMMIT_INBOX.name
+    own = log.group(agents_group(settings, "reviewer-1"), inbox)
+    other = log.group(group_of(settings), inbox)
+    try:
+        wait_for(lambda: own.poll(0.1).joined, "the agent has joined its group")
+        with pytest.raises(AccessDenied, match=r"[Gg]roup authorization"):
+            wait_for(lambda: other.poll(0.1).joined, "never")
+        seen = {name.removeprefix(PREFIX) for name in log.topics()}
+    finally:
+        own.close()
+        other.close()
+        log.close()
+    assert seen == {t.name for t in topics.ALL if t in AGENTS or t.kind is Kind.INBOX}
+
+
+def test_agents_send_and_read_their_inbox_with_exactly_the_acls_printed(
+    kafka: SecureBroker, system: System
+) -> None:
+    packet = idea(1, trace__session_id="secure-1")
+    sent = run(kafka.login("alice"), "send", "apc.packets", stdin=packet)
+    assert sent.exit_code == 0, sent.output
+    position = sent.output.strip()
+    with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
+        found = client.get("/v1/apc/packets", params={"session_id": "secure-1", "after": position})
+        assert found.status_code == 200, found.text
+        assert packet["packet_id"] in found.text
+        again = client.post("/v1/apc/packets", json=idea(2, trace__session_id="secure-1"))
+        assert again.status_code == 202, again.text
+    tailed = run(
+        kafka.login("alice"), "tail", "apc.inbox", "--from", "earliest", "--until-end", "--json"
+    )
+    assert tailed.exit_code == 0, tailed.output
+    assert packet["packet_id"] in tailed.output
+    assert "does not allow" not in system.worker.text() + system.gateway.text()
+
+
+def test_readers_see_what_was_decided_and_send_nothing(
+    kafka: SecureBroker, system: System, tmp_path: Path
+) -> None:
+    login = {**kafka.login("bob"), "STATE_DIR": str(tmp_path)}
+    packet = idea(3, trace__session_id="secure-2")
+    position = run(kafka.login("alice"), "send", "apc.packets", stdin=packet).output.strip()
+    path = "/v1/apc/packets?session_id=secure-2"
+    found = run(login, "query", path, "--after", position)
+    assert found.exit_code == 0, found.output
+    assert packet["packet_id"] in found.output
+    copied = run(login, "sink", "sqlite", "--db", str(tmp_path / "rows.db"), "--once")
+    assert copied.exit_code == 0, copied.output
+    refused = run(login, "send", "apc.packets", stdin=idea(4))
+    assert refused.exit_code == 3
+    assert "access_denied: " in refused.output
+    assert "headrace topics acls" in refused.output
+
+
+def test_the_python_client_logs_in_or_says_why_not(
+    kafka: SecureBroker, system: System, tmp_path: Path
+) -> None:
+    packet = idea(5, trace__session_id="secure-3")
+
+    async def ask(login: Mapping[str, str]) -> Any:
+        own = Settings().assign({"PREFIX": PREFIX, "STATE_DIR": str(tmp_path), **login})
+        async with Client(settings=own) as hr:
+            position = await hr.send("apc.packets", packet)
+            return await hr.query("/v1/apc/packets?session_id=secure-3", after=position)
+
+    assert packet["packet_id"] in json.dumps(asyncio.run(ask(kafka.login("olga"))))
+    with pytest.raises(LoginFailed):
+        asyncio.run(ask(kafka.login("olga", "guessed")))
+    with pytest.raises(TlsFailed):
+        asyncio.run(ask({**kafka.login("olga"), **stranger(tmp_path)}))
+
+
+def stranger(folder: Path) -> dict[str, str]:
+    """Trusts an authority that has signed nothing."""
+    return {"SECURITY_SSL_CA_LOCATION": str(Authority(folder, "stranger").ca)}
+
+
+@pytest.mark.parametrize("wrong", ["password", "authority"])
+def test_who_is_not_let_in_ends_and_says_so_once(
+    kafka: SecureBroker, wrong: str, tmp_path: Path
+) -> None:
+    login = kafka.login("service", "guessed") if wrong == "password" else kafka.login("service")
+    more = stranger(tmp_path) if wrong == "authority" else {}
+    code = {"password": "login_failed: ", "authority": "tls_failed: "}[wrong]
+    arguments = {"worker": ("worker",), "gateway": ("gateway", "--listen", "127.0.0.1:0")}
+    started = []
+    for name, words in arguments.items():
+        own = {**login, **more, "PREFIX": PREFIX, "STATE_DIR": str(tmp_path / name)}
+        log = tmp_path / f"{name}.log"
+        started.append(Process(name, log, named(own), "streams.cli", *words))
+    try:
+        for process in started:
+            assert process.exit_code(180) == 3, process.text()
+            assert process.text().count(code) == 1, process.text()
+            assert "guessed" not in process.text()
+    finally:
+        for process in started:
+            process.kill()
+    db = str(tmp_path / "rows.db")
+    for words in (("topics", "list"), ("sink", "sqlite", "--db", db), ("query", "/v1/apc/packets")):
+        refused = run({**login, **more, "STATE_DIR": str(tmp_path)}, *words)
+        assert refused.exit_code == 3
+        assert f"headrace: {code}" in refused.output
+
+
+def changed(name: str, value: str | None) -> Callable[[SecureBroker], dict[str, str]]:
+    def change(kafka: SecureBroker) -> dict[str, str]:
+        login = {**kafka.login("olga"), name: value or ""}
+        return {key: text for key, text in login.items() if text}
+
+    return change
+
+
+def without_login(kafka: SecureBroker) -> dict[str, str]:
+    return {n: t for n, t in kafka.login("olga").items() if "SASL_" not in n}
+
+
+WRONG: dict[str, tuple[Callable[[SecureBroker], dict[str, str]], str]] = {
+    "TLS to a port without": (
+        lambda kafka: {**kafka.login("olga"), "BOOTSTRAP": kafka.plain},
+        "tls_failed: ",
+    ),
+    "a name that the certificate lacks": (
+        lambda kafka: {
+            **kafka.login("olga"),
+            "BOOTSTRAP": kafka.secure.replace("127.0.0.1", "localhost"),
+        },
+        "tls_failed: ",
+    ),
+    "no certificate where one is asked for": (
+        lambda kafka: {
+            **without_login(kafka),
+            "SECURITY_PROTOCOL": "SSL",
+            "BOOTSTRAP": kafka.mutual,
+        },
+        "tls_failed: ",
+    ),
+    "a mechanism that is not enabled": (
+        changed("SECURITY_SASL_MECHANISM", "SCRAM-SHA-256"),
+        "login_failed: ",
+    ),
+    "no TLS to a port with it": (
+        lambda kafka: {"BOOTSTRAP": kafka.secure},
+        "broker_unavailable: ",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_does_not_fit_is_an_error_of_infrastructure(kafka: SecureBroker, what: str) -> None:
+    login, code = WRONG[what]
+    refused = run(login(kafka), "topics", "list")
+    assert refused.exit_code == 3, refused.output
+    assert f"headrace: {code}" in refused.output
+    assert "HEADRACE_SECURITY_" in refused.output
+
+
+def test_a_right_that_comes_back_is_all_that_is_needed(kafka: SecureBroker, system: System) -> None:
+    packet = idea(6, trace__session_id="secure-4")
+    with (
+        httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client,
+        kafka.denied("gateway", "TOPIC", PREFIX + topics.APC_PACKETS.name, "WRITE"),
+    ):
+        wait_for(
+            lambda: client.post("/v1/apc/packets", json=packet).status_code == 503,
+            "the gateway may not send",
+        )
+        assert "does not allow" in client.post("/v1/apc/packets", json=packet).text
+    with kafka.denied("service", "TOPIC", PREFIX + topics.APC_EVENTS.name, "WRITE"):
+        with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
+            wait_for(
+                lambda: client.post("/v1/apc/packets", json=packet).status_code == 202,
+                "the gateway may send again",
+            )
+            position = client.post("/v1/apc/packets", json=packet).json()["positions"][0]
+        system.worker.wait_text("opens again: Kafka does not allow it")
+    path = "/v1/apc/packets"
+    with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
+        asked = {"session_id": "secure-4", "after": position}
+        wait_for(
+            lambda: client.get(path, params=asked).status_code == 200, "what was sent is judged"
+        )
+        assert packet["packet_id"] in client.get(path, params=asked).text
+
+
+def test_a_worker_that_its_group_does_not_take_ends_and_says_so(
+    kafka: SecureBroker, tmp_path: Path
+) -> None:
+    own = {**kafka.login("olga"), "PREFIX": PREFIX, "STATE_DIR": str(tmp_path)}
+    worker = Process("worker", tmp_path / "worker.log", named(own), "streams.cli", "worker")
+    try:
+        assert worker.exit_code(180) == 3, worker.text()
+        assert "headrace: access_denied: " in worker.text()
+    finally:
+        worker.kill()
+
+
+def test_a_certificate_is_a_login_too(kafka: SecureBroker) -> None:
+    login = {
+        "BOOTSTRAP": kafka.mutual,
+        "SECURITY_PROTOCOL": "SSL",
+        "SECURITY_SSL_CA_LOCATION": str(kafka.authority.ca),
+    }
+    client = kafka.authority.issue("carol")
+    certificate = {
+        "SECURITY_SSL_CERTIFICATE_LOCATION": str(client),
+        "SECURITY_SSL_KEY_LOCATION": str(client),
+    }
+    allow = ("topics", "acls", "--reader", "User:CN=carol", "--apply")
+    assert run({"BOOTSTRAP": kafka.plain}, *allow).exit_code == 0
+    found = run({**login, **certificate}, "topics", "list", "--json")
+    assert found.exit_code == 0, found.output
+    standing = {row["name"]: row["standing"] for row in map(json.loads, found.output.splitlines())}
+    assert standing[f"{PREFIX}rtes.events"] == "there"
+    assert standing[f"{PREFIX}rtes.raw"] == "missing"  # for who may not read it
+
+
+def test_the_doctor_finds_all_well_and_says_what_differs(
+    kafka: SecureBroker, tmp_path: Path
+) -> None:
+    def findings(login: Mapping[str, str]) -> dict[str, Any]:
+        environ = {**login, "STATE_DIR": str(tmp_path), "GATEWAY": "127.0.0.1:0"}
+        result = run(environ, "doctor", "--json")
+        found = {each["check"]: each for each in map(json.loads, result.output.splitlines())}
+        assert result.exit_code == any(each["level"] == "fail" for each in found.values())
+        return found
+
+    well = findings(kafka.login("olga"))
+    assert {check: each["level"] for check, each in well.items() if each["level"] != "ok"} == {}
+    assert well["broker version"]["said"] == "Kafka 4.1 or later"
+    assert findings(kafka.login("bob"))["topic settings"]["level"] == "warn"
+    other = findings({**kafka.login("olga"), "RTES_RAW_RETENTION_H": "48"})["topic settings"]
+    assert other["level"] == "warn"
+    assert other["said"] == f"retention.ms of {PREFIX}rtes.raw is 86400000, not 172800000"
+    fewer = findings({**kafka.login("olga"), "PARTITIONS": "3"})["topics"]
+    assert fewer["level"] == "fail"
+    assert "has 4 partitions, not 3" in fewer["said"]
+    elsewhere = findings({**kafka.login("olga"), "PREFIX": "none."})["topics"]
+    assert "headrace topics create" in elsewhere["advice"]
+    assert findings(kafka.login("olga", "guessed"))["broker"]["said"].startswith("login_failed: ")
+
+
+def test_who_may_not_alter_acls_is_told(kafka: SecureBroker) -> None:
+    refused = run(kafka.login("alice"), "topics", "acls", "--agent", "User:alice", "--apply")
+    assert refused.exit_code == 3
+    assert "access_denied: " in refused.output
+
+
+def test_a_kafka_without_authorizer_keeps_no_acls(broker: str) -> None:
+    refused = run({"BOOTSTRAP": broker}, "topics", "acls", "--agent", "User:alice", "--apply")
+    assert refused.exit_code == 3
+    assert "no_authorizer: " in refused.output
