@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import common
+from streams.cli import acls, common, completing
 from streams.errors import NotFound
 from streams.settings import Settings
 
@@ -69,7 +69,7 @@ def show_all(as_json: bool) -> None:
 
 
 @command.command("describe")
-@click.argument("topic")
+@click.argument("topic", shell_complete=completing.topic)
 def describe(topic: str) -> None:
     """Show one topic: what it is declared as, and what is there.
 
@@ -91,8 +91,26 @@ def describe(topic: str) -> None:
     common.show_json({**_row(planned), **more, "config": config_of(declared)})
 
 
+@command.command("asyncapi")
+def asyncapi() -> None:
+    """Print the AsyncAPI 3 document of the topics, as the gateway serves it at /asyncapi.json.
+
+    It says what each record of each topic is, and who sends and receives it.  No broker is needed.
+
+    \b
+    Example:
+      headrace topics asyncapi > headrace.asyncapi.json
+    """
+    from streams.asyncapi import document
+
+    common.show_json(document(Settings.load()))
+
+
+command.add_command(acls.command)
+
+
 @command.command("accept-gap")
-@click.argument("topic")
+@click.argument("topic", shell_complete=completing.topic)
 @click.argument("partition", type=click.IntRange(0))
 def accept(topic: str, partition: int) -> None:
     """Let a task go on that has lost its place in an input, from the earliest record there is.

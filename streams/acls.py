@@ -1,0 +1,57 @@
+"""The ACLs that the topology implies, for the principals that have its roles."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from streams.engine.kafka_admin import Acl
+from topology.acls import Allowed, Pattern, Resource, Role, allowed
+
+PLACEHOLDERS = {role: (f"User:headrace-{role}",) for role in Role}
+"""Shown when no principal is named."""
+_OPTIONS = {
+    Resource.TOPIC: "--topic",
+    Resource.GROUP: "--group",
+    Resource.TRANSACTIONAL_ID: "--transactional-id",
+}
+
+
+class Granted(NamedTuple):
+    """What one principal may do to one resource."""
+
+    principal: str
+    what: Allowed
+
+    def acls(self) -> list[Acl]:
+        """One for each operation, as Kafka keeps them."""
+        _, resource, pattern, name, operations = self.what
+        return [Acl(self.principal, resource, pattern, name, each) for each in operations]
+
+
+def granted(principals: Mapping[Role, Sequence[str]], prefix: str) -> list[Granted]:
+    """principals: e.g. `User:alice`, by role; one may have several."""
+    return [
+        Granted(principal, what)
+        for role in Role
+        for principal in dict.fromkeys(principals.get(role, ()))
+        for what in allowed(role, prefix)
+    ]
+
+
+def script(grants: Iterable[Granted], bootstrap: str) -> list[str]:
+    """The same as commands of the tool that comes with Kafka."""
+    return [_command(grant, bootstrap) for grant in grants]
+
+
+def _command(grant: Granted, bootstrap: str) -> str:
+    what = grant.what
+    words = ["kafka-acls.sh", "--bootstrap-server", bootstrap, "--add"]
+    words += ["--allow-principal", grant.principal]
+    for operation in what.operations:
+        words += ["--operation", operation.title().replace(" ", "")]
+    words += [_OPTIONS[what.resource], what.name]
+    if what.pattern is Pattern.PREFIXED:
+        words += ["--resource-pattern-type", "prefixed"]
+    return shlex.join(words)

@@ -1,0 +1,81 @@
+"""`headrace topics acls`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from streams.cli import common
+from streams.errors import UsageError
+from streams.settings import Settings
+
+_PRINCIPAL = re.compile(r"[A-Za-z]+:\S([^\n]*\S)?")
+"""The name in a certificate may have spaces."""
+
+
+def _of(role: str, help: str) -> Callable[[Any], Any]:
+    return click.option(
+        f"--{role}", role, multiple=True, metavar="PRINCIPAL", callback=_checked, help=help
+    )
+
+
+def _checked(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> Any:
+    for principal in given:
+        if not _PRINCIPAL.fullmatch(principal):
+            raise click.BadParameter(f"{principal} is no principal, e.g. User:{parameter.name}")
+    return given
+
+
+@click.command("acls")
+@_of("service", "Of the workers.")
+@_of("gateway", "Of the gateways.")
+@_of("agent", "Sends commands and reads inboxes on Kafka itself.")
+@_of("reader", "Reads what was decided: queries, tails, sinks.")
+@_of("operator", "Creates topics, sends every command, redrives, verifies.")
+@click.option("--apply", "applies", is_flag=True, help="Add those that Kafka lacks.")
+@click.option("--script", "as_script", is_flag=True, help="As calls of kafka-acls.sh.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, ...]) -> None:
+    """Print what each principal may do on Kafka, as the topology implies it.
+
+    Each option may be given several times, and one principal to several.  Without any, all roles
+    are printed, with principals that stand for yours.  Nothing is asked of Kafka but by --apply,
+    which only adds, and needs a principal that may alter ACLs.
+
+    \b
+    Example:
+      headrace topics acls
+      headrace topics acls --service User:headrace --agent User:alice --agent User:bob --apply
+    """
+    from streams.acls import PLACEHOLDERS, granted, script
+    from topology.acls import Role
+
+    settings = Settings.load()
+    principals = {Role(role): given for role, given in named.items() if given}
+    if applies and not principals:
+        raise UsageError("--apply needs principals", advice="Name them, e.g. --service User:NAME.")
+    grants = granted(principals or PLACEHOLDERS, settings.prefix)
+    if applies:
+        _apply(settings, [acl for grant in grants for acl in grant.acls()])
+    elif as_script:
+        for line in script(grants, settings.bootstrap or "localhost:9092"):
+            click.echo(line)
+    elif as_json:
+        for grant in grants:
+            click.echo(common.json_line({"principal": grant.principal, **grant.what._asdict()}))
+    else:
+        rows = [(g.principal, *g.what[:4], ", ".join(g.what.operations)) for g in grants]
+        titles = ("principal", "role", "resource", "pattern", "name", "operations")
+        common.show_table(titles, rows)
+
+
+def _apply(settings: Settings, wanted: list[Any]) -> None:
+    with common.connect(settings) as log:
+        admin = log.admin()
+        there = admin.acls(wanted)
+        missing = [acl for acl in dict.fromkeys(wanted) if acl not in there]
+        admin.add_acls(missing)
+    click.echo(f"{len(missing)} ACLs added, {len(there)} were there")

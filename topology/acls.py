@@ -1,0 +1,140 @@
+"""Who may do what on Kafka, as the topology implies it: roles, and the ACLs of each.
+
+Only the service and the gateway write `rtes.raw` and `lineage.edges`, since who writes there says
+on whose behalf (`origin`).  Only the service writes facts, inboxes and tables.  Kafka's ACLs
+end at topics: who may read an inbox topic reads all agents' records in it, and who may write a
+command topic may name any sender there.  The gateway is finer: it knows the sender.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from topology import processors, topics
+from topology.declarations import Kind, Topic
+from topology.topics import full_name
+
+WORKERS_GROUP = "headrace"
+"""The consumer group of all workers, and what their transactional ids begin with."""
+READERS_GROUP = "-reader"
+"""What is put behind it for who reads without joining, which Kafka's client asks about anyway."""
+AGENTS_GROUPS = "summit-agent."
+"""What the consumer group of an agent's processes begins with."""
+OPERATORS_COMMANDS = (
+    topics.ASAP_MANIFESTS,
+    topics.SUMMIT_MANIFESTS,
+    topics.SAP_SIGNALS,
+    topics.SAOP_REWINDS,
+)
+"""Commands that register agents, overrule, or turn back; agents do not write them."""
+
+
+class Role(StrEnum):
+    SERVICE = "service"  # workers
+    GATEWAY = "gateway"  # HTTP, for whoever has a token
+    AGENT = "agent"  # sends commands and reads inboxes on Kafka itself
+    READER = "reader"  # reads what was decided: queries, tails, sinks
+    OPERATOR = "operator"  # creates topics, sends every command, redrives, verifies
+
+
+class Resource(StrEnum):
+    TOPIC = "topic"
+    GROUP = "group"
+    TRANSACTIONAL_ID = "transactional id"
+
+
+class Pattern(StrEnum):
+    LITERAL = "literal"
+    PREFIXED = "prefixed"
+
+
+class Operation(StrEnum):
+    """Reading and writing a topic implies describing it."""
+
+    READ = "read"
+    WRITE = "write"
+    CREATE = "create"
+    DESCRIBE = "describe"
+    DESCRIBE_CONFIGS = "describe configs"
+
+
+class Allowed(NamedTuple):
+    """One role may do these things to one resource.  name: in full, prefix included."""
+
+    role: Role
+    resource: Resource
+    pattern: Pattern
+    name: str
+    operations: tuple[Operation, ...]
+
+
+def allowed(role: Role, prefix: str = "") -> list[Allowed]:
+    """All that a role may do, topics in the order of their declaration."""
+    found = [
+        Allowed(role, Resource.TOPIC, Pattern.LITERAL, full_name(topic, prefix), operations)
+        for topic in topics.ALL
+        if (operations := _on_topic(role, topic))
+    ]
+    own = f"{prefix}{WORKERS_GROUP}"
+    workers = _group(own)
+    found.append(Allowed(role, *_group(f"{own}{READERS_GROUP}"), (Operation.DESCRIBE,)))
+    transactions = (Resource.TRANSACTIONAL_ID, Pattern.PREFIXED, f"{own}-", (Operation.WRITE,))
+    match role:
+        case Role.SERVICE:
+            found.append(Allowed(role, *workers, (Operation.READ,)))
+            found.append(Allowed(role, *transactions))
+        case Role.OPERATOR:
+            found.append(Allowed(role, *workers, (Operation.DESCRIBE,)))
+            found.append(Allowed(role, *transactions))
+        case Role.AGENT:
+            groups = (Resource.GROUP, Pattern.PREFIXED, f"{prefix}{AGENTS_GROUPS}")
+            found.append(Allowed(role, *groups, (Operation.READ,)))
+    return found
+
+
+def _group(name: str) -> tuple[Resource, Pattern, str]:
+    return Resource.GROUP, Pattern.LITERAL, name
+
+
+def _on_topic(role: Role, topic: Topic) -> tuple[Operation, ...]:
+    may = {
+        Operation.READ: _reads(role, topic),
+        Operation.WRITE: _writes(role, topic),
+        Operation.CREATE: role is Role.OPERATOR,
+        Operation.DESCRIBE_CONFIGS: role is Role.OPERATOR,
+    }
+    return tuple(operation for operation, yes in may.items() if yes)
+
+
+def _reads(role: Role, topic: Topic) -> bool:
+    match role:
+        case Role.SERVICE:
+            return _is_read_by_workers(topic)
+        case Role.GATEWAY | Role.READER:
+            return topic.kind not in (Kind.INTERNAL, Kind.CHANGELOG) and not topic.secret
+        case Role.AGENT:
+            return topic.kind is Kind.INBOX
+        case Role.OPERATOR:
+            return True
+
+
+def _is_read_by_workers(topic: Topic) -> bool:
+    """Inputs, and what tables are restored and copied from."""
+    tables = {t.topic for p in processors.ALL for t in (*p.tables, *p.copies)}
+    return topic in processors.inputs() or topic in tables or topic.kind is Kind.CHANGELOG
+
+
+def _writes(role: Role, topic: Topic) -> bool:
+    match role:
+        case Role.SERVICE:
+            return bool(processors.writers_of(topic)) or topic.kind is Kind.DEAD_LETTER
+        case Role.GATEWAY:
+            return topic.kind is Kind.COMMAND or topic is topics.RTES_RAW
+        case Role.AGENT:
+            return topic.kind is Kind.COMMAND and topic not in OPERATORS_COMMANDS
+        case Role.READER:
+            return False
+        case Role.OPERATOR:
+            kinds = (Kind.COMMAND, Kind.INTERNAL, Kind.CHANGELOG, Kind.AUDIT)
+            return topic.kind in kinds
