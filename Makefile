@@ -39,6 +39,7 @@ check: setup
 	$(BIN)/ruff format --check $(CHECKED)
 	$(BIN)/mypy $(CHECKED)
 	$(BIN)/lint-imports
+	$(BIN)/python -m pip --disable-pip-version-check check
 	$(BIN)/python -m streams.docs --check
 	$(BIN)/python -m pytest --quiet tests/data/test_compose.py
 

@@ -1,0 +1,30 @@
+"""What a shell may complete where a command takes a name of the topology or a setting."""
+
+from __future__ import annotations
+
+import click
+
+
+def topic(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from topology.topics import BY_NAME
+
+    return [name for name in ("rtes", *BY_NAME) if name.startswith(incomplete)]
+
+
+def sent_topic(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from streams.edges import EDGES
+
+    return [name for name in EDGES if name.startswith(incomplete)]
+
+
+def kind(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from streams.edges import KINDS
+
+    return [name for name in KINDS if name.startswith(incomplete)]
+
+
+def setting(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    from streams.settings import BY_ENV, PREFIX
+
+    names = [*BY_ENV, *(name.removeprefix(PREFIX) for name in BY_ENV)]
+    return [f"{name}=" for name in dict.fromkeys(names) if name.startswith(incomplete)]

@@ -1,0 +1,30 @@
+"""`headrace completion`."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+from streams.errors import UsageError
+
+PROGRAM = "headrace"
+VARIABLE = "_HEADRACE_COMPLETE"
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print what makes a shell complete commands, options, topics and kinds.
+
+    \b
+    Examples:
+      eval "$(headrace completion bash)"      in ~/.bashrc (bash 4.4 or later)
+      eval "$(headrace completion zsh)"       in ~/.zshrc
+      headrace completion fish > ~/.config/fish/completions/headrace.fish
+    """
+    from streams.cli import main
+
+    found = get_completion_class(shell)
+    if found is None:
+        raise UsageError(f"there is no completion for {shell}")
+    click.echo(found(main, {}, PROGRAM, VARIABLE).source())

@@ -1,0 +1,35 @@
+"""`headrace doctor`."""
+
+from __future__ import annotations
+
+import click
+
+from streams.cli import common
+
+
+@click.command("doctor")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@click.pass_context
+def command(ctx: click.Context, as_json: bool) -> None:
+    """Check what headrace needs, and say what to do about what is missing.
+
+    Java, Maven and Docker, ports, the state directory, the broker and its version, topics and
+    how they are set, the schema registry, tokens.  Nothing is changed.  Exits with 1 when
+    something fails; a warning alone is no failure.
+
+    \b
+    Example:
+      headrace doctor
+    """
+    from streams.doctor import Level, examine
+
+    worst = False
+    for finding in examine():
+        worst = worst or finding.level is Level.FAIL
+        if as_json:
+            click.echo(common.json_line(finding._asdict()))
+            continue
+        click.echo(f"{finding.level:<4}  {finding.check:<15}  {finding.said}")
+        if finding.advice:
+            click.echo(f"{'':23}→ {finding.advice}")
+    ctx.exit(1 if worst else 0)

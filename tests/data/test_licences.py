@@ -1,0 +1,63 @@
+"""What the service is made of may be used and passed on: the licences of all that it requires."""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import PackageNotFoundError, metadata
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.data.test_requirements import FILES, pins
+
+ALLOWED = {
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "ISC",
+    "MIT",
+    "MIT-0",
+    "MPL-2.0",
+    "PSF-2.0",
+    "Unlicense",
+    "Zlib",
+}
+"""Permissive ones, and MPL 2.0, which asks for changes to its own files only."""
+CLASSIFIED = {
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+    "Repoze Public License": "BSD-3-Clause",  # of the same terms, and a clause on trademarks
+}
+
+
+def licences(name: str) -> set[str]:
+    """By SPDX, or as the package says it; all that its expression names."""
+    found = metadata(name)
+    if "License-Expression" in found:
+        return set(re.split(r"[()\s]+", found["License-Expression"])) - {"", "AND", "OR"}
+    marks = [c.rpartition(" :: ")[2] for c in found.get_all("Classifier") or [] if "License" in c]
+    named = {CLASSIFIED.get(mark, mark) for mark in marks if mark != "DFSG approved"}
+    return named or {found["License"].strip() if "License" in found else "none"}
+
+
+def test_there_are_requirements() -> None:
+    assert len(pins(FILES[0])) > 20
+
+
+@pytest.mark.parametrize("name", sorted(pins(FILES[0])))
+def test_every_requirement_may_be_used(name: str) -> None:
+    line = pins(FILES[0])[name].partition("--hash")[0]
+    marker = Requirement(line).marker
+    try:
+        found = licences(name)
+    except PackageNotFoundError:
+        assert marker is not None, f"{name} is not installed"
+        assert not marker.evaluate(), f"{name} is not installed"
+        return
+    assert found <= ALLOWED, f"{name}: {found}"
