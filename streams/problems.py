@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 from streams.errors import (
     Conflict,
+    Forbidden,
     Gone,
     HeadraceError,
     InvalidInput,
     NotFound,
     OutputTooLarge,
+    Unauthenticated,
     ViewNotReady,
 )
 from streams.views import ViewBehind
@@ -53,6 +55,12 @@ class Code(NamedTuple):
 HTTP_RULES: tuple[Code, ...] = (
     Code("http_invalid", 400, "The request is not HTTP/1.1, or its body ends early."),
     Code("cursor_invalid", 400, "The cursor is not of the form that the stream's filters ask for."),
+    Code("token_missing", 401, "The route needs a bearer token, and there is none."),
+    Code("token_unknown", 401, "Nobody has that token, or not any more."),
+    Code("role_missing", 403, "The token has not the role that the route needs."),
+    Code("origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens."),
+    Code("sender_mismatch", 403, "The token's principal is not the sender of the ASAP envelope."),
+    Code("principal_mismatch", 403, "The token's principal is not the agent that SAOP names."),
     Code("not_found", 404, "Nothing has that id."),
     Code("path_unknown", 404, "There is no such path."),
     Code("task_not_found", 404, "No task of ASAP has that id, alias or redirected request."),
@@ -66,12 +74,18 @@ HTTP_RULES: tuple[Code, ...] = (
     Code("request_timeout", 408, "The body did not come in time."),
     Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
     Code("state_mode_conflict", 409, "Only event-sourced tasks have a state at every event."),
+    Code("as_of_undecided", 409, "The view has not seen yet what was decided up to `as_of`."),
     Code("events_expired", 410, "The events of the task were kept for as long as it asked."),
+    Code(
+        "command_gone", 410, "A command that the state at `as_of` is made of is not kept any more."
+    ),
     Code("cursor_expired", 410, "What comes after the cursor is not kept any more."),
     Code("too_large", 413, "The body, a record or the number of values is above its limit."),
     Code("media_type", 415, "The body is neither `application/json` nor JSON lines."),
     Code("query_value", 422, "A query parameter is unknown, missing, repeated or not allowed."),
+    Code("as_of_ahead", 422, "`as_of` lies in the future, or beyond the end of the log."),
     Code("limit_invalid", 422, "`limit` of a list of events or tasks is not allowed."),
+    Code("too_many_requests", 429, "The principal has too many requests or streams at once."),
     Code("headers_too_large", 431, "Request line and headers are above their limit."),
     Code("service_internal", 500, "A fault of the service."),
     Code(
@@ -107,6 +121,12 @@ def problem(status: int, detail: str, rule: str | None = None, path: str | None 
     return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
 
 
+def _challenged(answer: Response, rule: str) -> Response:
+    """With what a client is to authenticate by (RFC 6750)."""
+    wrong = ', error="invalid_token"' if rule == "token_unknown" else ""
+    return answer._replace(headers={"www-authenticate": f'Bearer realm="headrace"{wrong}'})
+
+
 def unanswered(exc: HeadraceError, cause: str) -> Response:
     """The answer to a command on the log at `cause` of which it is not known what came."""
     late = failed(exc)
@@ -118,6 +138,10 @@ def failed(exc: HeadraceError) -> Response:
     match exc:
         case InvalidInput(problems=[first, *_]):
             return problem(422, first.message, first.rule, first.path)
+        case Unauthenticated():
+            return _challenged(problem(401, exc.message, exc.rule), exc.rule)
+        case Forbidden():
+            return problem(403, exc.message, exc.rule, exc.path)
         case Gone():
             return problem(410, exc.message, exc.rule)
         case NotFound():

@@ -52,6 +52,7 @@ async def _follow(
             task = record.value
             if isinstance(task, dict) and "target" in task and clerk.takes(task):
                 results = clerk.results(task, record.timestamp or 0)
-                await hr.send(SAP_RESULTS.name, results, attempts=ATTEMPTS)
+                trace = record.traceparent
+                await hr.send(SAP_RESULTS.name, results, traceparent=trace, attempts=ATTEMPTS)
                 on_answer(task["taskId"])
             kept(place, record.cursor)

@@ -20,6 +20,7 @@ from schemas.asap import (
     generate_id,
 )
 from schemas.asap.spelling import dotted
+from streams.access.callers import bearer as bearer
 from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
 from streams.asap.jsonrpc import METHOD, UNKNOWN_ERROR, dumped
 
@@ -79,10 +80,6 @@ class Sending(NamedTuple):
         if wait is not None:
             headers["Prefer"] = f"wait={wait}"
         return cls(envelope, key, dumped(request), headers)
-
-
-def bearer(token: str | None) -> dict[str, str]:
-    return {} if token is None else {"Authorization": f"Bearer {token}"}
 
 
 def in_old_spelling(envelope: Envelope, refusal: ASAPRemoteError) -> Envelope | None:

@@ -32,6 +32,7 @@ ErrorType = Literal[
     "method_not_found",
     "auth_required",
     "auth_invalid",
+    "role_missing",
     "missing_envelope",
     "invalid_envelope",
     "sender_mismatch",

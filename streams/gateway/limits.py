@@ -4,6 +4,8 @@ from __future__ import annotations
 
 MAX_HEAD = 32 << 10
 """Request line and headers."""
+MAX_STRANGER_BODY = 1 << 20
+"""Body of a request without a token, where tokens are asked for."""
 HEAD_S = 30.0
 BODY_S = 30.0
 """How long headers and body may take to come."""

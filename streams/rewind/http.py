@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
+from streams.access.callers import bearer
 from streams.rewind.errors import RewindUsage
 from streams.rewind.service import Json, OutcomeUnknown, Refused, Target, Unreachable
 
@@ -26,13 +27,16 @@ _NEVER_SENT = (
 
 
 class HttpService:
-    """A `RewindService` over HTTP.  gateway: host:port, or a URL.  Raises RewindUsage."""
+    """A `RewindService` over HTTP.
 
-    def __init__(self, gateway: str, answer_s: float = ANSWER_S) -> None:
+    gateway: host:port, or a URL.  token: sent as bearer, if there is one.  Raises RewindUsage.
+    """
+
+    def __init__(self, gateway: str, answer_s: float = ANSWER_S, token: str | None = None) -> None:
         base = gateway if "://" in gateway else f"http://{gateway}"
         self._answer_s = answer_s
         try:
-            self._client = httpx.Client(base_url=base, trust_env=False)
+            self._client = httpx.Client(base_url=base, headers=bearer(token), trust_env=False)
         except httpx.InvalidURL as exc:
             raise RewindUsage(f"the gateway {gateway} is no address: {exc}") from exc
 

@@ -69,7 +69,8 @@ def worker(urn: str, over: str, pace: float, **given: Any) -> None:
     """
     settings = _settings(given)
     if over == HTTP:
-        http = over_http.Worker(f"http://{settings.gateway}", urn, pace, _tell)
+        gateway = f"http://{settings.gateway}"
+        http = over_http.Worker(gateway, urn, pace, _tell, settings.token)
         _run(until_stopped(http.run(lambda: click.echo(f"agent {urn}"))))
     else:
         place = place_of(urn, settings.state_dir)
@@ -105,7 +106,8 @@ def requester(
     conversation = conversation or f"conv-{uuid.uuid4().hex[:8]}"
     asked = request(urn, worker_urn, conversation, pages, trace or f"tr-{uuid.uuid4().hex[:8]}")
     if over == HTTP:
-        ended = over_http.ask(f"http://{settings.gateway}", asked, wait_s, _tell)
+        gateway = f"http://{settings.gateway}"
+        ended = over_http.ask(gateway, asked, wait_s, _tell, settings.token)
     else:
         ended = over_kafka.ask(settings, asked, wait_s, _tell)
     _say({"hop": "ended", **_run(ended)})

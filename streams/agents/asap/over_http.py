@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 
 from schemas.asap import INTERNAL_ERROR, Envelope, TaskResponse
+from streams.access.callers import bearer
 from streams.agents.asap.indexer import State, resumed, work
 from streams.asap.client import ASAPClient
 from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
@@ -23,12 +24,14 @@ _OPEN = ("submitted", "working")
 _MOST = 100
 
 
-async def ask(gateway: str, asked: Envelope, wait_s: int, tell: Tell) -> Json:
+async def ask(
+    gateway: str, asked: Envelope, wait_s: int, tell: Tell, token: str | None = None
+) -> Json:
     """Send a request, and wait for the end of its task; the last reply's payload.
 
     Raises ASAPConnectionError, ASAPTimeoutError, ASAPRemoteError.
     """
-    async with ASAPClient(gateway, sender=asked.sender) as client:
+    async with ASAPClient(gateway, sender=asked.sender, token=token) as client:
         tell("sent", asked)
         while True:
             reply = await client.send_task(asked, wait=wait_s)
@@ -39,20 +42,25 @@ async def ask(gateway: str, asked: Envelope, wait_s: int, tell: Tell) -> Json:
 class Worker:
     """Works on the open tasks of an agent, those that another process has left too.
 
-    pace_s: how long a page takes.
+    pace_s: how long a page takes.  token: for the gateway, if it needs one.
     """
 
-    def __init__(self, gateway: str, urn: str, pace_s: float, tell: Tell) -> None:
+    def __init__(
+        self, gateway: str, urn: str, pace_s: float, tell: Tell, token: str | None = None
+    ) -> None:
         self._gateway, self._urn, self._pace_s, self._tell = gateway, urn, pace_s, tell
-        self._store = StreamSnapshotStore(gateway, urn)
+        self._token = token
+        self._store = StreamSnapshotStore(gateway, urn, token)
         self._taken: set[str] = set()
 
     async def run(self, on_ready: Callable[[], object]) -> None:
         """Until cancelled, once."""
         with self._store:
             async with (
-                ASAPClient(self._gateway, sender=self._urn) as client,
-                httpx.AsyncClient(base_url=self._gateway, trust_env=False) as http,
+                ASAPClient(self._gateway, sender=self._urn, token=self._token) as client,
+                httpx.AsyncClient(
+                    base_url=self._gateway, headers=bearer(self._token), trust_env=False
+                ) as http,
                 asyncio.TaskGroup() as group,
             ):
                 on_ready()

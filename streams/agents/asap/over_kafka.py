@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from schemas.asap import (
     EXT_SNAPSHOT,
@@ -27,15 +27,25 @@ Tell = Callable[[str, Envelope], None]
 ATTEMPTS = 20
 
 
-async def _letters(inbox: TailStream, urn: str) -> AsyncIterator[tuple[Envelope, str]]:
-    """What is for this agent, and the cursor behind it."""
+class Letter(NamedTuple):
+    """cursor: behind it.  trace: its trace context, which goes on with what answers it."""
+
+    envelope: Envelope
+    cursor: str
+    trace: str | None
+
+
+async def _letters(inbox: TailStream, urn: str) -> AsyncIterator[Letter]:
+    """What is for this agent."""
     async for record in inbox:
         if isinstance(record.value, dict) and record.value.get("recipient") == urn:
-            yield Envelope.model_validate(record.value), record.cursor
+            envelope = Envelope.model_validate(record.value)
+            yield Letter(envelope, record.cursor, record.traceparent)
 
 
-async def _send(hr: Client, envelope: Envelope, tell: Tell) -> None:
-    await hr.send(ASAP_ENVELOPES.name, envelope.model_dump(mode="json"), attempts=ATTEMPTS)
+async def _send(hr: Client, envelope: Envelope, tell: Tell, trace: str | None = None) -> None:
+    value, topic = envelope.model_dump(mode="json"), ASAP_ENVELOPES.name
+    await hr.send(topic, value, traceparent=trace, attempts=ATTEMPTS)
     tell("sent", envelope)
 
 
@@ -50,7 +60,7 @@ async def ask(settings: Settings, asked: Envelope, wait_s: int, tell: Tell) -> J
         hr.tail(ASAP_INBOX.name) as inbox,
     ):
         await _send(hr, asked, tell)
-        async for letter, _ in _letters(inbox, asked.sender):
+        async for letter, _, _ in _letters(inbox, asked.sender):
             tell("received", letter)
             if letter.correlation_id == asked.id and _is_end(letter):
                 return letter.payload
@@ -76,7 +86,7 @@ class Worker:
     ) -> None:
         self._settings, self._urn, self._pace_s, self._tell = settings, urn, pace_s, tell
         self._place = place
-        self._asked: dict[str, Envelope] = {}
+        self._asked: dict[str, Letter] = {}
         """Requests by the id of the query about their state."""
         self._working: dict[str, asyncio.Task[None]] = {}
 
@@ -93,38 +103,41 @@ class Worker:
                     start = EARLIEST
 
     async def _follow(self, hr: Client, inbox: TailStream, group: asyncio.TaskGroup) -> None:
-        async for letter, cursor in _letters(inbox, self._urn):
-            await self._take(hr, letter, group)
+        async for found in _letters(inbox, self._urn):
+            await self._take(hr, found, group)
             if not self._asked and not self._working:
-                kept(self._place, cursor)
+                kept(self._place, found.cursor)
 
-    async def _take(self, hr: Client, letter: Envelope, group: asyncio.TaskGroup) -> None:
+    async def _take(self, hr: Client, found: Letter, group: asyncio.TaskGroup) -> None:
+        letter = found.envelope
         self._tell("received", letter)
         match letter.canonical_type:
             case "TaskRequest":
-                await self._ask_state(hr, letter)
+                await self._ask_state(hr, found)
             case "TaskUpdate" if letter.correlation_id in self._asked:
                 asked = self._asked.pop(letter.correlation_id or "")
                 if not _is_end(letter):
                     saved = (letter.extensions or {}).get(EXT_SNAPSHOT)
-                    self._begin(group.create_task(self._work(hr, asked, saved)), asked.id)
+                    working = group.create_task(self._work(hr, asked, saved))
+                    self._begin(working, asked.envelope.id)
             case "TaskCancel":
                 if (begun := self._working.get(letter.payload["task_id"])) is not None:
                     begun.cancel()
 
-    async def _ask_state(self, hr: Client, asked: Envelope) -> None:
+    async def _ask_state(self, hr: Client, asked: Letter) -> None:
         """Of a task that is new, or that another process has begun."""
-        service = self._settings.asap_service_urn
-        query = make_envelope(StateQuery(task_id=asked.id), sender=self._urn, recipient=service)
+        service, about = self._settings.asap_service_urn, StateQuery(task_id=asked.envelope.id)
+        query = make_envelope(about, sender=self._urn, recipient=service)
         self._asked[query.id] = asked
-        await _send(hr, query, self._tell)
+        await _send(hr, query, self._tell, asked.trace)
 
     def _begin(self, working: asyncio.Task[None], task_id: str) -> None:
         """It may be cancelled before its first step, so it cannot tell of its end itself."""
         self._working[task_id] = working
         working.add_done_callback(lambda _: self._working.pop(task_id, None))
 
-    async def _work(self, hr: Client, asked: Envelope, saved: Json | None) -> None:
-        for envelope in work(asked, resumed(None if saved is None else saved["data"])):
+    async def _work(self, hr: Client, asked: Letter, saved: Json | None) -> None:
+        state = resumed(None if saved is None else saved["data"])
+        for envelope in work(asked.envelope, state):
             await asyncio.sleep(self._pace_s)
-            await _send(hr, envelope, self._tell)
+            await _send(hr, envelope, self._tell, asked.trace)

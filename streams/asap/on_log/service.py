@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
-from schemas.asap import Capability, Endpoint, Manifest
+from schemas.asap import AuthScheme, Capability, Endpoint, Manifest
+from streams.asap.auth import TokenValidator
 from streams.asap.jsonrpc import PATH
 from streams.asap.on_log.host import Host
 from streams.asap.on_log.stream import LogStream
@@ -19,8 +20,8 @@ _ABOUT = (
 )
 
 
-def service_manifest(settings: Settings) -> Manifest:
-    """Its endpoint is relative to where the manifest was found."""
+def service_manifest(settings: Settings, guarded: bool = False) -> Manifest:
+    """Its endpoint is relative to where the manifest was found.  guarded: tokens are needed."""
     return Manifest(
         id=settings.asap_service_urn,
         name=NAME,
@@ -28,8 +29,13 @@ def service_manifest(settings: Settings) -> Manifest:
         description=_ABOUT,
         capabilities=Capability(state_persistence=True),
         endpoints=Endpoint(asap=PATH),
+        auth=AuthScheme(schemes=["bearer"]) if guarded else None,
     )
 
 
-def service_server(settings: Settings, host: Host) -> Server:
-    return Server(service_manifest(settings), HandlerRegistry(), stream=LogStream(host))
+def service_server(
+    settings: Settings, host: Host, validator: TokenValidator | None = None
+) -> Server:
+    """validator: None where no tokens are needed."""
+    manifest = service_manifest(settings, validator is not None)
+    return Server(manifest, HandlerRegistry(), validator, LogStream(host))

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from schemas import ShapeError
 from schemas.summit import rules
+from streams.access import senders
+from streams.access.callers import Caller
 from streams.edges import as_it_is
 from streams.engine.records import Output
 from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
@@ -45,12 +47,19 @@ class Deadlines:
         return max(0.0, (self._verdict if is_cancel else self._end) - time.monotonic())
 
 
-async def send(host: Host, requests: Sequence[Request], headers: Mapping[str, str]) -> list[Sent]:
+async def send(
+    host: Host,
+    requests: Sequence[Request],
+    headers: Mapping[str, str],
+    caller: Caller | None = None,
+) -> list[Sent]:
     """All of them in their order, with the trace context of the request.
 
-    A principal that a token names would be filled in here as `caller`.
+    caller: whom a token names; it is filled in.  Raises Forbidden, and then none is sent.
     """
-    made = [_output(host, request, headers) for request in requests]
+    values = [senders.filled(SUMMIT_CALLS, request.value, caller) for request in requests]
+    senders.check(SUMMIT_CALLS, values, caller)
+    made = [_output(host, value, headers) for value in values]
     outputs = [output for output in made if isinstance(output, Output)]
     try:
         positions = iter(await host.append(outputs) if outputs else ())
@@ -68,9 +77,9 @@ async def send(host: Host, requests: Sequence[Request], headers: Mapping[str, st
     ]
 
 
-def _output(host: Host, request: Request, headers: Mapping[str, str]) -> Output | RpcError:
+def _output(host: Host, value: Json, headers: Mapping[str, str]) -> Output | RpcError:
     try:
-        output = as_it_is(SUMMIT_CALLS, request.value, host.settings)
+        output = as_it_is(SUMMIT_CALLS, value, host.settings)
     except InvalidInput as exc:
         return broken(exc.problems[0])
     except ShapeError as exc:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas.summit import ABSENT, rules
+from streams.access.callers import Caller, Role
+from streams.errors import Forbidden
 from streams.routes import prefer
 from streams.summit.rpc import commands, queries
 from streams.summit.rpc.commands import Deadlines, Sent
@@ -35,21 +37,27 @@ class Server:
         self._host = host
 
     async def answer(
-        self, body: bytes, headers: Mapping[str, str], after: str | None = None
+        self,
+        body: bytes,
+        headers: Mapping[str, str],
+        after: str | None = None,
+        caller: Caller | None = None,
     ) -> Reply:
         """headers: of the request.  after: a position that queries are to have seen.
 
-        Raises QueryError for a position that cannot be, ViewBehind and ViewNotReady when it is not
-        seen in time; then nothing was put on the log.
+        caller: whom a token names; None where there are no tokens.
+        Raises Forbidden, QueryError for a position that cannot be, ViewBehind and ViewNotReady
+        when it is not seen in time; then nothing was put on the log.
         """
         try:
             requests = requests_of(body, self._host.settings.summit_batch_max)
         except RpcError as exc:
             return Reply(200, exc.body(None), {})
+        _check_roles(requests, caller)
         if after is not None and any(request.is_query for request in requests.items):
             await self._host.read(lambda view: None, after)
         logged = [request for request in requests.items if request.is_logged]
-        sent = await commands.send(self._host, logged, headers)
+        sent = await commands.send(self._host, logged, headers, caller)
         seconds, applied = self._wait(headers, logged)
         deadlines = Deadlines(seconds, self._host.settings.gateway_wait_s)
         answers = await self._answers(requests, sent, deadlines)
@@ -98,6 +106,17 @@ class Server:
             log.exception("a request has failed")
             return RpcError(rules.SERVICE_INTERNAL.code, "a fault of the service").body(id)
         return {"jsonrpc": "2.0", "id": id, "result": result}
+
+
+def _check_roles(requests: Requests, caller: Caller | None) -> None:
+    """Raises Forbidden."""
+    if caller is None:
+        return
+    for request in requests.items:
+        role = Role.PRODUCER if request.is_logged else Role.READER
+        if request.error is None and not caller.has((role,)):
+            message = f"{request.method} needs the role {role}, which {caller.principal} has not"
+            raise Forbidden(message, "role_missing")
 
 
 def _positions(sent: Sequence[Sent]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from schemas import summit
 from schemas.formats import parse_ms
 from streams.client.client import Client
-from streams.client.kafka import connected
+from streams.connecting import connected
 from streams.engine.kafka_group import Polled
 from streams.engine.records import Record, TopicPartition
 from streams.errors import UsageError
@@ -20,6 +20,7 @@ from streams.show import value_json
 from streams.summit.manifests import read_manifest
 from streams.summit.serving.intake import Intake, Letter
 from streams.summit.serving.job import Caller, Handler, Handlers, Job
+from topology.acls import AGENTS_GROUPS
 from topology.topics import SUMMIT_INBOX, full_name
 
 CONCURRENCY = 4
@@ -94,7 +95,7 @@ async def serve_agent(
 
 def group_of(settings: Settings, agent_id: str) -> str:
     """The consumer group of all processes of an agent."""
-    return f"{settings.prefix}summit-agent.{agent_id}"
+    return f"{settings.prefix}{AGENTS_GROUPS}{agent_id}"
 
 
 def _handlers(

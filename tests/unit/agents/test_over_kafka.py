@@ -17,7 +17,7 @@ from schemas.asap import (
     reply_to,
 )
 from streams.agents.asap.indexer import request
-from streams.agents.asap.over_kafka import Worker
+from streams.agents.asap.over_kafka import Letter, Worker
 from streams.client import Client
 from streams.settings import Settings
 
@@ -29,9 +29,15 @@ class Sent:
 
     def __init__(self) -> None:
         self.envelopes: list[Envelope] = []
+        self.traces: list[str | None] = []
 
-    async def send(self, topic: str, value: Any, *, attempts: int) -> None:
+    async def send(self, topic: str, value: Any, *, traceparent: str | None, attempts: int) -> None:
         self.envelopes.append(Envelope.model_validate(value))
+        self.traces.append(traceparent)
+
+
+def letter(envelope: Envelope, trace: str | None = None) -> Letter:
+    return Letter(envelope, "0:0", trace)
 
 
 def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:
@@ -41,7 +47,7 @@ def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:
     async def story() -> None:
         hr = cast("Client", sent)
         async with asyncio.TaskGroup() as group:
-            await worker._take(hr, asked, group)
+            await worker._take(hr, letter(asked), group)
             (query,) = sent.envelopes
             assert isinstance(query.typed_payload(), StateQuery)
             told = TaskUpdate(
@@ -49,10 +55,31 @@ def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:
                 update_type=UpdateType.STATUS_CHANGE,
                 status=TaskStatus.SUBMITTED,
             )
-            await worker._take(hr, reply_to(query, told), group)
+            await worker._take(hr, letter(reply_to(query, told)), group)
             cancel = TaskCancel(task_id=asked.id)
-            await worker._take(hr, make_envelope(cancel, sender=PLANNER, recipient=INDEXER), group)
+            said = make_envelope(cancel, sender=PLANNER, recipient=INDEXER)
+            await worker._take(hr, letter(said), group)
 
     asyncio.run(story())
     assert len(sent.envelopes) == 1, "nothing was done"
     assert worker._working == {}, "so that its place in the inbox is written again"
+
+
+def test_all_that_is_sent_about_a_task_belongs_to_its_trace(tmp_path: Path) -> None:
+    asked, sent, trace = request(PLANNER, INDEXER, "c-1", 1, "tr-1"), Sent(), "00-a-trace"
+    worker = Worker(Settings(), INDEXER, tmp_path / "place", 0, lambda hop, envelope: None)
+
+    async def story() -> None:
+        hr = cast("Client", sent)
+        async with asyncio.TaskGroup() as group:
+            await worker._take(hr, letter(asked, trace), group)
+            told = TaskUpdate(
+                task_id=asked.id,
+                update_type=UpdateType.STATUS_CHANGE,
+                status=TaskStatus.SUBMITTED,
+            )
+            await worker._take(hr, letter(reply_to(sent.envelopes[0], told), "another"), group)
+
+    asyncio.run(story())
+    assert sent.envelopes[-1].canonical_type == "TaskResponse"
+    assert set(sent.traces) == {trace}

@@ -1,0 +1,220 @@
+"""`headrace tokens`."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams.cli import common
+from streams.errors import NotFound, UsageError
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.access.tokens import Entry
+
+ROLES = ("reader", "producer", "operator")
+_file_option = click.option(
+    "--file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Instead of HEADRACE_TOKENS.",
+)
+
+
+@click.group("tokens")
+def command() -> None:
+    """Make, list and revoke the bearer tokens of a gateway.
+
+    The file of HEADRACE_TOKENS keeps hashes only.  A running gateway reads it anew when it changes.
+
+    \b
+    Example:
+      headrace tokens new planner-1 --role producer --role reader --add
+    """
+
+
+@command.command("new")
+@click.argument("principal")
+@click.option(
+    "--role",
+    "roles",
+    multiple=True,
+    required=True,
+    type=click.Choice(ROLES),
+    help="What it may do; several times for several.",
+)
+@click.option("--expires", metavar="TIME", help="When it ends, in ISO 8601; default: never.")
+@click.option("--add", is_flag=True, help="Write the line to the file, and print the token alone.")
+@click.option(
+    "--if-missing", is_flag=True, help="Do nothing if the principal has a token in the file."
+)
+@_file_option
+def new(
+    principal: str,
+    roles: tuple[str, ...],
+    expires: str | None,
+    add: bool,
+    if_missing: bool,
+    file: Path | None,
+) -> None:
+    """Print a new token of a principal, and the line for the file of HEADRACE_TOKENS.
+
+    The token is shown this once.  PRINCIPAL is the name that facts show, and as whom the token may
+    send: an agent_id of APC, an agent's URN of ASAP, agentId of SAP and Summit, `saop:<agent_id>`
+    or `saop:*` for SAOP.
+
+    \b
+    Examples:
+      headrace tokens new planner-1 --role producer --role reader
+      headrace tokens new operator --role operator --add --file tokens.jsonl
+    """
+    from streams.access.callers import Role
+    from streams.access.tokens import new_token
+
+    if if_missing and _has(principal, _path(file)):
+        return
+    token, entry = new_token(principal, frozenset(map(Role, roles)), _time(expires))
+    if add:
+        _append(entry, _path(file))  # first: a token that is in no file must not be shown
+    click.echo(token if add else f"{token}\n{entry.line()}")
+
+
+@command.command("list")
+@_file_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(file: Path | None, as_json: bool) -> None:
+    """List the tokens of the file: ids, principals and roles.
+
+    \b
+    Example:
+      headrace tokens list
+    """
+    from streams.access.tokens import load
+
+    now = datetime.now(UTC)
+    found: list[dict[str, Any]] = [
+        {
+            "id": entry.id,
+            "principal": entry.principal,
+            "roles": sorted(entry.roles),
+            "expires": None if entry.expires is None else entry.expires.isoformat(),
+            "expired": entry.expired(now),
+        }
+        for entry in load(_path(file)).values()
+    ]
+    if as_json:
+        common.show_json(found)
+        return
+    rows = [
+        (
+            each["id"],
+            each["principal"],
+            ",".join(each["roles"]),
+            f"{each['expires'] or 'never'}{' (expired)' if each['expired'] else ''}",
+        )
+        for each in found
+    ]
+    common.show_table(("ID", "PRINCIPAL", "ROLES", "EXPIRES"), rows)
+
+
+@command.command("revoke")
+@click.argument("id")
+@_file_option
+def revoke(id: str, file: Path | None) -> None:
+    """Take the token with this id out of the file.
+
+    Gateways refuse it from then on, and end the streams that it follows.
+
+    \b
+    Example:
+      headrace tokens revoke k7f3q2ab
+    """
+    from streams.access.tokens import load
+
+    with _changing(_path(file)) as path:
+        if id not in load(path):
+            raise NotFound(f"{path} has no token {id}", advice="See `headrace tokens list`.")
+        kept = [line for line in path.read_text("utf-8-sig").splitlines() if not _is_of(line, id)]
+        _replace(path, "".join(f"{line}\n" for line in kept))
+
+
+@contextmanager
+def _changing(named: Path) -> Iterator[Path]:
+    """The file itself, where a link names it, while no other command changes one beside it.
+
+    Two revocations at once would bring a token back.  Raises UsageError.
+    """
+    path = named.resolve()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield path
+        finally:
+            os.close(folder)
+    except OSError as exc:
+        raise UsageError(
+            f"{path} cannot be changed: {exc.strerror}",
+            advice="Run it as the user whose file it is.",
+        ) from exc
+
+
+def _replace(path: Path, text: str) -> None:
+    """All at once, so that no gateway reads half of it; whoever could read it still can."""
+    old, new = path.stat(), path.with_name(f".{path.name}.new")
+    try:
+        new.write_text(text, "utf-8")
+        os.chown(new, old.st_uid, old.st_gid)
+        new.chmod(old.st_mode & 0o777)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def _is_of(line: str, id: str) -> bool:
+    from streams.access.tokens import parse_line
+
+    text = line.strip()
+    return bool(text) and not text.startswith("#") and parse_line(text).id == id
+
+
+def _path(file: Path | None) -> Path:
+    found = file or Settings.load().tokens
+    if found is None:
+        raise UsageError("no file is named", advice="Give --file, or set HEADRACE_TOKENS.")
+    return found
+
+
+def _time(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as exc:
+        raise click.BadParameter("not a time in ISO 8601", param_hint="--expires") from exc
+    return found.replace(tzinfo=found.tzinfo or UTC)
+
+
+def _has(principal: str, path: Path) -> bool:
+    from streams.access.tokens import load
+
+    now = datetime.now(UTC)
+    entries = load(path).values() if path.exists() else ()
+    return any(e.principal == principal and not e.expired(now) for e in entries)
+
+
+def _append(entry: Entry, path: Path) -> None:
+    """On a line of its own, whatever stands before it."""
+    with _changing(path) as place:
+        before = place.read_text("utf-8") if place.exists() else ""
+        gap = "" if not before or before.endswith("\n") else "\n"
+        with place.open("a", encoding="utf-8") as file:
+            file.write(f"{gap}{entry.line()}\n")

@@ -1,0 +1,136 @@
+"""How many connections a gateway holds, on a real port."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from streams.gateway.protocol import BoundedProtocol
+from tests.processes import wait_for
+
+PATIENCE_S = 60
+
+
+@contextmanager
+def serving(most: int, app: Any = None) -> Iterator[int]:
+    """The port of a server; without an app of one of nothing."""
+    bounded: Any = partial(BoundedProtocol, most_connections=most)
+    server = uvicorn.Server(
+        uvicorn.Config(app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan="off")
+    )
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=lambda: asyncio.run(server.serve([listener])))
+        thread.start()
+        try:
+            wait_for(lambda: server.started, "the server has started", PATIENCE_S)
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join(PATIENCE_S)
+
+
+@contextmanager
+def connected(port: int) -> Iterator[HTTPConnection]:
+    connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+    connection.connect()
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def answered(connection: HTTPConnection) -> int:
+    """The status of a request."""
+    connection.request("GET", "/")
+    answer = connection.getresponse()
+    answer.read()
+    return answer.status
+
+
+def test_one_too_many_is_told_so_and_closed() -> None:
+    with serving(2) as port, ExitStack() as stack:
+        kept = [stack.enter_context(connected(port)) for _ in range(2)]
+        assert [answered(each) for each in kept] == [404, 404]
+        with connected(port) as third:
+            told = b"".join(iter(lambda: third.sock.recv(4096), b"")).decode()
+            assert told.startswith("HTTP/1.1 503 ")
+            assert '"rule":"service_unavailable"' in told
+        assert answered(kept[0]) == 404
+
+
+def test_there_is_room_again_when_one_leaves() -> None:
+    with serving(1) as port:
+        with connected(port) as first:
+            assert answered(first) == 404
+
+        def taken() -> bool:
+            with suppress(OSError), connected(port) as following:  # it may be closed under us
+                return answered(following) == 404
+            return False
+
+        wait_for(taken, "the next one is taken", PATIENCE_S)
+
+
+CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+PADDING = b"x" * 4096
+
+
+@pytest.mark.parametrize(
+    ("head", "more"),
+    [
+        (CHUNKED + b"0\r\n", b"a: b\r\n" * 512),
+        (CHUNKED + b"0\r\na: ", PADDING),
+        (CHUNKED + b"1;a=", PADDING),
+        (b"POST / HTTP/1.1\r\na: ", PADDING),
+    ],
+    ids=["trailers", "one trailer", "extension of a chunk", "header"],
+)
+def test_what_is_no_body_has_an_end(head: bytes, more: bytes) -> None:
+    with serving(1) as port, socket.create_connection(("127.0.0.1", port), PATIENCE_S) as client:
+        client.sendall(head)
+        with suppress(OSError):  # it is closed under us
+            for _ in range(10_000):
+                client.sendall(more)
+            pytest.fail("it takes forty megabytes")
+
+
+def test_trailers_are_no_headers_of_the_request() -> None:
+    seen: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["more_body"]:
+            pass
+        seen.extend(name for name, _ in scope["headers"])
+        await send({"type": "http.response.start", "status": 204})
+        await send({"type": "http.response.body"})
+
+    with serving(1, app) as port, socket.create_connection(("127.0.0.1", port), PATIENCE_S) as one:
+        one.sendall(CHUNKED + b"2\r\nab\r\n0\r\nauthorization: Bearer c\r\n\r\n")
+        assert one.recv(4096).startswith(b"HTTP/1.1 204 ")
+    assert seen == [b"host", b"transfer-encoding"]
+
+
+@pytest.mark.parametrize("chunk", [1 << 10, 1 << 20])
+def test_a_large_body_passes(chunk: int) -> None:
+    with serving(1, _length) as port, connected(port) as client:
+        client.request("POST", "/", iter([b"x" * chunk] * (4 << 20 >> chunk.bit_length() - 1)))
+        assert client.getresponse().read() == b"4194304"
+
+
+async def _length(scope: Any, receive: Any, send: Any) -> None:
+    found, more = 0, True
+    while more:
+        message = await receive()
+        found, more = found + len(message["body"]), message["more_body"]
+    await send({"type": "http.response.start", "status": 200})
+    await send({"type": "http.response.body", "body": str(found).encode()})

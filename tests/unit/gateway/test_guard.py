@@ -1,0 +1,143 @@
+"""Who passes, and how many at a time."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.access import Role, TokenFile
+from streams.access.tokens import new_token
+from streams.engine.principals import PRINCIPAL, Principals
+from streams.engine.records import Output
+from streams.errors import Forbidden
+from streams.gateway.caller import caller, signed
+from streams.gateway.guard import Guard
+from streams.gateway.sse.route import PATH as STREAM
+from streams.routes.route import Refused
+from streams.settings import Settings
+
+QUERY = "/v1/apc/packets"
+OUTPUTS = [Output("apc.packets", b"k", b"v")]
+OURS = Principals([b"a key of these tests"])
+
+
+class Door:
+    """bounds: of one principal."""
+
+    def __init__(self, path: Path, **bounds: Any) -> None:
+        made = {name: new_token(name, frozenset({Role.READER})) for name in ("kim", "lee")}
+        path.write_text("".join(f"{entry.line()}\n" for _, entry in made.values()))
+        self._path = path
+        self._tokens = {name: token for name, (token, _) in made.items()}
+        self.guard = Guard(TokenFile(path), Settings(**bounds))
+
+    def scope(self, name: str, path: str = QUERY) -> dict[str, Any]:
+        token = f"Bearer {self._tokens[name]}".encode()
+        return {"method": "GET", "path": path, "headers": [(b"authorization", token)]}
+
+    def close(self) -> None:
+        """To everybody."""
+        self._path.write_text("")
+
+
+@pytest.fixture
+def door(tmp_path: Path) -> Door:
+    return Door(tmp_path / "t", gateway_principal_requests=2, gateway_principal_streams=1)
+
+
+def test_each_principal_has_so_many_streams_and_so_many_requests(door: Door) -> None:
+    with ExitStack() as stack:
+        stack.enter_context(door.guard.admitted(door.scope("kim", STREAM)))
+        with pytest.raises(Refused) as caught, door.guard.admitted(door.scope("kim", STREAM)):
+            pass
+        assert caught.value.response.status == 429
+        assert "kim has 1 streams at once" in caught.value.response.body["detail"]
+        stack.enter_context(door.guard.admitted(door.scope("lee", STREAM)))
+        for _ in range(2):
+            stack.enter_context(door.guard.admitted(door.scope("kim")))
+        with pytest.raises(Refused), door.guard.admitted(door.scope("kim")):
+            pass
+    with door.guard.admitted(door.scope("kim", STREAM)) as again:
+        assert again is not None
+
+
+def test_all_who_have_no_token_are_one(door: Door) -> None:
+    """Where a body is read before they are told so, as ASAP has it."""
+    stranger = {"method": "POST", "path": "/asap", "headers": []}
+    with ExitStack() as stack:
+        for headers in ([], [(b"authorization", b"Bearer hr_a_b")]):
+            stack.enter_context(door.guard.admitted({**stranger, "headers": headers}))
+        with pytest.raises(Refused) as caught, door.guard.admitted(stranger):
+            pass
+        assert "who has no token has 2 requests" in caught.value.response.body["detail"]
+        with door.guard.admitted(door.scope("kim")) as known:
+            assert known is not None
+        with door.guard.admitted({"method": "GET", "path": "/healthz", "headers": []}) as found:
+            assert found is None
+
+
+def test_who_calls_is_known_as_long_as_the_request_lasts(door: Door) -> None:
+    assert caller() is None
+    with door.guard.admitted(door.scope("kim")):
+        found = caller()
+        assert found is not None
+        assert found.principal == "kim"
+        assert door.guard.still()
+        door.close()
+        assert not door.guard.still()
+    assert caller() is None
+    assert door.guard.still()
+
+
+def test_records_are_signed_for_who_calls(door: Door) -> None:
+    assert signed(OUTPUTS, OURS, 1) == OUTPUTS
+    with door.guard.admitted(door.scope("kim")):
+        (output,) = signed(OUTPUTS, OURS, 1)
+        assert dict(output.headers)[PRINCIPAL] == b"kim"
+        assert signed(OUTPUTS, None, 1) == OUTPUTS
+
+
+def test_without_tokens_everybody_passes() -> None:
+    guard = Guard(None, Settings())
+    with guard.admitted({"method": "POST", "path": QUERY, "headers": []}) as found:
+        assert found is None
+        assert guard.still()
+
+
+@pytest.mark.parametrize(
+    ("origin", "passes"),
+    [
+        (b"http://localhost:3000", True),
+        (b"http://127.0.0.1:8640", True),
+        (b"http://[::1]:8640", True),
+        (b"https://evil.example", False),
+        (b"http://localhost.evil.example", False),
+        (b"http://localhost@evil.example", False),
+        (b"http://192.0.2.1", False),
+        (b"http://[", False),
+        (b"null", False),
+        (b"", False),
+    ],
+)
+def test_without_tokens_no_page_from_elsewhere_passes(
+    origin: bytes, passes: bool, door: Door
+) -> None:
+    """A browser would send it for the page, with a type of body that needs no leave."""
+    scope = {"method": "POST", "path": "/asap", "headers": [(b"origin", origin)]}
+    if passes:
+        with Guard(None, Settings()).admitted(scope) as found:
+            assert found is None
+    else:
+        with (
+            pytest.raises(Forbidden, match="HEADRACE_TOKENS") as caught,
+            Guard(None, Settings()).admitted(scope),
+        ):
+            pass
+        assert caught.value.rule == "origin_foreign"
+    named = door.scope("kim")  # no browser has a token by itself
+    named["headers"].append((b"origin", origin))
+    with door.guard.admitted(named) as known:
+        assert known is not None

@@ -1,0 +1,414 @@
+"""A gateway with tokens: who may what, and what facts show of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streams.access import Role
+from streams.access.tokens import new_token
+from streams.engine.records import header
+from streams.gateway.access import ANY_TOKEN, everything, needs
+from streams.gateway.limits import MAX_STRANGER_BODY
+from streams.gateway.openapi import document
+from streams.gateway.sse.route import PATH as STREAM
+from tests.processes import wait_for
+from tests.unit.asap.support import call, envelope_json
+from tests.unit.asap.support import error as rpc_error
+from tests.unit.gateway.summit_bench import CALLS, MANIFESTS, SummitBench, summit_bench
+from tests.unit.views.summit.stage import AGENT, cancel, invoke, manifest, query
+
+Json = dict[str, Any]
+READER, PRODUCER, OPERATOR = Role.READER, Role.PRODUCER, Role.OPERATOR
+KEY = "a key that both have"
+PATIENCE_S = 60
+PLANNER = "urn:asap:agent:planner"
+
+
+class Guarded:
+    """bench: a gateway that takes the tokens of a file."""
+
+    def __init__(self, bench: SummitBench, tokens: Path) -> None:
+        self.bench = bench
+        self.tokens = tokens
+        self._known: dict[tuple[str, frozenset[Role]], str] = {}
+
+    def token(self, principal: str, *roles: Role) -> str:
+        """One of that principal; always the same."""
+        key = principal, frozenset(roles)
+        if key not in self._known:
+            self._known[key], entry = new_token(*key)
+            with self.tokens.open("a") as file:
+                file.write(f"{entry.line()}\n")
+        return self._known[key]
+
+    def ask(self, method: str, path: str, token: str | None = None, **more: Any) -> Any:
+        headers = {**more.pop("headers", {})}
+        if token is not None:
+            headers["authorization"] = f"Bearer {token}"
+        return self.bench.ask(method, path, headers=headers, **more)
+
+    def principal(self, topic: str, position: str) -> str:
+        """What the facts about a record show, once there are any."""
+        found: set[bytes | None] = set()
+
+        def come() -> bool:
+            found.update(
+                header(record, "headrace-principal")
+                for record in self.bench.bench.records(topic)
+                if header(record, "headrace-cause") == position.encode()
+            )
+            return bool(found)
+
+        wait_for(come, f"a fact about {position}", PATIENCE_S)
+        (principal,) = found
+        return (principal or b"").decode()
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder = tmp_path_factory.mktemp("guarded")
+    tokens = folder / "tokens.jsonl"
+    tokens.write_text("# of this test\n")
+    settings: Json = {"tokens": tokens, "principal_key": KEY, "summit_wait_s": 20}
+    with summit_bench(folder, **settings, gateway_principal_requests=1000) as bench:
+        yield Guarded(bench, tokens)
+
+
+def example(name: str) -> Any:
+    return json.loads(files("schemas").joinpath("examples", f"{name}.json").read_text())
+
+
+def filled(path: str) -> str:
+    return path.replace("{", "").replace("}", "")
+
+
+class TestEveryRoute:
+    def test_those_of_the_document_are_declared(self, guarded: Guarded) -> None:
+        described = guarded.ask("GET", "/openapi.json").json()["paths"]
+        routes = {(m.upper(), path) for path, methods in described.items() for m in methods}
+        routes.add(("GET", STREAM))  # of the live tail, which this gateway has not
+        assert routes == {(method, path) for method, path, _ in everything()}
+
+    def test_those_of_the_framework_are_declared(self, guarded: Guarded) -> None:
+        found: list[Any] = [r for r in guarded.bench.app.routes if hasattr(r, "methods")]
+        routes = {(m, r.path) for r in found for m in r.methods - {"HEAD"}}
+        assert routes <= {(method, path) for method, path, _ in everything()}
+
+    @pytest.mark.parametrize(("method", "path"), [(m, p) for m, p, n in everything() if n.is_open])
+    def test_what_shows_nothing_that_was_sent_is_open(
+        self, guarded: Guarded, method: str, path: str
+    ) -> None:
+        assert path.split("/")[1] in (
+            *("healthz", "readyz", "metrics", "openapi.json", "asyncapi.json", ".well-known"),
+            *("asap", "subjects", "schemas", "config", "mode"),
+        )
+        assert guarded.ask(method, filled(path)).status_code not in (401, 403)
+
+    def test_all_others_need_a_token_and_a_role(self, guarded: Guarded) -> None:
+        closed = [(m, p, n) for m, p, n in everything() if not n.is_open and not n.own]
+        assert len(closed) > 50
+        for method, path, need in closed:
+            answer = guarded.ask(method, filled(path))
+            assert answer.status_code == 401, (method, path)
+            assert answer.json()["rule"] == "token_missing"
+            assert answer.headers["www-authenticate"] == 'Bearer realm="headrace"'
+            answer = guarded.ask(method, filled(path), "hr_x_y")
+            assert (answer.status_code, answer.json()["rule"]) == (401, "token_unknown")
+            assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+            others = set(Role) - {*need.roles, OPERATOR}
+            for role in others:
+                answer = guarded.ask(method, filled(path), guarded.token("nobody", role))
+                assert (answer.status_code, answer.json()["rule"]) == (403, need.rule), path
+
+    @pytest.mark.parametrize(("method", "path"), [("GET", "/v1/nothing"), ("PATCH", "/summit")])
+    def test_what_is_not_there_is_not_told_to_everybody(
+        self, guarded: Guarded, method: str, path: str
+    ) -> None:
+        assert needs().find(method, path) is None
+        assert guarded.ask(method, path).status_code == 401
+        for role in ANY_TOKEN.roles:
+            answer = guarded.ask(method, path, guarded.token("nobody", role))
+            assert answer.status_code in (404, 405)
+
+    def test_the_document_names_the_roles(self, guarded: Guarded) -> None:
+        found = document(guarded.bench.settings)
+        assert found["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+        packets = found["paths"]["/v1/apc/packets"]
+        assert packets["post"]["security"] == [{"bearer": ["producer"]}]
+        assert packets["get"]["security"] == [{"bearer": ["reader"]}]
+        assert {"401", "403"} <= set(packets["get"]["responses"])
+        assert found["paths"]["/v1/sap/signals"]["post"]["security"] == [{"bearer": ["operator"]}]
+        assert "security" not in found["paths"]["/subjects"]["get"]
+
+
+@pytest.mark.parametrize("given", ["", "Basic eDp5", "Bearer", "Bearer  ", "hr_x_y"])
+def test_what_is_no_bearer_token(guarded: Guarded, given: str) -> None:
+    answer = guarded.ask("GET", "/v1/apc/packets", headers={"authorization": given})
+    assert (answer.status_code, answer.json()["rule"]) == (401, "token_missing")
+
+
+def test_two_tokens_are_none(guarded: Guarded) -> None:
+    value = f"Bearer {guarded.token('kim', READER)}"
+    twice = [("authorization", value), ("authorization", value)]
+    answer = guarded.bench.ask("GET", "/v1/apc/packets", headers=twice)
+    assert answer.status_code == 401
+
+
+@pytest.mark.parametrize("spelling", ["Bearer ", "bearer ", "BEARER   "])
+def test_the_scheme_is_spelled_as_one_likes(guarded: Guarded, spelling: str) -> None:
+    value = spelling + guarded.token("kim", READER)
+    answer = guarded.ask("GET", "/v1/apc/packets", headers={"authorization": value})
+    assert answer.status_code == 200
+
+
+SENT = [
+    ("/v1/apc/packets", "apc/idea", "builder-1", PRODUCER, "auth_sender", "apc.events"),
+    (
+        "/v1/asap/envelopes",
+        "asap/task_request",
+        PLANNER,
+        PRODUCER,
+        "sender_mismatch",
+        "asap.events",
+    ),
+    ("/v1/sap/tasks", "sap/tasks/task", "ledger-desk", PRODUCER, "forbidden", "sap.acks"),
+    ("/v1/sap/results", "sap/results/running", "A-ml-001", PRODUCER, "forbidden", "sap.acks"),
+    ("/v1/sap/signals", "sap/signals/note", "kim", OPERATOR, "forbidden", "sap.acks"),
+    (
+        "/v1/saop/turns",
+        "saop/turn",
+        "saop:developer",
+        PRODUCER,
+        "principal_mismatch",
+        "saop.verdicts",
+    ),
+    (
+        *("/v1/rtes/events", "rtes/thought_stream", "saop:researcher"),
+        *(PRODUCER, "principal_mismatch", "rtes.events"),
+    ),
+    (
+        "/v1/rtes/events",
+        "rtes/sandbox_pulse",
+        "saop:any",
+        PRODUCER,
+        "principal_mismatch",
+        "rtes.events",
+    ),
+    (MANIFESTS, "summit/manifests/minimal", "a", PRODUCER, "auth.sender", "summit.events"),
+    (CALLS, "summit/calls/invoke", "desk-7", PRODUCER, "auth.sender", "summit.events"),
+    (
+        "/v1/summit/replies",
+        "summit/replies/error",
+        "word-stats",
+        PRODUCER,
+        "auth.sender",
+        "summit.events",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "name", "principal", "role", "rule", "facts"), SENT)
+def test_everybody_sends_as_themselves(
+    guarded: Guarded, path: str, name: str, principal: str, role: Role, rule: str, facts: str
+) -> None:
+    value = example(name)
+    refused = guarded.ask("POST", path, guarded.token("mallory", role), json=[value])
+    assert (refused.status_code, refused.json()["rule"]) == (403, rule)
+    taken = guarded.ask("POST", path, guarded.token(principal, role), json=[value])
+    assert taken.status_code == 202, taken.text
+    (told,) = taken.json()["positions"]
+    position = told["position"] if isinstance(told, dict) else told
+    assert guarded.principal(facts, position) == principal
+
+
+def test_one_foreign_envelope_keeps_all_back(guarded: Guarded) -> None:
+    own = example("saop/turn")
+    other = {**own, "agent_id": "researcher"}
+    before = len(guarded.bench.bench.records("saop.turns"))
+    token = guarded.token("saop:developer", PRODUCER)
+    answer = guarded.ask("POST", "/v1/saop/turns", token, json=[own, other])
+    assert (answer.status_code, answer.json()["path"]) == (403, "/agent_id")
+    assert len(guarded.bench.bench.records("saop.turns")) == before
+
+
+def test_a_claim_in_the_request_proves_nothing(guarded: Guarded) -> None:
+    """The header of the log is no header of HTTP."""
+    answer = guarded.ask(
+        *("POST", "/v1/saop/turns", guarded.token("saop:*", PRODUCER)),
+        json={**example("saop/turn"), "agent_id": "researcher", "turn_index": 99},
+        headers={"headrace-principal": "root", "headrace-signature": "1;;x"},
+    )
+    (position,) = answer.json()["positions"]
+    assert guarded.principal("saop.verdicts", position) == "saop:*"
+
+
+def test_what_lies_on_the_log_without_a_signature_is_nobodys(guarded: Guarded) -> None:
+    (position,) = guarded.bench.bench.append("apc.packets", example("apc/signal"))
+    assert guarded.principal("apc.events", position) == "unauthenticated"
+
+
+class TestOperators:
+    def test_a_rewind_is_theirs(self, guarded: Guarded) -> None:
+        path, body = "/v1/saop/sessions/s-1/rewind", {"task_id": "t", "reason": "wrong"}
+        for role in (PRODUCER, READER):
+            answer = guarded.ask("POST", path, guarded.token("kim", role), json=body)
+            assert (answer.status_code, answer.json()["rule"]) == (403, "principal_mismatch")
+        answer = guarded.ask("POST", path, guarded.token("kim", OPERATOR), json=body)
+        assert answer.json()["fact"]["requested_by"] == "kim"
+
+    def test_they_register_and_withdraw_any_agent(self, guarded: Guarded) -> None:
+        kim, path = guarded.token("kim", OPERATOR), f"{MANIFESTS}/other"
+        wait = {"prefer": "wait=20"}
+        made = guarded.ask("POST", MANIFESTS, kim, json=[manifest("other")], headers=wait)
+        assert made.status_code == 200, made.text
+        foreign = guarded.token("mallory", PRODUCER)
+        refused = guarded.ask("DELETE", path, foreign)
+        assert (refused.status_code, refused.json()["rule"]) == (403, "auth.sender")
+        gone = guarded.ask("DELETE", path, kim, headers=wait)
+        assert [v["rule"] for v in gone.json()["verdicts"]] == ["manifest.withdrawn"]
+        (position,) = gone.json()["positions"]
+        assert guarded.principal("summit.events", position) == "kim"
+
+    def test_agents_of_asap_are_put_by_themselves_or_by_them(self, guarded: Guarded) -> None:
+        value = example("asap/manifests/minimal")
+        path = f"/v1/asap/agents/{value['id']}"
+        for token, status in (
+            (guarded.token("mallory", PRODUCER), 403),
+            (guarded.token(value["id"], PRODUCER), 202),
+            (guarded.token("kim", OPERATOR), 202),
+        ):
+            assert guarded.ask("PUT", path, token, json=value).status_code == status
+        assert guarded.ask("DELETE", path, guarded.token("mallory", PRODUCER)).status_code == 403
+        assert guarded.ask("DELETE", path, guarded.token("kim", OPERATOR)).status_code == 202
+
+
+class TestJsonRpcOfSummit:
+    @pytest.fixture(autouse=True)
+    def agent(self, guarded: Guarded) -> None:
+        guarded.ask(
+            *("POST", MANIFESTS, guarded.token(AGENT, PRODUCER)),
+            json=[manifest()],
+            headers={"prefer": "wait=20"},
+        )
+        guarded.bench.agent()
+
+    def test_without_a_token_it_is_401(self, guarded: Guarded) -> None:
+        answer = guarded.ask("POST", "/summit", json=invoke("rpc-0"))
+        assert answer.status_code == 401
+        assert answer.headers["content-type"] == "application/problem+json"
+
+    def test_the_caller_is_filled_in(self, guarded: Guarded) -> None:
+        desk = guarded.token("desk-1", PRODUCER)
+        answer = guarded.ask("POST", "/summit", desk, json=invoke("rpc-1"))
+        assert "result" in answer.json(), answer.text
+        run = guarded.ask("GET", "/v1/summit/runs/rpc-1", guarded.token("kim", READER)).json()
+        assert run["caller"] == "desk-1"
+        position = answer.headers["headrace-position"]
+        assert guarded.principal("summit.events", position) == "desk-1"
+
+    def test_nobody_calls_in_anothers_name(self, guarded: Guarded) -> None:
+        foreign = {**invoke("rpc-2"), "caller": "desk-1"}
+        batch = [invoke("rpc-3"), foreign]
+        answer = guarded.ask("POST", "/summit", guarded.token("desk-2", PRODUCER), json=batch)
+        assert (answer.status_code, answer.json()["rule"]) == (403, "auth.sender")
+        reader = guarded.token("kim", READER)
+        assert guarded.ask("GET", "/v1/summit/runs/rpc-3", reader).status_code == 404
+
+    @pytest.mark.parametrize(
+        ("role", "request_", "status"),
+        [
+            (READER, query("agent.list"), 200),
+            (PRODUCER, query("agent.list"), 403),
+            (READER, cancel("rpc-1"), 403),
+        ],
+    )
+    def test_methods_have_roles(
+        self, guarded: Guarded, role: Role, request_: Json, status: int
+    ) -> None:
+        answer = guarded.ask("POST", "/summit", guarded.token("desk-1", role), json=request_)
+        assert answer.status_code == status
+        if status == 403:
+            assert answer.json()["rule"] == "role_missing"
+
+    def test_an_operator_cancels_any_run(self, guarded: Guarded) -> None:
+        kim = guarded.token("kim", OPERATOR)
+        request = {**cancel("rpc-nothing"), "caller": "operator"}
+        answer = guarded.ask("POST", "/summit", kim, json=request)
+        assert answer.status_code == 200
+        assert answer.json()["error"]["data"]["rule"] == "run.unknown"
+
+
+class TestJsonRpcOfAsap:
+    def test_its_manifest_says_that_it_needs_tokens(self, guarded: Guarded) -> None:
+        told = guarded.ask("GET", "/.well-known/asap/manifest.json").json()
+        assert told["auth"]["schemes"] == ["bearer"]
+
+    @pytest.mark.parametrize(
+        ("token", "code"),
+        [(None, "asap:security/auth_required"), ("hr_x_y", "asap:security/auth_invalid")],
+    )
+    def test_without_a_token_it_is_an_answer(
+        self, guarded: Guarded, token: str | None, code: str
+    ) -> None:
+        answer = guarded.ask("POST", "/asap", token, json=call(envelope_json()))
+        assert answer.status_code == 200
+        error, data = rpc_error(answer.json())
+        assert (error, data["status_code"], data["asap_error"]) == (-32600, 401, code)
+
+    @pytest.mark.parametrize(
+        ("principal", "role"), [("urn:asap:agent:other", PRODUCER), (PLANNER, READER)]
+    )
+    def test_nobody_sends_in_anothers_name_or_without_the_role(
+        self, guarded: Guarded, principal: str, role: Role
+    ) -> None:
+        token = guarded.token(principal, role)
+        answer = guarded.ask("POST", "/asap", token, json=call(envelope_json(sender=PLANNER)))
+        assert answer.status_code == 200
+        error, data = rpc_error(answer.json())
+        assert (error, data["status_code"]) == (-32602, 403)
+        assert data["asap_error"] == "asap:security/permission_denied"
+
+    def test_large_bodies_are_for_those_with_a_token(self, guarded: Guarded) -> None:
+        body = b" " * (MAX_STRANGER_BODY + 1)
+        for token in (None, "hr_x_y"):
+            assert guarded.ask("POST", "/asap", token, content=body).status_code == 413
+        known = guarded.token(PLANNER, PRODUCER)
+        answer = guarded.ask("POST", "/asap", known, content=body)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32700)
+
+    def test_what_is_sent_is_signed(self, guarded: Guarded) -> None:
+        token = guarded.token(PLANNER, PRODUCER)
+        answer = guarded.ask("POST", "/asap", token, json=call(envelope_json(sender=PLANNER)))
+        assert "result" in answer.json(), answer.text
+        assert guarded.principal("asap.events", answer.json()["result"]["position"]) == PLANNER
+
+
+def test_a_token_that_is_taken_back_is_refused(guarded: Guarded) -> None:
+    token, entry = new_token("leaver", frozenset({READER}))
+    before = guarded.tokens.read_text()
+    guarded.tokens.write_text(f"{before}{entry.line()}\n")
+    assert guarded.ask("GET", "/v1/apc/packets", token).status_code == 200
+    guarded.tokens.write_text(before)
+    assert guarded.ask("GET", "/v1/apc/packets", token).status_code == 401
+
+
+def test_a_principal_has_so_many_requests_at_once(tmp_path: Path) -> None:
+    token, entry = new_token("kim", frozenset({READER}))
+    tokens = tmp_path / "tokens.jsonl"
+    tokens.write_text(f"{entry.line()}\n")
+    with summit_bench(tmp_path, tokens=tokens, gateway_principal_requests=2) as bench:
+        headers = {"authorization": f"Bearer {token}"}
+        waiting = "/v1/apc/packets?after=apc.packets/0/9"  # nothing comes there
+        answers = bench.ask_all([("GET", waiting, {"headers": headers})] * 3)
+        codes = sorted(answer.status_code for answer in answers)
+        assert codes == [429, 504, 504]
+        (refused,) = [answer for answer in answers if answer.status_code == 429]
+        assert refused.json()["rule"] == "too_many_requests"
+        assert refused.headers["retry-after"] == "1"
+        assert bench.ask("GET", "/v1/apc/packets", headers=headers).status_code == 200
