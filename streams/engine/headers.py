@@ -1,4 +1,4 @@
-"""Headers of what the service writes: CloudEvents (binary mode), trace context, cause.
+"""Headers of what the service writes: CloudEvents (binary mode), trace context, cause, principal.
 
 Facts and inbox records carry all of them; table and internal records carry their cause only.
 Dead letters carry the names that Spring's dead-letter tools read.
@@ -11,19 +11,21 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from schemas import written_id
+from streams.engine.principals import PRINCIPAL, UNAUTHENTICATED
 from streams.engine.records import Headers, Record
-from topology.declarations import Kind, Topic
+from topology import headers as declared
+from topology.declarations import Topic
 
-CAUSE = "headrace-cause"
-TRACEPARENT = "traceparent"
-MASKED = "headrace-masked"
-"""Of a dead letter that holds masked text instead of its bytes."""
-OVERSIZE = "headrace-oversize"
-"""Of a dead letter that does not hold its bytes: how many they are."""
+CAUSE = declared.CAUSE.name
+TRACEPARENT = declared.TRACEPARENT.name
+MASKED = declared.MASKED.name
+OVERSIZE = declared.OVERSIZE.name
+DLT = "kafka_dlt-"
+"""What Spring's names for the headers of dead letters begin with."""
+_SAID = frozenset({CAUSE, MASKED, OVERSIZE})
 _TRACEPARENT_BYTES = 128
 """W3C's has 55; a longer one is none, and must not make a record exceed its topic's limit."""
 _HEX = frozenset("0123456789abcdef")
-_PUBLIC = (Kind.FACT, Kind.INBOX)
 
 
 @lru_cache(maxsize=4096)
@@ -51,15 +53,17 @@ def outgoing(
     at: int,
     cause: str,
     traceparent: bytes | None,
+    principal: bytes = UNAUTHENTICATED,
 ) -> list[tuple[str, bytes]]:
-    """The headers of one record that a processor sends."""
+    """The headers of one record that a processor sends.  principal: who sent its cause."""
     headers = [(CAUSE, cause.encode())]
     if traceparent is not None and len(traceparent) <= _TRACEPARENT_BYTES:
         headers.append((TRACEPARENT, traceparent))
-    if topic.kind in _PUBLIC:
+    if declared.carries_cloudevents(topic):
         assert topic.record is not None
         headers += _constant(topic.record, written_id(topic.record), processor)
         headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
+        headers.append((PRINCIPAL, principal))
     return headers
 
 
@@ -76,8 +80,12 @@ def trace_id(traceparent: bytes | None) -> str | None:
 
 
 def dead_letter(record: Record, code: str, message: str, *, original: bool) -> Headers:
-    """The original headers, if they may be shown, then why and from where the record came."""
-    headers = list(record.headers or ()) if original else []
+    """The original headers, if they may be shown, then why and from where the record came.
+
+    What only the service says of a dead letter is not taken from its sender: readers believe it.
+    """
+    given = (record.headers or ()) if original else ()
+    headers = [each for each in given if each[0] not in _SAID and not each[0].startswith(DLT)]
     headers += [
         ("kafka_dlt-original-topic", record.topic.encode()),
         ("kafka_dlt-original-partition", struct.pack(">i", record.partition)),

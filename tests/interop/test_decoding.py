@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import fastavro
+import httpx
 import pytest
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -64,6 +67,35 @@ def test_the_library_of_confluent_decodes_every_topic(broker: str, lived: Live) 
         table.record for table in tables.ALL if table.topic is None
     }
     assert found == {lived.prefix + t.name: {t.record} for t in READABLE if t is not CHANGELOG}
+
+
+def test_the_asyncapi_document_says_how_each_public_topic_is_read(broker: str, lived: Live) -> None:
+    document = httpx.get(f"{lived.url}/asyncapi.json").json()
+    parsed = {name: fastavro.parse_schema(schema) for name, schema in avro_of(document)}
+    assert len(parsed) > 40
+    found = set()
+    for message in records(broker, list(parsed), lived.settings.partitions):
+        body = BytesIO(message.value()[5:])
+        fastavro.schemaless_reader(body, parsed[message.topic()], None)
+        assert body.read() == b"", position(message)
+        found.add(message.topic())
+    assert found == parsed.keys()
+
+
+def avro_of(document: Any) -> Iterator[tuple[str, Any]]:
+    """The address of each channel of an AsyncAPI document, and the schema of its values."""
+
+    def of(reference: Any) -> Any:
+        found = document
+        for name in reference["$ref"].split("/")[1:]:
+            found = found[name]
+        return found
+
+    for channel in document["channels"].values():
+        payloads = [of(message)["payload"] for message in channel["messages"].values()]
+        for payload in (of(each) for each in payloads if "$ref" in each):
+            if "schemaFormat" in payload:
+                yield channel["address"], payload["schema"]
 
 
 def test_a_consumer_in_java_decodes_every_topic(broker: str, lived: Live, tmp_path: Path) -> None:

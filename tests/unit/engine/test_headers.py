@@ -11,6 +11,7 @@ def test_a_fact_carries_cloud_events_and_its_cause() -> None:
     found = headers.outgoing(FACTS, "toy", b"k", "id-1", 1_767_225_600_001, "t/0/7", b"00-aa-bb-01")
     assert dict(found) == {
         "headrace-cause": b"t/0/7",
+        "headrace-principal": b"unauthenticated",
         "traceparent": b"00-aa-bb-01",
         "ce_specversion": b"1.0",
         "ce_type": RECORD.encode(),
@@ -35,8 +36,14 @@ def test_a_trace_that_cannot_be_one_is_left_out() -> None:
     assert found == [("headrace-cause", b"c")]
 
 
+FORGED = [(name, b"x") for name in ("headrace-cause", "headrace-oversize", "kafka_dlt-own")]
+"""A sender's headers, named as the service's own on dead letters."""
+
+
 def test_a_dead_letter_keeps_its_headers_and_says_where_it_came_from() -> None:
-    record = LogRecord("p.toy.in", 3, 2**40, 1_700_000_000_000, b"k", b"v", [("own", b"x")])
+    record = LogRecord(
+        "p.toy.in", 3, 2**40, 1_700_000_000_000, b"k", b"v", [("own", b"x"), *FORGED]
+    )
     found = headers.dead_letter(record, "body_invalid", "trailing bytes", original=True)
     assert list(found) == [
         ("own", b"x"),

@@ -1,0 +1,41 @@
+"""What others run on Node.js, from npm, by a lock file that names versions and hashes only."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.interop.maven import HERE
+
+_INSTALL = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+INSTALL_LIMIT_S, RUN_LIMIT_S = 280, 120
+
+
+class NodeTools:
+    """The programs of `node/`, installed in a folder.  Skips the test when npm is not there."""
+
+    def __init__(self, folder: Path) -> None:
+        npm, node = shutil.which("npm"), shutil.which("node")
+        if npm is None or node is None:
+            pytest.skip("Node.js and npm are not installed: the official parsers were not asked")
+        self._node, self._folder = node, folder / "node"
+        shutil.copytree(HERE / "node", self._folder, ignore=shutil.ignore_patterns("node_modules"))
+        self._run([npm, *_INSTALL], INSTALL_LIMIT_S)
+
+    def ask(self, program: str, text: str) -> Any:
+        """What a program says, as JSON, of a file with this text."""
+        file = self._folder / "asked.json"
+        file.write_text(text, encoding="utf-8")
+        return json.loads(self._run([self._node, program, str(file)], RUN_LIMIT_S))
+
+    def _run(self, command: list[str], limit_s: int) -> str:
+        ran = subprocess.run(
+            command, cwd=self._folder, capture_output=True, text=True, timeout=limit_s, check=False
+        )
+        assert ran.returncode == 0, (ran.stdout + ran.stderr)[-3000:]
+        return ran.stdout

@@ -1,0 +1,18 @@
+"""Where verdicts lie, as the topology declares it."""
+
+from __future__ import annotations
+
+from topology import processors, topics
+from topology.declarations import Kind
+from topology.verdicts import VERDICTS
+
+
+def test_whatever_clients_write_has_its_verdicts_somewhere() -> None:
+    assert set(VERDICTS) == set(filter(processors.written_by_clients, topics.ALL))
+
+
+def test_verdicts_are_facts_of_the_processor_that_reads_the_command() -> None:
+    for topic, verdicts in VERDICTS.items():
+        for verdict in verdicts:
+            assert verdict.kind is Kind.FACT
+            assert processors.writers_of(verdict) == processors.readers_of(topic)

@@ -1,0 +1,163 @@
+"""The headers of records, declared once.
+
+Facts and inbox records carry CloudEvents in binary mode besides what every written record has;
+dead letters carry the names that Spring's dead-letter tools read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from topology import processors, topics
+from topology.declarations import Kind, Topic
+
+_FOUR, _EIGHT = "as four bytes, big-endian", "as eight bytes, big-endian"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Header:
+    """optional: not every record has it.  binary: its value is no text.
+
+    schema: what JSON Schema says of the text, beyond that it is one.
+    """
+
+    name: str
+    meaning: str
+    optional: bool = False
+    binary: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+
+CAUSE = Header(
+    "headrace-cause",
+    "what led to the record: the position of another, or the name of a timer",
+    schema={"examples": ["apc.packets/0/17"]},
+)
+OPTIONAL_CAUSE = Header(CAUSE.name, "what led to the record, if anything did", optional=True)
+TRACEPARENT = Header(
+    "traceparent",
+    "W3C Trace Context; what comes of a record carries the same",
+    optional=True,
+    schema={"examples": ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]},
+)
+PRINCIPAL = Header(
+    "headrace-principal",
+    "who sent the record that led to it; `unauthenticated` where no signature proves it, `service`"
+    " for what time alone has caused",
+    schema={"minLength": 1},
+)
+CLAIMED = Header(
+    PRINCIPAL.name, "who sent it, or what led to it; true if the signature holds", optional=True
+)
+SIGNATURE = Header(
+    "headrace-signature",
+    "1, the time in ms since the epoch, and an HMAC over topic, key, value, time and principal,"
+    " parted by semicolons",
+    optional=True,
+    schema={"pattern": "^1;[0-9]*;[A-Za-z0-9_-]{43}$"},
+)
+REDRIVEN_FROM = Header(
+    "headrace-redriven-from",
+    "the position of the dead letter that was sent back",
+    optional=True,
+    schema={"examples": ["apc.packets.dlq/0/3"]},
+)
+DROPPED_KEYS = Header(
+    "headrace-dropped-keys",
+    "how many unknown members the edge left out",
+    optional=True,
+    schema={"pattern": "^[0-9]+$"},
+)
+CLOUDEVENTS = (
+    Header("ce_specversion", "the version of CloudEvents", schema={"const": "1.0"}),
+    Header("ce_id", "the record's own id", schema={"minLength": 1}),
+    Header("ce_type", "the full Avro name of the value"),
+    Header("ce_source", "the processor that wrote it", schema={"format": "uri-reference"}),
+    Header("ce_subject", "the record key"),
+    Header("ce_time", "its time, in UTC", schema={"format": "date-time"}),
+    Header(
+        "ce_dataschema",
+        "the path of the value's schema at the gateway or the registry",
+        schema={"pattern": "^/schemas/ids/[0-9]+$", "examples": ["/schemas/ids/1000000001"]},
+    ),
+)
+REPLY_TO = Header(
+    "headrace-reply-to", "the endpoint that the task names; nobody calls it", optional=True
+)
+CACHE_KEY = Header("headrace-cache-key", "the task's key in the constitutional cache")
+HEURISTICS = Header(
+    "headrace-heuristics", "the version of the heuristics that it is bound to, 0 without"
+)
+ANSWERS = Header(
+    "headrace-answers",
+    "the id of the duplicate request for which an answer is delivered again",
+    optional=True,
+)
+MASKED = Header("headrace-masked", "`true`: the value is masked text", optional=True)
+OVERSIZE = Header(
+    "headrace-oversize", "the bytes are too many to be kept: their number", optional=True
+)
+
+
+def _of_record(name: str, meaning: str, **more: Any) -> Header:
+    """Dead letters that hold a timer which failed have none of these."""
+    return Header(name, meaning, optional=True, **more)
+
+
+DEAD_LETTER = (
+    _of_record("kafka_dlt-original-topic", "where the record lies"),
+    _of_record("kafka_dlt-original-partition", f"its partition, {_FOUR}", binary=True),
+    _of_record("kafka_dlt-original-offset", f"its offset, {_EIGHT}", binary=True),
+    _of_record(
+        "kafka_dlt-original-timestamp", f"milliseconds since the epoch, {_EIGHT}", binary=True
+    ),
+    _of_record(
+        "kafka_dlt-original-timestamp-type", "whose time it is", schema={"const": "LogAppendTime"}
+    ),
+    _of_record(CAUSE.name, "its position, topic/partition/offset"),
+    Header("kafka_dlt-exception-fqcn", "the rule that it broke"),
+    Header("kafka_dlt-exception-message", "how; empty where that could tell a secret"),
+    MASKED,
+    OVERSIZE,
+)
+OWN: Mapping[Topic, tuple[Header, ...]] = {
+    topics.SAP_ACKS: (REPLY_TO,),
+    topics.SAP_OUTCOMES: (REPLY_TO,),
+    topics.SAP_INBOX: (CACHE_KEY, HEURISTICS),
+    topics.ASAP_INBOX: (ANSWERS,),
+    topics.RTES_RAW: (DROPPED_KEYS, OPTIONAL_CAUSE),
+    topics.SAOP_TURNS: (DROPPED_KEYS,),
+    topics.SAOP_REWINDS: (DROPPED_KEYS,),
+    topics.CHANGELOG: (OPTIONAL_CAUSE,),
+}
+"""What records of one topic have in addition."""
+
+
+def carries_cloudevents(topic: Topic) -> bool:
+    return topic.kind in (Kind.FACT, Kind.INBOX)
+
+
+def headers_of(topic: Topic) -> tuple[Header, ...]:
+    """Of the topic's records.
+
+    A dead letter has those that its record came with besides, if they may be shown.
+    """
+    return (*common_of(topic), *OWN.get(topic, ()))
+
+
+def common_of(topic: Topic) -> tuple[Header, ...]:
+    """What the records of all topics like this one have."""
+    if processors.written_by_clients(topic):
+        return (TRACEPARENT, CLAIMED, SIGNATURE, REDRIVEN_FROM)
+    if carries_cloudevents(topic):
+        return (*CLOUDEVENTS, CAUSE, TRACEPARENT, PRINCIPAL)
+    match topic.kind:
+        case Kind.DEAD_LETTER:
+            return DEAD_LETTER
+        case Kind.TABLE:
+            return (CAUSE,)
+        case Kind.INTERNAL | Kind.COLLECTOR:
+            return (CAUSE, TRACEPARENT)
+    return ()
