@@ -12,9 +12,9 @@ from prometheus_client import (
     disable_created_metrics,
     generate_latest,
 )
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.core import Metric
 
-from streams.declared_metrics import Declared, made
+from streams.declared_metrics import Declared, asked_family, made
 from streams.gateway.live import Live
 from streams.views.status import State
 
@@ -68,6 +68,13 @@ REBUILDS = Declared(
 )
 ROWS = Declared("headrace_view_rows_bytes", "gauge", "Size of the view's rows, about.", (), True)
 CLIENTS = Declared("headrace_sse_clients", "gauge", "Clients that follow a stream.", (), True)
+DLQ = Declared(
+    "headrace_dlq_records",
+    "gauge",
+    "Dead letters that are kept and were not sent back.",
+    ("topic",),
+    True,
+)
 ALL = (
     REQUESTS,
     SECONDS,
@@ -82,16 +89,21 @@ ALL = (
     REBUILDS,
     ROWS,
     CLIENTS,
+    DLQ,
 )
 
 
 class Sources(NamedTuple):
-    """Whom the metrics ask; none of these calls blocks.  clients: of the streams."""
+    """Whom the metrics ask; none of these calls blocks.  clients: of the streams.
+
+    dead_letters: by their topic.
+    """
 
     view: Live
     broker_up: Callable[[], bool]
     clients: Callable[[], int]
     in_flight: Callable[[], int]
+    dead_letters: Callable[[], Mapping[str, int]]
 
 
 class Metrics:
@@ -138,20 +150,14 @@ class _Asked:
         states: dict[tuple[str, ...], float] = {
             (state,): float(state == status.state) for state in get_args(State)
         }
-        yield _family(IN_FLIGHT, {(): float(self._sources.in_flight())})
-        yield _family(BROKER, {(): float(self._sources.broker_up())})
-        yield _family(STATE, states)
-        yield _family(LAG, {(): float(status.lag)})
-        yield _family(APPLIED, {(): float(status.applied)})
-        yield _family(APPLY, {(): stats.apply_s})
-        yield _family(REBUILDS, {(): float(stats.rebuilds)})
-        yield _family(ROWS, {(): float(stats.rows_bytes)})
-        yield _family(CLIENTS, {(): float(self._sources.clients())})
-
-
-def _family(declared: Declared, values: Mapping[tuple[str, ...], float]) -> Metric:
-    make = CounterMetricFamily if declared.kind == "counter" else GaugeMetricFamily
-    family = make(declared.name, declared.meaning, labels=declared.labels)
-    for labels, value in values.items():
-        family.add_metric(labels, value)
-    return family
+        yield asked_family(IN_FLIGHT, {(): float(self._sources.in_flight())})
+        yield asked_family(BROKER, {(): float(self._sources.broker_up())})
+        yield asked_family(STATE, states)
+        yield asked_family(LAG, {(): float(status.lag)})
+        yield asked_family(APPLIED, {(): float(status.applied)})
+        yield asked_family(APPLY, {(): stats.apply_s})
+        yield asked_family(REBUILDS, {(): float(stats.rebuilds)})
+        yield asked_family(ROWS, {(): float(stats.rows_bytes)})
+        yield asked_family(CLIENTS, {(): float(self._sources.clients())})
+        letters = self._sources.dead_letters()
+        yield asked_family(DLQ, {(topic,): float(count) for topic, count in letters.items()})

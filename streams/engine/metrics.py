@@ -1,0 +1,194 @@
+"""What a worker measures: a closed set, declared once.
+
+Tasks count here what they have committed, in their own threads; what stands (lag, sizes) is
+asked for when it is exported.  Labels come from declarations, so their number is bounded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from prometheus_client import CollectorRegistry, disable_created_metrics
+from prometheus_client.core import Metric
+
+from streams.declared_metrics import Declared, asked_family, made
+from streams.rule_codes import CODES
+
+if TYPE_CHECKING:
+    from streams.engine.task import Cycle
+
+VERDICTS = Declared(
+    "headrace_verdicts_total",
+    "counter",
+    "Facts with a verdict or a rule, committed. `verdict` is `none` for what is no verdict on a"
+    " record; `rule` is `none` where a fact has no such member.",
+    ("topic", "verdict", "rule"),
+)
+DEAD_LETTERS = Declared(
+    "headrace_dead_letters_total",
+    "counter",
+    "Dead letters committed, by the topic that they came from and the code of why.",
+    ("topic", "code"),
+)
+RECORDS = Declared(
+    "headrace_decided_records_total",
+    "counter",
+    "Input records decided, their effects committed.",
+    ("processor",),
+)
+TIMERS = Declared(
+    "headrace_fired_timers_total", "counter", "Timers fired and committed.", ("processor",)
+)
+BATCH = Declared(
+    "headrace_batch_seconds", "histogram", "Time to decide what one transaction writes."
+)
+COMMIT = Declared(
+    "headrace_commit_seconds",
+    "histogram",
+    "Time to write and commit one transaction, and to store its rows.",
+)
+REOPENED = Declared(
+    "headrace_task_reopens_total",
+    "counter",
+    "Tasks closed and opened again after a failure, by its code.",
+    ("code",),
+)
+TASKS = Declared(
+    "headrace_tasks",
+    "gauge",
+    "Tasks that this worker owns, by state: `opening` or `ready`.",
+    ("state",),
+    True,
+)
+LAG = Declared(
+    "headrace_task_lag_records",
+    "gauge",
+    "Offsets of an input between what is decided and the end, as last heard.",
+    ("topic", "partition"),
+    True,
+)
+LATE = Declared(
+    "headrace_task_timer_delay_seconds",
+    "gauge",
+    "How long the earliest timer of a task has been due; 0 if none is.",
+    ("partition",),
+    True,
+)
+RESTORE = Declared(
+    "headrace_task_restore_seconds",
+    "gauge",
+    "Time that the last opening of a task took.",
+    ("partition",),
+    True,
+)
+RESTORED = Declared(
+    "headrace_task_restored_records",
+    "gauge",
+    "Records read from changelogs when a task was last opened.",
+    ("partition",),
+    True,
+)
+STORE = Declared(
+    "headrace_store_bytes",
+    "gauge",
+    "Size of the RocksDB of a task (its number) or of the copied tables (`copies`), about.",
+    ("store",),
+    True,
+)
+ALL = (
+    VERDICTS,
+    DEAD_LETTERS,
+    RECORDS,
+    TIMERS,
+    BATCH,
+    COMMIT,
+    REOPENED,
+    TASKS,
+    LAG,
+    LATE,
+    RESTORE,
+    RESTORED,
+    STORE,
+)
+OTHER = "other"
+"""The label of a rule that nobody declared."""
+
+
+class TaskFigures(NamedTuple):
+    """What a task says of itself at one moment.
+
+    lag: offsets, by input topic without prefix.  timer_delay_s: 0 while no timer is due.
+    restored, restore_s: records read by its last opening, and how long that took.
+    """
+
+    partition: int
+    ready: bool
+    lag: Mapping[str, int]
+    timer_delay_s: float
+    restored: int
+    restore_s: float
+    store_bytes: int
+
+
+class Standing(NamedTuple):
+    """tasks: of the worker.  copies_bytes: of the copied tables.  assigned: the group has said
+    which tasks, maybe none, it is to have."""
+
+    tasks: Sequence[TaskFigures] = ()
+    copies_bytes: int = 0
+    assigned: bool = False
+
+
+class WorkerMetrics:
+    """The metrics of one worker, in a registry of their own.  Any thread may count.
+
+    standing: is asked when they are exported, from another thread, and does not block.
+    """
+
+    def __init__(self, standing: Callable[[], Standing]) -> None:
+        disable_created_metrics()  # they are in no declaration
+        self.registry = CollectorRegistry()
+        self.registry.register(_Asked(standing))
+        self._own: dict[str, Any] = {
+            each.name: made(each, self.registry) for each in ALL if not each.asked
+        }
+
+    def committed(self, cycle: Cycle, commit_s: float) -> None:
+        """One transaction: what it wrote, and how long it took to decide and to commit."""
+        self._own[BATCH.name].observe(cycle.decide_s)
+        self._own[COMMIT.name].observe(commit_s)
+        for (topic, verdict, rule), count in cycle.effects.verdicts.items():
+            known = rule if rule in CODES or rule == "none" else OTHER
+            self._own[VERDICTS.name].labels(topic, verdict, known).inc(count)
+        for (topic, code), count in cycle.effects.letters.items():
+            self._own[DEAD_LETTERS.name].labels(topic, code).inc(count)
+        judged = TIMERS if cycle.timers else RECORDS
+        for processor, count in cycle.judged.items():
+            self._own[judged.name].labels(processor).inc(count)
+
+    def reopened(self, code: str) -> None:
+        self._own[REOPENED.name].labels(code).inc()
+
+
+class _Asked:
+    """A collector: values that the tasks keep."""
+
+    def __init__(self, standing: Callable[[], Standing]) -> None:
+        self._standing = standing
+
+    def collect(self) -> Iterable[Metric]:
+        tasks, copies_bytes, _ = self._standing()
+        ready = sum(task.ready for task in tasks)
+        numbered: list[tuple[tuple[str, ...], TaskFigures]] = [
+            ((str(task.partition),), task) for task in tasks
+        ]
+        yield asked_family(TASKS, {("opening",): len(tasks) - ready, ("ready",): ready})
+        yield asked_family(
+            LAG, {(t, *n): lag for n, task in numbered for t, lag in task.lag.items()}
+        )
+        yield asked_family(LATE, {n: task.timer_delay_s for n, task in numbered})
+        yield asked_family(RESTORE, {n: task.restore_s for n, task in numbered})
+        yield asked_family(RESTORED, {n: task.restored for n, task in numbered})
+        sizes = {n: task.store_bytes for n, task in numbered}
+        yield asked_family(STORE, sizes | {("copies",): copies_bytes})

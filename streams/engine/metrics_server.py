@@ -1,0 +1,118 @@
+"""A worker's figures and its state over HTTP, from a thread of its own."""
+
+from __future__ import annotations
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+from streams.addresses import Address
+from streams.engine.metrics import Standing, WorkerMetrics
+from streams.errors import AddressTaken
+
+log = logging.getLogger(__name__)
+
+SETTING = "HEADRACE_METRICS"
+_SILENCE_S = 5
+"""How long a client may say nothing."""
+_MOST = 32
+"""Connections at a time, each of which takes a thread of the worker."""
+
+
+@contextmanager
+def served(
+    where: str | None, metrics: WorkerMetrics, standing: Callable[[], Standing]
+) -> Iterator[None]:
+    """At that address for as long as the context lasts; None: nowhere.
+
+    Raises SettingsError, AddressTaken.
+    """
+    if where is None:
+        yield
+        return
+    server = _made(Address.parse(where, SETTING), metrics, standing)
+    thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
+    thread.start()
+    host, port = server.server_address[:2]
+    log.info("metrics at %s/metrics", Address(str(host), port).url)
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _made(
+    address: Address, metrics: WorkerMetrics, standing: Callable[[], Standing]
+) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        timeout = _SILENCE_S
+
+        def do_GET(self) -> None:
+            match self.path.partition("?")[0]:
+                case "/metrics":
+                    text = generate_latest(metrics.registry)
+                    self._answer(200, CONTENT_TYPE_PLAIN_0_0_4, text)
+                case "/healthz":
+                    self._json(200, {"alive": True})
+                case "/readyz":
+                    found = readiness(standing())
+                    self._json(200 if found["ready"] else 503, found)
+                case _:
+                    self._json(404, {"detail": "there are /metrics, /healthz and /readyz"})
+
+        def _json(self, status: int, body: Any) -> None:
+            self._answer(status, "application/json", json.dumps(body).encode())
+
+        def _answer(self, status: int, kind: str, body: bytes) -> None:
+            self.send_response(status)
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            log.debug(format, *args)
+
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        daemon_threads = True
+        slots = threading.Semaphore(_MOST)
+
+        def process_request(self, request: Any, client_address: Any) -> None:
+            if self.slots.acquire(blocking=False):
+                super().process_request(request, client_address)
+            else:
+                self.shutdown_request(request)
+
+        def process_request_thread(self, request: Any, client_address: Any) -> None:
+            try:
+                super().process_request_thread(request, client_address)
+            finally:
+                self.slots.release()
+
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            log.debug("a client of the metrics went away", exc_info=True)
+
+    try:
+        return Server((address.host, address.port), Handler)
+    except OSError as exc:
+        raise AddressTaken(
+            f"the worker's metrics cannot be served at {address}: {exc.strerror}",
+            advice=f"Set {SETTING} to another address, or stop what listens there.",
+        ) from exc
+
+
+def readiness(standing: Standing) -> dict[str, Any]:
+    """Ready once the group has assigned tasks, maybe none, and all of them follow their inputs."""
+    opening = [task.partition for task in standing.tasks if not task.ready]
+    ready = [task.partition for task in standing.tasks if task.ready]
+    return {"ready": standing.assigned and not opening, "tasks": ready, "opening": opening}

@@ -1,0 +1,82 @@
+"""How many dead letters wait for somebody to look at them, counted beside the requests.
+
+Offsets do not tell: the markers of transactions take some too.  So the topics are read, and of
+each dead letter its offset is kept until retention removes it or it is sent back.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import defaultdict
+from collections.abc import Mapping
+
+from streams.dead_letters import TOPICS
+from streams.engine.log import Log
+from streams.engine.records import Record, TopicPartition
+from streams.errors import HeadraceError
+from streams.reading import partitions, records
+from topology.topics import AUDIT_REDRIVES
+
+EVERY_S = 10.0
+_log = logging.getLogger("streams.gateway")
+
+
+class DeadLetters:
+    """counts: by dead letter topic without prefix, as last read.  It reads once started."""
+
+    def __init__(self, log: Log, prefix: str) -> None:
+        self._log = log
+        self._prefix = prefix
+        self._redrives = prefix + AUDIT_REDRIVES.name
+        self._stopping = threading.Event()
+        self._read_to: dict[TopicPartition, int] = {}
+        self._there: dict[TopicPartition, set[int]] = defaultdict(set)
+        self._sent: dict[TopicPartition, set[int]] = defaultdict(set)
+        self.counts: Mapping[str, int] = {topic.name: 0 for topic in TOPICS}
+
+    def start(self) -> None:
+        threading.Thread(target=self._follow, name="dead-letters", daemon=True).start()
+
+    def stop(self) -> None:
+        """Without waiting for an answer that may never come."""
+        self._stopping.set()
+
+    def _follow(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self.look()
+            except HeadraceError as exc:
+                _log.info("dead letters are not counted: %s", exc.message)
+            self._stopping.wait(EVERY_S)
+
+    def look(self) -> None:
+        """Read on to the ends of now.  Raises BrokerUnavailable, TopicsMismatch."""
+        names = [self._prefix + topic.name for topic in (*TOPICS, AUDIT_REDRIVES)]
+        tps = partitions(self._log, names)
+        starts, ends = self._log.starts(tps), self._log.ends(tps)
+        begins = {tp: max(starts[tp], self._read_to.get(tp, 0)) for tp in tps}
+        for record in records(self._log, tps, ends, begins):
+            self._note(record)
+        self._read_to = {tp: max(begins[tp], ends[tp]) for tp in tps}
+        self.counts = {
+            topic.name: self._count(self._prefix + topic.name, tps, starts) for topic in TOPICS
+        }
+
+    def _note(self, record: Record) -> None:
+        """A dead letter, or that one was sent back."""
+        if record.topic != self._redrives:
+            self._there[TopicPartition(record.topic, record.partition)].add(record.offset)
+        elif record.key is not None:
+            topic, partition, offset = record.key.decode().rsplit("/", 2)
+            self._sent[TopicPartition(topic, int(partition))].add(int(offset))
+
+    def _count(
+        self, name: str, tps: list[TopicPartition], starts: Mapping[TopicPartition, int]
+    ) -> int:
+        count = 0
+        for tp in (tp for tp in tps if tp.topic == name):
+            kept = {offset for offset in self._there[tp] - self._sent[tp] if offset >= starts[tp]}
+            self._there[tp] = kept
+            count += len(kept)
+        return count

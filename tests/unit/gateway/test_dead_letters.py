@@ -1,0 +1,62 @@
+"""How many dead letters wait: those that were sent back, or are kept no more, do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from streams.engine.memory import MemoryLog
+from streams.engine.records import Output, TopicPartition
+from streams.gateway.dead_letters import DeadLetters
+from tests.unit.views.bench import Bench
+from topology.topics import APC_PACKETS_DLQ, AUDIT_REDRIVES, SAP_TASKS_DLQ
+
+PREFIX = "acme."
+NAME = PREFIX + APC_PACKETS_DLQ.name
+
+
+def letter(topic: str = NAME) -> Output:
+    return Output(topic, b"k", b"bytes", (), 0)
+
+
+def in_a_transaction(log: MemoryLog, *outputs: Output) -> None:
+    producer = log.producer("t")
+    producer.open()
+    producer.commit(outputs)
+    producer.close()
+
+
+def test_each_is_counted_once_whatever_offsets_say(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, prefix=PREFIX)
+    counted = DeadLetters(bench.log, PREFIX)
+    counted.look()
+    assert set(counted.counts.values()) == {0}
+    for _ in range(3):
+        in_a_transaction(bench.log, letter(), letter(PREFIX + SAP_TASKS_DLQ.name))
+        counted.look()
+    place = TopicPartition(NAME, 0)
+    assert bench.log.ends([place])[place] > 3, "markers take offsets"
+    assert counted.counts[APC_PACKETS_DLQ.name] == counted.counts[SAP_TASKS_DLQ.name] == 3
+    bench.close()
+
+
+def test_what_was_sent_back_does_not_wait(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, prefix=PREFIX)
+    counted = DeadLetters(bench.log, PREFIX)
+    in_a_transaction(bench.log, letter(), letter())
+    redriven = Output(PREFIX + AUDIT_REDRIVES.name, f"{NAME}/0/1".encode(), b"", (), 0)
+    in_a_transaction(bench.log, redriven)
+    for _ in range(2):
+        counted.look()
+        assert counted.counts[APC_PACKETS_DLQ.name] == 1
+    bench.close()
+
+
+def test_what_retention_has_removed_does_not_wait(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, prefix=PREFIX)
+    counted = DeadLetters(bench.log, PREFIX)
+    in_a_transaction(bench.log, letter(), letter())
+    counted.look()
+    bench.log.truncate(TopicPartition(NAME, 0), 1)
+    counted.look()
+    assert counted.counts[APC_PACKETS_DLQ.name] == 1
+    bench.close()
