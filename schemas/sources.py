@@ -100,6 +100,8 @@ RECORDS = (
     "headrace.summit.SummitRun",
     "headrace.summit.SummitAgent",
     "headrace.summit.SummitReplyKnown",
+    "headrace.core.AuditRedrive",
+    "headrace.core.AuditCheckpoint",
 )
 """The records that topics and tables hold, in the order of their first schema ids."""
 
@@ -172,3 +174,26 @@ def _expand(schema: Any, namespace: str, seen: set[str]) -> Any:
 def _field(field: Schema, namespace: str, seen: set[str]) -> Schema:
     expanded = {"name": field["name"], "type": _expand(field["type"], namespace, seen)}
     return {**expanded, "default": field["default"]} if "default" in field else expanded
+
+
+def documented(schema: Any) -> Any:
+    """A self-contained schema with the documentation that its sources have."""
+    if isinstance(schema, list):
+        return [documented(branch) for branch in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: documented(schema[name]) for name in schema if name != "fields"}
+    if schema["type"] not in _NAMED:
+        return found
+    source, _ = definitions()[full_name(schema["name"], schema["namespace"])]
+    docs = {field["name"]: field for field in source.get("fields", ())}
+    if "fields" in schema:
+        found["fields"] = [
+            {**field, "type": documented(field["type"]), **_doc(docs[field["name"]])}
+            for field in schema["fields"]
+        ]
+    return {**found, **_doc(source)}
+
+
+def _doc(definition: Schema) -> Schema:
+    return {"doc": definition["doc"]} if "doc" in definition else {}

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     INTERNAL = "internal"  # from processor to processor
     FACT = "fact"  # what the service decided
     INBOX = "inbox"  # what an agent should now read
+    AUDIT = "audit"  # what operators' tools did or attest; no processor writes it
     TABLE = "table"  # compacted; the latest row per key
     CHANGELOG = "changelog"  # compacted; rows of the tables that are not public
     DEAD_LETTER = "dead letter"  # bytes that could not be judged

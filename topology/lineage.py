@@ -6,7 +6,9 @@ the edges, and descendants against them.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
+from uuid import UUID
 
 
 class NodeKind(NamedTuple):
@@ -71,7 +73,24 @@ RELATIONS: tuple[Relation, ...] = (
 )
 
 
+_TRACE = re.compile(r"trace:([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})")
+
+
 def kind_of(node: str) -> str:
     """What a node's name begins with: `trace`, or protocol and kind, as `apc:packet`."""
     first, _, rest = node.partition(":")
     return first if first == "trace" else f"{first}:{rest.partition(':')[0]}"
+
+
+def spellings(node: str) -> tuple[str, ...]:
+    """All names of a node, this one first.
+
+    A trace has two when its id has 128 bits: with hyphens, as SAP writes it, and without, as W3C
+    Trace Context does.
+    """
+    found = _TRACE.fullmatch(node)
+    if found is None:
+        return (node,)
+    trace = UUID(found[1])
+    other = trace.hex if "-" in node else str(trace)
+    return node, f"trace:{other}"

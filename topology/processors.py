@@ -238,6 +238,11 @@ def writers_of(topic: Topic) -> tuple[ProcessorDeclaration, ...]:
     return tuple(processor for processor in ALL if topic in processor.outputs)
 
 
+def written_by_clients(topic: Topic) -> bool:
+    """Whether agents, users and operators write it too; what was judged is written by one only."""
+    return topic.kind in (Kind.COMMAND, Kind.COLLECTOR) and not topic.own_partition
+
+
 def owner_of(table: Table) -> ProcessorDeclaration | None:
     """The processor that owns the table; None for one that the engine keeps or clients write."""
     return next((processor for processor in ALL if table in processor.tables), None)

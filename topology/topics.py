@@ -13,6 +13,9 @@ from topology.asap_topics import ASAP_MANIFESTS as ASAP_MANIFESTS
 from topology.asap_topics import ASAP_MANIFESTS_DLQ as ASAP_MANIFESTS_DLQ
 from topology.asap_topics import ASAP_SNAPSHOTS as ASAP_SNAPSHOTS
 from topology.asap_topics import ASAP_TASKS as ASAP_TASKS
+from topology.audit_topics import AUDIT
+from topology.audit_topics import AUDIT_CHECKPOINTS as AUDIT_CHECKPOINTS
+from topology.audit_topics import AUDIT_REDRIVES as AUDIT_REDRIVES
 from topology.declarations import Kind, Topic
 from topology.keeping import DAY_MS as DAY_MS
 from topology.keeping import DEAD_LETTER_EXTRA_BYTES as DEAD_LETTER_EXTRA_BYTES
@@ -277,6 +280,7 @@ ALL: tuple[Topic, ...] = (
     *SUMMIT,
     LINEAGE_EDGES,
     CHANGELOG,
+    *AUDIT,
     APC_PACKETS_DLQ,
     APC_TRANSFERS_DLQ,
     RTES_RAW_DLQ,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, store_key
 from streams.engine.store import Store
 from streams.errors import BrokerUnavailable, HeadraceError, StoreFailed
+from streams.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
 from topology.keys import partition_of, split
 
@@ -34,6 +36,7 @@ _META = b"\0meta"
 _POLL_S = 0.05
 _PAUSE_S = 1.0
 _FRESH_S = 10.0
+_SIZE_S = 5.0
 _COMMIT_S = 1.0
 """How long a transaction is waited for; that of a worker that died takes longer to be ended."""
 
@@ -44,7 +47,7 @@ def copied(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
 
 
 class Copies:
-    """path: a directory of the copies' own."""
+    """path: a directory of the copies' own.  size_bytes: of the rows, as last measured."""
 
     def __init__(
         self, path: Path, source: Log, prefix: str, partitions: int, tables: Iterable[Table]
@@ -62,6 +65,8 @@ class Copies:
         self._changed: dict[str, dict[str, None]] = {t.name: {} for t in tables if t.fresh}
         self._indexes: dict[str, Any] = {}
         self._indexed: dict[str, list[int]] = {}
+        self.size_bytes = 0
+        self._sized_at = 0.0
 
     def open(self) -> None:
         """Open or rebuild the store, and read to the ends that the topics have now."""
@@ -76,8 +81,11 @@ class Copies:
             prefix = store_key(name, "")
             for place, _ in self._store.scan(prefix):
                 self._changed[name][place.removeprefix(prefix).decode()] = None
-        while any(self._reader.position(tp) < end for tp, end in ends.items()):
-            self.poll(_POLL_S)
+        with reading("read copied tables", self._positions, ends) as told:
+            while any(self._reader.position(tp) < end for tp, end in ends.items()):
+                self.poll(_POLL_S)
+                told(self._reader.position)
+        self._measure()
 
     def _identity(self) -> dict[str, str]:
         topics = self._log.topics()
@@ -126,6 +134,8 @@ class Copies:
                 self._apply(records, moved)
                 self._positions = moved
                 self._moved.notify_all()
+            if time.monotonic() - self._sized_at > _SIZE_S:
+                self._measure()
 
     def _apply(self, records: Sequence[Record], positions: dict[TopicPartition, int]) -> None:
         rows: Bytes = {}
@@ -192,6 +202,9 @@ class Copies:
 
     def _read_to(self, table: Table) -> list[int]:
         return [self._positions[tp] for tp in self._tps if self._tables[tp.topic] is table]
+
+    def _measure(self) -> None:
+        self.size_bytes, self._sized_at = self._store.size_bytes(), time.monotonic()
 
     def close(self) -> None:
         if self._reader is None:

@@ -21,17 +21,23 @@ from aiokafka.coordinator.protocol import (
     ConsumerProtocolMemberAssignment,
     ConsumerProtocolMemberMetadata,
 )
-from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
-from aiokafka.helpers import create_ssl_context
+from aiokafka.errors import (
+    GroupAuthorizationFailedError,
+    NoOffsetForPartitionError,
+    OffsetOutOfRangeError,
+    TopicAuthorizationFailedError,
+)
 from aiokafka.protocol.commit import OffsetCommitRequest
 from aiokafka.protocol.group import HeartbeatRequest
+from faust.app.base import BootStrategy
 from faust.transport.drivers import aiokafka as driver
 
 from streams.engine.assignment import Member, Share, assign
 from streams.engine.records import TopicPartition
 from streams.engine.runner import TaskRunner
 from streams.engine.tasks import TaskSet
-from streams.errors import HeadraceError, InputTruncated, NotCoPartitioned
+from streams.errors import AccessDenied, HeadraceError, InputTruncated, NotCoPartitioned
+from streams.kafka_security import for_aiokafka
 from streams.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -46,6 +52,7 @@ _FETCH_WAIT_MS = 500
 _POLL_S = 0.1
 _POLL_SOME_S = 0.01
 _NOT_HUNGRY_S = 0.005
+_DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
 
 
 class WholeNumbers(AbstractPartitionAssignor):
@@ -86,9 +93,16 @@ def _assignment(share: Share, topics: Sequence[str]) -> ConsumerProtocolMemberAs
     return ConsumerProtocolMemberAssignment(0, parts, ",".join(sorted(share.missing)).encode())
 
 
+class Boot(BootStrategy):
+    """Without Faust's producer: tasks have their own, and it would not log in as we do."""
+
+    enable_kafka_producer = False
+
+
 class HostApp(faust.App):
     """A Faust app that hosts tasks."""
 
+    BootStrategy = Boot
     headrace: Settings
     task_set: TaskSet
     group_assignor: WholeNumbers
@@ -127,8 +141,16 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             session_timeout_ms=int(SESSION_TIMEOUT_S * 1000),
             rebalance_timeout_ms=60_000,
             heartbeat_interval_ms=int(_HEARTBEAT_S * 1000),
-            **_security(app.headrace.security()),
+            **for_aiokafka(app.headrace.security()),
         )
+
+    async def denied(self) -> str | None:
+        """Why the group does not take us in, which aiokafka tells only to who fetches."""
+        try:
+            self._ensure_consumer()._coordinator.check_errors()
+        except _DENIED as exc:
+            return str(exc)
+        return None
 
     async def confirmed(self) -> bool:
         """A heartbeat of our generation, sent now, is accepted.
@@ -210,6 +232,9 @@ class Consumer(driver.Consumer):
     async def _tell_group_at_times(self) -> None:
         while not self.should_stop:
             await self.sleep(_TELL_GROUP_S)
+            if denied := await self._thread.call_thread(self._thread.denied):
+                await self.app.fail(AccessDenied(f"Kafka does not allow it: {denied}"))
+                return
             await self._tell_group()
 
     async def _tell_group(self) -> None:
@@ -229,6 +254,8 @@ class Consumer(driver.Consumer):
 
     async def on_partitions_assigned(self, assigned: set[Any], generation_id: int = 0) -> None:
         await super().on_partitions_assigned(assigned, generation_id)
+        if self.should_stop:  # another worker has left while this one does
+            return
         if missing := self.app.group_assignor.missing:
             await self.app.fail(_disagree(missing))
             return
@@ -274,6 +301,9 @@ class Consumer(driver.Consumer):
             return  # of a partition that its task has not sought yet
         except OffsetOutOfRangeError as exc:
             await self.app.fail(_truncated(exc.args[0]))
+            return
+        except _DENIED as exc:
+            await self.app.fail(AccessDenied(f"Kafka does not allow it: {exc}"))
             return
         for tp, records in (fetched or {}).items():
             await self._hand_over(TopicPartition(*tp), records, ready)
@@ -321,26 +351,6 @@ def _disagree(missing: frozenset[str]) -> NotCoPartitioned:
 def _truncated(places: Mapping[Any, int]) -> InputTruncated:
     told = ", ".join(f"{tp.topic}/{tp.partition} at {offset}" for tp, offset in places.items())
     return InputTruncated(f"records were deleted before they were read: {told}")
-
-
-def _security(properties: Mapping[str, str]) -> dict[str, Any]:
-    """librdkafka's properties in aiokafka's words."""
-    if not properties:
-        return {}
-    found: dict[str, Any] = {
-        "security_protocol": properties.get("security.protocol", "PLAINTEXT"),
-        "sasl_mechanism": properties.get("sasl.mechanism", "PLAIN"),
-        "sasl_plain_username": properties.get("sasl.username"),
-        "sasl_plain_password": properties.get("sasl.password"),
-    }
-    if "SSL" in found["security_protocol"]:
-        found["ssl_context"] = create_ssl_context(
-            cafile=properties.get("ssl.ca.location"),
-            certfile=properties.get("ssl.certificate.location"),
-            keyfile=properties.get("ssl.key.location"),
-            password=properties.get("ssl.key.password"),
-        )
-    return found
 
 
 def run(

@@ -8,6 +8,7 @@ from pathlib import Path
 from streams.engine.copies import Copies, copied
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
+from streams.engine.metrics import WorkerMetrics
 from streams.engine.processor import Processor
 from streams.engine.records import Record, TopicPartition
 from streams.engine.task import Cycle, Task
@@ -25,9 +26,13 @@ class LocalTask:
         settings: Settings,
         directory: Path,
         copies: Copies | None = None,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         self._copies = copies
-        self.task = Task(partition, processors, source, settings, directory, source.clock, copies)
+        clock = source.clock
+        self.task = Task(
+            partition, processors, source, settings, directory, clock, copies, metrics=metrics
+        )
         self.task.open()
         self._reader: Reader = source.reader(self.task.resume())
         self._source = source
@@ -88,10 +93,12 @@ class LocalHost:
         processors: Callable[[], Sequence[Processor]],
         settings: Settings,
         directory: Path,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         self._source = source
         self._processors = processors
         self._settings = settings
+        self._metrics = metrics
         self._directory = directory
         self._starts = 0
         self.tasks: list[LocalTask] = []
@@ -106,7 +113,15 @@ class LocalHost:
         self._copies = Copies(path, self._source, settings.prefix, settings.partitions, tables)
         self._copies.open()
         self.tasks = [
-            LocalTask(p, self._processors(), self._source, settings, directory, self._copies)
+            LocalTask(
+                p,
+                self._processors(),
+                self._source,
+                settings,
+                directory,
+                self._copies,
+                self._metrics,
+            )
             for p in range(settings.partitions)
         ]
 

@@ -116,6 +116,13 @@ class Work(Protocol):
 
     def copy(self, table: Table) -> Copy: ...
 
+    def sender(self, cause: str) -> str | None:
+        """The principal who sent the record at that position, of those that are being judged; None
+        when nobody has proved it."""
+
+    def vouch(self, cause: str, principal: str | None) -> None:
+        """That of a record that has waited in a row, as `sender` said then."""
+
     def attempt(self, part: Callable[[Work], None]) -> Exception | None:
         """Decide a part by itself, a record that waited behind others: when it raises, or causes
         too much (TooLarge), nothing of it counts, and that is returned."""

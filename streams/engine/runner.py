@@ -18,6 +18,7 @@ from typing import TypeVar
 from streams.engine.records import TopicPartition
 from streams.engine.task import Cycle, Task
 from streams.errors import RegistryUnavailable
+from streams.logs import fields
 
 T = TypeVar("T")
 Seek = Callable[[Mapping[TopicPartition, int]], Awaitable[None]]
@@ -63,6 +64,7 @@ class TaskRunner:
                 self.task.partition,
                 self.task.restored,
                 time.monotonic() - began,
+                extra=fields(task=self.task.partition),
             )
         self._wake.clear()
         positions = self.task.resume()

@@ -23,6 +23,7 @@ from streams.engine.rows import Bytes
 from streams.engine.store import Store
 from streams.engine.work import timer_of
 from streams.errors import StoreFailed
+from streams.progress import reading
 from topology.declarations import Table
 from topology.tables import TIMERS
 from topology.topics import CHANGELOG, DELETE_RETENTION_MS
@@ -46,6 +47,7 @@ class State:
             prefix + t.topic.name: t.name.encode() + b"\0" for t in tables if t.topic
         }
         self._row_prefix[prefix + CHANGELOG.name] = b""
+        self._partition = partition
         self._tps = [TopicPartition(name, partition) for name in self._row_prefix]
         self._ids: dict[str, str] = {}
         self._cluster = ""
@@ -124,14 +126,20 @@ class State:
     ) -> int:
         """Read on to the ends, which were asked for at now_ms.  What is read is kept if stopped."""
         behind = {tp for tp in self._tps if self.positions[tp.topic] < ends[tp]}
+        begun = {tp: self.positions[tp.topic] for tp in behind}
         count = 0
         if behind:
-            with self._log.reader({tp: self.positions[tp.topic] for tp in behind}) as reader:
+            aims = {tp: ends[tp] for tp in behind}
+            with (
+                reading(f"restore task {self._partition}", begun, aims) as told,
+                self._log.reader(begun) as reader,
+            ):
                 while behind and not (stopping and stopping.is_set()):
                     records = reader.poll(0.1)
                     count += len(records)
                     self._apply_records(records, reader, behind)
                     behind = {tp for tp in behind if reader.position(tp) < ends[tp]}
+                    told(reader.position)
         if not behind:
             self._at_end = now_ms
             self._write({})
@@ -202,6 +210,10 @@ class State:
         self.next_due = _due(first[0]) if first else None
         if self.next_due is not None:
             self._floor = self.next_due
+
+    def size_bytes(self) -> int:
+        """Of the rows, on disk and in memory, about."""
+        return self._store.size_bytes()
 
     def close(self) -> None:
         """Flush and close."""

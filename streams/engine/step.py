@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from schemas import Decoded, Undecodable, decode_many, encode
 from streams.engine.letters import letter, told
+from streams.engine.principals import SERVICE, Senders
 from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position
 from streams.engine.rows import GetMany, layered
@@ -26,6 +27,7 @@ from streams.engine.work import (
     StepWork,
 )
 from streams.errors import InternalUnreadable
+from streams.logs import fields
 from topology.declarations import Topic
 from topology.tables import TIMERS
 from topology.topics import dead_letters_of
@@ -35,6 +37,8 @@ log = logging.getLogger(__name__)
 Taken = tuple[Topic, Record]
 _Item = tuple[Topic, Record, Decoded | Undecodable]
 Decide = Callable[[StepWork], None]
+TIMER_FAILED = "timer_failed"
+"""The code of a dead letter that holds a timer which made the processor raise."""
 _WITHDRAWN = Decoded({}, b"", 0, False)
 
 
@@ -50,14 +54,17 @@ class Step:
         self.poison = 0
         self._processor = processor
         self._context = context
+        self._senders = Senders(context.principals)
         self._read = layered([self.effects.rows], read)
 
     def records(self, taken: Sequence[Taken]) -> list[Taken]:
         """Decide them in order; returns those left over when the effects have grown too large."""
+        self._senders.read([record for _, record in taken])
         left = self._decide(self._decode(taken))
         return [item[:2] for item in left]
 
     def timers(self, due: Sequence[Timer], now_ms: int) -> None:
+        self._senders.default = SERVICE
         failure = self._attempt(lambda work: self._processor.fire(due, now_ms, work))
         if failure is None:
             return
@@ -109,25 +116,29 @@ class Step:
             if second is None:
                 return
             failure = second
-        log.error("poison at %s: %s", position(message.record), told(failure))
+        at, about = position(message.record), self._processor.declaration.name
+        noted = fields(position=at, processor=about, code=DECIDE_FAILED)
+        log.error("poison at %s: %s", at, told(failure), extra=noted)
         self.poison += 1
         self._dead_letter(message.topic, message.record, DECIDE_FAILED, told(failure))
 
     def _poisoned_timer(self, timer: Timer, exc: Exception) -> None:
         log.error("timer %s of %s raises: %s", timer.kind, timer.key, told(exc))
         self.poison += 1
-        topic = dead_letters_of(self._processor.declaration.inputs[0])
+        source = self._processor.declaration.inputs[0]
+        topic = dead_letters_of(source)
         heads = [
-            ("kafka_dlt-exception-fqcn", b"timer_failed"),
+            ("kafka_dlt-exception-fqcn", TIMER_FAILED.encode()),
             ("kafka_dlt-exception-message", told(exc).encode()),
         ]
+        self.effects.letters[source.name, TIMER_FAILED] += 1
         key = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}".encode()
         row = encode(TIMERS.record, {"data": dict(timer.data)})
         self.effects.outputs.append(Output(self._context.prefix + topic.name, key, row, heads, 0))
 
     def _attempt(self, decide: Decide) -> Exception | None:
         """Take the effects of a step, or return what it raised and keep nothing of it."""
-        work = StepWork(self._processor.declaration, self._context, self._read)
+        work = StepWork(self._processor.declaration, self._context, self._read, self._senders)
         try:
             decide(work)
             effects = work.seal()
@@ -142,6 +153,7 @@ class Step:
     def _dead_letter(self, topic: Topic, record: Record, code: str, message: str) -> None:
         settings, keep = self._context.settings, self._processor.dead_letter
         kept = keep(topic, record.key, settings), keep(topic, record.value, settings)
+        self.effects.letters[topic.name, code] += 1
         self.effects.outputs.append(
             letter(self._context.prefix, topic, record, kept, code, message)
         )

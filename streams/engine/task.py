@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +27,9 @@ from pathlib import Path
 from streams.engine import merge
 from streams.engine.copies import Copies
 from streams.engine.log import Log
+from streams.engine.metrics import TaskFigures, WorkerMetrics
 from streams.engine.positions import Positions
+from streams.engine.principals import Principals
 from streams.engine.processor import Processor, Timer
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, layered
@@ -36,6 +39,7 @@ from streams.engine.work import Context, Effects
 from streams.errors import TooManyDeadLetters
 from streams.registry.ids import RegistryIds
 from streams.settings import Settings
+from topology.acls import WORKERS_GROUP
 from topology.declarations import Topic
 
 log = logging.getLogger(__name__)
@@ -44,11 +48,13 @@ _MINUTE_MS = 60_000
 _SKEW_MS = 500
 _POISON_COUNT = 20
 _POISON_SHARE = 0.01
+_SIZE_S = 5.0
+"""Between two looks at the size of the store."""
 
 
 def group_of(settings: Settings) -> str:
     """The consumer group that all workers of one environment form."""
-    return f"{settings.prefix}headrace"
+    return f"{settings.prefix}{WORKERS_GROUP}"
 
 
 def transactional_id(settings: Settings, partition: int) -> str:
@@ -59,12 +65,16 @@ def transactional_id(settings: Settings, partition: int) -> str:
 @dataclass(slots=True)
 class Cycle:
     """What one transaction writes.  records: how many inputs or timers it judged.  poison: how
-    many of them raised."""
+    many of them raised.  timers: it judged timers.  judged: how many, by processor.
+    decide_s: how long that took."""
 
     effects: Effects = field(default_factory=Effects)
     offsets: dict[Topic, int] = field(default_factory=dict)
     records: int = 0
     poison: int = 0
+    timers: bool = False
+    judged: Counter[str] = field(default_factory=Counter)
+    decide_s: float = 0.0
 
 
 class Task:
@@ -80,9 +90,11 @@ class Task:
         clock: Callable[[], int],
         copies: Copies | None = None,
         ids: RegistryIds | None = None,
+        metrics: WorkerMetrics | None = None,
     ) -> None:
         self.partition = partition
         self.ids = ids
+        self._metrics = metrics
         self.stopping = threading.Event()
         self._log = source
         self._settings = settings
@@ -91,7 +103,14 @@ class Task:
         prefix = settings.prefix
         inputs = [t for p in processors for t in p.declaration.inputs]
         tables = [t for p in processors for t in p.declaration.tables]
-        self._context = Context(partition, settings.partitions, prefix, settings.as_work(), copies)
+        self._context = Context(
+            partition,
+            settings.partitions,
+            prefix,
+            settings.as_work(),
+            copies,
+            Principals.of(settings.principal_key),
+        )
         self._positions = Positions(prefix, partition, inputs)
         self._state = State(directory / str(partition), source, prefix, partition, tables)
         self.tps = {self._positions.tp(t): t for t in inputs}
@@ -108,11 +127,17 @@ class Task:
         self._minute = Minute()
         self._skew_told = 0
         self.restored = 0
+        self.restore_s = 0.0
+        self._store_bytes = 0
+        self._sized_at = 0.0
 
     def open(self) -> None:
         """Fence, restore, find positions, ask for the ends.  Raises PositionsLost and others."""
         self._producer.open()
+        begun = time.monotonic()
         self.restored = self._state.open(self._clock(), self.stopping)
+        self.restore_s = time.monotonic() - begun
+        self._measure()
         if self.stopping.is_set():
             return
         self._positions.load(self._log, self._state.get_many, self._state.empty())
@@ -199,7 +224,7 @@ class Task:
         ]
         if not work:
             return None
-        cycle = Cycle()
+        cycle, begun = Cycle(), time.perf_counter()
         for processor, taken in work:
             step = self._step(processor, cycle)
             left = step.records(taken)
@@ -208,11 +233,13 @@ class Task:
             decided = taken[: len(taken) - len(left)]
             cycle.effects.add(step.effects)
             cycle.records += len(decided)
+            cycle.judged[processor.declaration.name] += len(decided)
             cycle.poison += step.poison
             for topic, record in decided:
                 cycle.offsets[topic] = record.offset + 1
         for topic, offset in cycle.offsets.items():
             cycle.offsets[topic] = self._buffers[topic].stands(offset)
+        cycle.decide_s = time.perf_counter() - begun
         return cycle
 
     def _limit(self, processor: Processor, quota: int) -> int:
@@ -262,7 +289,7 @@ class Task:
         due = self._state.due(limit_ms, self._settings.batch)
         if not due:
             return None
-        cycle = Cycle(records=len(due))
+        cycle, begun = Cycle(records=len(due), timers=True), time.perf_counter()
         by_processor: dict[str, list[Timer]] = {}
         gone: Bytes = {}
         for key, name, timer in due:
@@ -277,6 +304,8 @@ class Task:
                 step.timers(timers, limit_ms)
                 cycle.effects.add(step.effects)
                 cycle.poison += step.poison
+                cycle.judged[processor.declaration.name] += len(timers)
+        cycle.decide_s = time.perf_counter() - begun
         return cycle
 
     def submit(self, cycle: Cycle) -> None:
@@ -290,9 +319,31 @@ class Task:
 
     def commit(self, cycle: Cycle) -> None:
         """One transaction, then one write to the store.  Blocks; raises Fenced, CommitFailed."""
+        begun = time.perf_counter()
         ends = self._producer.commit(cycle.effects.outputs)
         mine = {tp: end for tp, end in ends.items() if tp.partition == self.partition}
         self._state.apply(cycle.effects.rows, mine, self._clock())
+        if self._metrics is not None:
+            self._metrics.committed(cycle, time.perf_counter() - begun)
+        if time.monotonic() - self._sized_at > _SIZE_S:
+            self._measure()
+
+    def _measure(self) -> None:
+        """In the thread that owns the store."""
+        self._store_bytes, self._sized_at = self._state.size_bytes(), time.monotonic()
+
+    def figures(self, ready: bool) -> TaskFigures:
+        """Any thread may ask; nothing is waited for."""
+        due, now, decided = self._state.next_due, self._clock(), self._decided
+        buffers = list(self._buffers.values())  # replaced as a whole, never changed
+        lag = {
+            b.topic.name: max(0, b.known - b.stands(decided[b.topic]))
+            for b in buffers
+            if b.topic in decided
+        }
+        late = 0.0 if due is None else max(0.0, (now - due) / 1000)
+        size = self._store_bytes
+        return TaskFigures(self.partition, ready, lag, late, self.restored, self.restore_s, size)
 
     def settled(self) -> None:
         """The commit in flight is done and stored."""

@@ -11,16 +11,19 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
+from streams.engine.metrics import TaskFigures
 from streams.engine.records import TopicPartition
 from streams.engine.runner import Seek, TaskRunner
 from streams.engine.task import Task
 from streams.errors import (
+    BrokerRefuses,
     BrokerUnavailable,
     CommitFailed,
     Fenced,
     HeadraceError,
     StoreFailed,
 )
+from streams.logs import fields
 
 log = logging.getLogger(__name__)
 
@@ -40,10 +43,16 @@ class TaskSet:
         self.topics = frozenset(topics)
         self.on_failure: Callable[[HeadraceError], Awaitable[None]] | None = None
         self.on_ready: Callable[[int], None] | None = None
+        self.on_reopen: Callable[[HeadraceError], None] | None = None
         self._make = make
         self._keepers: dict[int, asyncio.Task[None]] = {}
         self._closing: dict[int, asyncio.Future[None]] = {}
         self._generation = 0
+        self.assignments = 0
+
+    def figures(self) -> list[TaskFigures]:
+        """Any thread may ask."""
+        return [runner.task.figures(runner.sought) for runner in list(self.runners.values())]
 
     async def assigned(self, numbers: Collection[int], seek: Seek, confirm: Confirm) -> None:
         """Go on with the numbers that stay, open the new ones, close the others."""
@@ -53,6 +62,7 @@ class TaskSet:
         log.info("assigned %s, kept %s", sorted(numbers), sorted(self.runners))
         for number in sorted(numbers):
             self._keepers[number] = asyncio.ensure_future(self._keep(number, seek, confirm))
+        self.assignments += 1
 
     async def park(self) -> None:
         """Before a rebalance: nothing in flight, nothing new.
@@ -91,7 +101,7 @@ class TaskSet:
         except HeadraceError as exc:
             await self._fail(exc)
         except Exception as exc:
-            log.exception("task %d failed", number)
+            log.exception("task %d failed", number, extra=fields(task=number))
             await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
 
     async def _reopen(self, number: int, seek: Seek, confirm: Confirm) -> None:
@@ -108,10 +118,14 @@ class TaskSet:
             try:
                 await self._run(number, runner, seek)
             except _REDONE as exc:
-                log.warning("task %d is closed and opens again: %s", number, exc)
+                noted = fields(task=number, code=exc.code)
+                log.warning("task %d is closed and opens again: %s", number, exc, extra=noted)
+                if self.on_reopen is not None:
+                    self.on_reopen(exc)
                 if runner.commits > commits:
                     failures, pause = 0, _FIRST_PAUSE_S
-                failures += not isinstance(exc, BrokerUnavailable)
+                away = isinstance(exc, BrokerUnavailable) and not isinstance(exc, BrokerRefuses)
+                failures += not away
                 if failures > _LIMIT:
                     raise
             else:

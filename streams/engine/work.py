@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,14 +12,16 @@ from schemas import encode
 from streams.engine import headers
 from streams.engine.copies import CopiedTable, Copies
 from streams.engine.letters import letter, told
+from streams.engine.principals import Principals, Senders
 from streams.engine.processor import AvroValue, Timer, TooLarge, Work
 from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, GetMany, TableRows, store_key
 from streams.errors import HeadraceError
-from topology.declarations import ProcessorDeclaration, Table, Topic
+from streams.logs import fields
+from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.keys import composite, split
 from topology.tables import TIMERS
-from topology.topics import CHANGELOG
+from topology.topics import CHANGELOG, RTES_RAW
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +45,7 @@ class Context:
     prefix: str
     settings: Mapping[str, Any]
     copies: Copies | None = None
+    principals: Principals | None = None
 
 
 @dataclass(slots=True)
@@ -49,17 +53,22 @@ class Effects:
     """What one or more steps cause: rows for the store, records for the log.
 
     poison: how many of these are dead letters that a processor made itself.
+    verdicts: by topic, verdict and rule.  letters: dead letters by input topic and code.
     """
 
     rows: Bytes = field(default_factory=dict)
     outputs: list[Output] = field(default_factory=list)
     size: int = 0
     poison: int = 0
+    verdicts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    letters: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, other: Effects) -> None:
         self.rows.update(other.rows)
         self.outputs += other.outputs
         self.size += other.size
+        self.verdicts.update(other.verdicts)
+        self.letters.update(other.letters)
 
 
 @dataclass(slots=True)
@@ -89,7 +98,13 @@ def timer_of(row_key: str, data: Mapping[str, str]) -> tuple[str, Timer]:
 class StepWork:
     """The `Work` of one step of one processor."""
 
-    def __init__(self, declaration: ProcessorDeclaration, context: Context, read: GetMany) -> None:
+    def __init__(
+        self,
+        declaration: ProcessorDeclaration,
+        context: Context,
+        read: GetMany,
+        senders: Senders | None = None,
+    ) -> None:
         self.partition = context.partition
         self.partitions = context.partitions
         self.settings = context.settings
@@ -97,11 +112,12 @@ class StepWork:
         self._declaration = declaration
         self._context = context
         self._read = read
+        self._senders = senders or Senders(context.principals)
         self._tables: dict[str, TableRows] = {}
         self._sends: list[_Send] = []
         self._sent = 0
         self._whole: StepWork | None = None
-        self._letters: list[Output] = []
+        self._letters: list[tuple[Topic, Output]] = []
 
     def rows(self, table: Table) -> TableRows:
         rows = self._tables.get(table.name)
@@ -111,9 +127,15 @@ class StepWork:
             self._tables[table.name] = rows
         return rows
 
+    def sender(self, cause: str) -> str | None:
+        return self._senders.proved(cause)
+
+    def vouch(self, cause: str, principal: str | None) -> None:
+        self._senders.vouch(cause, principal)
+
     def attempt(self, part: Callable[[Work], None]) -> Exception | None:
         assert self._whole is None, "a part has no parts"
-        work = StepWork(self._declaration, self._context, self._read)
+        work = StepWork(self._declaration, self._context, self._read, self._senders)
         work._whole = self
         try:
             part(work)
@@ -129,10 +151,12 @@ class StepWork:
         return None
 
     def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
-        log.error("poison at %s: %s", position(record), told(failure))
+        at = position(record)
+        noted = fields(position=at, processor=self._declaration.name, code=DECIDE_FAILED)
+        log.error("poison at %s: %s", at, told(failure), extra=noted)
         kept, prefix = (record.key, record.value), self._context.prefix
         made = letter(prefix, topic, record, kept, DECIDE_FAILED, told(failure))
-        self._letters.append(made)
+        self._letters.append((topic, made))
 
     def copy(self, table: Table) -> CopiedTable:
         copies = self._context.copies
@@ -165,7 +189,9 @@ class StepWork:
         """Encode everything.  Raises TooLarge, and whatever a wrong value makes the codec raise."""
         by_topic: dict[str, list[Output]] = {}
         self._seal_sends(by_topic)
-        effects = Effects(outputs=list(self._letters), poison=len(self._letters))
+        effects = Effects(outputs=[made for _, made in self._letters], poison=len(self._letters))
+        effects.letters.update((topic.name, DECIDE_FAILED) for topic, _ in self._letters)
+        effects.verdicts.update(map(_verdict, filter(_is_verdict, self._sends)))
         for rows in self._tables.values():
             self._seal_rows(rows, effects.rows, by_topic)
         effects.size = self._sent
@@ -193,11 +219,19 @@ class StepWork:
         more = sum(len(name) + len(text) for name, text in send.headers)
         _check_size(topic, key, value, len(key) + len(send.id) + more)  # these are headers as well
         heads = headers.outgoing(
-            topic, self._declaration.name, key, send.id, send.at, send.cause, send.traceparent
+            topic,
+            self._declaration.name,
+            key,
+            send.id,
+            send.at,
+            send.cause,
+            send.traceparent,
+            self._senders.shown(send.cause),
         )
         partition = self.partition if topic.stays else None
         name = self._context.prefix + topic.name
-        return Output(name, key, value, [*heads, *send.headers], partition)
+        output = Output(name, key, value, [*heads, *send.headers], partition)
+        return self._senders.passed_on(output, send.cause) if _is_read_on(topic) else output
 
     def _seal_rows(self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]) -> None:
         table = rows.table
@@ -212,6 +246,21 @@ class StepWork:
                 _check_size(topic, log_key, value)
             heads = [(headers.CAUSE, cause.encode())] if cause else []
             outputs.append(Output(name, log_key, value, heads, self.partition))
+
+
+def _is_verdict(send: _Send) -> bool:
+    return send.topic.kind is Kind.FACT and ("rule" in send.value or "verdict" in send.value)
+
+
+def _verdict(send: _Send) -> tuple[str, str, str]:
+    """Facts of accepted records alone have no verdict; answers of a cache have no rule."""
+    verdict = send.value.get("verdict", "accepted")
+    return send.topic.name, verdict or "none", send.value.get("rule", "none")
+
+
+def _is_read_on(topic: Topic) -> bool:
+    """Whether processors read it."""
+    return topic.between or topic is RTES_RAW
 
 
 def _check_size(topic: Topic, key: bytes, value: bytes, more: int = 0) -> None:

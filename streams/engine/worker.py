@@ -9,15 +9,17 @@ import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from streams.connecting import connected
 from streams.engine import crash_points, faust_host
 from streams.engine.copies import Copies, copied
-from streams.engine.kafka import KafkaLog
 from streams.engine.log import Log
+from streams.engine.metrics import Standing, WorkerMetrics
+from streams.engine.metrics_server import served
 from streams.engine.processor import Processor
 from streams.engine.store import DirectoryLock
 from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
-from streams.errors import BrokerUnavailable, TopicsMismatch
+from streams.errors import TopicsMismatch
 from streams.registry.binding import bound
 from streams.registry.ids import RegistryIds
 from streams.settings import Settings
@@ -37,13 +39,6 @@ def clock() -> int:
 
 def worker_directory(settings: Settings) -> Path:
     return settings.state_dir / "worker"
-
-
-def kafka_log(settings: Settings) -> KafkaLog:
-    """Raises BrokerUnavailable when no broker is configured."""
-    if not settings.bootstrap:
-        raise BrokerUnavailable("no Kafka broker is configured (HEADRACE_BOOTSTRAP is not set)")
-    return KafkaLog(settings.bootstrap, settings.security(), group_of(settings))
 
 
 def run_worker(
@@ -77,7 +72,7 @@ def _run(
     lock = DirectoryLock(directory)
     _spare_the_collector()
     try:
-        source = kafka_log(settings)
+        source = connected(settings)
         declared = [p.declaration for p in processors()]
         check_topics(source, settings, declared)
         (directory / READY_FILE).unlink(missing_ok=True)
@@ -87,14 +82,21 @@ def _run(
         copies.follow()
 
         def make(partition: int) -> Task:
-            return Task(partition, processors(), source, settings, directory, clock, copies, ids)
+            return Task(
+                partition, processors(), source, settings, directory, clock, copies, ids, metrics
+            )
+
+        def standing() -> Standing:
+            return Standing(tasks.figures(), copies.size_bytes, tasks.assignments > 0)
 
         topics = {settings.prefix + t.name for d in declared for t in d.inputs}
-        tasks = TaskSet(make, topics)
+        tasks, metrics = TaskSet(make, topics), WorkerMetrics(standing)
         tasks.on_ready = Readiness(tasks, directory)
+        tasks.on_reopen = lambda failure: metrics.reopened(failure.code)
         instance = _instance_id(directory) if static else None
         try:
-            faust_host.run(settings, group_of(settings), tasks, directory, instance_id=instance)
+            with served(settings.metrics, metrics, standing):
+                faust_host.run(settings, group_of(settings), tasks, directory, instance_id=instance)
         finally:
             copies.close()
     finally:

@@ -74,16 +74,16 @@ class Scenario:
         self._views = 0
         self._written: list[LogRecord] = []
         self._by_name = {settings.prefix + topic.name: topic for topic in topics.ALL}
-        self._log = MemoryLog(lambda: self.now)
-        create_topics(self._log, settings)
-        self._host = LocalHost(self._log, processors, settings, folder / "state")
-        self._log.on_append = self._written.append
+        self.log = MemoryLog(lambda: self.now)
+        create_topics(self.log, settings)
+        self._host = LocalHost(self.log, processors, settings, folder / "state")
+        self.log.on_append = self._written.append
         self._view = self._new_view()
 
     def _new_view(self) -> View:
         self._views += 1
         path = self._folder / f"view-{self._views}"
-        return View(self._log, path, self._settings.prefix, lambda: self.now)
+        return View(self.log, path, self._settings.prefix, lambda: self.now)
 
     def line(self, number: int, text: str) -> list[Json]:
         """What one line brings about, after which every processor is at rest."""
@@ -157,9 +157,9 @@ class Scenario:
         return topic
 
     def _place(self, output: Output, stamp: int) -> Record:
-        self._log.on_append = None
-        record = self._log.place(output, stamp)
-        self._log.on_append = self._written.append
+        self.log.on_append = None
+        record = self.log.place(output, stamp)
+        self.log.on_append = self._written.append
         self._begun = True
         return record
 
@@ -186,7 +186,7 @@ class Scenario:
         path, _, query = target.partition("?")
         routes = Routes(
             self._view,
-            self._log,
+            self.log,
             self._settings,
             self._next,
             wait_s=0,
@@ -213,7 +213,7 @@ class Scenario:
 
     def _summit_host(self) -> summit.PlayHost:
         def partitions() -> dict[str, int]:
-            return {topic.name: topic.partitions for topic in self._log.topics().values()}
+            return {topic.name: topic.partitions for topic in self.log.topics().values()}
 
         return summit.PlayHost(self._settings, self._view, self._judged, partitions)
 

@@ -64,14 +64,17 @@ class Decision:
 
     def set_timer(self, due_ms: int, kind: str, key: str) -> None:
         """A timer that hands the trace context on to what it causes."""
-        parent = self.traceparent
-        data = {}
-        if parent is not None and len(parent) <= _TRACEPARENT_BYTES:
-            data["traceparent"] = parent.decode("latin-1")
-        self.work.set_timer(Timer(due_ms, kind, key, data))
+        self.work.set_timer(Timer(due_ms, kind, key, timer_data(self.traceparent)))
+
+
+def timer_data(parent: bytes | None) -> dict[str, str]:
+    """What a timer keeps so that what it causes belongs to the same trace."""
+    if parent is None or len(parent) > _TRACEPARENT_BYTES:
+        return {}
+    return {"traceparent": parent.decode("latin-1")}
 
 
 def traceparent_of(timer: Timer) -> bytes | None:
-    """The trace context that `set_timer` gave it."""
+    """The trace context in its `timer_data`."""
     parent = timer.data.get("traceparent")
     return None if parent is None else parent.encode("latin-1")

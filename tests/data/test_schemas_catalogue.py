@@ -102,6 +102,11 @@ PINNED = {
     1_000_000_081: ("headrace.summit.SummitRun", 1, "c5a0471937cb2945"),
     1_000_000_082: ("headrace.summit.SummitAgent", 1, "07dd20f3c6f3c92f"),
     1_000_000_083: ("headrace.summit.SummitReplyKnown", 1, "2fc284721ad64f63"),
+    1_000_000_084: ("headrace.core.AuditRedrive", 1, "f9b6de8f2cbfbdde"),
+    1_000_000_085: ("headrace.saop.SaopTurnHeld", 2, "766655e04efa4b78"),
+    1_000_000_086: ("dev.headrace.asap.AsapHeld", 2, "f387a0293ab5b25a"),
+    1_000_000_087: ("headrace.saop.SaopRewindRow", 2, "8a76acae827a5252"),
+    1_000_000_088: ("headrace.core.AuditCheckpoint", 1, "3470f56690b0197e"),
 }
 """Every entry ever committed: id → record, version, fingerprint.  Lines are only added."""
 

@@ -81,6 +81,7 @@ def first(key: str, row: AvroValue, work: Work) -> Waiting:
     parent = held["traceparent"]
     traceparent = None if parent is None else parent.encode("latin-1")
     at, cause = held["at"], held["cause"]
+    work.vouch(cause, held["principal"])
     command = Command(held["envelope"], key.encode(), at, cause, traceparent, work.settings)
     return Waiting(command, Scene(work, cause, at, traceparent))
 
@@ -120,6 +121,7 @@ def _put(command: Command, number: int, work: Work) -> None:
         "at": command.at,
         "traceparent": None if parent is None else parent.decode("latin-1"),
         "envelope": command.value,
+        "principal": work.sender(command.cause),
     }
     work.rows(ASAP_HELD).put(_place(command.key, number), row)
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from streams.engine.processor import AvroValue, Message, Timer, TooLarge, Work
-from streams.engine.records import position
+from streams.engine.records import header, position
 from streams.processors.asap import (
     admission,
     asking,
@@ -47,7 +47,7 @@ def apply(message: Message, work: Work) -> None:
     link, record = message.value, message.record
     assert record.key is not None, "links have keys"
     key = record.key.decode()
-    scene = Scene(work, position(record), link["at"])
+    scene = Scene(work, position(record), link["at"], header(record, "traceparent"))
     _KINDS[link["kind"]](key, link, scene)
 
 

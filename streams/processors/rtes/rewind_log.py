@@ -72,6 +72,7 @@ def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Work) 
 
 def send_lapse(row: AvroValue, now_ms: int, work: Work) -> None:
     """A prepared rewind has lapsed."""
+    parent = row["traceparent"]
     fact = {
         "rewind_id": row["rewind_id"],
         "session_id": row["session_id"],
@@ -86,7 +87,7 @@ def send_lapse(row: AvroValue, now_ms: int, work: Work) -> None:
         "at": now_ms,
         "cause": row["cause"],
     }
-    _write(fact, 1, None, work)
+    _write(fact, 1, None if parent is None else parent.encode("latin-1"), work)
 
 
 def _standing(row: AvroValue | None) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def _target(command: Command, own: Tasks, scene: Scene, *, needs_hash: bool) -> 
 
 
 def _row(command: Command, target: Target) -> AvroValue:
-    preparing = command.phase == RewindEvent.PREPARE
+    preparing, parent = command.phase == RewindEvent.PREPARE, command.traceparent
     return {
         "rewind_id": command.value["rewind_id"],
         "session_id": command.session_id,
@@ -198,6 +198,7 @@ def _row(command: Command, target: Target) -> AvroValue:
         "commands": {command.phase: command.digest},
         "lapses_at": None,
         "cause": command.cause,
+        "traceparent": None if parent is None else parent.decode("latin-1"),
     }
 
 

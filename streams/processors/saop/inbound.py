@@ -65,8 +65,11 @@ class Turn(NamedTuple):
     traceparent: bytes | None
 
 
-def held_row(turn: Turn, due_at: int) -> AvroValue:
-    """The SaopTurnHeld row of a turn that is not written yet.  It is given back as it is put."""
+def held_row(turn: Turn, due_at: int, principal: str | None) -> AvroValue:
+    """The SaopTurnHeld row of a turn that is not written yet.  It is given back as it is put.
+
+    principal: who sent it.
+    """
     parent = turn.traceparent
     if parent is not None and len(parent) > _TRACEPARENT_BYTES:
         parent = None
@@ -78,6 +81,7 @@ def held_row(turn: Turn, due_at: int) -> AvroValue:
         "due_at": due_at,
         "cause": turn.cause,
         "traceparent": None if parent is None else parent.decode("latin-1"),
+        "principal": principal,
     }
 
 

@@ -95,6 +95,7 @@ def _turns(
         row = rows.get(kept[release.turn_index])
         assert row is not None, "a turn that waits has a row"
         work.cause = row["cause"]
+        work.vouch(row["cause"], row["principal"])
         rows.delete(kept[release.turn_index])
         if release.held:
             work.delete_timer(row["due_at"], HOLD, timer_key(task_id, release.turn_index))
@@ -104,7 +105,8 @@ def _turns(
 def _keep(task_id: str, order: Order, turn: Turn, work: Work) -> None:
     index = turn.value["turn_index"]
     due_at = next((place.due_at for place in order.held if place.turn_index == index), None)
-    row = held_row(turn, turn.received_at if due_at is None else due_at)
+    at = turn.received_at if due_at is None else due_at
+    row = held_row(turn, at, work.sender(turn.cause))
     work.cause = turn.cause
     work.rows(SAOP_TURNS_HELD).put(turn_key(task_id, index), row)
     if due_at is not None:

@@ -11,7 +11,7 @@ Source: SAP spec, 5.4.
 
 from __future__ import annotations
 
-from streams.engine.processor import AvroValue, Timer
+from streams.engine.processor import AvroValue
 from streams.processors.sap_cache import verdicts
 from streams.processors.sap_cache.entry import Entry
 from streams.processors.sap_cache.reading import HIT, Answer, look
@@ -63,7 +63,7 @@ def lead(lookup: AvroValue, answer: Answer, entry: Entry, scene: Scene) -> None:
             "since": scene.now,
             "lapsesAt": lapses_at,
         }
-        scene.work.set_timer(Timer(lapses_at, LAPSE, entry.row_key, {}))
+        scene.set_timer(lapses_at, LAPSE, entry.row_key)
     verdicts.tell(lookup, answer, entry, scene, leader=True)
 
 
@@ -85,7 +85,7 @@ def wait(lookup: AvroValue, answer: Answer, entry: Entry, scene: Scene) -> None:
     entry.waiters.append(waiter)
     row = {"lookup": lookup, "waitUntil": until, "cause": scene.cause}
     entry.waits.put(entry.wait_key(arrival), row)
-    scene.work.set_timer(_timer(waiter, entry))
+    scene.set_timer(*_timer(waiter, entry))
     verdicts.waiting(lookup, answer, until, entry, scene)
 
 
@@ -96,14 +96,14 @@ def take(waiter: AvroValue, entry: Entry, scene: Scene) -> AvroValue:
     assert row is not None, "a lookup that waits has a row"
     entry.waits.delete(key)
     entry.waiters.remove(waiter)
-    timer = _timer(waiter, entry)
-    scene.work.delete_timer(timer.due_ms, timer.kind, timer.key)
+    scene.work.delete_timer(*_timer(waiter, entry))
     lookup: AvroValue = row["lookup"]
     return lookup
 
 
-def _timer(waiter: AvroValue, entry: Entry) -> Timer:
-    return Timer(waiter["waitUntil"] + 1, WAIT, entry.wait_key(waiter["arrival"]), {})
+def _timer(waiter: AvroValue, entry: Entry) -> tuple[int, str, str]:
+    """When it is due, its kind and its key."""
+    return waiter["waitUntil"] + 1, WAIT, entry.wait_key(waiter["arrival"])
 
 
 def end(event: FlightEvent, entry: Entry, scene: Scene) -> None:
@@ -121,7 +121,7 @@ def decide_again(entry: Entry, scene: Scene) -> None:
     sent = 0
     for waiter in waiters:
         if sent > PORTION_BYTES:
-            scene.work.set_timer(Timer(scene.now + 1, SERVE, entry.row_key, {}))
+            scene.set_timer(scene.now + 1, SERVE, entry.row_key)
             return
         row = entry.waits.get(entry.wait_key(waiter["arrival"]))
         assert row is not None, "a lookup that waits has a row"

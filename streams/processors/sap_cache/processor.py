@@ -15,6 +15,7 @@ from typing import Any
 from streams.alignment import Constitution, constitution_of
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import header, position
+from streams.processors.decision import traceparent_of
 from streams.processors.sap_cache import flights, storing, verdicts
 from streams.processors.sap_cache.entry import Entry
 from streams.processors.sap_cache.scene import Scene
@@ -77,7 +78,7 @@ class SapCacheProcessor:
 def _fire(timer: Timer, now_ms: int, constitution: Constitution, work: Work) -> None:
     """What a timer was set for may be over, also by an earlier timer of the same tick."""
     cause = f"timer/{work.partition}/{_TABLES[timer.kind].name}/{timer.key}@{timer.due_ms}"
-    scene = Scene(work, constitution, cause, now_ms)
+    scene = Scene(work, constitution, cause, now_ms, traceparent_of(timer))
     cache_key, _, arrival = timer.key.partition("/")
     entry = Entry(cache_key, scene)
     if timer.kind == flights.WAIT:

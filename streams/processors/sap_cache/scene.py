@@ -6,8 +6,9 @@ from typing import Any
 
 from schemas import uuid5_url
 from streams.alignment import Constitution
-from streams.engine.processor import AvroValue, Work
+from streams.engine.processor import AvroValue, Timer, Work
 from streams.processors import graph
+from streams.processors.decision import timer_data
 from topology.declarations import Topic
 from topology.topics import SAP_VERDICTS
 
@@ -42,6 +43,10 @@ class Scene:
         self._given += 1
         own = {"at": self.now, "verdictId": verdict_id, "constitution": self.constitution.label}
         self._send(SAP_VERDICTS, task_id, {**verdict, **own}, verdict_id)
+
+    def set_timer(self, due_ms: int, kind: str, key: str) -> None:
+        """A timer that hands the trace context on to what it causes."""
+        self.work.set_timer(Timer(due_ms, kind, key, timer_data(self.traceparent)))
 
     def draw(self, source: str, relation: str, target: str) -> None:
         """Send one edge of the lineage graph."""

@@ -11,6 +11,7 @@ from streams.engine import tasks
 from streams.engine.task import Task
 from streams.engine.tasks import TaskSet
 from streams.errors import (
+    AccessDenied,
     BrokerUnavailable,
     CommitFailed,
     Fenced,
@@ -152,7 +153,7 @@ def test_an_unconfirmed_task_never_opens_once_the_number_is_gone() -> None:
     run(test())
 
 
-@pytest.mark.parametrize("error", [CommitFailed, Fenced, StoreFailed])
+@pytest.mark.parametrize("error", [CommitFailed, Fenced, StoreFailed, AccessDenied])
 def test_what_never_gets_better_stops_the_worker(error: type[HeadraceError]) -> None:
     async def test() -> None:
         host = Host(lambda task: task.open_errors.append(error("x")))

@@ -112,6 +112,13 @@ class StepWork:
             self.tables[table.name] = StepRows(table, stored, self)
         return self.tables[table.name]
 
+    def sender(self, cause: str) -> str | None:
+        """Nothing is signed here."""
+        return None
+
+    def vouch(self, cause: str, principal: str | None) -> None:
+        assert principal is None
+
     def attempt(self, part: Callable[[Work], None]) -> Exception | None:
         """Nothing is too large here, and nothing fails."""
         part(self)

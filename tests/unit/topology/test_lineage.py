@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topology.lineage import NODE_KINDS, RELATIONS, kind_of
+from topology.lineage import NODE_KINDS, RELATIONS, kind_of, spellings
 
 
 def test_every_kind_is_known_by_its_names() -> None:
@@ -27,3 +27,28 @@ def test_kinds_and_relations_are_declared_once() -> None:
 )
 def test_kinds_of_odd_names(node: str, kind: str) -> None:
     assert kind_of(node) == kind
+
+
+DASHED, PLAIN = (
+    "trace:9e8d7c6b-5a49-4837-9625-14f3e2d1c0bf",
+    "trace:9e8d7c6b5a494837962514f3e2d1c0bf",
+)
+
+
+def test_a_trace_of_128_bits_has_two_names() -> None:
+    assert spellings(DASHED) == (DASHED, PLAIN)
+    assert spellings(PLAIN) == (PLAIN, DASHED)
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "trace:s1",
+        PLAIN.upper(),
+        PLAIN + "0",
+        DASHED.replace("-", "", 1),
+        PLAIN.replace("trace", "apc:packet"),
+    ],
+)
+def test_every_other_node_has_one(node: str) -> None:
+    assert spellings(node) == (node,)

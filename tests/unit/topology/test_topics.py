@@ -40,6 +40,7 @@ RETENTION = {
     Kind.DEAD_LETTER: 90 * DAY_MS,
     Kind.INTERNAL: -1,
     Kind.COLLECTOR: -1,
+    Kind.AUDIT: -1,
 }
 SHORTER = {topics.RTES_RAW: 24 * HOUR_MS}
 
