@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from streams import past
 from streams.routes.route import Call, Compute, Produce, Query, Route
 from streams.views import apc, protocols
 from streams.views.arbitrate import TOP_K, arbitrate
@@ -59,7 +60,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _PACKET,
         "get_packet",
-        Query(lambda call: apc.packet(call.view, **call.ids), brief=True),
+        Query(lambda call: apc.packet(call.view, **call.ids), brief=True, past=past.apc.packet),
         "one packet: its state, history and acknowledgements",
         answer="Packet",
     ),
@@ -67,7 +68,10 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_PACKET}/events",
         "list_packet_events",
-        Query(lambda call: apc.packet_events(call.view, **call.ids, params=call.params)),
+        Query(
+            lambda call: apc.packet_events(call.view, **call.ids, params=call.params),
+            past=past.apc.packet,
+        ),
         "every fact about one packet",
         apc.EVENTS_PARAMS,
         "PacketEvents",

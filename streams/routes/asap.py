@@ -8,6 +8,7 @@ from typing import Any
 from schemas import Problem
 from schemas.asap import rules
 from schemas.projection import Projection
+from streams import past
 from streams.edges import edge_of, to_output
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
@@ -85,7 +86,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _TASK,
         "get_asap_task",
-        Query(_task),
+        Query(_task, past=past.asap.task),
         "one task: where it stands and its response; or what it was after an event",
         (events.AT,),
         "AsapTaskAnswer",
@@ -94,7 +95,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/events",
         "list_task_events",
-        _read(events.events, paged=True),
+        _read(events.events, paged=True)._replace(past=past.asap.task),
         "what happened to a task; with `at` also the state that it came to",
         events.EVENTS_PARAMS,
         "AsapEvents",

@@ -11,6 +11,7 @@ from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError
 from streams.problems import Response, failed, no_route, unanswered
 from streams.routes import prefer
+from streams.routes.past import looking_back
 from streams.routes.produce import accepted, placed, sending_of, trace_of
 from streams.routes.route import Call, Order, Produce, Put, Query, Refused, Verdicts, Wait
 from streams.routes.table import Asked, NoRoute, asked, check_after, find
@@ -71,6 +72,7 @@ class Routes:
         if isinstance(action, Put):
             done = placed(self._put(action.command(call), headers), action.wait is not None)
             return done if action.wait is None else self._verdicts(action.wait, headers, done)
+        call = looking_back(call, asked, self.log)
         found = action.answer(call)
         more = action.headers(found) if isinstance(action, Query) and action.headers else {}
         return Response(200, found, more)

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas import ShapeError
+from streams.access import senders
+from streams.access.callers import Caller
 from streams.edges import Blocks, Kind, Unparsed, edge_of, read_values, to_output
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, Record, position
@@ -30,14 +32,20 @@ class Sending(NamedTuple):
 
 
 def sending_of(
-    action: Produce, body: Any, headers: Mapping[str, str], now_ms: int, settings: Settings
+    action: Produce,
+    body: Any,
+    headers: Mapping[str, str],
+    now_ms: int,
+    settings: Settings,
+    caller: Caller | None = None,
 ) -> Sending:
     """body: JSON text, of one value, a list or one value on each line; or a value or a list.
 
-    headers: of the request; the records carry its trace context.
-    Raises Refused (413, 422), OutputTooLarge.
+    headers: of the request; the records carry its trace context.  caller: whom a token names.
+    Raises Refused (413, 422), Forbidden for values that are not theirs, OutputTooLarge.
     """
-    values = _values(action, body, headers)
+    topic = action.topic
+    values = [senders.filled(topic, v, caller) for v in _values(action, body, headers)]
     more = correlation.shared(values) if action.terms.correlated else {}
     _check_count(action, values)
     outputs, errors = _encoded(action, values, headers, now_ms, settings)
@@ -46,6 +54,7 @@ def sending_of(
         status = 413 if first["rule"] == action.terms.too_large else 422
         refused = problem(status, first["message"], first["rule"], first["path"])
         raise Refused(Response(refused.status, {**refused.body, "errors": errors}, more))
+    senders.check(topic, values, caller)
     return Sending(outputs, values, _is_single(body, values), more)
 
 

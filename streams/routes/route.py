@@ -9,8 +9,10 @@ from typing import Any, NamedTuple
 from schemas import ShapeError, parse_ijson
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import Problem
+from streams.access.callers import Caller, Role
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
+from streams.past import Looking, Rows
 from streams.problems import Response
 from streams.settings import Settings
 from streams.views import Params, Reads
@@ -34,6 +36,7 @@ class Call:
     """One request that has found its route.
 
     view: what a query reads from.  body: JSON text or a value.  now: ms since the epoch.
+    caller: whom a token names; None where there are no tokens.
     """
 
     view: Reads
@@ -42,6 +45,7 @@ class Call:
     ids: Mapping[str, str]
     params: Params
     body: Any = None
+    caller: Caller | None = None
 
     def value(self) -> Any:
         """The one value of the body.  Raises InvalidInput when it is not JSON."""
@@ -62,11 +66,13 @@ class Query(NamedTuple):
 
     headers: of the answer, made of its body.
     brief: it reads a few rows at most, and is answered without a thread.
+    past: of one thing: its rows as they were, for `as_of`.
     """
 
     answer: Callable[[Call], Any]
     headers: Callable[[Any], Mapping[str, str]] | None = None
     brief: bool = False
+    past: Callable[[Looking], Rows] | None = None
 
 
 class Compute(NamedTuple):
@@ -165,7 +171,7 @@ class Route(NamedTuple):
 
     meaning: one line.  parameters: of the query.  answer: what a 200 is, by its name in
     `streams.gateway.answers`.  body: the JSON Schema of what is sent, by file name in
-    schemas/json, or by name there.
+    schemas/json, or by name there.  role: that it needs, if not that of its kind.
     """
 
     method: str
@@ -176,6 +182,7 @@ class Route(NamedTuple):
     parameters: tuple[Parameter, ...] = ()
     answer: str = "Positions"
     body: str | None = None
+    role: Role | None = None
 
     @property
     def tag(self) -> str:
@@ -183,6 +190,24 @@ class Route(NamedTuple):
         return self.template.split("/")[2]
 
     @property
+    def needs(self) -> Role:
+        """The role that it asks of whoever calls it, where there are tokens."""
+        if self.role is not None:
+            return self.role
+        match self.action:
+            case Produce() | Put():
+                return Role.PRODUCER
+            case Order():
+                return Role.OPERATOR
+            case _:
+                return Role.READER
+
+    @property
     def reads(self) -> bool:
         """Whether it is answered from the views, and so takes `after`."""
         return isinstance(self.action, Query)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether it takes `as_of`."""
+        return isinstance(self.action, Query) and self.action.past is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from streams import past
 from streams.engine.records import Output
 from streams.problems import Response
 from streams.routes.route import Call, Order, Produce, Query, Refused, Route
@@ -27,7 +28,8 @@ def _order(phase: str | None) -> Order:
 
     def command(call: Call) -> Output:
         body = call.value() if phase is None else None
-        return rewinds.command_of(call.ids, phase, body, call.now, call.settings)
+        who = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
+        return rewinds.command_of(call.ids, phase, body, call.now, call.settings, who)
 
     return Order(topics.SAOP_REWINDS, command, _fact)
 
@@ -80,7 +82,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/saop/tasks",
         "list_tasks",
-        _read(events.tasks),
+        _read(events.tasks)._replace(past=past.saop.tasks),
         "tasks and their states",
         events.TASK_PARAMS,
         "Tasks",
@@ -89,7 +91,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/saop/sessions",
         "list_sessions",
-        _read(events.sessions),
+        _read(events.sessions)._replace(past=past.saop.session),
         "what each session comes to",
         events.SESSION_PARAMS,
         "Sessions",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schemas import Problem
+from streams import past
+from streams.access.callers import Role
 from streams.problems import Response
 from streams.routes.correlation import shared
 from streams.routes.route import MOST_AT_ONCE, Call, Produce, Query, Route, Terms, Wait
@@ -68,12 +70,17 @@ ROUTES: tuple[Route, ...] = (
         _produce(topics.SAP_SIGNALS, "SapAck", waits.ack),
         "rate, annotate, approve or cancel tasks",
         body="sap/signal",
+        role=Role.OPERATOR,
     ),
     Route(
         "GET",
         "/v1/sap/tasks/{taskId}",
         "get_task",
-        Query(lambda call: tasks.task(call.view, **call.ids), lambda body: shared([body])),
+        Query(
+            lambda call: tasks.task(call.view, **call.ids),
+            lambda body: shared([body]),
+            past=past.sap.task,
+        ),
         "one task: where it stands, what was sent about it, and its outcomes",
         answer="SapTaskAnswer",
     ),
@@ -81,7 +88,11 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _CACHE,
         "get_cached",
-        Query(lambda call: cache.newest(call.view, **call.ids, now=call.now), brief=True),
+        Query(
+            lambda call: cache.newest(call.view, **call.ids, now=call.now),
+            brief=True,
+            past=past.sap.cached,
+        ),
         "the newest vetted answer under a key",
         answer="SapCached",
     ),
@@ -89,7 +100,10 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_CACHE}/versions",
         "list_cached_versions",
-        Query(lambda call: cache.versions(call.view, **call.ids, now=call.now)),
+        Query(
+            lambda call: cache.versions(call.view, **call.ids, now=call.now),
+            past=past.sap.cached,
+        ),
         "all vetted answers under a key, newest first, and whether their hashes hold",
         answer="SapVersions",
     ),

@@ -8,6 +8,7 @@ from typing import Any
 from schemas import Problem
 from schemas.summit import rules
 from schemas.summit.texts import is_agent_id
+from streams import past
 from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.routes.route import Call, Produce, Put, Query, Route, Terms, Verdicts
@@ -129,7 +130,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _RUN,
         "get_summit_run",
-        _read(runs.run),
+        _read(runs.run)._replace(past=past.summit.run),
         "one run: where it stands, its inputs, its output and the evidence of both",
         answer="SummitWholeRun",
     ),
@@ -137,7 +138,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_RUN}/events",
         "list_summit_run_events",
-        _read(facts.of_run, paged=True),
+        _read(facts.of_run, paged=True)._replace(past=past.summit.run),
         "the verdicts on the call and the replies of a run",
         facts.PAGED,
         "SummitEvents",

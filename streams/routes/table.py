@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from streams.routes import apc, asap, lineage, rtes, saop, sap, summit
 from streams.routes.route import Order, Produce, Put, Route
 from streams.views import Params, Position, QueryError
-from streams.views.parameters import AFTER, Parameter
+from streams.views.parameters import AFTER, AS_OF, Parameter
 
 ROUTES: tuple[Route, ...] = (
     *apc.ROUTES,
@@ -38,22 +38,31 @@ class NoRoute(Exception):
 
 
 class Asked(NamedTuple):
-    """A request that has found its route.  after: the position whose answer it waits for."""
+    """A request that has found its route.
+
+    after: the position whose answer it waits for.  as_of: the point it looks back to, as given.
+    """
 
     route: Route
     ids: Mapping[str, str]
     params: Params
     after: Position | None
+    as_of: str | None = None
 
 
 def asked(route: Route, ids: Mapping[str, str], query: str) -> Asked:
     """Raises QueryError for a query that the route does not take."""
     params = Params(query, parameters_of(route))
-    return Asked(route, ids, params, params.position() if route.reads else None)
+    after = params.position() if route.reads else None
+    as_of = params.text(AS_OF.name)
+    if after is not None and as_of is not None:
+        raise QueryError(AS_OF.name, "not together with after: that one is about now")
+    return Asked(route, ids, params, after, as_of)
 
 
 def parameters_of(route: Route) -> tuple[Parameter, ...]:
-    return (*route.parameters, AFTER) if route.reads else route.parameters
+    found = (*route.parameters, AFTER) if route.reads else route.parameters
+    return (*found, AS_OF) if route.looks_back else found
 
 
 def find(method: str, path: str) -> tuple[Route, dict[str, str]]:

@@ -19,6 +19,7 @@ class Form(StrEnum):
     FLAG = "true or false"
     POSITION = "position"
     CURSOR = "cursor"
+    POINT = "position or time"
 
 
 class Parameter(NamedTuple):
@@ -54,6 +55,8 @@ class Parameter(NamedTuple):
                 return None if text in ("true", "false") else "true or false"
             case Form.POSITION:
                 return None if _POSITION.fullmatch(text) else "a position, topic/partition/offset"
+            case Form.POINT if not text:
+                return "a position, topic/partition/offset, or an ISO 8601 time with zone"
             case Form.TEXT if len(text) < self.low:
                 return "at least 1 character"
         return None
@@ -72,6 +75,13 @@ AFTER = Parameter(
     "wait until the answer to the record at this position, as a produce request gave it, is seen",
     Form.POSITION,
     example="apc.packets/0/17",
+)
+AS_OF = Parameter(
+    "as_of",
+    "as it was once what lies at this position was decided, or at this time (ISO 8601); instead of"
+    " `after`",
+    Form.POINT,
+    example="2026-11-22T12:00:00.000Z",
 )
 CURSOR = Parameter("cursor", "`next` of the page before", Form.CURSOR)
 

@@ -13,7 +13,7 @@ from streams.views.rows import FOLLOWED
 from topology import topics
 from topology.declarations import Kind
 
-FORMAT = 6
+FORMAT = 7
 """Raised when the rows of a view change their form; older copies are then rebuilt."""
 
 

@@ -86,6 +86,12 @@ class _Nowhere:
     def copy(self, table: Table) -> Copy:
         return _Empty()
 
+    def sender(self, cause: str) -> str | None:
+        return None
+
+    def vouch(self, cause: str, principal: str | None) -> None:
+        raise TypeError("a trial has nothing that waited")
+
     def attempt(self, part: Callable[[Work], None]) -> Exception | None:
         raise TypeError("a trial has no parts")
 

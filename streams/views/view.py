@@ -19,6 +19,7 @@ from streams.engine.log import Log, Pace, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.engine.store import Snapshot, Store
 from streams.errors import StoreFailed
+from streams.progress import progress
 from streams.views.changes import Changes
 from streams.views.keys import key
 from streams.views.positions import Position, ViewBehind
@@ -148,12 +149,14 @@ class View(KeptReads):
         Raises ViewBehind when nothing was read for that long.
         """
         began_ms, ends = self._clock(), self._log.high_watermarks(self.partitions)
-        deadline = time.monotonic() + patience_s
-        while self.short_of(ends):
-            if self.step(_POLL_S):
-                deadline = time.monotonic() + patience_s
-            elif time.monotonic() >= deadline and self.short_of(ends):
-                raise ViewBehind(None, self.short_of(ends))
+        deadline, total = time.monotonic() + patience_s, self.short_of(ends)
+        with progress("read the log into a view", total) as bar:
+            while left := self.short_of(ends):
+                bar.reach(total - left)
+                if self.step(_POLL_S):
+                    deadline = time.monotonic() + patience_s
+                elif time.monotonic() >= deadline and self.short_of(ends):
+                    raise ViewBehind(None, self.short_of(ends))
         self.note_at_end(began_ms)
 
     def wait(self, position: Position, timeout_s: float) -> None:

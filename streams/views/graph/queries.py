@@ -14,7 +14,7 @@ from streams.views.parameters import CURSOR, Form, Parameter, limit
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.lineage import REPLACES, RETRACTS, kind_of
+from topology.lineage import REPLACES, RETRACTS, kind_of, spellings
 from topology.topics import LINEAGE_EDGES
 
 MOST_EDGES = 200_000
@@ -84,12 +84,17 @@ def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
 
 def _start(view: Reads, node: str, direction: str) -> list[str]:
     """Raises NotFound."""
-    if not any(True for way in Way for _ in islice(steps(view, node, way), 1)):
+    start = [name for name in spellings(node) if _is_named(view, name)]
+    if not start:
         raise NotFound(f"no edge of the lineage graph names {node}", "node_unknown")
     if direction == BLAST_RADIUS:
         retracted = [step.ahead for step in steps(view, node, Way.ANCESTORS, RETRACTS)]
-        return retracted or [node]
-    return [node]
+        return retracted or start
+    return start
+
+
+def _is_named(view: Reads, node: str) -> bool:
+    return any(True for way in Way for _ in islice(steps(view, node, way), 1))
 
 
 def _node(view: Reads, name: str, distance: int) -> Json:

@@ -37,18 +37,24 @@ class NoFact(InfrastructureError):
 
 
 def command_of(
-    ids: Mapping[str, str], phase: str | None, body: Any, now_ms: int, settings: Settings
+    ids: Mapping[str, str],
+    phase: str | None,
+    body: Any,
+    now_ms: int,
+    settings: Settings,
+    requested_by: str = UNAUTHENTICATED,
 ) -> Output:
     """The record of an order.
 
     ids: `session_id`, and `rewind_id` for a confirm or an abort, whose body counts for nothing.
-    phase: of those; None takes it from the body, `apply` if there is none.  Raises InvalidInput.
+    phase: of those; None takes it from the body, `apply` if there is none.
+    requested_by: the principal.  Raises InvalidInput.
     """
     command: Any = {
         "rewind_id": ids.get("rewind_id"),
         "session_id": ids["session_id"],
         "phase": phase,
-        "requested_by": UNAUTHENTICATED,
+        "requested_by": requested_by,
     }
     if phase is None:
         command = _with_body(command, body)

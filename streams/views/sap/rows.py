@@ -10,6 +10,7 @@
 | sap verdict, task, place                     | SapCacheVerdict as on its topic                |
 | sap cache, cacheKey, version                 | SapCacheRecord as on its topic                 |
 | sap refused, cacheKey                        | how many writes of a version were refused      |
+| sap refused at, cacheKey, place              | nothing; of the verdict that says so           |
 | sap learning, capability, territory, fingerprint | SapLearning as on its topic                |
 | sap knowledge, capability, territory, fingerprint | SapPlaybook as on its topic               |
 | sap heuristics, capability, version          | SapHeuristics as on its topic                  |
@@ -81,13 +82,23 @@ def end_key(task_id: str) -> bytes:
     return key("sap end", task_id.lower())
 
 
+def refused_key(cache_key: str) -> bytes:
+    return key("sap refused", cache_key)
+
+
+def refused_places(cache_key: str) -> bytes:
+    """What the keys begin with that say when."""
+    return key("sap refused at", cache_key)
+
+
 def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record, value in decoded(topic, records, _VERDICTS):
         place = (value["at"], record.partition, record.offset)
         rows[key("sap verdict", _name(record), *place)] = record.value
         if value["verdict"] == REFUSED:
-            refused = key("sap refused", value["cacheKey"])
+            refused = refused_key(value["cacheKey"])
             rows[refused] = b"%d" % (int(rows.read(refused) or b"0") + 1)
+            rows[refused_places(value["cacheKey"]) + key(*place)] = b""
 
 
 def _versions(name: str) -> Apply:

@@ -22,10 +22,12 @@ START_MS = 1_767_225_600_000
 class Bench:
     """send() leaves the view behind; look() brings it to the end."""
 
-    def __init__(self, folder: Path, partitions: int = 2, prefix: str = "") -> None:
+    def __init__(
+        self, folder: Path, partitions: int = 2, prefix: str = "", **settings: Any
+    ) -> None:
         self.now = START_MS
         self.folder = folder
-        self.settings = Settings(partitions=partitions, prefix=prefix)
+        self.settings = Settings(partitions=partitions, prefix=prefix, **settings)
         self.log = MemoryLog(lambda: self.now)
         self.create()
         self.host = LocalHost(self.log, all_processors, self.settings, folder / "state")

@@ -26,6 +26,8 @@ SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios"
 DRAWING = (
     *("lineage-graph", "promotion", "saop-failures", "saop-stream", "rtes-rewind"),
     *("sap-cache", "sap-signals", "sap-tasks", "asap-calls", "asap-event-sourced", "asap-tasks"),
+    *("summit-calls", "summit-cancel", "summit-judging", "summit-manifests", "summit-run"),
+    "five-protocols",
 )
 """Scenarios in which many kinds of edges are drawn."""
 Json = dict[str, Any]

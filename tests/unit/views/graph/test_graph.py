@@ -10,6 +10,7 @@ from streams.errors import NotFound
 from streams.processors.graph import Edge
 from streams.views.params import QueryError
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn, names
+from topology.lineage import spellings
 
 FAMILY = drawn(
     "child child_of parent",
@@ -220,3 +221,20 @@ def test_a_wrong_question_is_refused(query: dict[str, Any]) -> None:
 def test_a_node_must_be_named() -> None:
     with pytest.raises(QueryError):
         Graph(FAMILY).ask("")
+
+
+@pytest.mark.parametrize("way", ["descendants", "both", "blast_radius"])
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_trace_is_found_however_it_is_written(number: int, way: str) -> None:
+    names_of = spellings("trace:9e8d7c6b-5a49-4837-9625-14f3e2d1c0bf")
+    graph = Graph(drawn(f"task same_trace {names_of[0]}", f"turn same_trace {names_of[1]}"))
+    page = graph.ask(names_of[number], direction=way)
+    assert distances(page) == dict.fromkeys(names_of, 0) | {"task": 1, "turn": 1}
+    assert page["node"] == names_of[number]
+
+
+def test_a_trace_that_is_written_in_one_way_only_is_found_by_the_other() -> None:
+    written, asked = spellings("trace:9e8d7c6b5a494837962514f3e2d1c0bf")
+    graph = Graph(drawn(f"turn same_trace {written}"))
+    page = graph.ask(asked)
+    assert distances(page) == {written: 0, "turn": 1}

@@ -1,0 +1,26 @@
+"""`?as_of=`: a query over one thing, as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from streams.engine.log import Log
+from streams.past import Looking, Overlay, point
+from streams.routes.route import Call, Query
+from streams.routes.table import Asked
+
+
+def looking_back(call: Call, asked: Asked, log: Log) -> Call:
+    """The call as it would have been then; the same one if it asks about now.
+
+    It may read the log.  Raises QueryError, Conflict, Gone.
+    """
+    action = asked.route.action
+    if asked.as_of is None or not isinstance(action, Query) or action.past is None:
+        return call
+    prefix = call.settings.prefix
+    as_of = point(asked.as_of, log, call.view, prefix, call.now)
+    named = {name: call.params.text(name) for name in ("session_id", "task_id")}
+    ids = {**{name: text for name, text in named.items() if text is not None}, **call.ids}
+    rows = action.past(Looking(call.view, log, prefix, as_of, ids))
+    return replace(call, view=Overlay(call.view, rows), now=as_of.at)
