@@ -1,0 +1,254 @@
+"""`headrace audit`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams.cli import common
+from streams.errors import UsageError
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.audit import Account, Keys
+    from streams.engine.log import Log
+    from streams.engine.records import Record, TopicPartition
+
+_STANDING = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_topics = click.option(
+    "--topic", "names", multiple=True, metavar="TOPIC", help="Of this topic only; may be repeated."
+)
+
+
+@click.group("audit")
+def command() -> None:
+    """Seal the facts with signed checkpoints, and prove that none was changed since.
+
+    \b
+    Example:
+      headrace audit key auditor.pem
+      HEADRACE_AUDIT_KEY=auditor.pem headrace audit write --once
+      headrace audit verify --public-key auditor.pem.pub
+    """
+
+
+@command.command("key")
+@click.argument("file", type=_FILE)
+def key(file: Path) -> None:
+    """Make a pair of keys: FILE to sign with, FILE.pub to verify with.
+
+    Keep FILE away from the machines whose facts it vouches for, and give FILE.pub to whoever is to
+    check them.  No file is ever replaced.
+
+    \b
+    Example:
+      headrace audit key auditor.pem
+    """
+    from streams.audit import new_pair, public_path
+
+    made = new_pair(file)
+    common.show_members(
+        {"private key": str(file), "public key": str(public_path(file)), "key_id": made.id}
+    )
+
+
+@command.command("write")
+@click.option("--once", is_flag=True, help="Seal what is there now, and stop.")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(0.1),
+    default=10.0,
+    show_default=True,
+    metavar="S",
+    help="Seconds between checkpoints.",
+)
+@click.option(
+    "--previous-key",
+    "previous",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="A public key that the signing key takes the place of; may be repeated.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One checkpoint a line.")
+def write(once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool) -> None:
+    """Follow the facts and seal what is new: one checkpoint per partition that has grown.
+
+    Signs with the key in HEADRACE_AUDIT_KEY.  A second writer takes over from the first, which
+    then stops; there is one chain per partition in any case.  Ctrl-C stops it.
+
+    \b
+    Examples:
+      headrace audit write
+      headrace audit write --once --json
+    """
+    from streams.audit import AuditWriter, keys_of, signer
+    from streams.audit.writer import AT_ONCE
+
+    settings = Settings.load()
+    signing = signer(settings.audit_key)
+    with (
+        common.interrupts() as stopped,
+        common.connect(settings) as log,
+        AuditWriter(log, settings, signing, common.now_ms, keys_of(previous)) as writer,
+    ):
+        while True:
+            count = writer.read()
+            for checkpoint in writer.seal():
+                _tell(checkpoint, as_json)
+            more = count >= AT_ONCE
+            if stopped.is_set() or (not more and (once or stopped.wait(every_s))):
+                return
+
+
+def _tell(checkpoint: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        click.echo(common.json_line(checkpoint))
+        return
+    place = f"{checkpoint['topic']}/{checkpoint['partition']}"
+    click.echo(
+        f"{place}: checkpoint {checkpoint['sequence']} covers {checkpoint['records']} records"
+        f" below {checkpoint['offset']}"
+    )
+
+
+@command.command("verify")
+@click.option(
+    "--public-key",
+    "public_keys",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="A key that may have signed; may be repeated.  [default: HEADRACE_AUDIT_PUBLIC_KEY]",
+)
+@click.option("--segment", type=_FILE, metavar="FILE", help="Check this export, without a broker.")
+@_topics
+@click.option("--json", "as_json", is_flag=True, help="Print all that was found as JSON.")
+@click.pass_context
+def verify(
+    ctx: click.Context,
+    public_keys: tuple[Path, ...],
+    segment: Path | None,
+    names: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Hold the facts against the checkpoints that were signed over them.
+
+    Finds a record that was changed, removed, moved or added, and says between which offsets.
+    Exits with 1 when something is found, or when nothing is covered by a checkpoint.
+
+    \b
+    Examples:
+      headrace audit verify --public-key auditor.pem.pub
+      headrace audit verify --public-key auditor.pem.pub --segment facts.jsonl.gz
+    """
+    from streams.audit import keys_of
+
+    settings = Settings.load()
+    files = public_keys or tuple(filter(None, [settings.audit_public_key]))
+    if not files:
+        raise UsageError("give --public-key FILE, or set HEADRACE_AUDIT_PUBLIC_KEY")
+    pinned = keys_of(files)
+    if segment is not None:
+        account = _of_segment(segment, names, pinned)
+    else:
+        account = _of_log(settings, names, pinned)
+    _show(account, as_json)
+    if account.findings or not any(standing.sequence for standing in account.partitions):
+        ctx.exit(1)
+
+
+def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> Account:
+    from streams.audit import segment
+    from streams.audit import verify as check
+
+    found = segment.read(path)
+    chains = [each for each in found.checkpoints if not names or each["topic"] in names]
+    records = (each for each in found.records if not names or each.topic in names)
+    return check(records, chains, (), pinned)
+
+
+def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> Account:
+    from streams.audit import verify as check
+
+    with common.connect(settings) as log:
+        tps = _partitions(log, settings, names)
+        return check(_records(log, tps), _chains(log, settings, tps), tps, pinned)
+
+
+def _chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Mapping[str, Any]]:
+    """The checkpoints over these partitions."""
+    from streams.audit import checkpoints
+
+    wanted = set(tps)
+    found = checkpoints(log, settings.prefix)
+    return [each for each in found if (each["topic"], each["partition"]) in wanted]
+
+
+def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
+    from streams.audit import COVERED
+    from streams.reading import partitions
+    from topology.topics import full_name
+
+    covered = [full_name(topic, settings.prefix) for topic in COVERED]
+    unknown = sorted(set(names) - set(covered))
+    if unknown:
+        raise UsageError(f"{unknown[0]} is not covered; covered are {', '.join(covered)}")
+    return partitions(log, names or covered)
+
+
+def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
+    """All there are, with a bar."""
+    from streams.progress import counted
+    from streams.reading import records
+
+    ends, starts = log.ends(tps), log.starts(tps)
+    total = sum(ends[tp] - starts[tp] for tp in tps)
+    yield from counted(records(log, tps, ends, starts), "verify", total)
+
+
+def _show(account: Account, as_json: bool) -> None:
+    if as_json:
+        members = {
+            "holds": not account.findings,
+            "findings": [each._asdict() for each in account.findings],
+            "partitions": [each._asdict() for each in account.partitions],
+        }
+        common.show_json(members)
+        return
+    shown = [each for each in account.partitions if each.sequence or each.beyond]
+    common.show_table(
+        _STANDING,
+        [tuple("-" if cell is None else str(cell) for cell in standing) for standing in shown],
+    )
+    for finding in account.findings:
+        click.echo(f"{finding.place}: {finding.code}: {finding.what}")
+    if not account.findings:
+        covered = sum(each.records for each in account.partitions)
+        click.echo(f"{covered} records are as they were sealed")
+
+
+@command.command("export")
+@click.argument("file", type=_FILE)
+@_topics
+def export(file: Path, names: tuple[str, ...]) -> None:
+    """Write facts and their checkpoints to a file, for a check where there is no broker.
+
+    FILE is JSON lines, compressed when its name ends in .gz.
+
+    \b
+    Example:
+      headrace audit export facts.jsonl.gz --topic apc.events
+    """
+    from streams.audit import segment
+
+    settings = Settings.load()
+    with common.connect(settings) as log:
+        tps = _partitions(log, settings, names)
+        counts = segment.write(file, _chains(log, settings, tps), _records(log, tps))
+    click.echo(f"{file}: {counts[1]} records and {counts[0]} checkpoints")
