@@ -111,6 +111,7 @@ def test_each_task_has_one_end_and_each_answer_one_row_though_workers_are_killed
         site.drain()
         found = sap_history.read(environment)
     run.end()
+    environment.verify()
     assert checker_sap.check(found) == []
     for before in snapshots:
         assert checker_sap.changed(before, found) == []

@@ -1,0 +1,67 @@
+"""`headrace verify`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from streams.cli import common
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.verifying import Report
+
+
+@click.command("verify")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@click.option(
+    "--scratch",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where to put what does not fit into memory; else where temporary files go.",
+)
+def command(as_json: bool, scratch: Path | None) -> None:
+    """Verify the log: every command answered once, every verdict borne out by the figures it
+    records, every row what the facts come to.
+
+    Workers may go on meanwhile.  Exit code 1 when something is found.  docs/verify.md says what
+    is verified of each protocol, and what is not.
+
+    \b
+    Example:
+      headrace verify
+      headrace verify --json | jq .findings
+    """
+    from streams.verifying import as_json as report_json
+    from streams.verifying import verify
+
+    settings = Settings.load()
+    with (
+        common.connect(settings) as log,
+        tempfile.TemporaryDirectory(prefix="headrace-verify-", dir=scratch) as folder,
+    ):
+        report = verify(log, settings, Path(folder))
+    if as_json:
+        click.echo(common.json_line(report_json(report)))
+    else:
+        _show(report)
+    if not report.clean:
+        raise SystemExit(1)
+
+
+def _show(report: Report) -> None:
+    for fault, place, told in report.findings.shown:
+        click.echo(f"{fault.value}  {place}  {told}")
+    found = report.findings.counts.total()
+    if found > len(report.findings.shown):
+        click.echo(f"… and {found - len(report.findings.shown)} more")
+    rows = (("commands", report.commands), ("facts", report.facts), ("rows", report.rows))
+    common.show_table(("verified", "count"), [(name, counts.total()) for name, counts in rows])
+    if report.waiting:
+        click.echo(f"{report.waiting} commands wait for others")
+    if report.unchecked:
+        click.echo(f"{report.unchecked} rest on records that the log keeps no more: not verified")
+    faults = ", ".join(f"{count} {fault.value}" for fault, count in report.findings.counts.items())
+    click.echo(f"found: {faults}" if faults else "clean")

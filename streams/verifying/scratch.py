@@ -1,0 +1,77 @@
+"""Where a verification keeps what does not fit into memory: a RocksDB of its own."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from streams.engine.store import Store
+
+_FULL = 4000
+"""Rows that are gathered before they are written."""
+
+
+class Scratch:
+    """Bytes by key.  What was put is read at once."""
+
+    def __init__(self, path: Path) -> None:
+        self._store = Store(path)
+        self._new: dict[bytes, bytes | None] = {}
+
+    def put(self, key: bytes, value: bytes | None) -> None:
+        self._new[key] = value
+        if len(self._new) >= _FULL:
+            self.flush()
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._new[key] if key in self._new else self._store.get(key)
+
+    def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.flush()
+        return self._store.get_many(keys)
+
+    def flush(self) -> None:
+        if self._new:
+            self._store.write(self._new)
+            self._new = {}
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """As it stands when this begins; keys without the prefix."""
+        self.flush()
+        return ((key[len(prefix) :], row) for key, row in self._store.scan(prefix))
+
+    def close(self) -> None:
+        self._store.close()
+
+
+class Values:
+    """Python values in a scratch, under a name.
+
+    They are pickled: the directory is this process's own, and nobody else writes there.
+    """
+
+    def __init__(self, scratch: Scratch, name: str) -> None:
+        self._scratch = scratch
+        self._prefix = name.encode() + b"\0"
+
+    def get(self, *key: object) -> Any:
+        """None for what was never put."""
+        raw = self._scratch.get(self._key(key))
+        return None if raw is None else pickle.loads(raw)
+
+    def put(self, value: Any, *key: object) -> None:
+        self._scratch.put(self._key(key), pickle.dumps(value))
+
+    def get_many(self, keys: Iterable[str]) -> list[Any]:
+        found = self._scratch.get_many([self._key((key,)) for key in keys])
+        return [None if raw is None else pickle.loads(raw) for raw in found]
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        """By key; of keys with one part."""
+        rows = self._scratch.scan(self._prefix)
+        return ((key.decode(), pickle.loads(raw)) for key, raw in rows)
+
+    def _key(self, key: Iterable[object]) -> bytes:
+        return self._prefix + "\0".join(map(str, key)).encode()
