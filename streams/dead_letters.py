@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from streams.engine.log import Log
-from streams.engine.records import Record, TopicPartition
-from streams.errors import NotFound, TopicsMismatch
+from streams.engine.records import Record
+from streams.errors import NotFound
+from streams.reading import partitions, records
 from streams.show import headers_json, key_text, value_json
 from streams.views.positions import Position
 from topology import topics
@@ -15,22 +16,11 @@ from topology.declarations import Kind, Topic
 
 Json = dict[str, Any]
 TOPICS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
-_POLL_S = 0.1
 
 
 def read(log: Log, topic: Topic, prefix: str) -> Iterator[Record]:
-    """Every record that the topic has now."""
-    name = topics.full_name(topic, prefix)
-    there = log.topics().get(name)
-    if there is None:
-        raise TopicsMismatch(f"topic {name} is missing")
-    tps = [TopicPartition(name, number) for number in range(there.partitions)]
-    starts, ends = log.starts(tps), log.ends(tps)
-    with log.reader(starts) as reader:
-        while any(reader.position(tp) < ends[tp] for tp in tps):
-            for record in reader.poll(_POLL_S):
-                if record.offset < ends[TopicPartition(record.topic, record.partition)]:
-                    yield record
+    """Every record that the topic has now.  Raises TopicsMismatch when it is missing."""
+    return records(log, partitions(log, [topics.full_name(topic, prefix)]))
 
 
 def groups(log: Log, prefix: str) -> list[Json]:

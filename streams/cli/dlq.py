@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from streams.cli import common
 from streams.errors import UsageError
 from streams.settings import Settings
 
+if TYPE_CHECKING:
+    from streams.views.positions import Position
+
 
 @click.group("dlq")
 def command() -> None:
-    """Look at dead letters: records that could not be judged.
+    """Look at dead letters, records that could not be judged, and send them back.
 
     \b
     Example:
@@ -54,12 +59,70 @@ def show_one(position: str) -> None:
       headrace dlq show apc.packets/0/17
     """
     from streams.dead_letters import one
-    from streams.views import QueryError, parse_position
 
     settings = Settings.load()
-    try:
-        wanted = parse_position(position)
-    except QueryError as exc:
-        raise UsageError(f"{position} is not a position, topic/partition/offset") from exc
+    wanted = _position(position)
     with common.connect(settings) as log:
         common.show_json(one(log, wanted, settings.prefix))
+
+
+def _position(text: str) -> Position:
+    """Raises UsageError for what is none."""
+    from streams.views import QueryError, parse_position
+
+    try:
+        return parse_position(text)
+    except QueryError as exc:
+        raise UsageError(f"{text} is not a position, topic/partition/offset") from exc
+
+
+@command.command("redrive")
+@click.argument("positions", nargs=-1, metavar="[POSITION]…")
+@click.option("--topic", "names", multiple=True, help="Only those of this input topic.")
+@click.option("--code", "codes", multiple=True, help="Only those with this code.")
+@click.option("--dry-run", is_flag=True, help="Send nothing; say what each would come to now.")
+@click.option("--again", is_flag=True, help="Those too that failed again after a redrive.")
+@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Most records a second.")
+@click.option("--reason", metavar="TEXT", help="Kept with the fact that each is sent with.")
+@click.option("--operator", metavar="NAME", help="Who orders it; else the user's name.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+def redrive(
+    positions: tuple[str, ...],
+    names: tuple[str, ...],
+    codes: tuple[str, ...],
+    dry_run: bool,
+    again: bool,
+    rate: float | None,
+    reason: str | None,
+    operator: str | None,
+    as_json: bool,
+) -> None:
+    """Send dead letters back to where they came from, after what was wrong is mended.
+
+    Each is sent at most once, however often this runs or is killed: audit.redrives says which
+    were.  Without positions, topics or codes it takes all.  Text that was masked can not be sent.
+    Exit code 1 when some are left that can not be sent, or would become dead letters again.
+
+    \b
+    Example:
+      headrace dlq redrive --topic apc.packets --code decide_failed --dry-run
+      headrace dlq redrive --topic apc.packets --code decide_failed --rate 50
+    """
+    from streams.cli import dlq_redrive
+    from streams.redriving import Order, Wanted
+
+    settings = Settings.load()
+    prefix = settings.prefix
+    topics = frozenset(name.removeprefix(prefix).removesuffix(".dlq") for name in names)
+    places = frozenset("/".join(map(str, _position(text))) for text in positions)
+    wanted = Wanted(topics, frozenset(codes), places, again)
+    wanted.check()
+    with common.connect(settings) as log:
+        if dry_run:
+            rows = dlq_redrive.dry_run(log, settings, wanted)
+        else:
+            order = Order(operator or dlq_redrive.user(), reason, rate)
+            rows = dlq_redrive.run(log, settings, wanted, order)
+        clean = dlq_redrive.show(rows, as_json)
+    if not clean:
+        raise SystemExit(1)
