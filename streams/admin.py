@@ -83,8 +83,13 @@ def refuse_mismatch(planned: list[PlannedTopic], settings: Settings) -> None:
         )
 
 
-def _new(planned: PlannedTopic, settings: Settings) -> NewTopic:
-    config = topics.config_of(planned.topic)
-    if planned.topic is topics.RTES_RAW:
+def config_of(topic: Topic, settings: Settings) -> dict[str, str]:
+    """The broker's settings with which the topic is created."""
+    config = topics.config_of(topic)
+    if topic is topics.RTES_RAW:
         config |= {"retention.ms": str(settings.rtes_raw_retention_h * topics.HOUR_MS)}
-    return NewTopic(planned.name, planned.partitions, config)
+    return config
+
+
+def _new(planned: PlannedTopic, settings: Settings) -> NewTopic:
+    return NewTopic(planned.name, planned.partitions, config_of(planned.topic, settings))

@@ -42,7 +42,10 @@ def headers_json(record: Record) -> dict[str, Any]:
     return {name: _header(name, value) for name, value in record.headers or ()}
 
 
-def _header(name: str, value: bytes) -> Any:
+def _header(name: str, value: bytes | None) -> Any:
+    """Clients on Kafka may send a header without a value."""
+    if value is None:
+        return None
     form = _NUMBERS.get(name)
     if form and len(value) == struct.calcsize(form):
         return struct.unpack(form, value)[0]

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.request import urlopen
 
-from streams.addresses import address_file
+from streams.addresses import address_file, answers
 from streams.admin import create_topics
 from streams.broker import running_broker
 from streams.broker.home import Home
@@ -100,7 +99,8 @@ def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
             log.close()
         progress("topics are there; starting a worker and a gateway")
         (worker_directory(settings) / READY_FILE).unlink(missing_ok=True)
-        worker = stack.enter_context(_part(settings, progress, "worker", "--static"))
+        metrics = ("--metrics", settings.metrics or "off")  # else a child asks the environment
+        worker = stack.enter_context(_part(settings, progress, "worker", "--static", *metrics))
         listen = ("--listen", settings.gateway)
         gateway = stack.enter_context(_part(settings, progress, "gateway", *listen))
         ready = worker_directory(settings) / READY_FILE
@@ -141,6 +141,7 @@ def temporary_system(settings: Settings, progress: Progress) -> Iterator[System]
     home = Home(settings.state_dir)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
         own = replace(settings, bootstrap=None, state_dir=Path(folder), gateway=ANY_PORT)
+        own = replace(own, metrics=None)  # its address may be another worker's
         kept = Home(own.state_dir)
         kept.make()
         if home.classpath.exists():
@@ -159,7 +160,7 @@ def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
     Raises PartEnded.
     """
     kept = address_file(settings)
-    if kept.exists() and _alive(url := kept.read_text().strip()):
+    if kept.exists() and answers(url := kept.read_text().strip()):
         yield url
         return
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
@@ -167,11 +168,3 @@ def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
         with _part(own, progress, "gateway", "--listen", ANY_PORT) as gateway:
             _wait([gateway], lambda: gateway.said("gateway"), "the gateway")
             yield gateway.said("gateway") or ""
-
-
-def _alive(url: str) -> bool:
-    try:
-        with urlopen(f"{url}/healthz", timeout=2) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from streams.errors import HeadraceError, InfrastructureError
+from streams.errors import HeadraceError, InfrastructureError, TokensMissing
 
 INTERRUPTED = 130
 
@@ -64,9 +64,15 @@ COMMANDS = {
     "play": Lazy("play", "Run a scenario on the in-memory log, offline."),
     "worker": Lazy("worker", "Run a stream worker."),
     "gateway": Lazy("gateway", "Serve HTTP."),
+    "tokens": Lazy("tokens", "Make, list and revoke the bearer tokens of a gateway."),
+    "ready": Lazy("ready", "Ask a worker or a gateway whether it is ready."),
     "topics": Lazy("topics", "Create, list and describe topics."),
     "broker": Lazy("broker", "Run a local Apache Kafka."),
-    "dlq": Lazy("dlq", "Look at dead letters."),
+    "verify": Lazy("verify", "Verify the log: answers, verdicts, rows."),
+    "doctor": Lazy("doctor", "Check what is needed, and say what to do."),
+    "completion": Lazy("completion", "Print the shell's completion of this command."),
+    "audit": Lazy("audit", "Seal facts with signed checkpoints, and prove them unchanged."),
+    "dlq": Lazy("dlq", "Look at dead letters, and send them back."),
 }
 
 
@@ -104,7 +110,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except HeadraceError as exc:
-            code = f"{exc.code}: " if isinstance(exc, InfrastructureError) else ""
+            shown = isinstance(exc, InfrastructureError | TokensMissing)
+            code = f"{exc.code}: " if shown else ""
             click.echo(f"headrace: {code}{exc}", err=True)
             ctx.exit(exc.exit_code)
         except KeyboardInterrupt:

@@ -55,7 +55,8 @@ def _show(answer: Any, as_json: bool) -> None:
 @click.argument("id")
 @_json_option
 @common.after_option
-def task(id: str, as_json: bool, after: str | None) -> None:
+@common.as_of_option
+def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
     """Show where a task stands, and its response.
 
     ID is the task's, one that its worker gave it, or that of a request which it answers.
@@ -64,7 +65,7 @@ def task(id: str, as_json: bool, after: str | None) -> None:
     Example:
       headrace asap task 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
-    answer = _ask(_task_path(id), after)
+    answer = _ask(_task_path(id), after, as_of=as_of)
     _show(answer if as_json else {**answer.pop("task"), **answer}, as_json)
 
 

@@ -64,7 +64,8 @@ def request(
     from streams.asap.client import ASAPClient, send_task_sync
     from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
 
-    client = ASAPClient(f"http://{Settings.load().gateway}", sender=sender)
+    settings = Settings.load()
+    client = ASAPClient(f"http://{settings.gateway}", sender=sender, token=settings.token)
     try:
         asked = TaskRequest(conversation_id=conversation_id, skill_id=skill_id, input=given)
         reply = send_task_sync(client, asked, recipient=recipient, wait=wait)

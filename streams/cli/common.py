@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.errors import BrokerUnavailable, StateLocked, UsageError
+from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -106,29 +106,13 @@ def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
         click.echo("  ".join(padded).rstrip())
 
 
-def bootstrap_of(settings: Settings) -> str:
-    """The broker to talk to: the one that is set, else the local one that runs.
-
-    Raises BrokerUnavailable when neither answers.
-    """
-    from streams.broker import status
-
-    found = status(settings)
-    if found.bootstrap is None:
-        raise BrokerUnavailable("no broker is set, and no local one runs")
-    if not found.running:
-        raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
-    return found.bootstrap
-
-
 @contextmanager
 def connect(settings: Settings) -> Iterator[KafkaLog]:
     """The log.  Raises BrokerUnavailable when no broker answers."""
-    from streams.engine.kafka import KafkaLog
-    from streams.engine.task import group_of
+    from streams.connecting import connected
     from streams.registry.binding import COMMAND_S, bound
 
-    log = KafkaLog(bootstrap_of(settings), settings.security(), group_of(settings))
+    log = connected(settings)
     try:
         with bound(settings, COMMAND_S):
             yield log
@@ -247,6 +231,15 @@ def after_option(function: Any) -> Any:
         "--after",
         metavar="POSITION",
         help="Wait for the answer to the record at topic/partition/offset first.",
+    )(function)
+
+
+def as_of_option(function: Any) -> Any:
+    """`--as-of POINT`: one thing as it was."""
+    return click.option(
+        "--as-of",
+        metavar="POINT",
+        help="As it was: a position (topic/partition/offset) or a time (ISO 8601).",
     )(function)
 
 

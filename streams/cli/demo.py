@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import click
 
-from streams.errors import StateLocked
+from streams.errors import StateLocked, UsageError
 from streams.settings import Settings
 
 
@@ -29,6 +29,10 @@ def command() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     begun = time.monotonic()
     settings = Settings.load()
+    if settings.tokens is not None:
+        raise UsageError(
+            "the demo speaks for many agents, and a token for one", advice="Unset HEADRACE_TOKENS."
+        )
     with _system(settings) as (used, url):
         _tell(used, url)
     click.echo(f"Done after {time.monotonic() - begun:.1f} s in all.")
@@ -42,7 +46,7 @@ def _system(settings: Settings) -> Iterator[tuple[Settings, str]]:
 
     found = broker.status(settings)
     if settings.bootstrap or (found.running and _has_worker(settings)):
-        from streams.cli.common import bootstrap_of
+        from streams.connecting import bootstrap_of
 
         used = replace(settings, bootstrap=bootstrap_of(settings))
         with running_gateway(used, _say) as url:

@@ -34,7 +34,8 @@ def command(wait: float, **given: Any) -> None:
     """Serve HTTP until Ctrl-C or SIGTERM: send envelopes, ask queries, follow events.
 
     Prints its address once queries are answered.  The API describes itself at /openapi.json;
-    /readyz says how it is, /metrics has figures.  It listens on loopback only.
+    /readyz says how it is, /metrics has figures.  Beyond loopback it listens only with bearer
+    tokens (HEADRACE_TOKENS, `headrace tokens new`).
 
     \b
     Example:

@@ -1,7 +1,8 @@
 """Pages of the lineage graph as drawings: DOT for Graphviz, flowcharts for Mermaid.
 
 Arrows go up, from what came later to what it came of; the first nodes have a thick border, what
-is retracted a dashed red one.  A node is named alike in every drawing, so pages can be joined.
+is retracted a dashed red one.  A node is named alike in every drawing, so pages can be joined; a
+trace that is written in two ways is one node.
 """
 
 from __future__ import annotations
@@ -10,11 +11,14 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
+from streams.views.graph.joined import joined
+
 Json = Mapping[str, Any]
 _PLAIN = frozenset(" :/_.,=+-")
 
 
 def dot(page: Json) -> str:
+    page = joined(page)
     lines = ["digraph lineage {", "  rankdir=BT;", "  node [shape=box];"]
     lines += [f"  {_quoted(node['node'])}{_attributes(node)};" for node in page["nodes"]]
     for edge in page["items"]:
@@ -36,6 +40,7 @@ def _quoted(text: str) -> str:
 
 
 def mermaid(page: Json) -> str:
+    page = joined(page)
     lines = [
         "flowchart BT",
         "    classDef start stroke-width:3px",

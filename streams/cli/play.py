@@ -7,7 +7,7 @@ from typing import TextIO
 
 import click
 
-from streams.cli import common
+from streams.cli import common, completing
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -15,7 +15,12 @@ from streams.settings import Settings
 @click.command("play")
 @click.argument("file", type=click.File("r"), default="-")
 @click.option(
-    "--set", "sets", metavar="NAME=VALUE", multiple=True, help="A setting for this run; repeatable."
+    "--set",
+    "sets",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="A setting for this run; repeatable.",
+    shell_complete=completing.setting,
 )
 @click.option(
     "--partitions", type=click.IntRange(1, 256), help="Partitions of each topic.  [default: 1]"

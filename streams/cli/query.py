@@ -13,18 +13,22 @@ from streams.settings import Settings
 @click.command("query")
 @click.argument("path")
 @common.after_option
-def command(path: str, after: str | None) -> None:
+@common.as_of_option
+def command(path: str, after: str | None, as_of: str | None) -> None:
     """Ask any read route.
 
     The answer comes from a view under the state directory, caught up to the ends of all topics.
-    Ids in PATH are percent-encoded.
+    Ids in PATH are percent-encoded.  With --as-of one packet, task, run or cache key is shown as
+    it was then: folded from its facts up to there.
 
     \b
     Examples:
       headrace query /v1/apc/sessions/sess-01/packets/7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730
       headrace query '/v1/rtes/events?session_id=sess-01' --after rtes.raw/0/3
+      headrace query /v1/summit/runs/run-7f2 --as-of 2026-11-22T12:00:00Z
     """
     route, _, query = path.partition("?")
-    if after is not None:
-        query = "&".join(filter(None, (query, urlencode({"after": after}))))
+    given = {"after": after, "as_of": as_of}
+    more = urlencode({name: value for name, value in given.items() if value is not None})
+    query = "&".join(filter(None, (query, more)))
     common.show_json(common.ask(route, query, Settings.load()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,8 @@ def command(
 
     request = None if resume else _request(session_id, task_id, git_hash, reason)
     settings = Settings.load()
-    place = rewind.Place.of(repo, settings.gateway, HttpService, _say)
+    service = partial(HttpService, token=settings.token)
+    place = rewind.Place.of(repo, settings.gateway, service, _say)
     if request is None:
         rewind.resume(place)
     elif dry_run:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from streams.cli import lists
+from streams.cli import common, lists
 
 _AGENTS = click.Choice(["researcher", "architect", "developer", "reviewer"])
 _DETECTORS = click.Choice(["confidence", "repetition", "failures"])
@@ -60,8 +60,11 @@ def turns(as_json: bool, **given: Any) -> None:
 @click.option("--state", metavar="STATE", help="Tasks in this state.")
 @click.option("--origin", type=_ORIGINS, help="Tasks that this protocol's processor reported.")
 @lists.options
+@common.as_of_option
 def tasks(as_json: bool, **given: Any) -> None:
     """Show tasks and where they stand, by session and task.
+
+    --as-of takes one task: give --session and --task.
 
     \b
     Example:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import click
 
@@ -27,6 +28,7 @@ _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
 @click.option("--verify", is_flag=True, help="Check the hashes of KEY, or of all keys.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
 @common.after_option
+@common.as_of_option
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -37,6 +39,7 @@ def command(
     verify: bool,
     as_json: bool,
     after: str | None,
+    as_of: str | None,
 ) -> None:
     """Show vetted answers by their key, prove that none was changed, or compute a task's key.
 
@@ -57,23 +60,17 @@ def command(
         _show_key(key_of, as_json)
         return
     if verify:
+        if as_of is not None:
+            raise UsageError("--verify checks what is there now; leave --as-of out")
         if not _verified(key, as_json, after):
             ctx.exit(1)
         return
     if key is None:
         raise UsageError("give a KEY, --key-of TASKFILE or --verify")
-    _show_records(key, version, versions, as_json, after)
-
-
-def _show_records(
-    key: str, version: int | None, versions: bool, as_json: bool, after: str | None
-) -> None:
-    from streams.views.sap import cache
-
-    with common.looking(Settings.load(), after) as (_, view):
-        newest = not versions and version is None
-        read = cache.newest if newest else cache.versions
-        answer = read(view, key, common.now_ms())
+    newest = not versions and version is None
+    given = {name: value for name, value in (("after", after), ("as_of", as_of)) if value}
+    path = f"/v1/sap/cache/{quote(key, safe='')}{'' if newest else '/versions'}"
+    answer = common.ask(path, urlencode(given), Settings.load())
     if version is not None:
         common.show_json(_one(answer, version))
     elif newest or as_json:

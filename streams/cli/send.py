@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from streams.cli import common
+from streams.cli import common, completing
 from streams.errors import InvalidInput, UsageError
+from streams.progress import counted
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _MOST_WAITING = 10_000
 
 
 @click.command("send")
-@click.argument("topic")
+@click.argument("topic", shell_complete=completing.sent_topic)
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--rate",
@@ -62,7 +63,7 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
         return
     outputs = outputs_of(topic, file.read(), settings)
     with common.connect(settings) as log:
-        for position in produce(log, outputs, rate):
+        for position in counted(produce(log, outputs, rate), "send", len(outputs)):
             click.echo(position)
 
 

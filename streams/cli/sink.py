@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from streams.cli import INTERRUPTED, common
+from streams.progress import Bar, progress, watched
 from streams.settings import Settings
 
 if TYPE_CHECKING:
@@ -54,8 +55,8 @@ def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
     settings = Settings.load()
     with common.interrupts() as interrupted, common.connect(settings) as log:
         sink = Sink(log, db, settings.prefix, accept_gap=accept_gap, said=_say)
-        with sink:
-            teller = _Teller(sink)
+        with sink, progress("sink") as bar:
+            teller = _Teller(sink, bar)
             done = sink.run(once, interrupted.is_set, teller.tell)
             teller.end()
     if once and not done:
@@ -67,19 +68,21 @@ def _say(line: str) -> None:
 
 
 class _Teller:
-    """Says from time to time how far it has come."""
+    """Says from time to time how far it has come; to who watches, by a bar."""
 
-    def __init__(self, sink: Sink) -> None:
+    def __init__(self, sink: Sink, bar: Bar) -> None:
         self._sink = sink
+        self._bar = bar
         self._last = time.monotonic()
         self._records = self._told = 0
 
-    def tell(self, progress: Progress) -> None:
-        self._records = progress.records
+    def tell(self, come: Progress) -> None:
+        self._records = come.records
+        self._bar.reach(come.records, come.records + come.left)
         now = time.monotonic()
-        if now - self._last >= _EVERY_S and self._records > self._told:
+        if not watched() and now - self._last >= _EVERY_S and self._records > self._told:
             rate = (self._records - self._told) / (now - self._last)
-            _say(f"{self._records} records, {rate:.0f}/s, {progress.left} left")
+            _say(f"{self._records} records, {rate:.0f}/s, {come.left} left")
             self._last, self._told = now, self._records
 
     def end(self) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from streams.cli import INTERRUPTED, common
+from streams.cli import INTERRUPTED, common, completing
 from streams.errors import UsageError
 from streams.settings import Settings
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command("tail")
-@click.argument("topic")
+@click.argument("topic", shell_complete=completing.topic)
 @click.option(
     "--session", "sessions", metavar="ID", multiple=True, help="Only records of these sessions."
 )

@@ -6,12 +6,12 @@ from typing import Any, BinaryIO
 
 import click
 
-from streams.cli import common
+from streams.cli import common, completing
 from streams.settings import Settings
 
 
 @click.command("validate")
-@click.argument("kind")
+@click.argument("kind", shell_complete=completing.kind)
 @click.argument("file", type=click.File("rb"), default="-")
 @click.pass_context
 def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:

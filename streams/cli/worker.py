@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from streams.cli import common
 from streams.settings import Settings
+
+OFF = "off"
 
 
 @click.command("worker")
@@ -25,18 +25,28 @@ from streams.settings import Settings
     type=click.Path(file_okay=False, path_type=Path),
     help="Instead of HEADRACE_STATE_DIR.",
 )
-def command(static: bool, **given: Any) -> None:
+@click.option(
+    "--metrics", metavar="HOST:PORT|off", help="Instead of HEADRACE_METRICS; off: nowhere."
+)
+def command(static: bool, metrics: str | None, **given: Any) -> None:
     """Run a stream worker with all processors, until Ctrl-C or SIGTERM.
 
-    Start as many as there are partitions; each needs a state directory of its own.
+    Start as many as there are partitions; each needs a state directory of its own.  Figures are
+    at /metrics, its state at /readyz, of the address that is given.
 
     \b
-    Example:
+    Examples:
       headrace worker --state-dir .headrace/second
+      HEADRACE_LOG_FORMAT=json headrace worker --metrics 127.0.0.1:9464
     """
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(message)s")
-    settings = replace(settings, bootstrap=common.bootstrap_of(settings))
+    from streams import logs
+    from streams.connecting import bootstrap_of
+
+    logs.configure(settings)
+    where = settings.metrics if metrics is None else metrics
+    where = None if where == OFF else where
+    settings = replace(settings, bootstrap=bootstrap_of(settings), metrics=where)
     from streams.engine.worker import run_worker
     from streams.processors import all_processors, bind_files
 

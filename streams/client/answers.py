@@ -10,6 +10,7 @@ from streams.client.values import invalid
 from streams.errors import (
     BrokerUnavailable,
     Conflict,
+    Forbidden,
     GatewayUnavailable,
     Gone,
     HeadraceError,
@@ -17,6 +18,7 @@ from streams.errors import (
     NotFound,
     OutputTooLarge,
     ProduceUnknown,
+    Unauthenticated,
     UsageError,
     ViewNotReady,
 )
@@ -42,6 +44,8 @@ class Answer(NamedTuple):
 
 def unanswered(answer: Answer, after: str | None = None) -> HeadraceError:
     """Why there is no answer to a read.  after: the position that it waited for."""
+    if (refused := _refused(answer)) is not None:
+        return refused
     rule, detail, lag = answer.member("rule"), answer.detail, answer.member("lag")
     match answer.status, rule:
         case 400, "cursor_invalid":
@@ -70,12 +74,27 @@ def unanswered(answer: Answer, after: str | None = None) -> HeadraceError:
             return UsageError(detail, advice="")
 
 
+def _refused(answer: Answer) -> HeadraceError | None:
+    """What it is because of who asks, or how much at once; None if it is nothing of that."""
+    rule, detail = str(answer.member("rule")), answer.detail
+    match answer.status:
+        case 401:
+            return Unauthenticated(detail, rule)
+        case 403:
+            return Forbidden(detail, rule, answer.member("path"))
+        case 429:
+            return GatewayUnavailable(detail, advice="Send less at once; nothing was sent.")
+    return None
+
+
 def _not_ready(detail: str, lag: int) -> ViewNotReady:
     return ViewNotReady(detail, lag, advice="")
 
 
 def unsent(answer: Answer, parcel: Parcel) -> HeadraceError:
     """Why the records of this parcel, sent alone, have no positions."""
+    if (refused := _refused(answer)) is not None:
+        return refused
     problems = problems_of(answer)
     match answer.status:
         case 422 if problems:

@@ -34,7 +34,8 @@ class Client(SummitCalls):
     gateway: `http://host:port`.  Without it the client talks to Kafka itself: to the broker that
     HEADRACE_BOOTSTRAP names, else the local one that runs; it then checks, masks and queries in
     this process, and keeps a view under HEADRACE_STATE_DIR as `headrace query` does.
-    settings: of the client on Kafka; default: from the environment.
+    token: bearer token for that gateway; default: HEADRACE_TOKEN.
+    settings: default: from the environment.
     patience_s: how long a tail over HTTP tries to come back when its gateway is away.
 
     One client serves any number of tasks of one event loop.  Both ways raise the same errors, of
@@ -45,10 +46,11 @@ class Client(SummitCalls):
         self,
         gateway: str | None = None,
         *,
+        token: str | None = None,
         settings: Settings | None = None,
         patience_s: float = PATIENCE_S,
     ) -> None:
-        self._make = _maker(gateway, settings, patience_s)
+        self._make = _maker(gateway, token, settings, patience_s)
         self._transport: Transport | None = None
         self._tails: weakref.WeakSet[TailStream] = weakref.WeakSet()
 
@@ -185,13 +187,17 @@ class Client(SummitCalls):
         return self._transport
 
 
-def _maker(gateway: str | None, settings: Settings | None, patience_s: float) -> Any:
+def _maker(
+    gateway: str | None, token: str | None, settings: Settings | None, patience_s: float
+) -> Any:
     """Makes a transport; imports only what that takes."""
     if gateway is not None:
         from streams.client.http import HttpTransport, checked_url
 
-        url = checked_url(gateway)
-        return lambda: HttpTransport(url, patience_s)
+        url, own = checked_url(gateway), token
+        if own is None:
+            own = (Settings.load() if settings is None else settings).token
+        return lambda: HttpTransport(url, patience_s, own)
     from streams.client.kafka import KafkaTransport
 
     loaded = Settings.load() if settings is None else settings

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from typing import NamedTuple
 
 from streams.client.transport import Following, Step, TailRecord
+from streams.client.values import context_of
 from streams.engine.log import Log
 from streams.tail import Filters, Seen, Tail
 from streams.tailing import LATEST
@@ -115,7 +116,8 @@ class Follower:
     def _step(self, seen: Seen, cursor: str) -> Step:
         record, topic = seen.record, self._source.topic.name
         place = (record.partition, record.offset, record.timestamp)
-        return Step(cursor, (TailRecord(seen.value, topic, *place, cursor),))
+        told = TailRecord(seen.value, topic, *place, cursor, context_of(record))
+        return Step(cursor, (told,))
 
     def _put(self, step: Step) -> None:
         while not self._free.acquire(timeout=_LOOK_S):

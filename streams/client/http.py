@@ -11,6 +11,7 @@ from urllib.parse import parse_qs
 import httpx
 import orjson
 
+from streams.access.callers import bearer
 from streams.client.answers import Answer, problems_of, unanswered, unsent
 from streams.client.batches import Batches, Outcome
 from streams.client.sse import Events
@@ -49,7 +50,9 @@ _FORM = "It has the form http://127.0.0.1:8640."
 
 
 class HttpTransport:
-    def __init__(self, url: str, patience_s: float) -> None:
+    """token: sent as bearer, if there is one."""
+
+    def __init__(self, url: str, patience_s: float, token: str | None = None) -> None:
         self._url = url
         self._patience_s = patience_s
         self._batches = Batches(self._deliver)
@@ -57,7 +60,11 @@ class HttpTransport:
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=_MOST_QUERIES)
         # Only the settings read the environment, so no proxy is taken from there.
         self._http = httpx.AsyncClient(
-            base_url=url, timeout=_TIMEOUT, limits=limits, trust_env=False
+            base_url=url,
+            timeout=_TIMEOUT,
+            limits=limits,
+            headers=bearer(token),
+            trust_env=False,
         )
         self._desk = HttpDesk(self._asked, PATHS)
 

@@ -10,33 +10,22 @@ from contextlib import ExitStack, aclosing
 from functools import partial
 from typing import Any, TypeVar
 
-from streams.broker import status
 from streams.client.follower import Follower, Source
 from streams.client.kept_view import KeptView, asked_of
 from streams.client.outbox import Outbox
 from streams.client.summit_kafka import KafkaDesk
 from streams.client.transport import Following, Parcel, Step
 from streams.client.values import parcel_of
+from streams.connecting import connected
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, Record, position
-from streams.engine.task import group_of
-from streams.errors import BrokerUnavailable, UsageError
+from streams.errors import UsageError
 from streams.registry.binding import COMMAND_S, bound
 from streams.settings import Settings
 from streams.views import Reads, ViewBehind, parse_position
 from topology import topics
 
 T = TypeVar("T")
-
-
-def connected(settings: Settings) -> KafkaLog:
-    """The log of the broker that is set, else of the local one.  Raises BrokerUnavailable."""
-    found = status(settings)
-    if found.bootstrap is None:
-        raise BrokerUnavailable("no broker is set, and no local one runs")
-    if not found.running:
-        raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
-    return KafkaLog(found.bootstrap, settings.security(), group_of(settings))
 
 
 class KafkaTransport:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock
 from streams.errors import HeadraceError, StateLocked, UsageError
+from streams.routes.past import looking_back
 from streams.routes.route import Call, Query
 from streams.routes.table import Asked, NoRoute, asked, check_after, find
 from streams.settings import Settings
@@ -56,7 +57,7 @@ class KeptView:
 
         def answer(view: View) -> Any:
             call = Call(view, self._settings, self._clock(), asked.ids, asked.params)
-            return action.answer(call)
+            return action.answer(looking_back(call, asked, self._log))
 
         return self.read(answer, asked.after, wait_s)
 

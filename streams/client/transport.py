@@ -17,6 +17,7 @@ class TailRecord(NamedTuple):
     value: the protocol's JSON, None for a tombstone.  topic: its name without prefix.
     partition, offset, timestamp (ms since the epoch): None where the gateway does not tell them.
     cursor: follow from here, over Kafka or HTTP, and the next record comes next.
+    traceparent: W3C trace context, for `send` of what answers it; None over HTTP.
     """
 
     value: Any
@@ -25,6 +26,7 @@ class TailRecord(NamedTuple):
     offset: int | None
     timestamp: int | None
     cursor: str
+    traceparent: str | None = None
 
 
 class Parcel(NamedTuple):

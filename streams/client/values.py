@@ -11,6 +11,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 from schemas import Problem, ShapeError, parse_ijson
 from streams.client.transport import Parcel
 from streams.edges import edge_of
+from streams.engine.headers import TRACEPARENT
+from streams.engine.records import Record, header
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.routes import MOST_AT_ONCE
 
@@ -19,6 +21,12 @@ _PATH_SAFE = "/%:@!$&'()*+,;=~"
 _ADVICE = "Nothing was sent; correct the value and send it again."
 
 Scalar = str | int | float | bool | None
+
+
+def context_of(record: Record) -> str | None:
+    """The trace context of a record, if it has a valid one."""
+    text = (header(record, TRACEPARENT) or b"").decode("latin-1")
+    return text if _TRACEPARENT.fullmatch(text) else None
 
 
 def parcel_of(topic: str, values: Sequence[Any], many: bool, traceparent: str | None) -> Parcel:

@@ -13,6 +13,7 @@ from streams.gateway.limits import RETRY_AFTER_S
 from streams.problems import Response
 
 JSON = "application/json"
+RETRY_AFTER = {"retry-after": str(RETRY_AFTER_S)}
 PROBLEM = "application/problem+json"
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import cache, partial
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
+from streams import asyncapi
+from streams.access.tokens import TokenFile
 from streams.engine.log import Log
+from streams.engine.principals import Principals
 from streams.gateway import asap, openapi, registry, service, summit
 from streams.gateway.answer import http, http_text
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
+from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.edge import Edge, allowed_methods
 from streams.gateway.endpoints import Endpoint, endpoint
+from streams.gateway.guard import Guard
 from streams.gateway.live import Live
 from streams.gateway.metrics import Metrics, Sources
 from streams.gateway.paths import Paths
@@ -46,9 +52,11 @@ def create_app(
 
     hub: of the live tail, if there is one; it runs as long as the app does.
     clock: ms since the epoch.  ids: of the schema registry in use, if there is one.
-    Raises TopicsMismatch, BrokerUnavailable.
+    Raises TopicsMismatch, BrokerUnavailable, SettingsError for a file of tokens.
     """
     gateway = gateway_over(settings, log, view, clock, hub)
+    gateway.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
+    guard = Guard(gateway.tokens, settings)
     app = FastAPI(
         title=openapi.TITLE,
         openapi_url=None,
@@ -60,8 +68,8 @@ def create_app(
     )
     direct, templates = _add_routes(app, gateway, ids)
     if hub is not None:
-        app.include_router(router(hub), tags=["rtes"])
-    app.add_middleware(Edge, gateway=gateway, direct=direct, templates=templates)
+        app.include_router(router(hub, guard.still), tags=["rtes"])
+    app.add_middleware(Edge, gateway=gateway, guard=guard, direct=direct, templates=templates)
     app.add_exception_handler(HTTPException, _refused)
     return app
 
@@ -85,6 +93,7 @@ def gateway_over(
         lambda: broker.up,
         lambda: 0 if hub is None else hub.clients,
         lambda: gateway.in_flight,
+        lambda: gateway.dead_letters.counts,
     )
     gateway = Gateway(
         settings=settings,
@@ -92,8 +101,10 @@ def gateway_over(
         view=view,
         partitions={name: there[name].partitions for name in names if name in there},
         broker=broker,
+        dead_letters=DeadLetters(log, settings.prefix),
         metrics=Metrics(sources),
         clock=clock,
+        principals=Principals.of(settings.principal_key),
     )
     return gateway
 
@@ -104,10 +115,12 @@ def _lifespan(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         gateway.broker.start()
+        gateway.dead_letters.start()
         if hub is not None:
             hub.start()
         yield
         gateway.broker.stop()
+        gateway.dead_letters.stop()
         if hub is not None:
             await hub.stop()
         gateway.stop()
@@ -124,7 +137,8 @@ def _add_routes(
         ("GET", "/healthz", service.healthz()),
         ("GET", "/readyz", service.readyz(gateway)),
         ("GET", "/metrics", service.metrics(gateway)),
-        ("GET", "/openapi.json", _openapi(app, gateway)),
+        ("GET", "/openapi.json", _document(partial(openapi.text, gateway.settings, app))),
+        ("GET", "/asyncapi.json", _document(partial(asyncapi.text, gateway.settings))),
         *asap.endpoints(gateway),
         *summit.endpoints(gateway),
         *registry.endpoints(gateway, ids),
@@ -136,13 +150,12 @@ def _add_routes(
     return direct, {answer: template for _, template, answer in endpoints}
 
 
-def _openapi(app: FastAPI, gateway: Gateway) -> Endpoint:
-    text: list[bytes] = []
+def _document(made: Callable[[], bytes]) -> Endpoint:
+    """A text that is made when it is asked for first."""
+    text = cache(made)
 
     async def answer(request: Request) -> HttpResponse:
-        if not text:
-            text.append(openapi.text(gateway.settings, app))
-        return http_text(200, text[0])
+        return http_text(200, text())
 
     return answer
 

@@ -8,7 +8,10 @@ from typing import Any, TypeVar
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
-from schemas.asap import generate_id
+from schemas.asap import INVALID_PARAMS, generate_id
+from streams.access import Role, TokenFile
+from streams.asap.auth import TokenValidator
+from streams.asap.faults import PERMISSION_DENIED, Fault
 from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
 from streams.asap.on_log import service_server
 from streams.asap.server import Server
@@ -17,9 +20,11 @@ from streams.engine.records import Output, position
 from streams.errors import ViewNotReady
 from streams.gateway.answer import http, http_text
 from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.caller import caller
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, headers_of, sent
 from streams.gateway.finding import find, needs_verdicts
+from streams.gateway.limits import MAX_STRANGER_BODY
 from streams.gateway.service import METRICS_TYPE
 from streams.routes.produce import trace_of
 from streams.routes.route import Refused
@@ -33,7 +38,7 @@ T = TypeVar("T")
 
 def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
     """Method, path and endpoint of each."""
-    server = service_server(gateway.settings, GatewayHost(gateway))
+    server = service_server(gateway.settings, GatewayHost(gateway), _validator(gateway.tokens))
     return [
         ("POST", PATH, _send(gateway, server)),
         ("GET", METRICS_PATH, _metrics(server)),
@@ -44,7 +49,7 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 def _send(gateway: Gateway, server: Server) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
-            body = await body_of(request, gateway.settings.gateway_max_body_bytes, types=None)
+            body = await body_of(request, _most(gateway), types=None)
         except Refused as exc:
             return http(exc.response, {"connection": "close"})
         except ClientDisconnect:
@@ -53,6 +58,27 @@ def _send(gateway: Gateway, server: Server) -> Endpoint:
         return http_text(200, reply.text(), reply.headers)
 
     return answer
+
+
+def _most(gateway: Gateway) -> int:
+    """Bytes of a body.  Who has no token is told so in JSON-RPC, for which the body is read."""
+    most = gateway.settings.gateway_max_body_bytes
+    stranger = gateway.tokens is not None and caller() is None
+    return min(most, MAX_STRANGER_BODY) if stranger else most
+
+
+def _validator(tokens: TokenFile | None) -> TokenValidator | None:
+    if tokens is None:
+        return None
+
+    async def urn(token: str) -> str | None:
+        found = tokens.caller(token)
+        if found is not None and not found.has((Role.PRODUCER,)):
+            message = f"The token of {found.principal} has not the role {Role.PRODUCER}"
+            raise Fault(INVALID_PARAMS, "role_missing", message, PERMISSION_DENIED, status_code=403)
+        return None if found is None else found.principal
+
+    return urn
 
 
 def _metrics(server: Server) -> Endpoint:

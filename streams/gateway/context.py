@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
+from streams.access.tokens import TokenFile
 from streams.engine.log import Log
+from streams.engine.principals import Principals
 from streams.gateway.broker import BrokerWatch
+from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.limits import THREADS
 from streams.gateway.live import Live
 from streams.gateway.metrics import Metrics
@@ -16,15 +19,21 @@ from streams.settings import Settings
 
 @dataclass
 class Gateway:
-    """partitions: of each input topic, by full name.  clock: ms since the epoch."""
+    """partitions: of each input topic, by full name.  clock: ms since the epoch.
+
+    tokens: None where none are needed.  principals: None where nothing is signed.
+    """
 
     settings: Settings
     log: Log
     view: Live
     partitions: Mapping[str, int]
     broker: BrokerWatch
+    dead_letters: DeadLetters
     metrics: Metrics
     clock: Callable[[], int]
+    tokens: TokenFile | None = None
+    principals: Principals | None = None
     queries: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(THREADS, "query")
     )

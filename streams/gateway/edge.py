@@ -14,12 +14,17 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from streams import logs
+from streams.errors import Forbidden, Unauthenticated
 from streams.gateway.answer import http
+from streams.gateway.asked import ASKED, HEADER, Asked, asking
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
+from streams.gateway.guard import Guard
 from streams.gateway.limits import EXEMPT, MAX_HEAD
 from streams.gateway.paths import Paths
-from streams.problems import no_route, problem
+from streams.problems import failed, no_route, problem
+from streams.routes.route import Refused
 from streams.routes.table import ROUTES, parameters_of
 
 log = logging.getLogger("streams.gateway")
@@ -40,11 +45,13 @@ class Edge:
         self,
         app: ASGIApp,
         gateway: Gateway,
+        guard: Guard,
         direct: Paths[Endpoint],
         templates: Mapping[Endpoint, str],
     ) -> None:
         self._app = app
         self._gateway = gateway
+        self._guard = guard
         self._direct = direct
         self._templates = templates
 
@@ -53,7 +60,9 @@ class Edge:
             await self._app(scope, receive, send)
             return
         scope = {**scope, "path": scope["raw_path"].decode("ascii")}
-        seen = Seen(scope, send)
+        asked = asking(scope["headers"])
+        before, context = ASKED.set(asked), logs.CONTEXT.set(asked.ids)
+        seen = Seen(asked, send)
         exempt = scope["path"] in EXEMPT
         self._gateway.in_flight += 0 if exempt else 1
         try:
@@ -61,6 +70,8 @@ class Edge:
         finally:
             self._gateway.in_flight -= 0 if exempt else 1
             self._note(scope, seen)
+            ASKED.reset(before)
+            logs.CONTEXT.reset(context)
 
     async def _answer(self, scope: Scope, receive: Receive, seen: Seen, exempt: bool) -> None:
         refused = self._refusal(scope, exempt)
@@ -68,7 +79,13 @@ class Edge:
             await refused(scope, receive, seen.send)
             return
         try:
-            await self._pass_on(scope, receive, seen.send)
+            with self._guard.admitted(scope) as caller:
+                seen.principal = None if caller is None else caller.principal
+                await self._pass_on(scope, receive, seen.send)
+        except (Unauthenticated, Forbidden) as exc:
+            await http(failed(exc))(scope, receive, seen.send)
+        except Refused as exc:
+            await http(exc.response)(scope, receive, seen.send)
         except Exception:
             log.exception("%s %s failed", scope["method"], scope["path"])
             if seen.status:
@@ -118,18 +135,22 @@ class Edge:
 class Seen:
     """What was answered.  streamed: as server-sent events."""
 
-    def __init__(self, scope: Scope, send: Send) -> None:
+    def __init__(self, asked: Asked, send: Send) -> None:
+        self.asked = asked
         self._send = send
         self.begun = time.perf_counter()
         self.status = 0
         self.sent_bytes = 0
         self.streamed = False
+        self.principal: str | None = None
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             kinds = [v for n, v in message.get("headers", ()) if n.lower() == b"content-type"]
             self.streamed = any(kind.startswith(b"text/event-stream") for kind in kinds)
+            named = (HEADER, self.asked.request_id.encode())
+            message = {**message, "headers": [*message.get("headers", ()), named]}
         elif message["type"] == "http.response.body":
             self.sent_bytes += len(message.get("body", b""))
         await self._send(message)
@@ -141,7 +162,9 @@ def _line(scope: Scope, seen: Seen, route: str, took_s: float) -> str:
     named = parse_qsl(query.decode("latin-1"), True) if query else ()
     names = [name if name in _NAMES else "?" for name, _ in named]
     known: dict[str, Any] = {
-        "at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "at": logs.at(time.time()),
+        "level": "info",
+        "logger": access.name,
         "method": scope["method"],
         "path": scope["path"],
         "route": route,
@@ -149,8 +172,12 @@ def _line(scope: Scope, seen: Seen, route: str, took_s: float) -> str:
         "status": seen.status,
         "ms": round(took_s * 1000, 1),
         "bytes": seen.sent_bytes,
+        "principal": seen.principal,
         "client": (scope.get("client") or ("",))[0],
+        **seen.asked.ids,
     }
+    if seen.asked.positions:
+        known["positions"] = seen.asked.positions[:20]
     return orjson.dumps(known).decode()
 
 

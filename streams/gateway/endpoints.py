@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 
+from streams.access import senders
 from streams.engine.records import Output, Record, position
 from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
 from streams.gateway.answer import http
+from streams.gateway.asked import produced
 from streams.gateway.awaited import awaited, judged
 from streams.gateway.body import body_of
+from streams.gateway.caller import caller, signed
 from streams.gateway.context import Gateway
 from streams.gateway.limits import PRODUCE_S
 from streams.problems import Response, failed, no_route, unanswered
 from streams.routes.media import JSON_TYPES
+from streams.routes.past import looking_back
 from streams.routes.produce import Sending, accepted, placed, sending_of, trace_of
 from streams.routes.route import (
     Call,
@@ -87,19 +92,20 @@ async def _answer(gateway: Gateway, asked: Asked, request: Request) -> HttpRespo
             if asked.after is not None:
                 check_after(asked.after, gateway.settings.prefix, gateway.partitions)
                 await gateway.view.wait_async(asked.after, gateway.settings.gateway_wait_s)
-            if query.brief:  # a thread would cost more than the answer
+            if query.brief and asked.as_of is None:  # a thread would cost more than the answer
                 return http(_read(gateway, asked, query))
             return await _in_thread(gateway, lambda: _read(gateway, asked, query))
 
 
 def _read(gateway: Gateway, asked: Asked, query: Query) -> Response:
     with gateway.view.reader() as reads:
-        body = query.answer(_call(gateway, asked, reads, None))
+        call = looking_back(_call(gateway, asked, reads, None), asked, gateway.log)
+        body = query.answer(call)
     return Response(200, body, query.headers(body) if query.headers else {})
 
 
 def _call(gateway: Gateway, asked: Asked, view: Any, body: bytes | None) -> Call:
-    return Call(view, gateway.settings, gateway.clock(), asked.ids, asked.params, body)
+    return Call(view, gateway.settings, gateway.clock(), asked.ids, asked.params, body, caller())
 
 
 async def _in_thread(gateway: Gateway, answer: Callable[[], Response]) -> HttpResponse:
@@ -136,6 +142,8 @@ async def _commanded(
 
     def command() -> list[Output]:
         output = action.command(_call(gateway, asked, None, body))
+        if isinstance(action, Put):  # its key is whom it is about
+            senders.check_name(action.topic, (output.key or b"").decode(), caller())
         commands[:] = [output._replace(headers=[*output.headers, *more])]
         return commands
 
@@ -158,7 +166,8 @@ async def _produce(
     sendings: list[Sending] = []
 
     def outputs() -> list[Output]:
-        sendings.append(sending_of(produce, body, headers, gateway.clock(), gateway.settings))
+        now = gateway.clock()
+        sendings.append(sending_of(produce, body, headers, now, gateway.settings, caller()))
         return sendings[0].outputs
 
     done = accepted(await sent(gateway, produce.topic, outputs), produce.terms)
@@ -186,12 +195,13 @@ def headers_of(request: Request) -> dict[str, str]:
 
 
 async def sent(gateway: Gateway, topic: Topic, outputs: Callable[[], list[Output]]) -> list[Record]:
-    """Raises ProduceUnknown."""
+    """Signed by whose request it is.  Raises ProduceUnknown."""
 
     def submit() -> Future[list[Record]]:
-        return gateway.log.submit(outputs())
+        return gateway.log.submit(signed(outputs(), gateway.principals, gateway.clock()))
 
-    submitted = await asyncio.get_running_loop().run_in_executor(gateway.sends, submit)
+    run = copy_context().run  # so that the thread knows, too
+    submitted = await asyncio.get_running_loop().run_in_executor(gateway.sends, run, submit)
     try:
         records = await asyncio.wait_for(asyncio.wrap_future(submitted), PRODUCE_S)
     except (TimeoutError, ProduceUnknown) as exc:
@@ -200,4 +210,5 @@ async def sent(gateway: Gateway, topic: Topic, outputs: Callable[[], list[Output
             raise
         raise ProduceUnknown(f"Kafka has not confirmed it within {PRODUCE_S:.0f} s") from exc
     gateway.metrics.produced(topic.name, len(records))
+    produced(records)
     return records

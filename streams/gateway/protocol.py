@@ -13,26 +13,49 @@ from streams.problems import Response, problem
 
 
 class BoundedProtocol(HttpToolsProtocol):
-    """Closes a connection whose headers are too large, or take too long."""
+    """Closes a connection whose headers are too large, or take too long, and one too many.
+
+    What comes in a chunked body beside its data, trailers and extensions of chunks, is bounded
+    like headers; nothing reads it, and trailers become no headers of the request.
+    """
+
+    def __init__(self, *args: Any, most_connections: int, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._most_connections = most_connections
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._begin_head()
+        if len(self.connections) > self._most_connections:
+            detail = f"{self._most_connections} connections are open; try again later"
+            self._refuse(problem(503, detail, "service_unavailable"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._late.cancel()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        self._head += len(data) if self._in_head else 0
+        self._head += len(data)
         super().data_received(data)
-        if self._in_head and self._head > 2 * MAX_HEAD:
+        if self._head <= 2 * MAX_HEAD:
+            return
+        if self._in_head:
             detail = f"request line and headers are above {MAX_HEAD} bytes"
             self._refuse(problem(431, detail, "headers_too_large"))
+        else:
+            self.transport.close()  # the answer may have begun
 
     def on_message_begin(self) -> None:
         self._begin_head()
         super().on_message_begin()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._head = 0
+        super().on_body(body)
 
     def on_headers_complete(self) -> None:
         self._in_head = False

@@ -7,11 +7,11 @@ import contextlib
 import logging
 import signal
 import socket
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,17 @@ import uvicorn
 import uvloop
 from fastapi import FastAPI
 
+from streams import connecting, logs
+from streams.access.tokens import load
 from streams.addresses import address_file, gateway_directory
 from streams.engine.kafka import KafkaLog
-from streams.engine.task import group_of
-from streams.errors import AddressTaken, BrokerUnavailable, StateLocked, TopicsMismatch
+from streams.errors import (
+    AddressTaken,
+    BrokerRefuses,
+    BrokerUnavailable,
+    StateLocked,
+    TopicsMismatch,
+)
 from streams.gateway.address import Address, bind
 from streams.gateway.app import create_app
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
@@ -51,11 +58,13 @@ def run_gateway(
     """Serve until SIGINT or SIGTERM, then finish what is in flight and close.
 
     on_ready: is given the address once queries are answered.
-    Raises SettingsError, AddressTaken, BrokerUnavailable, TopicsMismatch, RegistryUnavailable,
-    SchemasMismatch.
+    Raises SettingsError (TokensMissing), AddressTaken, BrokerUnavailable, TopicsMismatch,
+    RegistryUnavailable, SchemasMismatch.
     """
     _configure_logs(settings)
-    listener = bind(Address.parse(settings.gateway))
+    if settings.tokens is not None:
+        _check_tokens(settings.tokens, settings.principal_key)
+    listener = bind(Address.parse(settings.gateway), settings.tokens is not None)
     address = Address(*listener.getsockname()[:2])
     with (
         contextlib.closing(listener),
@@ -68,11 +77,11 @@ def run_gateway(
         if ids is not None:
             ids.load()
         source.submit(())
-        hub = TailHub(source, settings)
+        hub = TailHub(source, settings, most_clients=settings.gateway_max_streams)
         app = create_app(settings, source, view, hub=hub, ids=ids)
         runner.run(
             _serve(
-                Server(_config(app), hub, view, ids),
+                Server(_config(app, settings), hub, view, ids),
                 listener,
                 address,
                 _when_ready(view, address, on_ready),
@@ -80,18 +89,19 @@ def run_gateway(
         )
 
 
+def _check_tokens(path: Path, principal_key: str | None) -> None:
+    """Before anything is waited for.  Raises SettingsError."""
+    load(path)
+    if principal_key is None:
+        log.warning("HEADRACE_PRINCIPAL_KEY is not set: facts will not show who sent what")
+
+
 def _configure_logs(settings: Settings) -> None:
-    """One line each on stderr; requests as JSON."""
-    lines = logging.StreamHandler(sys.stderr)
-    lines.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    plain = logging.StreamHandler(sys.stderr)
-    plain.setFormatter(logging.Formatter("%(message)s"))
-    root, own = logging.getLogger(), logging.getLogger("streams")
-    root.handlers[:] = [lines]
-    root.setLevel(logging.WARNING)
-    own.setLevel(settings.log_level.upper())
+    """Requests are JSON as they come."""
+    logs.configure(settings)
     access = logging.getLogger("streams.gateway.access")
-    access.handlers[:], access.propagate = [plain], False
+    access.handlers[:] = [logs.handler(logging.Formatter("%(message)s"))]
+    access.propagate = False
 
 
 @contextmanager
@@ -102,13 +112,13 @@ def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
     while True:
         source: KafkaLog | None = None
         try:
-            source = KafkaLog(_bootstrap(settings), settings.security(), group_of(settings))
+            source = connecting.connected(settings)
             _check_topics(source, settings)
             break
         except BrokerUnavailable as exc:
             if source is not None:
                 source.close()
-            if time.monotonic() > deadline:
+            if isinstance(exc, BrokerRefuses) or time.monotonic() > deadline:
                 raise
             if not told:
                 log.warning("waiting up to %.0f s for Kafka: %s", patience_s, exc.message)
@@ -118,18 +128,6 @@ def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
         yield source
     finally:
         source.close()
-
-
-def _bootstrap(settings: Settings) -> str:
-    """Raises BrokerUnavailable."""
-    from streams.broker import status
-
-    found = status(settings)
-    if found.bootstrap is None:
-        raise BrokerUnavailable("no broker is set, and no local one runs")
-    if not found.running:
-        raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
-    return found.bootstrap
 
 
 def _check_topics(source: KafkaLog, settings: Settings) -> None:
@@ -178,11 +176,12 @@ def _told(settings: Settings, address: Address | None) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def _config(app: FastAPI) -> uvicorn.Config:
+def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    bounded: Any = partial(BoundedProtocol, most_connections=settings.gateway_max_connections)
     return uvicorn.Config(
         app,
         loop="uvloop",
-        http=BoundedProtocol,
+        http=bounded,
         ws="none",
         lifespan="on",
         log_config=None,

@@ -13,6 +13,7 @@ from streams.engine.records import Output, position
 from streams.errors import HeadraceError
 from streams.gateway.answer import dump, http, http_text
 from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.caller import caller
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, headers_of, query_of, sent
 from streams.gateway.finding import find, needs_verdicts
@@ -39,7 +40,7 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
         try:
             after = after_of(query_of(request))
             body = await body_of(request, most, (JSON_TYPE,))
-            reply = await server.answer(body, headers_of(request), after)
+            reply = await server.answer(body, headers_of(request), after, caller())
         except Refused as exc:
             closing = exc.response.status in (408, 413)
             return http(exc.response, {"connection": "close"} if closing else None)

@@ -34,8 +34,18 @@ def before_call(
     if meta is None or meta.generation.mode is not schemathesis.GenerationMode.POSITIVE:
         return
     query.pop("cursor", None)
+    _look_back(case, query)
     if next(_turn) % 2:
         _made_real(case)
+
+
+def _look_back(case: schemathesis.Case[Any], query: dict[str, Any]) -> None:
+    """To a position that is there, where nothing else is asked for that does not go with it."""
+    name = case.operation.definition.raw["operationId"]
+    if "after" in query or name in ("list_tasks", "list_sessions"):
+        query.pop("as_of", None)
+    elif "as_of" in query:
+        query["as_of"] = os.environ["POSITION_THERE"]
 
 
 def _made_real(case: schemathesis.Case[Any]) -> None:

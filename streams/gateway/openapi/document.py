@@ -14,6 +14,7 @@ from streams.gateway.openapi import asap_rpc, registry, summit_rpc
 from streams.gateway.openapi.operation import operation, problems
 from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Components, Json, ref
+from streams.gateway.openapi.security import secure
 from streams.routes.table import ROUTES
 from streams.settings import Settings
 
@@ -43,7 +44,7 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
         at_path = paths.setdefault(route.template, {})
         at_path[route.method.lower()] = operation(route, components, settings.prefix)
     more = {"paths": {}} if app is None else _of_framework(app)
-    return {
+    found: Json = {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": version("headrace"), "description": _ABOUT},
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
@@ -65,6 +66,9 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
             }
         },
     }
+    if settings.tokens is not None:
+        secure(found)
+    return found
 
 
 def text(settings: Settings, app: FastAPI) -> bytes:
@@ -90,6 +94,9 @@ def _service() -> Json:
             "get_metrics", "Figures for Prometheus", {"type": "string"}, media="text/plain"
         ),
         "/openapi.json": _get("get_openapi", "This document", {"type": "object"}),
+        "/asyncapi.json": _get(
+            "get_asyncapi", "The topics of Kafka, as AsyncAPI 3", {"type": "object"}
+        ),
     }
 
 

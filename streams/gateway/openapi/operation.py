@@ -15,7 +15,7 @@ from streams.gateway.openapi.schemas import Components, Json, one_or_many, ref
 from streams.problems import TITLES
 from streams.routes.route import Compute, Order, Produce, Put, Query, Route
 from streams.routes.table import INPUTS, parameters_of
-from streams.views.parameters import PACKET_ID, PROTOCOL_ID, SESSION_ID, Form, Parameter
+from streams.views.parameters import AS_OF, PACKET_ID, PROTOCOL_ID, SESSION_ID, Form, Parameter
 
 NDJSON = "application/x-ndjson"
 _REWIND_ID = Parameter("rewind_id", "this rewind", example="0f5f9d0e-8a52-4d6b-9d1d-7f0c2f5d0f76")
@@ -84,7 +84,8 @@ def _faults(route: Route) -> tuple[int, ...]:
     named = (404,) if "{" in route.template else ()
     match route.action:
         case Query():
-            states = (409, 410) if any(p.name == "at" for p in route.parameters) else ()
+            names = {parameter.name for parameter in parameters_of(route)}
+            states = (409, 410) if names & {"at", AS_OF.name} else ()
             return (*named, *states, 422, 503, 504)
         case Compute():
             return _BODY_FAULTS
@@ -130,6 +131,8 @@ def schema_of(parameter: Parameter, prefix: str) -> Json:
         case Form.POSITION:
             names = "|".join(re.escape(prefix + topic.name) for topic in INPUTS)
             schema = {"type": "string", "pattern": f"^({names})/[0-9]{{1,18}}/[0-9]{{1,18}}$"}
+        case Form.POINT:
+            schema = {"type": "string", "minLength": 1}
         case Form.CURSOR:
             schema = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
         case Form.TEXT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from starlette.responses import Response
@@ -23,12 +23,18 @@ class ClientStuck(Exception):
 
 
 class EventStream(Response):
-    """patience_s: how long the client may take nothing before it is disconnected."""
+    """patience_s: how long the client may take nothing before it is disconnected.
+
+    allowed: whether it may still follow; asked before each write, and so with each heartbeat.
+    """
 
     media_type = MEDIA_TYPE
 
-    def __init__(self, stream: Stream, patience_s: float) -> None:
+    def __init__(
+        self, stream: Stream, patience_s: float, allowed: Callable[[], bool] = lambda: True
+    ) -> None:
         self._stream = stream
+        self._allowed = allowed
         self._patience_s = patience_s
         super().__init__(headers={"cache-control": "no-store", "x-accel-buffering": "no"})
         del self.headers["content-length"]
@@ -63,6 +69,8 @@ class EventStream(Response):
     async def _pieces(self) -> AsyncGenerator[bytes, None]:
         async with contextlib.aclosing(self._stream.chunks()) as chunks:
             async for chunk in chunks:
+                if not self._allowed():
+                    return
                 for at in range(0, len(chunk), _PIECE_BYTES):
                     yield chunk[at : at + _PIECE_BYTES]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
@@ -27,8 +27,11 @@ _KNOWN = (*_FILTERS, "from", "cursor")
 _LAST_EVENT_ID = "last-event-id"
 
 
-def router(hub: TailHub) -> APIRouter:
-    """The route over a hub that is started and stopped elsewhere."""
+def router(hub: TailHub, allowed: Callable[[], bool] = lambda: True) -> APIRouter:
+    """The route over a hub that is started and stopped elsewhere.
+
+    allowed: whether the client of the stream that asks may still follow it.
+    """
     routes = APIRouter()
 
     @routes.get(
@@ -42,7 +45,7 @@ def router(hub: TailHub) -> APIRouter:
     async def follow(request: Request) -> Response:
         try:
             wanted = parse(request.url.query, request.headers)
-            return EventStream(await hub.open(wanted), hub.patience_s)
+            return EventStream(await hub.open(wanted), hub.patience_s, allowed)
         except HeadraceError as exc:
             return _refused(exc, request.headers)
 

@@ -36,8 +36,9 @@ class BenchDoor:
         yield
         self.work = self._bench.host.run
 
-    def send(self, topic: str, values: Sequence[Any]) -> list[str]:
-        sent = self._bench.routes.handle("POST", PATHS[topic], body=list(values))
+    def send(self, topic: str, values: Sequence[Any], trace: str = "") -> list[str]:
+        headers = {"traceparent": trace}
+        sent = self._bench.routes.handle("POST", PATHS[topic], "", headers, list(values))
         assert sent.status == 202, sent.body
         self.see(())
         positions: list[str] = sent.body["positions"]

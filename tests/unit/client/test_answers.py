@@ -14,6 +14,7 @@ from streams.client.values import parcel_of
 from streams.errors import (
     BrokerUnavailable,
     Conflict,
+    Forbidden,
     GatewayUnavailable,
     Gone,
     HeadraceError,
@@ -22,6 +23,7 @@ from streams.errors import (
     NotFound,
     OutputTooLarge,
     ProduceUnknown,
+    Unauthenticated,
     UsageError,
     ViewNotReady,
 )
@@ -38,6 +40,9 @@ READ_ERRORS: list[HeadraceError] = [
     NotFound("no task of that id", "task_not_found"),
     Gone("its events have expired", "events_expired"),
     Conflict("it is not event-sourced", "state_mode_conflict"),
+    Unauthenticated("a bearer token is needed"),
+    Unauthenticated("the token is not known", "token_unknown"),
+    Forbidden("the token is of kim", "auth_sender", "/sender/agent_id"),
     QueryError("limit", "a whole number, at least 1"),
     QueryError("limit", "a whole number, 1 to 1000", "limit_invalid"),
     ViewBehind(Position("apc.packets", 1, 23), 5),
@@ -98,6 +103,8 @@ def test_an_answer_of_something_else(status: int, kind: type[HeadraceError], bod
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
+        (Unauthenticated("a bearer token is needed"), Unauthenticated),
+        (Forbidden("the token is of kim", "auth_sender"), Forbidden),
         (OutputTooLarge("the record has 9 bytes, 8 are allowed"), OutputTooLarge),
         (ProduceUnknown("no answer"), ProduceUnknown),
         (BrokerUnavailable("no answer"), ProduceUnknown),
@@ -105,6 +112,14 @@ def test_an_answer_of_something_else(status: int, kind: type[HeadraceError], bod
 )
 def test_the_error_of_a_send(error: HeadraceError, kind: type[HeadraceError]) -> None:
     assert type(unsent(received(failed(error)), PARCEL)) is kind
+
+
+def test_too_many_requests_are_no_unknown_outcome() -> None:
+    """Nothing was sent, and it may be tried again."""
+    refused = received(problem(429, "kim has 64 requests at once", "too_many_requests"))
+    for back in (unsent(refused, PARCEL), unanswered(refused)):
+        assert type(back) is GatewayUnavailable
+        assert "kim has 64 requests" in str(back)
 
 
 def test_an_unknown_outcome_says_to_send_again_with_the_same_id() -> None:

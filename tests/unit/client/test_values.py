@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import parse_ijson
-from streams.client.values import parcel_of, target_of
+from streams.client.values import context_of, parcel_of, target_of
+from streams.engine.records import LogRecord
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.routes import MOST_AT_ONCE
 from tests.unit.envelopes import idea
@@ -71,6 +72,24 @@ def test_topics_that_users_do_not_write(topic: str) -> None:
 def test_a_trace_context_that_is_none(context: str) -> None:
     with pytest.raises(UsageError, match="traceparent"):
         parcel_of("apc.packets", [], True, context)
+
+
+TRACE = f"00-{'a' * 32}-{'b' * 16}-01"
+
+
+@pytest.mark.parametrize(
+    ("headers", "found"),
+    [
+        ([], None),
+        ([("traceparent", TRACE.encode())], TRACE),
+        ([("traceparent", b"\xff")], None),
+        ([("traceparent", None)], None),
+    ],
+)
+def test_the_trace_context_of_a_record_is_one_to_send_on(headers: Any, found: str | None) -> None:
+    record = LogRecord("apc.inbox", 0, 0, 0, b"k", b"v", headers)
+    assert context_of(record) == found
+    assert parcel_of("apc.packets", [], True, context_of(record)).traceparent == found
 
 
 @pytest.mark.parametrize(

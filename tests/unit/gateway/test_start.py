@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.errors import AddressTaken, BrokerUnavailable, SettingsError
+from streams.errors import AddressTaken, BrokerUnavailable, SettingsError, TokensMissing
 from streams.gateway import run_gateway
 from streams.gateway.address import Address, bind
 from streams.settings import Settings
@@ -26,16 +26,25 @@ def test_addresses(text: str, host: str, port: int, url: str) -> None:
     assert (address.host, address.port, address.url) == (host, port, url)
 
 
-@pytest.mark.parametrize("text", ["", "8640", ":8640", "a:", "a:b", "a:65536", "a:-1", "a:１"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "8640", ":8640", "a:", "a:b", "a:65536", "a:-1", "a:１", "a..b:1", f"{'a' * 64}:1"],
+)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(SettingsError, match="HEADRACE_GATEWAY"):
         Address.parse(text)
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "0", "::", "::ffff:0.0.0.0", "192.0.2.1"])
 def test_it_does_not_listen_beyond_loopback(host: str) -> None:
-    with pytest.raises(SettingsError, match=r"other machines.*behind a proxy"):
+    with pytest.raises(TokensMissing, match=r"other machines.*Set HEADRACE_TOKENS") as caught:
         bind(Address(host, 0))
+    assert caught.value.code == "tokens_missing"
+
+
+def test_with_tokens_it_listens_wherever_it_is_told() -> None:
+    with bind(Address("0.0.0.0", 0), guarded=True) as found:
+        assert found.getsockname()[0] == "0.0.0.0"
 
 
 def test_an_address_that_is_taken_names_its_setting() -> None:

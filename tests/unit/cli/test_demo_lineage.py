@@ -1,0 +1,72 @@
+"""The last act, told over a system in memory, and what it says when something is otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from streams.demo import DemoFailed, Stage, lineage
+from tests.unit.cli.door import BenchDoor
+from tests.unit.views.asap.stage import manifest
+from tests.unit.views.bench import Bench
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    system = Bench(tmp_path)
+    yield system
+    system.close()
+
+
+@pytest.fixture
+def stage(bench: Bench, said: list[str]) -> Stage:
+    return Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
+
+
+def test_it_shows_one_tree_of_five_protocols(stage: Stage, said: list[str]) -> None:
+    lineage.tell(stage)
+    text = "\n".join(said)
+    assert text.count("trace:") == 2
+    for node in ("apc:packet", "sap:cache", "summit:reply", "asap:artifact", "saop:escalation"):
+        assert f"  {node}:" in text
+    assert stage.checks > 12
+
+
+def test_it_can_be_told_again(stage: Stage) -> None:
+    lineage.tell(stage)
+    lineage.tell(replace(stage, session="demo-00000002"))
+
+
+def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lineage, "CONFIDENCES", (0.9, 0.9))
+    with pytest.raises(DemoFailed, match="act six, step 5: escalations should be"):
+        lineage.tell(stage)
+
+
+def test_where_agents_need_manifests_it_is_left_out(
+    stage: Stage, bench: Bench, said: list[str]
+) -> None:
+    bench.send("asap.manifests", manifest())
+    bench.view.catch_up(0)
+    lineage.tell(stage)
+    assert stage.checks == 0
+    assert "left out" in said[-1]
+
+
+def test_where_confidence_is_judged_otherwise_it_is_left_out(stage: Stage, said: list[str]) -> None:
+    stage.settings = replace(stage.settings, saop_confidence_declines=2)
+    lineage.tell(stage)
+    assert stage.checks == 0
+    assert "left out" in said[-1]
+
+
+def test_every_step_says_what_happens() -> None:
+    assert all(step.__doc__ for step in lineage.STEPS)
