@@ -12,15 +12,15 @@ import uuid
 from collections.abc import Callable
 from importlib.resources import files
 
-from streams.demo.stage import DemoFailed, Json, Stage
-from streams.settings import Settings
+from streams.demo.stage import Json, Stage, act
 from topology.topics import SAP_INBOX, SAP_SIGNALS, SAP_TASKS
 
 WAIT_S = 30
-_RULES = (
+RULES = (
     *("sap_constitution", "sap_authorization", "sap_rate", "sap_past_deadline"),
     *("sap_single_flight", "sap_max_wait_s", "sap_learning"),
 )
+"""Settings by which tasks are judged."""
 _SAID = "Ring Ana on +372 5550 1234"
 
 
@@ -164,16 +164,8 @@ STEPS: tuple[Callable[[Stage], None], ...] = (asked, asked_again, refused, rated
 def tell(stage: Stage) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct three: an agent, a constitution, and answers that are reused.")
-    default = Settings()
-    if any(getattr(stage.settings, name) != getattr(default, name) for name in _RULES):
+    if stage.differs(*RULES):
         stage.say("    left out: it is written for the default HEADRACE_SAP_… settings")
         return
-    begun, checks = time.monotonic(), stage.checks
     with stage.agent(stage.settings, agent_id(stage)):
-        for number, step in enumerate(STEPS, 1):
-            stage.say(f"\n{number:>2}  {step.__doc__}")
-            try:
-                step(stage)
-            except DemoFailed as exc:
-                raise DemoFailed(f"act three, step {number}: {exc.message}") from exc
-    stage.say(f"\nAll {stage.checks - checks} checks hold; {time.monotonic() - begun:.1f} s.")
+        act(stage, "three", STEPS)

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import httpx
 
 from streams.client.http import position_of
+from streams.engine.headers import TRACEPARENT
 from streams.errors import BrokerUnavailable
 from streams.problems import Response
 from streams.routes import ROUTES
@@ -26,8 +27,11 @@ _TIMEOUT_S = 60.0
 
 
 class Door(Protocol):
-    def send(self, topic: str, values: Sequence[Json]) -> list[str]:
-        """Produce them; their positions, once the answers to all are seen."""
+    def send(self, topic: str, values: Sequence[Json], trace: str = "") -> list[str]:
+        """Produce them; their positions, once the answers to all are seen.
+
+        trace: W3C trace context of the records, if any.
+        """
 
     def see(self, positions: Iterable[str]) -> None:
         """Wait until the answers to these records are seen."""
@@ -53,8 +57,9 @@ class HttpDoor:
     def __init__(self, url: str) -> None:
         self._http = httpx.Client(base_url=url, timeout=_TIMEOUT_S)
 
-    def send(self, topic: str, values: Sequence[Json]) -> list[str]:
-        answer = self._ask("POST", PATHS[topic], json=list(values))
+    def send(self, topic: str, values: Sequence[Json], trace: str = "") -> list[str]:
+        headers = {TRACEPARENT: trace} if trace else {}
+        answer = self._ask("POST", PATHS[topic], json=list(values), headers=headers)
         answer.raise_for_status()
         positions = [position_of(told) for told in answer.json()["positions"]]
         self.see(positions)

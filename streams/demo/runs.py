@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from streams.demo.stage import DemoFailed, Json, Stage
+from streams.demo.stage import DemoFailed, Json, Stage, act
 from streams.fetching import records_of
 from streams.views.summit.evidence import OK, checks
 from topology.topics import SUMMIT_MANIFESTS, SUMMIT_REPLIES
@@ -159,12 +159,5 @@ STEPS: tuple[Callable[[Stage], None], ...] = (
 def tell(stage: Stage) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct five: an agent runs on a budget, and everything about it can be proved.")
-    begun, before = time.monotonic(), stage.checks
     with stage.example(stage.settings, AGENT):
-        for number, step in enumerate(STEPS, 1):
-            stage.say(f"\n{number:>2}  {step.__doc__}")
-            try:
-                step(stage)
-            except DemoFailed as exc:
-                raise DemoFailed(f"act five, step {number}: {exc.message}") from exc
-    stage.say(f"\nAll {stage.checks - before} checks hold; {time.monotonic() - begun:.1f} s.")
+        act(stage, "five", STEPS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -49,10 +49,10 @@ class Stage:
     agent: Callable[[Settings, str], AbstractContextManager[None]] = running_agent
     example: Callable[[Settings, str], AbstractContextManager[None]] = running_example
 
-    def send(self, topic: str, value: Json) -> str:
-        """One envelope; returns its position once its answer is seen."""
+    def send(self, topic: str, value: Json, trace: str = "") -> str:
+        """One envelope; returns its position once its answer is seen.  trace: W3C trace context."""
         begun = time.monotonic()
-        (position,) = self.door.send(topic, [value])
+        (position,) = self.door.send(topic, [value], trace)
         self.latencies.append((time.monotonic() - begun) * 1000)
         return position
 
@@ -67,13 +67,14 @@ class Stage:
     def packet(self, packet: Json) -> Json:
         """Send a packet; returns its verdict."""
         where = self.send("apc.packets", packet)
-        facts = self.facts(packet["packet_id"])
+        facts = self.facts(packet["packet_id"], packet["trace"]["session_id"])
         verdict = next(fact for fact in reversed(facts) if fact["cause"] == where)
         self.verdicts[verdict["verdict"]] = self.verdicts.get(verdict["verdict"], 0) + 1
         return verdict
 
-    def facts(self, packet_id: str) -> list[Json]:
-        path = f"/v1/apc/sessions/{self.session}/packets/{packet_id}/events"
+    def facts(self, packet_id: str, session: str | None = None) -> list[Json]:
+        """session: the packet's, if it is not the story's."""
+        path = f"/v1/apc/sessions/{session or self.session}/packets/{packet_id}/events"
         items: list[Json] = self.get(path)["items"]
         return items
 
@@ -101,6 +102,11 @@ class Stage:
         for record in read(self.log, topic, self.settings.prefix):
             yield record_json(topic, record)
 
+    def differs(self, *names: str) -> bool:
+        """Whether one of these settings is not what it is by default."""
+        default = Settings()
+        return any(getattr(self.settings, name) != getattr(default, name) for name in names)
+
     def expect(self, what: str, found: object, wanted: object) -> None:
         self.checks += 1
         if found != wanted:
@@ -108,3 +114,15 @@ class Stage:
 
     def show(self, name: str, text: object) -> None:
         self.say(f"    {name:<12}{text}")
+
+
+def act(stage: Stage, name: str, steps: Sequence[Callable[[Stage], None]]) -> None:
+    """Tell the steps of one act.  Raises DemoFailed, which names act and step."""
+    begun, before = time.monotonic(), stage.checks
+    for number, step in enumerate(steps, 1):
+        stage.say(f"\n{number:>2}  {step.__doc__}")
+        try:
+            step(stage)
+        except DemoFailed as exc:
+            raise DemoFailed(f"act {name}, step {number}: {exc.message}") from exc
+    stage.say(f"\nAll {stage.checks - before} checks hold; {time.monotonic() - begun:.1f} s.")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from streams.demo import answers, evolution, packets, runs, tasks
+from streams.demo import answers, evolution, lineage, packets, runs, tasks
 from streams.demo.stage import DemoFailed, Json, Stage
 from topology.topics import APC_INBOX, APC_PACKETS_DLQ
 
@@ -204,3 +204,4 @@ def tell(stage: Stage) -> None:
     answers.tell(stage)
     tasks.tell(stage)
     runs.tell(stage)
+    lineage.tell(stage)

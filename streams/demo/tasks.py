@@ -5,7 +5,6 @@ Both agents speak to `POST /asap`; what they say is the example agents' (`stream
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import islice
@@ -21,7 +20,7 @@ from schemas.asap import (
     make_envelope,
 )
 from streams.agents.asap.indexer import SKILL, State, resumed, work
-from streams.demo.stage import DemoFailed, Json, Stage
+from streams.demo.stage import DemoFailed, Json, Stage, act
 
 PAGES, DONE_FIRST = 4, 2
 _TOO_LATE = "asap:task/already_completed"
@@ -154,20 +153,14 @@ STEPS: tuple[Callable[[Stage], None], ...] = (
 def tell(stage: Stage) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct four: two agents, and a task that is left and taken up again.")
-    if _needs_manifests(stage):
+    if needs_manifests(stage):
         stage.say("    left out: agents need a manifest here")
         return
-    began, checks = time.monotonic(), stage.checks
-    for number, step in enumerate(STEPS, 1):
-        stage.say(f"\n{number:>2}  {step.__doc__}")
-        try:
-            step(stage)
-        except DemoFailed as exc:
-            raise DemoFailed(f"act four, step {number}: {exc.message}") from exc
-    stage.say(f"\nAll {stage.checks - checks} checks hold; {time.monotonic() - began:.1f} s.")
+    act(stage, "four", STEPS)
 
 
-def _needs_manifests(stage: Stage) -> bool:
+def needs_manifests(stage: Stage) -> bool:
+    """Whether an agent of ASAP that has none is refused."""
     match stage.settings.asap_recipient_check:
         case "never":
             return False
