@@ -1,4 +1,4 @@
-# The command line and the worker.  The broker is another container: set HEADRACE_BOOTSTRAP.
+# A worker; `docker run … gateway` is a gateway.  The broker is elsewhere: set HEADRACE_BOOTSTRAP.
 FROM python:3.13-slim AS build
 WORKDIR /src
 COPY requirements.txt ./
@@ -14,12 +14,16 @@ RUN /opt/build/bin/python -m hatchling build --target wheel --directory /tmp/dis
     && /opt/headrace/bin/pip install --no-cache-dir --no-deps /tmp/dist/*.whl
 
 FROM python:3.13-slim
-RUN useradd --system --home-dir /var/lib/headrace --create-home headrace
+RUN useradd --system --uid 10001 --home-dir /var/lib/headrace --create-home headrace
 COPY --from=build /opt/headrace /opt/headrace
 ENV PATH=/opt/headrace/bin:$PATH \
-    HEADRACE_STATE_DIR=/var/lib/headrace
-USER headrace
+    PYTHONUNBUFFERED=1 \
+    HEADRACE_STATE_DIR=/var/lib/headrace \
+    HEADRACE_METRICS=0.0.0.0:9464
+USER 10001
 VOLUME /var/lib/headrace
+EXPOSE 9464
 STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=120s --retries=6 CMD ["headrace", "ready"]
 ENTRYPOINT ["headrace"]
 CMD ["worker"]

@@ -3,37 +3,85 @@
 from __future__ import annotations
 
 import base64
-import ipaddress
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from streams.addresses import Address
 from streams.broker import container
-from streams.gateway.address import Address
 from streams.settings import BY_ENV, PREFIX, Settings
+from tests.compose import DOCKERFILE, FILE, WORKERS, environment, load
+from tests.processes import ROOT
+from tests.unit.cli.test_cli import run
 
-ROOT = Path(__file__).parents[2]
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
+BIN = Path(sys.executable).parent
+OURS = {"topics", *WORKERS, "token", "gateway"}
+OTHERS = {"kafka", "schema-registry", "kafka-ui", "prometheus", "grafana"}
+PUBLISHED = {
+    "kafka": 9092,
+    "schema-registry": 8081,
+    "kafka-ui": 8080,
+    "gateway": 8640,
+    "prometheus": 9090,
+    "grafana": 3000,
+}
 
 
 @pytest.fixture(scope="module")
 def compose() -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-    return loaded
+    return load()
+
+
+def ran(*command: str) -> str:
+    """What is said by a command that must find nothing wrong."""
+    said = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    return said.stdout
+
+
+def test_the_file_is_as_the_compose_specification_says() -> None:
+    schema = ("--builtin-schema", "vendor.compose-spec")
+    assert "ok" in ran(str(BIN / "check-jsonschema"), *schema, str(FILE))
+
+
+def test_docker_compose_takes_the_file(compose: dict[str, Any]) -> None:
+    command = _docker_compose()
+    if command is None:
+        pytest.skip("Docker Compose is not installed: it was not asked")
+    services = ran(*command, "--file", str(FILE), "config", "--services")
+    assert set(services.split()) == set(compose["services"])
+
+
+def _docker_compose() -> list[str] | None:
+    """The plugin of docker, else the program of its own."""
+    docker = shutil.which("docker")
+    asked = [docker or "docker", "compose", "version"]
+    if docker and not subprocess.run(asked, capture_output=True, check=False).returncode:
+        return asked[:2]
+    alone = shutil.which("docker-compose")
+    return None if alone is None else [alone]
+
+
+def test_the_linter_finds_nothing_in_the_dockerfile() -> None:
+    assert ran(str(BIN / "hadolint"), "--no-color", str(ROOT / "Dockerfile")) == ""
 
 
 def test_the_services_are_there(compose: dict[str, Any]) -> None:
-    headrace = {"topics", "worker", "gateway"}
-    assert set(compose["services"]) == {"kafka", "schema-registry", "kafka-ui"} | headrace
+    assert set(compose["services"]) == OURS | OTHERS
+    assert {name for name, s in compose["services"].items() if "build" in s} == OURS
 
 
 def test_every_image_is_pinned_and_needs_no_registry_address(compose: dict[str, Any]) -> None:
-    images = [service["image"] for service in compose["services"].values() if "image" in service]
-    assert images
-    for image in images:
+    for name in OTHERS:
+        image = compose["services"][name]["image"]
         assert re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+:v?\d+(\.\d+)+", image)
 
 
@@ -44,11 +92,12 @@ def test_kafka_is_the_version_that_is_run_without_docker(compose: dict[str, Any]
 
 
 def test_ports_are_published_once_and_on_loopback_only(compose: dict[str, Any]) -> None:
-    ports = [port for service in compose["services"].values() for port in service.get("ports", [])]
-    for port in ports:
-        assert re.fullmatch(r"127\.0\.0\.1:\d+:\d+", port)
-    published = [port.split(":")[1] for port in ports]
-    assert sorted(published) == ["8080", "8081", "9092"]
+    found = {
+        name: service["ports"]
+        for name, service in compose["services"].items()
+        if "ports" in service
+    }
+    assert found == {name: [f"127.0.0.1:{port}:{port}"] for name, port in PUBLISHED.items()}
 
 
 def test_services_depend_on_services_and_mount_volumes_that_are_there(
@@ -56,25 +105,103 @@ def test_services_depend_on_services_and_mount_volumes_that_are_there(
 ) -> None:
     for service in compose["services"].values():
         assert set(service.get("depends_on", {})) <= set(compose["services"])
-        mounted = {volume.partition(":")[0] for volume in service.get("volumes", [])}
-        assert mounted <= set(compose["volumes"])
+        for volume in service.get("volumes", []):
+            source = volume.partition(":")[0]
+            assert (ROOT / source).is_dir() if source[0] == "." else source in compose["volumes"]
+
+
+def test_what_is_waited_for_until_it_is_healthy_says_whether_it_is(compose: dict[str, Any]) -> None:
+    waits = [
+        (name, wait["condition"])
+        for service in compose["services"].values()
+        if isinstance(service.get("depends_on"), dict)
+        for name, wait in service["depends_on"].items()
+    ]
+    assert waits
+    for name, condition in waits:
+        service = compose["services"][name]
+        if condition == "service_healthy":
+            assert "test" in service["healthcheck"]
+        else:
+            assert (condition, service["restart"]) == ("service_completed_successfully", "no")
 
 
 def test_settings_of_the_services_are_declared_and_allowed(compose: dict[str, Any]) -> None:
-    for name in ("topics", "worker"):
-        environment = compose["services"][name]["environment"]
-        assert Settings.load(environment).bootstrap == "kafka:19092"
+    registry = f"http://schema-registry:{PUBLISHED['schema-registry']}"
+    for name in ("topics", *WORKERS, "gateway"):
+        settings = Settings.load(environment(compose, name))
+        assert settings.bootstrap == "kafka:19092"
+        assert settings.schema_registry_url == registry
+    ui = compose["services"]["kafka-ui"]["environment"]
+    assert ui["KAFKA_CLUSTERS_0_SCHEMAREGISTRY"] == registry
 
 
-def test_the_gateway_listens_on_the_loopback_of_the_host(compose: dict[str, Any]) -> None:
-    gateway = compose["services"]["gateway"]
-    assert gateway["network_mode"] == "host"
-    assert "ports" not in gateway
-    settings = Settings.load(gateway["environment"])
-    assert ipaddress.ip_address(Address.parse(settings.gateway).host).is_loopback
-    advertised = compose["services"]["kafka"]["environment"]["KAFKA_ADVERTISED_LISTENERS"]
-    assert f"OUTSIDE://{settings.bootstrap}" in advertised.split(",")
-    assert f"http://{settings.gateway}/readyz" in gateway["healthcheck"]["test"][-1]
+def test_each_worker_has_a_state_directory_of_its_own(compose: dict[str, Any]) -> None:
+    volumes = [tuple(compose["services"][name]["volumes"]) for name in WORKERS]
+    assert len(set(volumes)) == len(WORKERS)
+
+
+def test_the_gateway_asks_for_the_token_that_is_made_for_it(compose: dict[str, Any]) -> None:
+    gateway, token = compose["services"]["gateway"], compose["services"]["token"]
+    settings = Settings.load(environment(compose, "gateway"))
+    assert settings.tokens == Settings.load(environment(compose, "token")).tokens
+    assert settings.tokens is not None
+    assert settings.tokens.parent == settings.state_dir
+    assert gateway["volumes"] == token["volumes"] == [f"gateway:{settings.state_dir}"]
+    assert gateway["depends_on"]["token"]["condition"] == "service_completed_successfully"
+    assert Address.parse(settings.gateway) == ("0.0.0.0", PUBLISHED["gateway"])
+
+
+def test_the_command_that_makes_the_token_is_one(
+    compose: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run twice: the second time there is nothing left to do."""
+    monkeypatch.setenv("HEADRACE_TOKENS", str(tmp_path / "tokens"))
+    first, again = (run(*compose["services"]["token"]["command"]) for _ in range(2))
+    assert (first.exit_code, again.exit_code) == (0, 0)
+    assert first.stdout.startswith("hr_")
+    assert again.stdout == ""
+    assert len((tmp_path / "tokens").read_text().splitlines()) == 1
+
+
+def test_prometheus_asks_the_workers_and_the_gateway_where_they_answer(
+    compose: dict[str, Any],
+) -> None:
+    file = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())
+    targets = {
+        target
+        for job in file["scrape_configs"]
+        for static in job["static_configs"]
+        for target in static["targets"]
+    }
+    metrics = {name: Settings.load(environment(compose, name)).metrics for name in WORKERS}
+    ports = {name: Address.parse(where or "").port for name, where in metrics.items()}
+    ours = {f"{name}:{port}" for name, port in ports.items()}
+    assert targets >= {*ours, f"gateway:{PUBLISHED['gateway']}"}
+    assert {target.partition(":")[0] for target in targets} <= set(compose["services"]) | {
+        "localhost"
+    }
+
+
+def test_grafana_has_the_dashboards_where_its_provider_looks(compose: dict[str, Any]) -> None:
+    grafana = compose["services"]["grafana"]
+    mounted = dict(volume.split(":")[:2] for volume in grafana["volumes"])
+    provisioning = ROOT / "deploy/grafana/provisioning"
+    (provider,) = [
+        provider
+        for path in (provisioning / "dashboards").glob("*.y*ml")
+        for provider in yaml.safe_load(path.read_text())["providers"]
+    ]
+    assert provider["options"]["path"] == mounted["./deploy/grafana/dashboards"]
+    assert mounted["./deploy/grafana/provisioning"] == "/etc/grafana/provisioning"
+    home = Path(grafana["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"])
+    assert (ROOT / "deploy/grafana/dashboards" / home.name).is_file()
+    (source,) = [
+        source
+        for path in (provisioning / "datasources").glob("*.y*ml")
+        for source in yaml.safe_load(path.read_text())["datasources"]
+    ]
+    assert source["url"] == f"http://prometheus:{PUBLISHED['prometheus']}"
 
 
 def test_addresses_inside_are_listeners_of_kafka(compose: dict[str, Any]) -> None:
@@ -122,4 +249,17 @@ def test_the_state_directory_of_the_image_is_the_volume_that_compose_mounts(
     found = re.search(r"HEADRACE_STATE_DIR=(\S+)", DOCKERFILE)
     assert found is not None
     assert f"VOLUME {found[1]}\n" in DOCKERFILE
-    assert f"state:{found[1]}" in compose["services"]["worker"]["volumes"]
+    for name in (*WORKERS, "gateway"):
+        (volume,) = compose["services"][name]["volumes"]
+        assert volume.partition(":")[2] == found[1]
+
+
+def test_the_image_runs_as_nobody_in_particular_and_says_how_it_is() -> None:
+    last = DOCKERFILE.rpartition("FROM ")[2]
+    user = re.search(r"^USER (\d+)$", last, re.MULTILINE)
+    assert user is not None
+    assert user[1] != "0"
+    assert f"--uid {user[1]}" in last
+    health = re.search(r'^HEALTHCHECK .*CMD \["headrace", "(\w+)"\]$', last, re.MULTILINE)
+    assert health is not None
+    assert run(health[1], "--help").exit_code == 0
