@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from streams.asyncapi.operations import CLIENTS, OPERATORS
 from streams.docs.markdown import code, codes, fenced, grid
 from topology import processors, tables, topics
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.diagrams import mermaid_processors
-
-CLIENTS = "clients"
 
 
 def _duration(ms: int | None) -> str:
@@ -23,9 +22,8 @@ def _size(number: int) -> str:
 
 
 def _writers(topic: Topic) -> str:
-    names = [CLIENTS] if topic.kind in (Kind.COMMAND, Kind.COLLECTOR) else []
-    if topic.own_partition:
-        names = []
+    names = [CLIENTS] if processors.written_by_clients(topic) else []
+    names += [OPERATORS] if topic.kind is Kind.AUDIT else []
     return ", ".join(names + [processor.name for processor in processors.writers_of(topic)])
 
 

@@ -9,6 +9,8 @@ from streams.asap.faults import ERROR_TYPES
 from streams.asap.server import UNKNOWN
 from streams.declared_metrics import BUCKETS_S, Declared
 from streams.docs.markdown import code, codes, grid
+from streams.engine import metrics as worker_metrics
+from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
 from streams.problems import HTTP_RULES
 
@@ -16,9 +18,15 @@ from streams.problems import HTTP_RULES
 def metrics_page() -> str:
     return (
         "# Metrics\n\n"
-        "What a gateway exports at `/metrics`, in the Prometheus text format; there is nothing\n"
-        f"else. The buckets of histograms end at {', '.join(map(str, BUCKETS_S))} s.\n\n"
+        "What gateways and workers export at `/metrics`, in the Prometheus text format; there is\n"
+        "nothing else. Topics are named without the prefix. The buckets of histograms end at\n"
+        f"{', '.join(map(str, BUCKETS_S))} s.\n\n"
+        "How to scrape them, a dashboard and alerts: [observability](../observability.md).\n\n"
+        "## Gateway\n\n"
         f"{_declared(metrics.ALL)}\n"
+        "## Worker\n\n"
+        f"Served where `{SETTING}` says.\n\n"
+        f"{_declared(worker_metrics.ALL)}\n"
         "## ASAP\n\n"
         "What an ASAP server exports at `/asap/metrics`, the gateway's among them. A payload type\n"
         f"that nobody handles is `{UNKNOWN}`; `error_type` is one of {codes(ERROR_TYPES)}.\n\n"

@@ -20,6 +20,8 @@ def lineage_page() -> str:
         "UUIDs are in lower case. Where ids are escaped, a `/` in one is `%2F` and a `%` is\n"
         "`%25`. A query percent-encodes the whole name once more.\n\n"
         f"{grid(('name', 'stands for', 'ids escaped'), kinds)}\n"
+        "A trace id of 128 bits is written with hyphens by some and without by others. Whichever\n"
+        "is asked for, the graph begins at both.\n\n"
         "## Relations\n\n"
         f"{grid(('relation', 'the later one'), ((code(r.name), r.meaning) for r in RELATIONS))}\n"
         "## Query\n\n"

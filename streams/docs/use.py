@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import ModuleType
 
 import click
 
-import schemas.apc.rules
-import schemas.asap.rules
-import schemas.rtes.rules
-import schemas.saop.rules
-import schemas.sap.rules
 import schemas.summit.rules
+from schemas.rules import Rule
 from streams import cli
 from streams.docs.http import http_rules
 from streams.docs.markdown import code, codes, fenced, grid
+from streams.rule_codes import BY_PROTOCOL
 from streams.setting_values import Declaration
 from streams.settings import BY_FIELD
 
@@ -28,7 +24,7 @@ _SUMMIT: Mapping[str, Column] = {
 """Rule code → error code: of a call that is refused, and of a run that the rule ended."""
 
 
-def _rules(title: str, module: ModuleType, numbers: Mapping[str, Column] = {}) -> str:
+def _rules(title: str, rules: tuple[Rule, ...], numbers: Mapping[str, Column] = {}) -> str:
     """numbers: further columns, by their heads: a number for some of the codes."""
     rows = (
         (
@@ -38,7 +34,7 @@ def _rules(title: str, module: ModuleType, numbers: Mapping[str, Column] = {}) -
             *(str(column.get(rule.code, "")) for column in numbers.values()),
             rule.meaning,
         )
-        for rule in module.ALL
+        for rule in rules
     )
     header = ("code", "stage", "where", *numbers, "meaning")
     return f"\n## {title}\n\n{grid(header, rows)}"
@@ -49,12 +45,10 @@ def rules_page() -> str:
         "# Rules\n\n"
         "Every verdict names the rule that decided it, one of these codes. `E` is applied at the\n"
         "edges, before anything is produced; `P` in the processor.\n"
-        + _rules("APC", schemas.apc.rules)
-        + _rules("SAOP", schemas.saop.rules)
-        + _rules("RTES", schemas.rtes.rules)
-        + _rules("SAP", schemas.sap.rules)
-        + _rules("ASAP", schemas.asap.rules)
-        + _rules("Summit", schemas.summit.rules, _SUMMIT)
+        + "".join(
+            _rules(protocol, rules, _SUMMIT if protocol == "Summit" else {})
+            for protocol, rules in BY_PROTOCOL.items()
+        )
         + http_rules()
     )
 

@@ -1,16 +1,21 @@
-"""The README's fenced blocks, and how their commands are run and compared with what is printed."""
+"""Fenced blocks of a page, and how their commands are run and compared with what is printed."""
 
 from __future__ import annotations
 
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from tests.integration.system import Live
+from tests.processes import PATIENCE_S, environ_of, named
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
@@ -25,7 +30,9 @@ _VARIES = (
     (re.compile(r'"(applied|lag)":\d+'), r'"\1":<number>'),
     (re.compile(r"demo-[0-9a-f]{8}"), "<session>"),
     (re.compile(r'"ageSec":\d+'), '"ageSec":<number>'),
+    (re.compile(r"key_id +[0-9a-f]{16}"), "key_id <id>"),
 )
+_FIGURES = re.compile(r"[0-9A-Z]{26}|[0-9a-f-]{8,}|\d[\d.]*")
 
 
 class Block(NamedTuple):
@@ -49,11 +56,18 @@ class Example(NamedTuple):
     @property
     def reads(self) -> bool:
         """Whether it can be run again without a further effect."""
-        return " send " not in self.command and "--json" not in self.command
+        writes = (" send ", "--json", " audit key", " audit write", ">")
+        return not any(each in self.command for each in writes)
 
 
-def blocks(info: str) -> list[Block]:
-    return [Block(*found) for found in _FENCE.findall(README.read_text()) if found[0] == info]
+def blocks(info: str, page: Path = README) -> list[Block]:
+    return [Block(*found) for found in _FENCE.findall(page.read_text()) if found[0] == info]
+
+
+def commands(page: Path, not_here: tuple[str, ...]) -> list[Example]:
+    """Of all console blocks, but for those that begin so."""
+    found = [example for block in blocks("console", page) for example in examples(block)]
+    return [example for example in found if not example.command.startswith(not_here)]
 
 
 def output_of(block: Block) -> list[str]:
@@ -63,6 +77,18 @@ def output_of(block: Block) -> list[str]:
     assert found is not None
     assert found[1] == "text", "a program is followed by what it prints"
     return found[2].splitlines()
+
+
+def told_of_demo() -> list[str]:
+    """What `make demo` prints, as the README quotes it."""
+    block = next(each for each in blocks("text") if "checks hold" in each.text)
+    return [line for line in block.text.splitlines() if line != MORE]
+
+
+def quoted(lines: Iterable[str], told: Iterable[str]) -> str | None:
+    """The first line that is not in the output behind the one before, whatever its figures are."""
+    rest = (_FIGURES.sub("#", line) for line in told)
+    return next((line for line in lines if _FIGURES.sub("#", line) not in rest), None)
 
 
 def examples(block: Block) -> Iterator[Example]:
@@ -78,6 +104,43 @@ def plain(lines: list[str], prefix: str) -> list[str]:
     for pattern, stands in _VARIES:
         text = pattern.sub(stands, text)
     return text.splitlines()
+
+
+def told(example: Example, system: Live, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """What a command prints on this system, and what its page says, both without what differs.
+
+    One that only reads is asked again until it has it.
+    """
+    shown = example.output[:-1] if example.cut else example.output
+    command, count = here(example.command, system), len(shown) if example.cut else None
+    wanted = plain(shown, "")
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        printed = plain(run(command, count, environ), system.prefix)
+        if printed == wanted or not example.reads or time.monotonic() > deadline:
+            return printed, wanted
+
+
+def here(command: str, system: Live) -> str:
+    """A command for this system, which has another address and a prefix."""
+    command = command.replace(GATEWAY, system.url)
+    command = command.replace("after=", f"after={system.prefix}")
+    command = re.sub(r"(--(after|as-of) )(?=[a-z])", rf"\1{system.prefix}", command)
+    return command.replace(".venv/bin/headrace", f"{sys.executable} -m streams.cli")
+
+
+def environ_for(system: Live, folder: Path) -> dict[str, str]:
+    """What the commands see: the settings of the system, a curl, and a home.
+
+    folder: for these and for state.
+    """
+    if shutil.which("curl") is None:
+        curl = folder / "curl"
+        curl.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.integration.curl "$@"\n')
+        curl.chmod(0o755)
+    settings = {**system.environ, "STATE_DIR": str(folder / "state")}
+    path = f"{folder}:{os.environ['PATH']}"
+    return {**environ_of(named(settings)), "PATH": path, "HOME": str(folder)}
 
 
 def run(command: str, count: int | None, environ: Mapping[str, str]) -> list[str]:

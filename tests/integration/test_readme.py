@@ -5,28 +5,29 @@ Its commands are run from top to bottom on one fresh system, as a reader would.
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.readme import GATEWAY, Example, blocks, examples, output_of, plain, run
+from tests.integration.readme import (
+    README,
+    Example,
+    blocks,
+    commands,
+    environ_for,
+    output_of,
+    plain,
+    told,
+)
 from tests.integration.system import Live, live
-from tests.processes import ROOT, environ_of, named
+from tests.processes import ROOT
 
 NOT_HERE = ("make ", ".venv/bin/headrace up", "python -m streams.agents")
 """Commands that set up what the fixture sets up, or that have tests of their own."""
-EXAMPLES = [
-    example
-    for block in blocks("console")
-    for example in examples(block)
-    if not example.command.startswith(NOT_HERE)
-]
+EXAMPLES = commands(README, NOT_HERE)
 PROGRAMS = blocks("python")
 
 
@@ -39,35 +40,15 @@ def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 
 @pytest.fixture(scope="module")
 def environ(system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What the commands see: the settings of the system, and a curl."""
-    folder: Path = tmp_path_factory.mktemp("bin")
-    if shutil.which("curl") is None:
-        curl = folder / "curl"
-        curl.write_text(f'#!/bin/sh\nexec {sys.executable} -m tests.integration.curl "$@"\n')
-        curl.chmod(0o755)
-    settings = {**system.environ, "STATE_DIR": str(folder / "state")}
-    return {**environ_of(named(settings)), "PATH": f"{folder}:{os.environ['PATH']}"}
-
-
-def here(command: str, system: Live) -> str:
-    """A command for this system, which has another address and a prefix."""
-    command = command.replace(GATEWAY, system.url)
-    command = command.replace("after=", f"after={system.prefix}")
-    return command.replace(".venv/bin/headrace", f"{sys.executable} -m streams.cli")
+    return environ_for(system, tmp_path_factory.mktemp("bin"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command[:60])
 def test_a_command_prints_what_the_readme_says(
     system: Live, environ: dict[str, str], example: Example
 ) -> None:
-    shown = example.output[:-1] if example.cut else example.output
-    command, count = here(example.command, system), len(shown) if example.cut else None
-    deadline = time.monotonic() + 30
-    while True:
-        printed = plain(run(command, count, environ), system.prefix)
-        if printed == plain(shown, "") or not example.reads or time.monotonic() > deadline:
-            break
-    assert printed == plain(shown, "") or not example.output
+    printed, wanted = told(example, system, environ)
+    assert printed == wanted or not example.output
 
 
 @pytest.mark.parametrize("client", ["Client()", "Client(gateway)"])

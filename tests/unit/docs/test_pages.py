@@ -18,8 +18,10 @@ from streams import docs
 from streams.docs.__main__ import main
 from streams.docs.machines import machines
 from streams.docs.markdown import grid
+from streams.gateway.access import everything
 from streams.settings import BY_ENV
 from topology import processors, tables, topics
+from topology.headers import OWN, headers_of
 from topology.machines import summit_run
 from topology.machines.task_profiles import PROFILES
 
@@ -31,15 +33,17 @@ def test_the_committed_pages_are_what_the_declarations_say() -> None:
 def test_pages_are_written_as_rendered(tmp_path: Path) -> None:
     docs.write(tmp_path)
     assert docs.drift(tmp_path) == []
-    assert {path.name for path in tmp_path.iterdir()} == {f"{name}.md" for name in docs.PAGES}
+    pages = {f"{name}.md" for name in docs.PAGES}
+    assert {path.name for path in tmp_path.iterdir()} == {*pages, "asyncapi.json"}
 
 
 def test_a_page_that_was_changed_missing_or_unknown_is_named(tmp_path: Path) -> None:
     docs.write(tmp_path)
     (tmp_path / "topics.md").write_text("# Topics\n", encoding="utf-8")
     (tmp_path / "rules.md").unlink()
+    (tmp_path / "asyncapi.json").write_text("{}\n", encoding="utf-8")
     (tmp_path / "stray.md").write_text("# Stray\n", encoding="utf-8")
-    assert docs.drift(tmp_path) == ["rules.md", "stray.md", "topics.md"]
+    assert docs.drift(tmp_path) == ["asyncapi.json", "rules.md", "stray.md", "topics.md"]
 
 
 def test_the_check_exits_with_1_and_writes_nothing(
@@ -63,6 +67,21 @@ def test_every_declaration_is_on_its_page() -> None:
     modules = (apc_rules, rtes_rules, saop_rules, sap_rules, asap_rules, summit_rules)
     codes = {rule.code for module in modules for rule in module.ALL}
     assert all(f"| `{code}` |" in pages["rules.md"] for code in codes)
+
+
+def test_every_route_is_shown_with_what_it_needs() -> None:
+    page = docs.render()["http.md"]
+    for method, path, need in everything():
+        (line,) = re.findall(rf"^\| `{method} {re.escape(path)}` \|.*$", page, re.MULTILINE)
+        assert line.endswith(f"| {' or '.join(need.roles) or 'nothing'} |")
+
+
+def test_every_header_is_shown() -> None:
+    page = docs.render()["headers.md"]
+    for topic in topics.ALL:
+        assert all(f"| `{header.name}` |" in page for header in headers_of(topic))
+    for topic, own in OWN.items():
+        assert all(f"| `{topic.name}` | `{header.name}` |" in page for header in own)
 
 
 def test_machines_are_shown_with_every_state_and_event() -> None:

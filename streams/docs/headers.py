@@ -1,0 +1,35 @@
+"""The page on record headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from streams.docs.markdown import code, codes, grid
+from topology import topics
+from topology.declarations import Topic
+from topology.headers import OWN, Header, common_of
+
+
+def headers_page() -> str:
+    """Topics whose records have the same headers stand together."""
+    alike: dict[tuple[Header, ...], list[Topic]] = {}
+    for topic in topics.ALL:
+        alike.setdefault(common_of(topic), []).append(topic)
+    own = [(code(t.name), code(h.name), h.meaning) for t, headers in OWN.items() for h in headers]
+    return (
+        "# Headers\n\n"
+        "What the records of each topic carry beside key and value; the AsyncAPI document has\n"
+        "them as JSON Schema. Values are UTF-8 text where nothing else is said. What clients send\n"
+        "may carry others: they are ignored, and dead letters keep them where they may be shown.\n"
+        + "".join(_section(same, headers) for headers, same in alike.items() if headers)
+        + f"\n## Of single topics, in addition\n\n{grid(('topic', 'header', 'value'), own)}"
+    )
+
+
+def _section(same: Iterable[Topic], headers: Iterable[Header]) -> str:
+    kinds = dict.fromkeys(topic.kind.value for topic in same)
+    rows = ((code(h.name), h.meaning, "" if h.optional else "yes") for h in headers)
+    return (
+        f"\n## {' and '.join(kinds).capitalize()}\n\nOn {codes(topic.name for topic in same)}.\n\n"
+        f"{grid(('header', 'value', 'always there'), rows)}"
+    )

@@ -1,0 +1,41 @@
+"""What the tutorial prints is what a real system prints, from its first command to its last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.integration.readme import ROOT, Example, commands, environ_for, told
+from tests.integration.system import Live, live
+
+PAGE = ROOT / "docs" / "tutorial.md"
+SET_UP = ("make setup", ".venv/bin/headrace up")
+"""What the fixture does."""
+EXAMPLES = commands(PAGE, SET_UP)
+
+
+@pytest.fixture(scope="module")
+def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(broker, tmp_path_factory.mktemp("tutorial")) as system:
+        yield system
+
+
+@pytest.fixture(scope="module")
+def environ(system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return environ_for(system, tmp_path_factory.mktemp("bin"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command[:60])
+def test_a_command_prints_what_the_tutorial_says(
+    system: Live, environ: dict[str, str], example: Example
+) -> None:
+    printed, wanted = told(example, system, environ)
+    assert wanted or "> " in example.command, "a command is followed by what it prints"
+    assert printed == wanted
+
+
+def test_every_command_is_run() -> None:
+    text = Path(PAGE).read_text()
+    assert text.count("\n$ ") == len(EXAMPLES) + len(SET_UP)
