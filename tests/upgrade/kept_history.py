@@ -1,0 +1,88 @@
+"""What `write.py` has kept, in a log and a directory of this version."""
+
+from __future__ import annotations
+
+import base64
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+from streams.engine.log import NewTopic
+from streams.engine.memory import Clock, MemoryLog, MemoryTopic
+from streams.engine.records import LogRecord
+from streams.play import scenario as playing
+from streams.play.scenario import Scenario
+from streams.processors import all_processors
+from streams.settings import Settings
+
+KEPT = Path(__file__).parent / "kept"
+Json = dict[str, Any]
+
+
+def bytes_of(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+class History:
+    """One kept scenario, unpacked into a folder."""
+
+    def __init__(self, archive: Path, folder: Path) -> None:
+        self.folder = folder
+        with tarfile.open(archive) as kept:
+            kept.extractall(folder, filter="data")
+        self._told: Json = json.loads((folder / "log.json").read_text(encoding="utf-8"))
+        self.lines: list[str] = self._told["lines"]
+        self.middle: int = self._told["middle"]
+
+    def upgraded(self, monkeypatch: Any) -> Scenario:
+        """A scenario of this version that goes on where the other one stopped."""
+        with monkeypatch.context() as patched:
+            patched.setattr(playing, "MemoryLog", self._log)
+            scenario = Scenario(Settings(partitions=1), self.folder, all_processors)
+        scenario.now = self._told["now"]
+        scenario._begun, scenario._ids = self._told["begun"], self._told["ids"]
+        return scenario
+
+    def _log(self, clock: Clock) -> MemoryLog:
+        log = MemoryLog(clock)
+        log._cluster = self._told["cluster"]
+        for name, topic in self._told["topics"].items():
+            log._topics[name] = _topic(name, topic)
+        log._ids = len(log._topics)  # those that this version adds come after
+        return log
+
+
+def _topic(name: str, told: Json) -> MemoryTopic:
+    topic = MemoryTopic(NewTopic(name, len(told["slots"]), told["config"]), told["id"])
+    topic.starts = told["starts"]
+    for partition, slots in enumerate(told["slots"]):
+        topic.slots[partition] = [
+            slot and _record(name, partition, offset, slot) for offset, slot in enumerate(slots)
+        ]
+    return topic
+
+
+def _record(name: str, partition: int, offset: int, told: list[Any]) -> LogRecord:
+    stamp, key, value, headers = told
+    heads = [(one, base64.b64decode(text)) for one, text in headers]
+    return LogRecord(name, partition, offset, stamp, bytes_of(key), bytes_of(value), heads)
+
+
+def rest_of(scenario: Scenario, history: History) -> list[list[Json]]:
+    """What each line of the second half brings about."""
+    return [
+        scenario.line(number, line)
+        for number, line in enumerate(history.lines[history.middle :], history.middle + 1)
+    ]
+
+
+def whole(history: History, folder: Path) -> list[list[Json]]:
+    """The same of this version alone, from the first line on."""
+    scenario = Scenario(Settings(partitions=1), folder, all_processors)
+    for number, line in enumerate(history.lines[: history.middle], 1):
+        scenario.line(number, line)
+    try:
+        return rest_of(scenario, history)
+    finally:
+        scenario.close()

@@ -1,0 +1,35 @@
+"""Logs and state directories that earlier versions have left, in the middle of their work."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.upgrade.kept_history import KEPT, History, rest_of, whole
+
+ARCHIVES = sorted(KEPT.rglob("*.tar.gz"))
+
+
+@pytest.mark.parametrize("state", ["kept", "gone"])
+@pytest.mark.parametrize("archive", ARCHIVES, ids=lambda path: f"{path.parent.name}-{path.name}")
+def test_this_version_goes_on_as_if_it_had_been_there_from_the_beginning(
+    archive: Path,
+    state: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    history = History(archive, tmp_path / "kept")
+    if state == "gone":
+        shutil.rmtree(tmp_path / "kept/state")
+    with caplog.at_level(logging.WARNING):
+        scenario = history.upgraded(monkeypatch)
+        (own,) = scenario._host.tasks
+        assert bool(own.task.restored) == (state == "gone")
+        found = rest_of(scenario, history)
+        scenario.close()
+    assert "is rebuilt from its changelog" not in caplog.text
+    assert found == whole(history, tmp_path / "alone")
