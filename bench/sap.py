@@ -1,7 +1,8 @@
 """Milliseconds of a cached answer at a steady rate, and tasks a second through the whole of SAP.
 
-python -m bench.sap [--rate N] [--seconds N] [--tasks N]
-`hits`: from producing a task to reading its outcome (read_committed), all answered by the cache.
+python -m bench.sap [--rate N] [--seconds N] [--tasks N] [--workers N ...]
+`hits`, with each of these numbers of workers: from producing a task to reading its outcome
+(read_committed), all answered by the cache.
 `backlog`: tasks that are there before the worker starts, two of each key.  An agent in this process
 answers the first, its answer is stored, and the second gets it from the cache.
 """
@@ -109,24 +110,27 @@ def backlog(tasks: int) -> None:
     )
 
 
-def hits(rate: int, seconds: int) -> None:
+def hits(rate: int, seconds: int, workers: int) -> None:
     rnd = random.Random(SEED)
-    with bench() as own, worker(own, "streams.cli worker", "worker") as running:
-        wait_ready(own, "worker")
+    with bench() as own, contextlib.ExitStack() as stack:
+        names = [f"worker-{number}" for number in range(workers)]
+        all_of = [stack.enter_context(worker(own, "streams.cli worker", name)) for name in names]
+        for name in names:
+            wait_ready(own, name)
         with own.reader(SAP_OUTCOMES) as reader, agent(own):
             own.log.append(
                 [output(own, SAP_TASKS, task(rnd, number, "prefer")) for number in range(KEYS)]
             )
-            drain(reader, KEYS, running, limit_s=120)
+            drain(reader, KEYS, all_of[0], limit_s=120)
         count = rate * (WARM_UP_S + seconds)
         records = [
             output(own, SAP_TASKS, task(rnd, rnd.randrange(KEYS), "only")) for _ in range(count)
         ]
-        cpu = running.cpu_s()
+        cpu = sum(running.cpu_s() for running in all_of)
         values = measure(own, records, rate)[rate * WARM_UP_S :]
-        cpu = (running.cpu_s() - cpu) / count
+        cpu = (sum(running.cpu_s() for running in all_of) - cpu) / count
     print(
-        f"  hits {rate:4}/s  p50 {percentile(values, 0.5):6.1f} ms"
+        f"  hits {rate:4}/s, workers {workers}  p50 {percentile(values, 0.5):6.1f} ms"
         f"  p99 {percentile(values, 0.99):6.1f} ms  max {max(values):6.1f} ms"
         f"  {cpu * 1000:.1f} ms CPU per task",
         flush=True,
@@ -176,9 +180,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rate", type=int, default=50)
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--tasks", type=int, default=8000)
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     options = parser.parse_args(arguments)
-    print("sap: produce to committed outcome, one worker, four partitions")
-    hits(options.rate, options.seconds)
+    print("sap: produce to committed outcome, four partitions; a backlog with one worker")
+    for workers in options.workers:
+        hits(options.rate, options.seconds, workers)
     backlog(options.tasks)
 
 

@@ -71,14 +71,14 @@ def latencies(rate: int, seconds: int) -> None:
     ):
         wait_ready(own, "worker")
         with worker(own, AGENT_PROCESS, "agent"):
-            _wait_agent(own)
+            wait_agent(own)
             over_http = Client(gateway_url(own))
             uvloop.run(round_trips("http", over_http, rate, seconds, WARM_UP_S))
             over_kafka = Client(settings=own.settings)
             uvloop.run(round_trips("kafka", over_kafka, rate, seconds, 10))
 
 
-def _wait_agent(own: Bench, limit_s: float = 60) -> None:
+def wait_agent(own: Bench, limit_s: float = 60) -> None:
     log, deadline = own.directory / "agent.log", time.monotonic() + limit_s
     while f"agent {AGENT}\n" not in log.read_text():
         if time.monotonic() > deadline:
@@ -119,7 +119,7 @@ def whole(calls: int) -> Rate:
     with bench() as own, worker(own, WORKER, "worker") as running:
         wait_ready(own, "worker")
         with worker(own, AGENT_PROCESS, "agent"):
-            _wait_agent(own)
+            wait_agent(own)
             ends = own.log.ends(own.partitions(SUMMIT_EVENTS))
             with own.log.reader(ends) as reader:
                 append(own, calls)

@@ -1,0 +1,281 @@
+"""Mixed traffic of all five protocols at a steady rate for a long time, and what stays flat.
+
+python -m bench.soak [--minutes N] [--rate N] [--sample SECONDS] [--into DIRECTORY]
+A worker, a gateway, an agent of SAP in this process and one of Summit in its own.  Every sample is
+a line of `soak.csv`: memory and open files of worker and gateway, size of their RocksDB, lag of the
+workers' group, and milliseconds from a packet to its committed verdict.  `soak.png` draws them; the
+printed table compares the first quarter after the warm-up with the last one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import itertools
+import random
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import confluent_kafka as ck
+
+from bench import packets, sap
+from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
+from bench.events import said
+from bench.soak_plot import draw
+from bench.summit import AGENT, AGENT_PROCESS, inputs, wait_agent
+from schemas import asap, encode, from_json
+from streams.engine.log import Pace
+from streams.engine.records import Output, TopicPartition, header
+from tests.e2e.asap_stories import Story, mixed
+from topology import processors
+from topology.keys import partition_of
+from topology.topics import (
+    APC_EVENTS,
+    ASAP_ENVELOPES,
+    RTES_RAW,
+    SAOP_TURNS,
+    SAP_TASKS,
+    SUMMIT_CALLS,
+)
+
+PER_CYCLE = {"apc": 6, "rtes": 6, "saop": 2, "sap": 2, "asap": 3, "summit": 1}
+"""Records of each kind in twenty."""
+STORIES = 40
+
+
+class Sample(NamedTuple):
+    """One line of the file.  Milliseconds are of the packets since the line before."""
+
+    second: int
+    sent: int
+    worker_mb: float
+    worker_files: int
+    worker_store_mb: float
+    gateway_mb: float
+    gateway_files: int
+    gateway_store_mb: float
+    lag: int
+    p50_ms: float
+    p99_ms: float
+
+
+def traffic(own: Bench, count: int) -> Iterator[Output]:
+    """Records without end, in the shares of PER_CYCLE."""
+    made = {
+        "apc": iter(packets.outputs(count, own.settings.prefix)),
+        "rtes": iter(_renamed(own, said(RTES_RAW, count))),
+        "saop": iter(_renamed(own, said(SAOP_TURNS, count))),
+        "sap": _sap(own),
+        "asap": _asap(own),
+        "summit": _summit(own),
+    }
+    cycle = [kind for kind, times in PER_CYCLE.items() for _ in range(times)]
+    random.Random(sap.SEED).shuffle(cycle)
+    for kind in itertools.cycle(cycle):
+        yield next(made[kind])
+
+
+def _renamed(own: Bench, records: list[Output]) -> Iterator[Output]:
+    for record in records:
+        yield record._replace(topic=own.settings.prefix + record.topic)
+
+
+def _sap(own: Bench) -> Iterator[Output]:
+    """Most are answered by the cache."""
+    rnd = random.Random(sap.SEED)
+    while True:
+        yield sap.output(own, SAP_TASKS, sap.task(rnd, rnd.randrange(sap.KEYS), "prefer"))
+
+
+def _asap(own: Bench) -> Iterator[Output]:
+    rnd, record = random.Random(sap.SEED), ASAP_ENVELOPES.record or ""
+    for crowd in itertools.count():
+        stories = [Story(f"soak-{crowd}-{n}", rnd) for n in range(STORIES)]
+        for envelope in mixed(stories, rnd):
+            body = encode(record, from_json(record, envelope))
+            yield Output(
+                own.settings.prefix + ASAP_ENVELOPES.name, asap.task_key(envelope).encode(), body
+            )
+
+
+def _summit(own: Bench) -> Iterator[Output]:
+    record = SUMMIT_CALLS.record or ""
+    for number in itertools.count():
+        run_id = f"soak-{number}"
+        params = {"agentId": AGENT, "runId": run_id, "inputs": inputs(number)}
+        call = {"jsonrpc": "2.0", "id": number, "method": "agent.invoke", "params": params}
+        body = encode(record, from_json(record, call))
+        yield Output(own.settings.prefix + SUMMIT_CALLS.name, run_id.encode(), body)
+
+
+class Traffic(threading.Thread):
+    """Sends at the rate until it is stopped, and keeps when each packet was sent."""
+
+    def __init__(self, own: Bench, records: Iterator[Output], rate: float) -> None:
+        super().__init__(name="traffic")
+        self.sent = 0
+        self.at: dict[str, float] = {}
+        self.stopped = threading.Event()
+        self._own, self._records, self._rate = own, records, rate
+
+    def run(self) -> None:
+        client = ck.Producer({"bootstrap.servers": self._own.settings.bootstrap, "linger.ms": 0})
+        count, began = self._own.settings.partitions, time.perf_counter()
+        for record in self._records:
+            due = began + self.sent / self._rate
+            while (now := time.perf_counter()) < due and not self.stopped.is_set():
+                client.poll(min(0.002, due - now))
+            if self.stopped.is_set():
+                break
+            placed = partition_of(record.key or b"", count)
+            note = self._note(now) if record.topic.endswith("apc.packets") else None
+            client.produce(record.topic, record.value, record.key, placed, on_delivery=note)
+            self.sent += 1
+        client.flush(30)
+
+    def _note(self, at: float) -> Callable[[Any, Any], None]:
+        def note(error: Any, message: Any) -> None:
+            self.at[f"{message.topic()}/{message.partition()}/{message.offset()}"] = at
+
+        return note
+
+
+class Verdicts(threading.Thread):
+    """Milliseconds of the packets whose verdicts have come since they were last taken."""
+
+    def __init__(self, own: Bench, sent: dict[str, float]) -> None:
+        super().__init__(name="verdicts")
+        self.stopped = threading.Event()
+        self._own, self._sent = own, sent
+        self._ends = own.log.ends(own.partitions(APC_EVENTS))
+        self._taken: list[float] = []
+
+    def run(self) -> None:
+        waiting: dict[str, float] = {}
+        with self._own.log.reader(self._ends, Pace.LIVE) as reader:
+            while not self.stopped.is_set():
+                for record in reader.poll(0.005, 1):
+                    cause = (header(record, "headrace-cause") or b"").decode()
+                    waiting.setdefault(cause, time.perf_counter())
+                for cause in [c for c in waiting if c in self._sent]:
+                    self._taken.append((waiting.pop(cause) - self._sent.pop(cause)) * 1000)
+
+    def take(self) -> list[float]:
+        taken, self._taken = self._taken, []
+        return taken
+
+
+def files(process: Worker) -> int:
+    return len(list(Path(f"/proc/{process.process.pid}/fd").iterdir()))
+
+
+def size_mb(directory: Path) -> float:
+    total = 0
+    for path in directory.rglob("*"):
+        try:
+            total += path.stat().st_size
+        except FileNotFoundError:  # compaction has removed it since it was listed
+            continue
+    return total / (1 << 20)
+
+
+def lag(own: Bench) -> int:
+    """Of all inputs, by the group's offsets, which are told once a second."""
+    names = sorted({t.name for p in processors.ALL for t in p.inputs})
+    count = own.settings.partitions
+    tps = [TopicPartition(own.settings.prefix + n, p) for n in names for p in range(count)]
+    ends, told = own.log.ends(tps), own.log.committed(tps)
+    return sum(end - told.get(tp, 0) for tp, end in ends.items())
+
+
+def soak(options: argparse.Namespace) -> list[Sample]:
+    seconds = options.minutes * 60 + WARM_UP_S
+    samples: list[Sample] = []
+    with (
+        bench() as own,
+        worker(own, "streams.cli worker", "worker") as working,
+        worker(own, "streams.cli gateway --listen 127.0.0.1:0", "gateway") as serving,
+    ):
+        wait_ready(own, "worker")
+        with worker(own, AGENT_PROCESS, "agent"), sap.agent(own):
+            wait_agent(own)
+            sending = Traffic(own, traffic(own, int(options.rate * seconds) + 1), options.rate)
+            verdicts = Verdicts(own, sending.at)
+            verdicts.start()
+            sending.start()
+            try:
+                began = time.monotonic()
+                while (second := int(time.monotonic() - began)) < seconds:
+                    time.sleep(options.sample)
+                    took = verdicts.take() or [0.0]
+                    samples.append(
+                        Sample(
+                            second + options.sample - WARM_UP_S,
+                            sending.sent,
+                            working.memory_mb(),
+                            files(working),
+                            size_mb(own.directory / "worker"),
+                            serving.memory_mb(),
+                            files(serving),
+                            size_mb(own.directory / "gateway"),
+                            lag(own),
+                            percentile(took, 0.5),
+                            percentile(took, 0.99),
+                        )
+                    )
+                    show(samples[-1])
+            finally:
+                sending.stopped.set()
+                sending.join()
+                verdicts.stopped.set()
+                verdicts.join()
+    return samples
+
+
+def show(sample: Sample) -> None:
+    print(
+        f"  {sample.second:5} s  {sample.sent:7} sent  worker {sample.worker_mb:4.0f} MB"
+        f" {sample.worker_files} files {sample.worker_store_mb:.0f} MB on disk"
+        f"  gateway {sample.gateway_mb:4.0f} MB  lag {sample.lag}"
+        f"  p50 {sample.p50_ms:.1f}  p99 {sample.p99_ms:.1f} ms",
+        flush=True,
+    )
+
+
+def summary(samples: list[Sample]) -> None:
+    """The medians of the first and the last quarter behind the warm-up."""
+    measured = [sample for sample in samples if sample.second > 0]
+    quarter = max(1, len(measured) // 4)
+    print(f"  {'median of':18} {'first quarter':>14} {'last quarter':>14}")
+    for number, name in enumerate(Sample._fields[2:], 2):
+        first, last = (
+            statistics.median(float(sample[number]) for sample in part)
+            for part in (measured[:quarter], measured[-quarter:])
+        )
+        print(f"  {name:18} {first:14.1f} {last:14.1f}")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--rate", type=float, default=40)
+    parser.add_argument("--sample", type=int, default=10)
+    parser.add_argument("--into", type=Path, default=Path("bench/out"))
+    options = parser.parse_args(arguments)
+    print(f"soak: {options.minutes:g} minutes, {options.rate:g} records/s of five protocols")
+    samples = soak(options)
+    options.into.mkdir(parents=True, exist_ok=True)
+    with (options.into / "soak.csv").open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file)
+        rows.writerow(Sample._fields)
+        rows.writerows(samples)
+    draw([sample._asdict() for sample in samples], options.into / "soak.png")
+    summary(samples)
+
+
+if __name__ == "__main__":
+    main()
