@@ -24,7 +24,7 @@ from streams.settings import Settings
 from tests.chaos import workers
 from tests.chaos.cluster import Tail
 from tests.e2e.outputs import PARTITIONS, Json, Outputs, latest, shown
-from tests.processes import PATIENCE_S, ROOT, environ_of, named, wait_for
+from tests.processes import PATIENCE_S, ROOT, Process, environ_of, named, wait_for
 from topology import topics
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS, TIMERS
@@ -75,7 +75,7 @@ class Environment(Outputs):
         )
         self.numbers = range(PARTITIONS)
         self.log = KafkaLog(bootstrap, {}, group_of(self.settings))
-        self._workers: list[Worker] = []
+        self._processes: list[Process] = []
         self._tails: dict[str, Tail] = {}
         create_topics(self.log, self.settings)
 
@@ -83,9 +83,9 @@ class Environment(Outputs):
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.kill()
-            print(f"--- {worker.name}\n{worker.text()[-4000:]}")  # shown when the test fails
+        for process in self._processes:
+            process.kill()
+            print(f"--- {process.name}\n{process.text()[-4000:]}")  # shown when the test fails
         for tail in self._tails.values():
             tail.close()
         self.log.delete([self.name(topic) for topic in topics.ALL])
@@ -105,12 +105,19 @@ class Environment(Outputs):
 
     def start(self, name: str, *arguments: str, **settings: str) -> Worker:
         """A worker on the state directory of that name.  settings: e.g. BATCH="50"."""
-        log = self.directory / f"{name}-{len(self._workers)}.log"
+        log = self.directory / f"{name}-{len(self._processes)}.log"
         worker = Worker(
             name, self.directory / name, log, self._environ(**settings), "worker", *arguments
         )
-        self._workers.append(worker)
+        self._processes.append(worker)
         return worker
+
+    def process(self, name: str, *arguments: str) -> Process:
+        """A `headrace` command that goes on by itself."""
+        log = self.directory / f"{name}.log"
+        process = Process(name, log, self._environ(), "streams.cli", *arguments)
+        self._processes.append(process)
+        return process
 
     def headrace(self, *arguments: str, stdin: str = "") -> str:
         """What a `headrace` command prints.  Fails when it does."""
@@ -126,6 +133,11 @@ class Environment(Outputs):
         )
         assert ran.returncode == 0, ran.stderr
         return ran.stdout
+
+    def verify(self) -> None:
+        """`headrace verify` finds nothing."""
+        verify = self.process("verify", "verify")
+        assert verify.exit_code(3 * PATIENCE_S) == 0, verify.text()[-3000:]
 
     def query(self, *arguments: str) -> Any:
         return json.loads(self.headrace(*arguments))

@@ -104,7 +104,9 @@ def test_facts_and_deliveries_are_cloud_events(lived: Environment) -> None:
     }
     for topic, (ident, subject, at, processor) in ids.items():
         for _, headers, value in records(lived, topic):
-            assert headers.keys() == PUBLIC | {"headrace-cause", "traceparent"}
+            own = {"headrace-cause", "headrace-principal", "traceparent"}
+            assert headers.keys() == PUBLIC | own
+            assert headers["headrace-principal"] == "unauthenticated"
             assert headers["ce_specversion"] == "1.0"
             assert headers["ce_type"] == topic.record
             assert headers["ce_source"] == f"/headrace/{processor}"
@@ -230,5 +232,5 @@ def test_a_refused_observation_is_a_cloud_event_too(lived: Environment) -> None:
     lived.drain()
     ((_, headers, refused),) = records(lived, RTES_REJECTIONS)
     assert refused["rule"] == "illegal_transition"
-    assert headers.keys() == PUBLIC | {"headrace-cause", "traceparent"}
+    assert headers.keys() == PUBLIC | {"headrace-cause", "headrace-principal", "traceparent"}
     assert headers["headrace-cause"] == refused["cause"] == position
