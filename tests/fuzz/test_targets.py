@@ -1,9 +1,11 @@
-"""Each target, fuzzed for a bounded count of runs from a seed of its own."""
+"""Each target, fuzzed for a bounded count of runs from a fixed seed: what fails, the change broke.
+
+Other seeds, and longer: `python -m tests.fuzz TARGET -seed=N -runs=N`.
+"""
 
 from __future__ import annotations
 
 import importlib.util
-import random
 import re
 import subprocess
 import sys
@@ -22,17 +24,16 @@ _DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
 )
 @pytest.mark.parametrize("target", RUNS)
 def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
-    seed = random.randrange(1, 2**31)
-    limits = (f"-runs={RUNS[target]}", f"-seed={seed}", "-timeout=60", "-rss_limit_mb=2048")
+    limits = (f"-runs={RUNS[target]}", "-seed=7", "-timeout=60", "-rss_limit_mb=2048")
     done = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", target, *limits, f"-artifact_prefix={tmp_path}/"],
         cwd=ROOT,
-        env=environ_of({}),
+        env=environ_of({"PYTHONHASHSEED": "0"}),
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
     )
-    assert done.returncode == 0, f"seed {seed}:\n{done.stderr[-6000:]}"
+    assert done.returncode == 0, done.stderr[-6000:]
     (runs,) = _DONE.findall(done.stderr)
     assert int(runs) >= RUNS[target]
