@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 
 from schemas import encode
 from streams.audit import Account, Signer, checkpoints, segment, verify
-from streams.audit.keys import new_pair, signer
 from streams.engine.records import Output
 from streams.errors import InvalidInput, UsageError
 from tests.unit.audit.test_audit import (
@@ -28,19 +27,6 @@ from tests.unit.views.bench import Bench
 from topology.topics import AUDIT_CHECKPOINTS
 
 Json = dict[str, Any]
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    system = Bench(tmp_path)
-    yield system
-    system.close()
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Signer:
-    new_pair(tmp_path / "auditor.pem")
-    return signer(tmp_path / "auditor.pem")
 
 
 def own_chain(bench: Bench) -> list[Any]:

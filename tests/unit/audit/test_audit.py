@@ -24,19 +24,6 @@ from topology.topics import AUDIT_CHECKPOINTS
 EVENTS = TopicPartition("apc.events", 1)
 
 
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    system = Bench(tmp_path)
-    yield system
-    system.close()
-
-
-@pytest.fixture
-def key(tmp_path: Path) -> Signer:
-    new_pair(tmp_path / "auditor.pem")
-    return signer(tmp_path / "auditor.pem")
-
-
 def writer(bench: Bench, key: Signer, **more: Any) -> AuditWriter:
     return AuditWriter(bench.log, bench.settings, key, bench.tick, **more)
 
