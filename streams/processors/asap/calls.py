@@ -196,7 +196,7 @@ def _report_end(row: AvroValue, status: str, key: str, scene: Scene) -> None:
         "call_id": key,
         "tool": row["tool"],
         "status": status,
-        "duration_ms": scene.at - row["opened_at"],
+        "duration_ms": max(0, scene.at - row["opened_at"]),  # a log's clock may step back
         "timestamp": scene.time,
     }
     scene.report(_session(row, key), COMPLETED, payload)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.unit.processors.asap.requests import manifest, with_manifests
 from tests.unit.processors.asap.support import (
     INDEXER,
     PLANNER,
@@ -13,7 +14,6 @@ from tests.unit.processors.asap.support import (
     STRANGER,
     Bench,
 )
-from tests.unit.processors.asap.test_admission import manifest, with_manifests
 from topology.tables import ASAP_CALLS
 from topology.topics import RTES_RAW
 
@@ -69,6 +69,14 @@ def test_a_call_and_its_answer() -> None:
         ("tr", {**common, "status": "success", "duration_ms": 1500.0, "timestamp": ended}),
     ]
     assert not [timer for timer in bench.timers if timer[1] == "call"]
+
+
+def test_a_call_took_no_less_than_no_time() -> None:
+    bench = Bench()
+    call(bench, at=START_MS + 900)
+    assert result(bench, at=START_MS + 400)["rule"] == "call_answered"
+    _, completed = told(bench)[-1]
+    assert (completed["status"], completed["duration_ms"]) == ("success", 0.0)
 
 
 def test_a_call_without_a_trace_is_a_session_of_its_own() -> None:
