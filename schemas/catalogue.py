@@ -63,6 +63,8 @@ def load() -> Catalogue:
 
 
 CATALOGUE = load()
+LATEST_ID = max(entry.id for entry in CATALOGUE)
+"""Of the schema that was added last: what a version knows is what has an id up to this."""
 
 
 def schema_of(record: str) -> Schema:

@@ -30,7 +30,7 @@ HeadraceError
     ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
     ├── PositionsLost       a task does not know where to go on reading
     ├── InputTruncated      records were deleted before a task had read them
-    ├── InternalUnreadable  a record between processors cannot be decoded
+    ├── InternalUnreadable  what a processor wrote, a later version's it seems, cannot be read
     ├── StoreFailed         RocksDB failed
     ├── StateLocked         another process uses the state directory
     ├── AddressTaken        the gateway's address cannot be listened on
@@ -264,7 +264,7 @@ class InputTruncated(InfrastructureError):
 
 
 class InternalUnreadable(InfrastructureError):
-    default_advice = "Run the same headrace version in every worker."
+    default_advice = "Run, in every worker, the latest headrace version that has run here."
 
 
 class StoreFailed(InfrastructureError):

@@ -124,6 +124,8 @@ class ProcessorDeclaration:
     tables: the tables it owns; it is their only writer.
     copies: tables of which every worker keeps a read-only copy for it, all partitions of them:
       those of others, and of its own one that is asked by other keys than its inputs have.
+    gather_ms: how long its records may wait for others when their task has nothing else to do, so
+      that one transaction serves more of them.
     """
 
     name: str
@@ -132,3 +134,4 @@ class ProcessorDeclaration:
     outputs: tuple[Topic, ...]
     tables: tuple[Table, ...] = field(default=())
     copies: tuple[Table, ...] = field(default=())
+    gather_ms: int = 0

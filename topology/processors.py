@@ -79,6 +79,7 @@ RTES = ProcessorDeclaration(
         tables.RTES_TASKS,
         tables.REWINDS,
     ),
+    gather_ms=10,
 )
 
 SAP = ProcessorDeclaration(
@@ -151,6 +152,7 @@ SAP_LEARNING = ProcessorDeclaration(
         tables.SAP_LEARNING_BEST,
         tables.SAP_LEARNING_CITATIONS,
     ),
+    gather_ms=100,
 )
 ASAP = ProcessorDeclaration(
     "asap",

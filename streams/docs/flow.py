@@ -102,6 +102,8 @@ def _processor(processor: ProcessorDeclaration) -> str:
     ]
     if processor.copies:
         rows.append(("copies the tables", codes(table.name for table in processor.copies)))
+    if processor.gather_ms:
+        rows.append(("lets records wait for others", f"{processor.gather_ms} ms at most"))
     return f"\n## {processor.name}\n\nIt {processor.meaning}.\n\n{grid(('', ''), rows)}"
 
 

@@ -19,13 +19,12 @@ from typing import Any
 
 import orjson
 
-from schemas import Undecodable, decode
 from streams.engine.log import Log, Pace, Reader
 from streams.engine.processor import AvroValue, Made
 from streams.engine.records import Record, TopicPartition
-from streams.engine.rows import Bytes, store_key
+from streams.engine.rows import Bytes, row_of, store_key
 from streams.engine.store import Store
-from streams.errors import BrokerUnavailable, HeadraceError, StoreFailed
+from streams.errors import BrokerUnavailable, HeadraceError, InternalUnreadable, StoreFailed
 from streams.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
 from topology.keys import partition_of, split
@@ -181,9 +180,8 @@ class Copies:
             return self._moved.wait_for(lambda: read() or self._stopping.is_set(), timeout_s)
 
     def get(self, table: Table, key: str) -> AvroValue | None:
-        """The row as far as read, or None."""
-        raw = self._store.get(store_key(table.name, key))
-        return None if raw is None else decode(raw, table.record).value
+        """The row as far as read, or None.  Raises InternalUnreadable."""
+        return _row(table, key, self._store.get(store_key(table.name, key)))
 
     def index(self, table: Table, make: Callable[[], Made]) -> Made:
         """What is derived from a `fresh` table, as far as read.  For one thread at a time."""
@@ -193,7 +191,7 @@ class Copies:
             keys, self._changed[table.name] = self._changed[table.name], {}
             found = self._store.get_many([store_key(table.name, key) for key in keys])
         for key, raw in zip(keys, found, strict=True):
-            index.update(key, _row(raw, table))
+            index.update(key, _row(table, key, raw))
         return index
 
     def indexed(self, table: Table) -> list[int]:
@@ -230,11 +228,14 @@ def _text(key: bytes | None) -> str | None:
         return None
 
 
-def _row(raw: bytes | None, table: Table) -> AvroValue | None:
+def _row(table: Table, key: str, raw: bytes | None) -> AvroValue | None:
+    """None too for what clients wrote and nobody can read.  Raises InternalUnreadable."""
     try:
-        return None if raw is None else decode(raw, table.record).value
-    except Undecodable:
-        return None
+        return None if raw is None else row_of(table, key, raw)
+    except InternalUnreadable:
+        if _is_given(table):
+            return None
+        raise
 
 
 class CopiedTable:

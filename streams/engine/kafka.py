@@ -52,6 +52,8 @@ _TIMEOUT_S = 30
 _ANSWER_S = 10
 _TRIES = 3
 """A question that meets a broker coming back is now and then lost by the client: asked again."""
+_DEFAULT = -1
+"""As many replicas as the brokers' default says."""
 _LEADERS_S = 120
 """How long new topics may take until each partition has a leader."""
 _LEADER_PAUSE_S = 0.01
@@ -135,7 +137,10 @@ class KafkaLog:
             raise
 
     def create(self, topics: Sequence[NewTopic]) -> None:
-        new = [KafkaNewTopic(t.name, t.partitions, config=dict(t.config)) for t in topics]
+        new = [
+            KafkaNewTopic(t.name, t.partitions, t.replicas or _DEFAULT, config=dict(t.config))
+            for t in topics
+        ]
         made: set[str] = set()
         for name, future in (self._admin.create_topics(new) if new else {}).items():
             try:
@@ -338,7 +343,8 @@ class KafkaTransactions:
         try:
             return self._commit(self._producer, outputs)
         except KafkaException as exc:
-            if exc.args[0].txn_requires_abort():
+            # Not what timed out: the client would ask for a new epoch, and fence a new owner.
+            if exc.args[0].txn_requires_abort() and exc.args[0].code() not in _AWAY:
                 self._abort(self._producer)
             raise _failed(exc) from exc
 

@@ -10,10 +10,14 @@ from streams.engine.records import LogRecord, Output
 
 
 def record_of(message: Any) -> LogRecord:
+    """Without its headers where one has a name that is not UTF-8: the client cannot tell them, and
+    what it returns then must not be looked at."""
     topic, partition, offset = message.topic(), message.partition(), message.offset()
-    stamp = message.timestamp()[1]
-    headers = message.headers() or ()
-    return LogRecord(topic, partition, offset, stamp, message.key(), message.value(), headers)
+    place = topic, partition, offset, message.timestamp()[1], message.key(), message.value()
+    try:
+        return LogRecord(*place, message.headers() or ())
+    except (UnicodeDecodeError, SystemError):  # the latter: "returned a result with an exception"
+        return LogRecord(*place)
 
 
 def placed_record(output: Output, message: Any) -> LogRecord:

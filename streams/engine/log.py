@@ -26,11 +26,15 @@ class TopicInfo(NamedTuple):
 
 
 class NewTopic(NamedTuple):
-    """A topic to be created, full name, with its broker configuration."""
+    """A topic to be created, full name, with its broker configuration.
+
+    replicas: None for the brokers' default.
+    """
 
     name: str
     partitions: int
     config: Mapping[str, str]
+    replicas: int | None = None
 
 
 class Producer(Protocol):

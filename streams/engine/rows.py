@@ -9,8 +9,9 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from schemas import decode, encode_many
+from schemas import Undecodable, decode, encode_many
 from streams.engine.processor import AvroValue
+from streams.errors import InternalUnreadable
 from topology.declarations import Table
 
 Bytes = dict[bytes, bytes | None]
@@ -40,6 +41,14 @@ def layered(layers: Sequence[Mapping[bytes, bytes | None]], below: GetMany) -> G
         return [found[key] for key in keys]
 
     return get_many
+
+
+def row_of(table: Table, key: str, raw: bytes) -> AvroValue:
+    """A row that processors have written.  Raises InternalUnreadable: a later version has."""
+    try:
+        return decode(raw, table.record).value
+    except Undecodable as exc:
+        raise InternalUnreadable(f"row {key} of {table.name}: {exc.message}") from exc
 
 
 class TableRows:
@@ -77,7 +86,7 @@ class TableRows:
         if key not in self._seen:
             self.load((key,))
         raw = self._seen[key]
-        return None if raw is None else decode(raw, self.table.record).value
+        return None if raw is None else row_of(self.table, key, raw)
 
     def put(self, key: str, row: AvroValue) -> None:
         self.changed[key] = (row, self._cause())

@@ -34,6 +34,7 @@ class TaskRunner:
 
     ready: fetched records may be put.  sought: the consumer stands where the task wants it.
     epoch: counts resumptions; what a fetch of an older epoch brings is not for this one.
+    told: where the consumer stood, and the log ended, when the task last heard of it.
     """
 
     def __init__(self, task: Task) -> None:
@@ -42,12 +43,14 @@ class TaskRunner:
         self.sought = False
         self.epoch = 0
         self.commits = 0
+        self.told: dict[TopicPartition, tuple[int, int]] = {}
         self._opened = False
         self._thread = ThreadPoolExecutor(1, f"task-{task.partition}")
         self._inflight: asyncio.Future[None] | None = None
         self._asking: asyncio.Future[None] | None = None
         self._wake = asyncio.Event()
         self._last_turn = 0.0
+        self._gather_until: float | None = None
         self._loop_task: asyncio.Task[None] | None = None
 
     async def run(self, seek: Seek) -> None:
@@ -68,6 +71,7 @@ class TaskRunner:
             )
         self._wake.clear()
         positions = self.task.resume()
+        self.told = {}
         self.epoch += 1
         self.ready = True  # before the seek: a fetch that returns meanwhile is sought back
         await seek(positions)
@@ -84,7 +88,8 @@ class TaskRunner:
             return
         await self._freshen()
         await self._resolve()
-        cycle = self.task.next_cycle()
+        wait = self._gathering()
+        cycle = None if wait else self.task.next_cycle()
         if cycle is not None:
             await self.settle()
             self._submit(cycle)
@@ -92,7 +97,20 @@ class TaskRunner:
         elif self._inflight is not None:
             await self.settle()
         else:
-            await self._rest()
+            await self._rest(wait or _IDLE_S)
+
+    def _gathering(self) -> float:
+        """How long, in seconds, what is in hand still waits, so that one commit serves more."""
+        now, patience = time.monotonic(), self.task.gathers_s()
+        if not patience:
+            self._gather_until = None
+            return 0.0
+        if self._gather_until is None:
+            self._gather_until = now + patience
+        if now < self._gather_until:
+            return self._gather_until - now
+        self._gather_until = None
+        return 0.0
 
     async def _freshen(self) -> None:
         """Have copies read on that the records in hand may rest on, on a thread of the pool."""
@@ -144,12 +162,11 @@ class TaskRunner:
             self._asking = None
             self._wake.set()
 
-    async def _rest(self) -> None:
-        """Until something is put, a timer is due, or a second has passed."""
-        wait = _IDLE_S
-        due = self.task.next_due
-        if due is not None:
-            wait = max(_GATE_S, min(wait, due / 1000 - time.time()))
+    async def _rest(self, wait: float) -> None:
+        """Until something is put, a timer is due, or so many seconds have passed."""
+        due_in = self.task.due_in_s
+        if due_in is not None:
+            wait = max(_GATE_S, min(wait, due_in))
         # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with a wake.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait):

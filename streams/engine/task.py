@@ -19,7 +19,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ from streams.engine import merge
 from streams.engine.copies import Copies
 from streams.engine.log import Log
 from streams.engine.metrics import TaskFigures, WorkerMetrics
+from streams.engine.poison import PoisonLimit
 from streams.engine.positions import Positions
 from streams.engine.principals import Principals
 from streams.engine.processor import Processor, Timer
@@ -35,8 +36,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, layered
 from streams.engine.state import State
 from streams.engine.step import Step
-from streams.engine.work import Context, Effects
-from streams.errors import TooManyDeadLetters
+from streams.engine.work import Context, Effects, refuse_unknown
 from streams.registry.ids import RegistryIds
 from streams.settings import Settings
 from topology.acls import WORKERS_GROUP
@@ -46,8 +46,8 @@ log = logging.getLogger(__name__)
 
 _MINUTE_MS = 60_000
 _SKEW_MS = 500
-_POISON_COUNT = 20
-_POISON_SHARE = 0.01
+_ENOUGH = 100
+"""So many records in hand wait for no others."""
 _SIZE_S = 5.0
 """Between two looks at the size of the store."""
 
@@ -91,14 +91,17 @@ class Task:
         copies: Copies | None = None,
         ids: RegistryIds | None = None,
         metrics: WorkerMetrics | None = None,
+        *,
+        heard: Callable[[int], None] | None = None,
     ) -> None:
+        """heard: told the append times of what is read."""
         self.partition = partition
         self.ids = ids
         self._metrics = metrics
         self.stopping = threading.Event()
         self._log = source
         self._settings = settings
-        self._clock = clock
+        self._clock, self._heard = clock, heard
         self._processors = sorted(processors, key=_share_order)
         prefix = settings.prefix
         inputs = [t for p in processors for t in p.declaration.inputs]
@@ -124,7 +127,7 @@ class Task:
         self._fresh: dict[Processor, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self.ends_at = 0
-        self._minute = Minute()
+        self._poison = PoisonLimit(partition)
         self._skew_told = 0
         self.restored = 0
         self.restore_s = 0.0
@@ -166,6 +169,8 @@ class Task:
         if append_time - now > _SKEW_MS and now - self._skew_told > _MINUTE_MS:
             self._skew_told = now
             log.warning("this clock is %d ms behind the broker's: set it", append_time - now)
+        if self._heard is not None:
+            self._heard(append_time)
 
     def fetched_to(self, tp: TopicPartition, offset: int, end: int | None) -> None:
         """The consumer stands at offset, with everything below it put in; `end` as last heard."""
@@ -212,6 +217,18 @@ class Task:
         if self.ids is None:
             return set()
         return self.ids.missing(r.value for b in self._buffers.values() for r in b.records)
+
+    def gathers_s(self) -> float:
+        """How long what is in hand may wait for more, in seconds; 0 when it is to be done now."""
+        wait, count = 0, 0
+        for processor, buffers in self._shares:
+            if here := sum(len(b.records) for b in buffers):
+                count += here
+                gather = processor.declaration.gather_ms
+                if not gather or count >= _ENOUGH:
+                    return 0.0
+                wait = min(wait or gather, gather)
+        return wait / 1000
 
     def next_cycle(self) -> Cycle | None:
         """Decide what lies in the buffers; None when there is nothing to decide now."""
@@ -273,6 +290,12 @@ class Task:
         return self._state.next_due
 
     @property
+    def due_in_s(self) -> float | None:
+        """Until the next timer is due, by the clock of this task."""
+        due = self._state.next_due
+        return None if due is None else (due - self._clock()) / 1000
+
+    @property
     def ends_wanted(self) -> bool:
         """A timer is due that the ends known do not cover."""
         due = self._state.next_due
@@ -295,6 +318,7 @@ class Task:
         for key, name, timer in due:
             gone[key] = None
             by_processor.setdefault(name, []).append(timer)
+        refuse_unknown(by_processor, self._processors)
         cycle.effects.rows.update(gone)
         self._positions.drop_rows(gone, cycle.effects.outputs)
         for processor in self._processors:
@@ -313,7 +337,8 @@ class Task:
 
         Raises TooManyDeadLetters.
         """
-        self._count_poison(cycle.records, cycle.poison)  # not earlier: a cycle may be dropped
+        # Not earlier: a cycle may be dropped.
+        self._poison.count(self._clock(), cycle.records, cycle.poison)
         self._positions.advance(cycle.offsets, cycle.effects.rows, cycle.effects.outputs)
         self._pending = cycle.effects.rows
 
@@ -362,36 +387,9 @@ class Task:
         finally:
             self._state.close()
 
-    def _count_poison(self, records: int, poison: int) -> None:
-        seen, bad = self._minute.add(self._clock(), records, poison)
-        if bad > _POISON_COUNT and bad > seen * _POISON_SHARE:
-            raise TooManyDeadLetters(
-                f"task {self.partition}: {bad} of {seen} records of the last minute cannot be"
-                " decided; that is a fault of this version, not of the records"
-            )
-
 
 def _asks_fresh_copies(processor: Processor) -> bool:
     return any(table.fresh for table in processor.declaration.copies)
-
-
-class Minute:
-    """Sums over the last minute, kept as they change: each cycle asks for them."""
-
-    def __init__(self) -> None:
-        self._cycles: deque[tuple[int, int, int]] = deque()
-        self._records = self._poison = 0
-
-    def add(self, now: int, records: int, poison: int) -> tuple[int, int]:
-        """Count one cycle at `now` (ms); returns (records, poison) of the last minute."""
-        self._cycles.append((now, records, poison))
-        self._records += records
-        self._poison += poison
-        while self._cycles[0][0] < now - _MINUTE_MS:
-            _, records, poison = self._cycles.popleft()
-            self._records -= records
-            self._poison -= poison
-        return self._records, self._poison
 
 
 def _share_order(processor: Processor) -> int:

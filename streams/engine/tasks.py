@@ -50,6 +50,11 @@ class TaskSet:
         self._generation = 0
         self.assignments = 0
 
+    @property
+    def numbers(self) -> frozenset[int]:
+        """What the group has assigned."""
+        return frozenset(self._keepers)
+
     def figures(self) -> list[TaskFigures]:
         """Any thread may ask."""
         return [runner.task.figures(runner.sought) for runner in list(self.runners.values())]

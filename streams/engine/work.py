@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,10 +13,10 @@ from streams.engine import headers
 from streams.engine.copies import CopiedTable, Copies
 from streams.engine.letters import letter, told
 from streams.engine.principals import Principals, Senders
-from streams.engine.processor import AvroValue, Timer, TooLarge, Work
+from streams.engine.processor import AvroValue, Processor, Timer, TooLarge, Work
 from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, GetMany, TableRows, store_key
-from streams.errors import HeadraceError
+from streams.errors import HeadraceError, InternalUnreadable
 from streams.logs import fields
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.keys import composite, split
@@ -93,6 +93,14 @@ def timer_of(row_key: str, data: Mapping[str, str]) -> tuple[str, Timer]:
     due, rest = row_key.split("/", 1)
     processor, kind, key = split(rest)
     return processor, Timer(int(due), kind, key, data)
+
+
+def refuse_unknown(names: Iterable[str], processors: Iterable[Processor]) -> None:
+    """Timers that nobody fires would be gone for good.  Raises InternalUnreadable."""
+    unknown = sorted(set(names) - {processor.declaration.name for processor in processors})
+    if unknown:
+        said = f"timers are due of processors that this version lacks: {', '.join(unknown)}"
+        raise InternalUnreadable(said)
 
 
 class StepWork:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import logging
-import time
+import sys
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from streams.connecting import connected
 from streams.engine import crash_points, faust_host
+from streams.engine.clock import WorkerClock, wall_ms
 from streams.engine.copies import Copies, copied
 from streams.engine.log import Log
 from streams.engine.metrics import Standing, WorkerMetrics
@@ -28,13 +29,9 @@ from topology.topics import CHANGELOG, dead_letters_of
 
 log = logging.getLogger(__name__)
 
+_SWITCH_S = 0.0005
 READY_FILE = "ready"
 """Written into the state directory once every task that was assigned is ready."""
-
-
-def clock() -> int:
-    """Milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000
 
 
 def worker_directory(settings: Settings) -> Path:
@@ -71,6 +68,7 @@ def _run(
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
     _spare_the_collector()
+    _hand_over_often()
     try:
         source = connected(settings)
         declared = [p.declaration for p in processors()]
@@ -81,9 +79,20 @@ def _run(
         copies.open()
         copies.follow()
 
+        clock = WorkerClock()
+
         def make(partition: int) -> Task:
             return Task(
-                partition, processors(), source, settings, directory, clock, copies, ids, metrics
+                partition,
+                processors(),
+                source,
+                settings,
+                directory,
+                clock,
+                copies,
+                ids,
+                metrics,
+                heard=clock.heard,
             )
 
         def standing() -> Standing:
@@ -138,19 +147,24 @@ def _spare_the_collector() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
+def _hand_over_often() -> None:
+    """Threads that fetch and commit wait so long for one that decides, not the usual 5 ms."""
+    sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
+
+
 class Readiness:
     """Says once that all assigned tasks are ready: in the log, and by a file."""
 
     def __init__(self, tasks: TaskSet, directory: Path) -> None:
         self._tasks = tasks
         self._directory = directory
-        self._ready: set[int] = set()
 
     def __call__(self, number: int) -> None:
-        self._ready.add(number)
-        if self._ready >= set(self._tasks.runners):
+        """The task of this number has just become ready."""
+        sought = {n for n, runner in self._tasks.runners.items() if runner.sought}
+        if self._tasks.numbers <= sought | {number}:
             log.info("ready: tasks %s", sorted(self._tasks.runners))
-            (self._directory / READY_FILE).write_text(f"{clock()}\n")
+            (self._directory / READY_FILE).write_text(f"{wall_ms()}\n")
 
 
 def _instance_id(directory: Path) -> str:

@@ -22,6 +22,7 @@ from streams.errors import StoreFailed
 from streams.progress import progress
 from streams.views.changes import Changes
 from streams.views.keys import key
+from streams.views.later import refuse_later
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import KeptReads
 from streams.views.rows import FOLLOWED, answer_row, answered
@@ -100,13 +101,17 @@ class View(KeptReads):
         return MappingProxyType(self._positions)
 
     def step(self, timeout_s: float) -> int:
-        """Read and apply what is there, waiting at most that long; how many records it was."""
+        """Read and apply what is there, waiting at most that long; how many records it was.
+
+        Raises InternalUnreadable before a record of a later version, and applies nothing then.
+        """
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
         rows = Changes(self._store)
         answers: dict[tuple[str, int], int] = {}
         for name, group in _by_topic(records).items():
             topic = self._source.topics[name]
+            refuse_later(topic, group)
             if apply := FOLLOWED[topic.name]:
                 apply(topic, group, rows)
             self._note_answers(answered(topic, group), rows, answers)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 
+from schemas.catalogue import LATEST_ID
 from streams.engine.copies import CopiedTable, Copies
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import Output, TopicPartition, position
 from streams.engine.task import Task
+from streams.errors import InternalUnreadable
 from tests.contract.twins import KafkaTwin, MemoryTwin, Twin, produce
 from tests.toy import FACTS, INPUT, RECORD, ROWS, SECOND, toy_record
 from topology.declarations import Kind, ProcessorDeclaration, Topic, public
@@ -138,6 +140,15 @@ def test_what_is_gone_or_unreadable_is_told_as_none(twin: Twin, copies: Open) ->
     give_bytes(twin, b"\xff", b"no text")
     opened.freshen([NAMES])
     assert opened.index(NAMES, Index).there() == ["c"]
+
+
+def test_a_row_that_a_later_version_wrote_is_not_taken_for_none(twin: Twin, copies: Open) -> None:
+    later = (LATEST_ID + 1).to_bytes(4, "big")
+    twin.log.append([Output(twin.name(ROWS), b"a", b"\0" + later + b"\0", partition=0)])
+    opened = copies()
+    for ask in (lambda: opened.index(OWNED, Index), lambda: opened.get(OWNED, "a")):
+        with pytest.raises(InternalUnreadable, match=f"row a of {OWNED.name}"):
+            ask()
 
 
 def test_what_clients_put_on_another_partition_is_not_there(tmp_path: Path) -> None:

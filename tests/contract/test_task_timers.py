@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from streams.engine.records import header
+from streams.errors import InternalUnreadable
 from tests.contract.test_task import OpenTask, send
 from tests.contract.twins import Twin
 from tests.toy import FACTS, INPUT, SECOND, toy_record
@@ -52,6 +57,21 @@ def test_a_timer_survives_a_restore(twin: Twin, task: OpenTask) -> None:
     twin.pass_ms(2_000)
     with task("two") as driver:
         driver.drain()
+    with task("one") as driver:
+        driver.drain()
+    assert told(twin) == [("a", "seen"), ("a", "fired")]
+
+
+def test_a_timer_of_a_processor_that_this_version_lacks_is_kept(twin: Twin, task: OpenTask) -> None:
+    send(twin, "a", timer=1_000)
+    with task("one") as driver:
+        driver.drain()
+    twin.pass_ms(2_000)
+    with task("two") as driver:
+        (toy,) = driver.task._processors
+        toy.declaration = replace(toy.declaration, name="another")
+        with pytest.raises(InternalUnreadable, match="lacks: toy"):
+            driver.drain()
     with task("one") as driver:
         driver.drain()
     assert told(twin) == [("a", "seen"), ("a", "fired")]

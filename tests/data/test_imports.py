@@ -15,9 +15,9 @@ FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("
 TREES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in FILES}
 
 ONLY = {
-    "faust": "streams/engine/faust_host.py",
-    "mode": "streams/engine/faust_host.py",
-    "aiokafka": "streams/engine/faust_host.py",
+    "faust": "streams/engine/faust_host/*.py",
+    "mode": "streams/engine/faust_host/*.py",
+    "aiokafka": "streams/engine/faust_host/*.py",
     "confluent_kafka": "streams/engine/kafka.py",
     "rocksdict": "streams/engine/store.py",
     "fastavro": "schemas/codec.py",

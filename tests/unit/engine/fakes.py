@@ -41,7 +41,7 @@ class FakeTask:
     """
 
     restored = 0
-    next_due: int | None = None
+    due_in_s: float | None = None
     ends_wanted = False
 
     def __init__(self, partition: int = 0, todo: int = 0) -> None:
@@ -58,6 +58,7 @@ class FakeTask:
         self.due: list[int] = []
         self.inflight = 0
         self.fresh = True
+        self.patience_s = 0.0
         self.limit: int | None = None
         self.ids: FakeIds | None = None
         self.after_settling: Callable[[], None] = lambda: None
@@ -86,6 +87,9 @@ class FakeTask:
 
     def unresolved(self) -> set[int]:
         return set() if self.ids is None else self.ids.asked
+
+    def gathers_s(self) -> float:
+        return self.patience_s if self.todo else 0.0
 
     def next_cycle(self) -> Cycle | None:
         if not self.todo:

@@ -5,6 +5,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schemas.catalogue import LATEST_ID
 from streams.engine.assignment import Member, Share, assign
 
 ALL = frozenset({"a", "b", "c"})
@@ -80,3 +81,23 @@ def test_when_nobody_reads_all_everybody_is_told() -> None:
         {"a": Member(ALL - {"b"}, frozenset()), "b": Member(ALL - {"a"}, frozenset())}, 2
     )
     assert shares == {"a": Share((), frozenset({"b"})), "b": Share((), frozenset({"a"}))}
+
+
+def test_who_knows_fewer_schemas_gets_nothing_and_is_told() -> None:
+    old, new = Member(ALL, frozenset({0, 1}), 1_000_000_007), Member(ALL, frozenset())
+    assert assign({"old": old, "new": new}, 2) == {
+        "old": Share((), frozenset({f"schema {LATEST_ID}"})),
+        "new": Share((0, 1), frozenset()),
+    }
+
+
+@given(st.frozensets(st.integers(0, 255)))
+def test_a_member_is_what_it_says_of_itself(owned: frozenset[int]) -> None:
+    member = Member(ALL, owned)
+    assert Member.said(sorted(ALL), member.data()) == member
+
+
+def test_versions_that_do_not_say_their_schemas_know_those_of_the_first_that_does() -> None:
+    latest = 1_000_000_088
+    assert Member.said(["a"], b"3,0") == Member(frozenset({"a"}), frozenset({0, 3}), latest)
+    assert Member.said(["a"], b"") == Member(frozenset({"a"}), frozenset(), latest)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
-from streams.engine import faust_host
-from streams.engine.faust_host import Consumer, ConsumerThread
+from streams.engine.faust_host import consumer as consumer_module
+from streams.engine.faust_host.consumer import Consumer
+from streams.engine.faust_host.thread import ConsumerThread
 from streams.engine.records import TopicPartition
 
 ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS = 22, 27
@@ -81,7 +82,7 @@ class EndedThread:
 def test_a_thread_that_has_ended_does_not_keep_a_worker_from_ending(
     monkeypatch: pytest.MonkeyPatch, crashed: bool, calls: int
 ) -> None:
-    monkeypatch.setattr(faust_host, "_LONGEST_TELL_S", 0.01)
+    monkeypatch.setattr(consumer_module, "_LONGEST_TELL_S", 0.01)
     thread = EndedThread()
     runner = SimpleNamespace(task=SimpleNamespace(decided=lambda: OFFSETS))
     app = SimpleNamespace(task_set=SimpleNamespace(runners={0: runner}))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.engine.task import Minute
+from streams.engine.poison import Minute
 
 CYCLES = st.lists(
     st.tuples(st.integers(0, 40_000), st.integers(0, 1000), st.integers(0, 5)), min_size=1

@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import decode, encode
+from schemas.catalogue import LATEST_ID
 from streams.engine.processor import AvroValue
 from streams.engine.rows import TableRows, layered, store_key
+from streams.errors import InternalUnreadable
 from tests.toy import OPEN, RECORD
 
 keys = st.sampled_from([b"a", b"b", b"c", b"d"])
@@ -32,6 +35,13 @@ def test_the_topmost_layer_that_has_a_key_hides_the_rest(
         merged.update(each)
     assert found == [merged.get(key) for key in wanted]
     assert all(key not in each for key in asked for each in layers)
+
+
+def test_a_row_of_a_later_version_is_no_fault_of_the_record_that_asks_for_it() -> None:
+    later = encode(RECORD, row("x"))[:1] + (LATEST_ID + 1).to_bytes(4, "big") + b"\0"
+    rows = TableRows(OPEN, lambda keys: [later for _ in keys], lambda: "c1")
+    with pytest.raises(InternalUnreadable, match=f"row a of {OPEN.name}"):
+        rows.get("a")
 
 
 def row(text: str) -> AvroValue:

@@ -41,3 +41,15 @@ def test_a_store_that_may_have_missed_tombstones_is_rebuilt(tmp_path: Path) -> N
     assert opened(log, tmp_path / "0", 1_000_000_000_000) == 5
     write(log, 3)
     assert opened(log, tmp_path / "0", 1_000_000_000_001 + DELETE_RETENTION_MS) == 8
+
+
+def test_what_a_clock_that_stood_ahead_has_said_is_not_believed(tmp_path: Path) -> None:
+    log = MemoryLog(lambda: 0)
+    log.create(toy_topics(1))
+    write(log, 5)
+    right = 1_000_000_000_000
+    assert opened(log, tmp_path / "0", right + DELETE_RETENTION_MS) == 5
+    assert opened(log, tmp_path / "0", right) == 0  # it is at the end: nothing can be missed
+    assert opened(log, tmp_path / "1", right + DELETE_RETENTION_MS) == 5
+    write(log, 3)
+    assert opened(log, tmp_path / "1", right) == 8

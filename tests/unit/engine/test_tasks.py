@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from streams.engine import tasks
 from streams.engine.task import Task
 from streams.engine.tasks import TaskSet
+from streams.engine.worker import READY_FILE, Readiness
 from streams.errors import (
     AccessDenied,
     BrokerUnavailable,
@@ -314,3 +316,35 @@ def test_a_number_that_comes_back_waits_until_its_former_task_is_closed() -> Non
         await host.set.close()
 
     run(test())
+
+
+def test_a_worker_is_ready_when_all_that_it_has_now_is(tmp_path: Path) -> None:
+    """A number that was ready once, went and came back is not ready before it has opened anew."""
+
+    async def test() -> None:
+        gates: dict[int, threading.Event] = {}
+
+        def prepare(task: FakeTask) -> None:
+            if task.partition in gates:
+                task.opening = gates[task.partition]
+
+        host, ready = Host(prepare), tmp_path / READY_FILE
+        host.set.on_ready = Readiness(host.set, tmp_path)
+        await host.assign(0, 1)
+        await host.ready(0, 1)
+        assert ready.exists()
+        await host.set.park()
+        await host.assign(0)
+        await host.ready(0)
+        ready.unlink()
+        gates[1] = threading.Event()
+        await host.set.park()
+        await host.assign(0, 1)
+        await until(lambda: host.set.runners.keys() == {0, 1} and host.set.runners[0].sought)
+        assert not ready.exists()
+        gates[1].set()
+        await host.ready(0, 1)
+        assert ready.exists()
+        await host.set.close()
+
+    asyncio.run(test())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import uuid
 from contextlib import suppress
 from typing import Any
 
@@ -93,6 +94,11 @@ def test_lone_surrogates_can_be_let_pass() -> None:
 def test_hashes_and_ids_are_lower_case() -> None:
     assert sha256_hex(b"abc") == hashlib.sha256(b"abc").hexdigest()
     assert uuid5_url("http://www.example.com/") == uuid5_url("http://www.example.com/").lower()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_ids_of_names_are_version_5_uuids(name: str) -> None:
+    assert uuid5_url(name) == str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from streams.engine.records import TopicPartition
-from streams.errors import TopicsMismatch
+from streams.errors import InternalUnreadable, TopicsMismatch
 from streams.views import Position, View, ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id, transition
 from tests.unit.views.bench import Bench
@@ -34,6 +34,23 @@ def test_a_view_goes_on_where_it_was_closed(bench: Bench) -> None:
     assert bench.get(PACKET).status == 200
     bench.send("apc.packets", idea(2))
     assert len(bench.look("/v1/apc/packets")["packets"]) == 2
+
+
+def test_a_view_stops_before_a_fact_of_a_later_version(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.send("apc.packets", idea())
+    with monkeypatch.context() as patched:
+        patched.setattr("streams.views.later.LATEST_ID", 0)
+        with pytest.raises(InternalUnreadable, match="apc"):
+            bench.view.catch_up(0)
+        assert bench.view.lag() > 0
+        bench.reopen_view()
+        with pytest.raises(InternalUnreadable):
+            bench.view.catch_up(0)
+    bench.reopen_view()
+    bench.view.catch_up(0)
+    assert bench.get(PACKET).status == 200
 
 
 def test_a_topic_created_anew_empties_the_view(bench: Bench) -> None:

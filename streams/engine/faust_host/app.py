@@ -1,0 +1,38 @@
+"""The Faust app that hosts tasks."""
+
+from __future__ import annotations
+
+import logging
+
+import faust
+from faust.app.base import BootStrategy
+
+from streams.engine.faust_host.assignor import WholeNumbers
+from streams.engine.tasks import TaskSet
+from streams.errors import HeadraceError
+from streams.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+class Boot(BootStrategy):
+    """Without Faust's producer: tasks have their own, and it would not log in as we do."""
+
+    enable_kafka_producer = False
+
+
+class HostApp(faust.App):
+    """A Faust app that hosts tasks."""
+
+    BootStrategy = Boot
+    headrace: Settings
+    task_set: TaskSet
+    group_assignor: WholeNumbers
+    failure: HeadraceError | None = None
+
+    async def fail(self, error: HeadraceError) -> None:
+        """Stop the worker for a reason that `run` raises again."""
+        if self.failure is None:
+            self.failure = error
+            log.error("the worker stops: %s: %s", error.code, error)
+            await self.crash(error)

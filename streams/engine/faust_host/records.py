@@ -1,0 +1,107 @@
+"""Reading batches whose headers have names that are not UTF-8.
+
+On the wire a header's name is any bytes, and a broker takes them.  aiokafka raises on such a name,
+each time it fetches the batch, so that one record would stop its partition for good.  Here the
+batch is read again, and the record has no headers: no client can tell them, so that workers and
+all other readers see the same.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from aiokafka.consumer import fetcher
+from aiokafka.record.default_records import _DefaultRecordBatchPy
+from aiokafka.record.memory_records import MemoryRecords, _MemoryRecordsPy
+from aiokafka.record.util import decode_varint
+
+_LENGTH_AT, _ATTRIBUTES_AT = 8, 21
+_COMPRESSION = 0x07
+_MARKS = bytes(n if n < 128 else ord("?") for n in range(256))
+
+
+def install() -> None:
+    """In place of aiokafka's own, which its fetcher makes by name."""
+    fetcher.MemoryRecords = Fetched
+    fetcher.PartitionRecords = PartitionRecords
+
+
+class Fetched(MemoryRecords):
+    """What was fetched of one partition; knows its bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.data = data
+
+
+class PartitionRecords(fetcher.PartitionRecords):
+    """The records of one fetch, in order."""
+
+    _records: Any
+    _aborted_transactions: list[Any]
+
+    def _unpack_records(self) -> Iterator[Any]:
+        aborted = list(self._aborted_transactions)
+        try:
+            yield from super()._unpack_records()
+        except UnicodeDecodeError:
+            given_out, (data, marked) = self.next_fetch_offset, legible(self._records.data)
+            self._records = MemoryRecords(data)  # from the beginning, for the aborted ones
+            self._aborted_transactions = aborted
+            self._aborted_producers.clear()
+            for record in super()._unpack_records():
+                if record.offset >= given_out:
+                    yield replace(record, headers=()) if record.offset in marked else record
+
+
+def legible(data: bytes) -> tuple[bytes, set[int]]:
+    """The same batches, not compressed, and the offsets of the records with such a name, in which
+    it is made ASCII."""
+    batches, made, marked = _MemoryRecordsPy(data), [], set[int]()
+    while batches.has_next():
+        place = batches._next_slice
+        batches.next_batch()
+        batch = _DefaultRecordBatchPy(place)
+        iter(batch)  # decompresses
+        head = bytearray(place[: batch.HEADER_STRUCT.size])
+        body = batch._buffer[batch._pos :]
+        marked.update(batch.base_offset + delta for delta in _mark_names(body))
+        struct.pack_into(">i", head, _LENGTH_AT, len(head) - _LENGTH_AT - 4 + len(body))
+        attributes = batch.attributes & ~_COMPRESSION
+        struct.pack_into(">h", head, _ATTRIBUTES_AT, attributes)
+        made.append(bytes(head + body))
+    return b"".join(made), marked
+
+
+def _mark_names(records: bytearray) -> Iterator[int]:
+    """In place, so that no length changes.  Yields the offset deltas of records that it changed."""
+    end = 0
+    while end < len(records):
+        size, pos = decode_varint(records, end)
+        end = pos + size
+        pos += 1  # attributes
+        _, pos = decode_varint(records, pos)  # time
+        delta, pos = decode_varint(records, pos)
+        for _ in ("key", "value"):
+            length, pos = decode_varint(records, pos)
+            pos += max(0, length)
+        count, pos = decode_varint(records, pos)
+        for _ in range(count):
+            length, pos = decode_varint(records, pos)
+            name = records[pos : pos + length]
+            if not _is_utf_8(name):
+                records[pos : pos + length] = name.translate(_MARKS)
+                yield delta
+            length, pos = decode_varint(records, pos + length)
+            pos += max(0, length)
+
+
+def _is_utf_8(name: bytearray) -> bool:
+    try:
+        name.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

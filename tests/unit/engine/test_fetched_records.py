@@ -1,0 +1,73 @@
+"""Batches with header names that are not UTF-8 are read whole, each record once."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from aiokafka.structs import TopicPartition
+
+from streams.engine.faust_host.records import Fetched, PartitionRecords
+from streams.engine.records import Output
+from tests.e2e.raw_records import batch, raw_name
+
+LATIN = b"caf\xe9"
+PLAIN, BAD = [("plain", b"1")], [("plain", b"1"), (raw_name(LATIN), b"2")]
+TRANSACTIONAL, READ_COMMITTED = 0x10, 1
+COMPRESSIONS = (0, 1, 2, 3, 4)
+
+
+def fetched(*batches: tuple[str, int], compression: int = 0) -> tuple[bytes, list[Any]]:
+    """Batches of five, as brokers hand them out: good or bad (its third record), and of whom."""
+    data, sent = b"", []
+    for number, (kind, producer) in enumerate(batches):
+        outputs = [
+            Output("t", b"k%d" % n, LATIN * 20, BAD if (kind, n) == ("bad", 2) else PLAIN)
+            for n in range(5)
+        ]
+        made = bytearray(batch(outputs, compression))
+        struct.pack_into(">q", made, 0, 5 * number)
+        if producer:
+            (attributes,) = struct.unpack_from(">h", made, 21)
+            struct.pack_into(">hiqqq", made, 21, attributes | TRANSACTIONAL, 4, 0, 0, producer)
+        data += made
+        sent += outputs
+    return data, sent
+
+
+def read(data: bytes, place: int = 0, aborted: Any = ()) -> list[Any]:
+    tp = TopicPartition("t", 0)
+    records = PartitionRecords(
+        tp, Fetched(data), list(aborted), place, None, None, False, READ_COMMITTED
+    )
+    return list(records)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_every_record_comes_once_and_a_bad_one_without_headers(compression: int) -> None:
+    data, sent = fetched(
+        ("good", 0), ("bad", 0), ("good", 0), ("bad", 0), ("good", 0), compression=compression
+    )
+    found = read(data)
+    assert [r.offset for r in found] == list(range(25))
+    assert [(r.key, r.value) for r in found] == [(o.key, o.value) for o in sent]
+    told = [list(r.headers) for r in found]
+    assert told == [[] if n in (7, 17) else PLAIN for n in range(25)]
+
+
+def test_reading_may_begin_within_the_first_batch() -> None:
+    data, _ = fetched(("good", 0), ("bad", 0), ("good", 0))
+    assert [r.offset for r in read(data, place=3)] == list(range(3, 15))
+
+
+def test_what_was_aborted_stays_out() -> None:
+    """Producer 7's first batch was aborted; its marker is not in this fetch."""
+    data, _ = fetched(("good", 8), ("good", 7), ("bad", 8), ("bad", 7), ("good", 8))
+    found = read(data, aborted=[(7, 5)])
+    assert [r.offset for r in found] == [*range(5), *range(10, 15), *range(20, 25)]
+
+
+def test_sound_batches_are_read_as_ever() -> None:
+    data, sent = fetched(("good", 0), ("good", 0))
+    assert [list(r.headers) for r in read(data)] == [PLAIN] * len(sent)
