@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from streams.engine.log import Log, NewTopic
-from streams.errors import TopicsMismatch
+from streams.errors import SettingsError, TopicsMismatch
 from streams.settings import Settings
 from topology import topics
 from topology.declarations import Topic
@@ -51,8 +51,10 @@ def create_topics(log: Log, settings: Settings) -> list[PlannedTopic]:
     """Create what is missing; returns what was created, as it was planned.
 
     Raises TopicsMismatch, and creates nothing, when a topic has another number of partitions:
-    keys would go elsewhere than the state that belongs to them.
+    keys would go elsewhere than the state that belongs to them.  Raises SettingsError when more
+    replicas must be in sync than there are to be.
     """
+    _refuse_unwritable(settings)
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
     missing = [one for one in planned if one.standing is Standing.MISSING]
@@ -88,8 +90,20 @@ def config_of(topic: Topic, settings: Settings) -> dict[str, str]:
     config = topics.config_of(topic)
     if topic is topics.RTES_RAW:
         config |= {"retention.ms": str(settings.rtes_raw_retention_h * topics.HOUR_MS)}
+    if settings.min_insync_replicas is not None:
+        config |= {"min.insync.replicas": str(settings.min_insync_replicas)}
     return config
 
 
+def _refuse_unwritable(settings: Settings) -> None:
+    replicas, in_sync = settings.replication_factor, settings.min_insync_replicas
+    if replicas is not None and in_sync is not None and in_sync > replicas:
+        raise SettingsError(
+            f"HEADRACE_MIN_INSYNC_REPLICAS is {in_sync}, and HEADRACE_REPLICATION_FACTOR only"
+            f" {replicas}: nothing could be written",
+        )
+
+
 def _new(planned: PlannedTopic, settings: Settings) -> NewTopic:
-    return NewTopic(planned.name, planned.partitions, config_of(planned.topic, settings))
+    config = config_of(planned.topic, settings)
+    return NewTopic(planned.name, planned.partitions, config, settings.replication_factor)

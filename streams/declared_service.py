@@ -41,6 +41,23 @@ class ServiceSettings:
     partitions: int = number(
         "PARTITIONS", 4, "partitions of every input topic, fixed once they are created", 1, 256
     )
+    replication_factor: int | None = setting(
+        "REPLICATION_FACTOR",
+        None,
+        "replicas of topics that are created; unset, as the brokers' default says",
+        "whole number",
+        low=1,
+        high=32,
+    )
+    min_insync_replicas: int | None = setting(
+        "MIN_INSYNC_REPLICAS",
+        None,
+        "replicas that must have a record before it counts, of topics that are created; unset, as"
+        " the brokers' default says",
+        "whole number",
+        low=1,
+        high=32,
+    )
     gateway: str = setting("GATEWAY", "127.0.0.1:8640", "where the HTTP gateway listens")
     gateway_max_body_bytes: int = number(
         "GATEWAY_MAX_BODY_BYTES", 16_777_216, "largest body of a request", 1024, 1 << 30

@@ -114,7 +114,7 @@ def _start(
     progress(f"starting Kafka on 127.0.0.1:{port}")
     if home.log.exists():
         home.log.replace(home.log.with_suffix(".log.1"))
-    command = _java(home, java, classpath, "kafka.Kafka", str(home.properties))
+    command = java_command(home, java, classpath, "kafka.Kafka", str(home.properties))
     child = Child(command, home.log, bound=bound)
     started = Started(child.process, port, cluster_id)
     home.save(started)
@@ -148,8 +148,8 @@ def _formatted(home: Home, java: str, classpath: list[str]) -> str:
     meta = home.data / "meta.properties"
     if not meta.exists():
         shutil.rmtree(home.data, ignore_errors=True)  # a format that was interrupted
-        tool = ["kafka.tools.StorageTool", "format", "-t", _new_id(), "-c", str(home.properties)]
-        command = _java(home, java, classpath, *tool)
+        tool = ["kafka.tools.StorageTool", "format", "-t", new_cluster_id()]
+        command = java_command(home, java, classpath, *tool, "-c", str(home.properties))
         ran = subprocess.run(command, capture_output=True, text=True, check=False)
         if ran.returncode != 0:
             raise _failure(f"Kafka could not format {home.data}", ran.stdout + ran.stderr)
@@ -157,13 +157,14 @@ def _formatted(home: Home, java: str, classpath: list[str]) -> str:
     return next(value for name, _, value in entries if name == "cluster.id")
 
 
-def _new_id() -> str:
+def new_cluster_id() -> str:
     """A Kafka uuid: base64 of 16 bytes, the first below 128 so that it never begins with `-`."""
     first, *rest = uuid.uuid4().bytes
     return base64.urlsafe_b64encode(bytes([first & 127, *rest])).decode().rstrip("=")
 
 
-def _java(home: Home, java: str, classpath: list[str], *arguments: str) -> list[str]:
+def java_command(home: Home, java: str, classpath: list[str], *arguments: str) -> list[str]:
+    """A class of Kafka's jars, as this home is set to log."""
     logging = f"-Dlog4j2.configurationFile={home.logging.as_uri()}"
     return [java, *broker_config.JVM, logging, "-cp", ":".join(classpath), *arguments]
 

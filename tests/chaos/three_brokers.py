@@ -1,0 +1,174 @@
+"""A Kafka cluster of three brokers, any of which may die, and a controller of its own, which lives.
+
+So a test may take two brokers away and the controller still notes who is in sync.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from confluent_kafka import KafkaException, TopicCollection
+from confluent_kafka.admin import AdminClient
+
+from streams.broker import config, jars, local, network
+from streams.broker.home import Home
+from streams.broker.process import Child
+from tests.processes import wait_for
+
+BROKERS = (1, 2, 3)
+REPLICAS = len(BROKERS)
+MIN_IN_SYNC = 2
+_CONTROLLER = 100
+_ANSWER_S = 10
+_STOP_S = 20.0
+_SET = {
+    "default.replication.factor": str(REPLICAS),
+    "min.insync.replicas": str(MIN_IN_SYNC),
+    "offsets.topic.replication.factor": str(REPLICAS),
+    "transaction.state.log.replication.factor": str(REPLICAS),
+    "transaction.state.log.min.isr": str(MIN_IN_SYNC),
+    "share.coordinator.state.topic.replication.factor": str(REPLICAS),
+    "share.coordinator.state.topic.min.isr": str(MIN_IN_SYNC),
+    # A broker that died is noticed soon.
+    "broker.heartbeat.interval.ms": "500",
+    "broker.session.timeout.ms": "5000",
+}
+
+
+class Node:
+    """One process of the cluster; it comes back on the same port with the same data."""
+
+    def __init__(self, directory: Path, settings: dict[str, str]) -> None:
+        self._home = Home(directory)
+        self._home.make()
+        self._home.logging.write_text(config.LOGGING)
+        own = config.COMMON | _SET | settings | {"log.dirs": str(self._home.data)}
+        self._home.properties.write_text(config.properties(own))
+        self._classpath = jars.classpath(self._home, print)
+        self._child: Child | None = None
+
+    def format(self, cluster_id: str) -> None:
+        tool = ("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c")
+        command = self._java(*tool, str(self._home.properties))
+        ran = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+    def start(self) -> None:
+        command = self._java("kafka.Kafka", str(self._home.properties))
+        self._child = Child(command, self._home.log, bound=True)
+
+    def kill(self) -> None:
+        """SIGKILL; returns when it is gone."""
+        assert self._child is not None
+        os.kill(self._child.process.pid, signal.SIGKILL)
+        self._child.exit_code.result()
+
+    def end(self) -> None:
+        if self._child is not None:
+            self._child.process.end(_STOP_S)
+
+    def _java(self, *arguments: str) -> list[str]:
+        return local.java_command(self._home, jars.java(), self._classpath, *arguments)
+
+
+class ThreeBrokers:
+    """The cluster; its brokers are named 1, 2 and 3."""
+
+    def __init__(self, directory: Path) -> None:
+        *ports, voter = network.pick_ports([], REPLICAS + 1)
+        common = {"controller.quorum.voters": f"{_CONTROLLER}@127.0.0.1:{voter}"}
+        self._controller = Node(
+            directory / "controller",
+            common
+            | {
+                "process.roles": "controller",
+                "node.id": str(_CONTROLLER),
+                "listeners": f"CONTROLLER://127.0.0.1:{voter}",
+            },
+        )
+        self.ports = dict(zip(BROKERS, ports, strict=True))
+        self._brokers = {
+            name: Node(
+                directory / str(name),
+                common
+                | {
+                    "process.roles": "broker",
+                    "node.id": str(name),
+                    "listeners": f"CLIENTS://127.0.0.1:{port}",
+                },
+            )
+            for name, port in self.ports.items()
+        }
+        self.bootstrap = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self._admin: AdminClient | None = None
+
+    def start(self) -> None:
+        nodes = [self._controller, *self._brokers.values()]
+        cluster_id = local.new_cluster_id()
+        with ThreadPoolExecutor(len(nodes)) as pool:
+            list(pool.map(lambda node: node.format(cluster_id), nodes))
+        for node in nodes:
+            node.start()
+        wait_for(lambda: self._alive() == set(BROKERS), "all brokers are there", 240.0, 0.2)
+
+    def kill(self, *names: int) -> None:
+        """And wait until the cluster has noticed."""
+        for name in names:
+            self._brokers[name].kill()
+        left = self._alive() - set(names)
+        wait_for(lambda: self._alive() <= left, f"{names} are missed", 120.0, 0.2)
+
+    def restart(self, name: int) -> None:
+        """A broker that was killed."""
+        self._brokers[name].start()
+        wait_for(lambda: name in self._alive(), f"broker {name} is back", 240.0, 0.2)
+
+    def end(self) -> None:
+        for node in (*self._brokers.values(), self._controller):
+            node.end()
+
+    def in_sync(self, topics: Collection[str]) -> int:
+        """The least number of replicas in sync of all partitions; 0 when nobody answers."""
+        try:
+            asked = self._asked().describe_topics(TopicCollection(list(topics)))
+            found = [future.result(_ANSWER_S) for future in asked.values()]
+        except (KafkaException, TimeoutError):
+            return 0
+        return min(len(p.isr) for topic in found for p in topic.partitions)
+
+    def replicas(self, topics: Collection[str]) -> set[int]:
+        """How many replicas the partitions of these topics have."""
+        asked = self._asked().describe_topics(TopicCollection(list(topics)))
+        found = [future.result(_ANSWER_S) for future in asked.values()]
+        return {len(p.replicas) for topic in found for p in topic.partitions}
+
+    def _alive(self) -> set[int]:
+        """As the cluster sees it."""
+        try:
+            return set(self._asked().list_topics(timeout=_ANSWER_S).brokers)
+        except KafkaException:
+            return set()
+
+    def _asked(self) -> AdminClient:
+        if self._admin is None:
+            self._admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
+        return self._admin
+
+
+@contextmanager
+def three_brokers(directory: Path) -> Iterator[ThreeBrokers]:
+    """A cluster for as long as the context lasts."""
+    cluster = ThreeBrokers(directory)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.end()
+        shutil.rmtree(directory, ignore_errors=True)
