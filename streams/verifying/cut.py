@@ -5,7 +5,8 @@ several partitions at one moment.  So the rows are held against a span of the fa
 facts are asked for before the rows are read (what lies below is in the rows) and again after it
 (what is in the rows lies below).  A row must be what the facts come to somewhere in that span; on
 a log at rest both ends are one.  Which commands are decided, the tasks' own positions say, which
-lie in the changelog and are read with the rows.
+lie in the changelog and are read before the rows.  So they say too which facts of another task
+are in the rows for certain: SAP reads what its cache says.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from streams.reading import partitions, records
 from streams.verifying.scratch import Scratch
 from topology import tables, topics
 from topology.declarations import Kind, Table
-from topology.tables import ASAP_HELD, INPUT_POSITIONS, SAOP_TURNS_HELD
+from topology.tables import ASAP_HELD, INPUT_POSITIONS, REWINDS, SAOP_TURNS_HELD
 from topology.topics import CHANGELOG
 
 Ends = Mapping[TopicPartition, int]
@@ -54,6 +55,9 @@ class Live:
         """key: table, NUL, row key."""
         self._scratch.put(b"live\0%d\0%s" % (task, key), row)
 
+    def get(self, table: Table, task: int, key: str) -> bytes | None:
+        return self._scratch.get(b"live\0%d\0%s" % (task, store_key(table.name, key)))
+
     def rows(self, table: Table, task: int) -> Iterator[tuple[str, bytes]]:
         """By row key, in order."""
         prefix = b"live\0%d\0%s" % (task, store_key(table.name, ""))
@@ -70,15 +74,16 @@ def take(log: Log, prefix: str, live: Live, bar: Bar) -> Cut:
 
 
 def _read(log: Log, prefix: str, live: Live, bar: Bar) -> None:
-    of = {prefix + t.topic.name: store_key(t.name, "") for t in PUBLIC if t.topic}
-    of[prefix + CHANGELOG.name] = b""
-    wanted = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, *_HELD, *PUBLIC))
-    tps = partitions(log, of)
-    for record in records(log, tps, log.high_watermarks(tps)):
-        key = of[record.topic] + (record.key or b"")
-        if key.startswith(wanted):
-            live.put(record.partition, key, record.value)
-        bar.advance()
+    """The positions of tasks first: what lies below them is in the rows that are read later."""
+    internal = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, REWINDS, *_HELD))
+    public = {prefix + t.topic.name: store_key(t.name, "") for t in PUBLIC if t.topic}
+    for of in ({prefix + CHANGELOG.name: b""}, public):
+        tps = partitions(log, of)
+        for record in records(log, tps, log.high_watermarks(tps)):
+            key = of[record.topic] + (record.key or b"")
+            if key.startswith((*internal, *public.values())):
+                live.put(record.partition, key, record.value)
+            bar.advance()
 
 
 def _decided(prefix: str, live: Live, log: Log) -> Ends:

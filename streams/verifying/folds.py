@@ -60,9 +60,11 @@ class Fold:
             after = _GONE
         if after is not None:
             self._rows.put(after, key)
-        if key in self._open and not isinstance(after, str):
-            live = self._open[key][0]
-            if self._difference(live, after) is None:
+        if key in self._open:
+            if isinstance(after, str):  # its command came after the cut
+                del self._open[key]
+                self.checked, self.unchecked = self.checked - 1, self.unchecked + 1
+            elif self._difference(self._open[key][0], after) is None:
                 del self._open[key]
 
     def compare(self) -> None:

@@ -8,6 +8,7 @@ They are verified where a task is at rest: where no fact came while the rows wer
 | apc.throttling | receivers and counts are those of the transfers judged so far |
 | apc.lineage | the figures follow from the sums; the total is the sum over runs |
 | asap.snapshots | the versions are those that the task's facts saved and did not delete |
+| saop-rewinds | the state is the one that the last accepted command or the lapse led to |
 | sap.cache | every record has its hash and that of the one before; no version is missing |
 | sap.heuristics | no version is missing |
 | summit.agents | the hash is the manifest's; it is the manifest that lies at its position |
@@ -92,6 +93,13 @@ def snapshots(rows: Rows, given: Given) -> Said:
             yield key, f"its cause is {row['cause']}, the fact that saved it has {cause}"
 
 
+def rewinds(rows: Rows, given: Given) -> Said:
+    for key, row in rows:
+        state = given.seen.get("rewind", key)
+        if state != row["state"]:
+            yield key, f"it is {row['state']}, the facts make it {state}"
+
+
 def cache(rows: Rows, given: Given) -> Said:
     cache_key, version, before = "", 0, FIRST
     for key, row in rows:
@@ -138,6 +146,7 @@ CHECKS: Mapping[Table, Check] = {
     tables.THROTTLING: throttling,
     tables.PROTOCOL_LINEAGE: lineage,
     tables.ASAP_SNAPSHOTS: snapshots,
+    tables.REWINDS: rewinds,
     tables.SAP_CACHE: cache,
     tables.SAP_HEURISTICS: heuristics,
     tables.SUMMIT_AGENTS: agents,

@@ -15,20 +15,20 @@ from streams.engine.records import TopicPartition
 from streams.errors import HeadraceError, TopicsMismatch
 from streams.progress import progress
 from streams.settings import Settings
-from streams.verifying import cut, rows
-from streams.verifying.checks import CHECKS, Given
+from streams.verifying import cut, learning, rows
+from streams.verifying.checks import CHECKS, Given, rewinds
 from streams.verifying.commands import OWED, Answer, Commands
 from streams.verifying.cut import FACTS, Live
 from streams.verifying.facts import Fact, facts_of
 from streams.verifying.findings import Fault, Findings
 from streams.verifying.folds import Fold
+from streams.verifying.owed import Owed
 from streams.verifying.report import Report
 from streams.verifying.scratch import Scratch, Values
 from topology import topics
 from topology.declarations import Table, Topic
+from topology.tables import BY_NAME
 
-_LAPSE = "lapse"
-"""Of a rewind that was prepared and never came: a fact besides the verdict on its command."""
 _TIMER = "timer/"
 _IDS = {
     topics.APC_EVENTS: "event_id",
@@ -73,7 +73,8 @@ class _Run:
         self._commands = Commands(self._log, self._prefix, self._cut, self._scratch)
         seen, promised, kept = (Values(self._scratch, n) for n in ("seen", "promised", "kept"))
         value = self._commands.value
-        self._given = Given(self._partitions, seen, promised, kept, value)
+        self._owed = Owed(self._scratch)
+        self._given = Given(self._partitions, seen, promised, kept, value, self._owed)
         with progress("commands") as bar:
             self._commands.read(bar)
         oldest = self._commands.letters(self._found)
@@ -85,6 +86,8 @@ class _Run:
                         bar.advance()
         held = frozenset(cut.held(self._live, self._partitions))
         self._tables()
+        self._missing()
+        self._learning()
         self._commands.unanswered(held, oldest, self._found)
         self._promises(held)
         return Report(
@@ -128,7 +131,7 @@ class _Run:
             return
         self._stands(fact)
         value = fact.value
-        if value.get("verdict", "accepted") in OWED and value.get("phase") != _LAPSE:
+        if value.get("verdict", "accepted") in OWED and value.get("phase") != rewinds.LAPSE:
             self._commands.answer(fact.topic, Answer(fact.cause, fact.place), self._found)
         try:
             self._derive(fact)
@@ -164,6 +167,23 @@ class _Run:
                     continue
                 for key, told in check(self._decoded(table, task), self._given):
                     self._found.add(rows.FAULT, f"{table.name} {key}", told)
+
+    def _missing(self) -> None:
+        """Rows that no folding makes, and that facts speak of all the same."""
+        moved = [self._moved(task) for task in range(self._partitions)]
+        for debt in self._owed.all():
+            if moved[debt.task]:
+                self._unchecked += 1
+            elif self._live.get(BY_NAME[debt.table], debt.task, debt.key) is None:
+                told = f"{debt.fact} speaks of it, and it is not there"
+                self._found.add(Fault.ROW_MISSING, f"{debt.table} {debt.key}", told)
+
+    def _learning(self) -> None:
+        if any(self._moved(task) for task in range(self._partitions)):
+            return
+        if learning.heard(self._log, self._prefix, self._cut):
+            for finding in learning.check(self._live, self._partitions, self._scratch):
+                self._found.add(*finding)
 
     def _moved(self, task: int) -> bool:
         """Whether facts of the task came while the rows were read, or some are gone."""

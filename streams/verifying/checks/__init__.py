@@ -12,7 +12,7 @@ from schemas.rules import Rule
 from schemas.saop import rules as saop_rules
 from schemas.sap import rules as sap_rules
 from schemas.summit import rules as summit_rules
-from streams.verifying.checks import apc, asap, saop, sap, summit
+from streams.verifying.checks import apc, asap, rewinds, saop, sap, summit
 from streams.verifying.checks.given import Check as Check
 from streams.verifying.checks.given import Given as Given
 from topology import topics
@@ -34,6 +34,7 @@ _SESSIONS = _codes(*rtes_rules.ALL)
 CHECKS: Mapping[Topic, Derived] = {
     topics.APC_EVENTS: Derived(apc.check, _codes(*apc_rules.ALL)),
     topics.SAOP_VERDICTS: Derived(saop.verdict, _codes(*saop_rules.ALL)),
+    topics.SAOP_REWIND_LOG: Derived(rewinds.logged, _codes(*saop_rules.ALL)),
     topics.SAOP_LOG: Derived(saop.logged),
     topics.SAOP_ESCALATIONS: Derived(saop.escalation),
     topics.RTES_EVENTS: Derived(saop.event, _SESSIONS),

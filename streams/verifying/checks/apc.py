@@ -21,6 +21,7 @@ from streams.verifying.facts import Fact
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE
+from topology.tables import COORDINATION, THROTTLING
 
 _BOUNDED = frozenset({"packet_too_large", "output_too_large"})
 """Rules that a setting or a size of the service has a part in."""
@@ -49,7 +50,7 @@ def check(fact: Fact, command: Message | None, given: Given) -> Said:
     if value["rule"] in ("key_mismatch", "partition_mismatch") or misplaced:
         yield from same("rule", value["rule"], misplaced)
         return
-    if packet.identified and value["rule"] not in _BOUNDED:
+    if packet.identified:
         yield from _judged(fact, packet, given)
 
 
@@ -57,15 +58,17 @@ def _judged(fact: Fact, packet: Inbound, given: Given) -> Said:
     value = fact.value or {}
     packet.read()
     known = given.seen.get("apc", packet.session_id, packet.packet_id)
-    repeated = value["rule"] in ("duplicate", "packet_conflict")
+    repeated, bounded = value["rule"] in ("duplicate", "packet_conflict"), value["rule"] in _BOUNDED
     if repeated and known is None and fact.cut_off:
         return
-    if repeated or known is not None:
+    if repeated or (known is not None and not bounded):
         repeats = "duplicate" if known == packet.identity_hash else "packet_conflict"
         yield from same("rule", value["rule"], repeats if known is not None else "no repetition")
         return
     if value["state"] is not None:
         given.seen.put(packet.identity_hash, "apc", packet.session_id, packet.packet_id)
+    if bounded:
+        return
     problems = validate_avro(packet.value, packet.json, max_bytes=_NO_LIMIT)
     if problems:
         yield from same("rule", value["rule"], problems[0].rule)
@@ -127,6 +130,10 @@ def _noted(fact: Fact, given: Given) -> Said:
             yield from same("coordination.from_state", note["from_state"], before)
         after = note["to_state"] if note["applied"] else note["from_state"]
         given.seen.put(after, *place)
+        if note["applied"] and note["agent_id"] is not None:
+            given.owed.row(COORDINATION, composite(value["session_id"], note["agent_id"]), fact)
+    if value["verdict"] == "accepted" and value["state"] != "EXPIRED":
+        given.owed.row(COORDINATION, composite(value["session_id"]), fact)
 
 
 def _counted(fact: Fact, given: Given) -> None:
@@ -144,10 +151,13 @@ def _counted(fact: Fact, given: Given) -> None:
         payload["from_swarm"],
     )
     known = given.seen.get("throttle", place) or {"accepted": 0, "rejected": {}, "receivers": []}
+    expired = value["transitions"] and value["transitions"][-1]["to_state"] == "EXPIRED"
+    if not expired:
+        given.owed.row(THROTTLING, place, fact)
     if value["verdict"] == "rejected":
         rule = value["rule"]
         known["rejected"][rule] = known["rejected"].get(rule, 0) + 1
-    elif value["transitions"][-1]["to_state"] != "EXPIRED":
+    elif not expired:
         known["accepted"] += 1
         if not throttle["already_received"]:
             known["receivers"].append(throttle["to_swarm"])

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from streams.engine.processor import Message
 from streams.verifying.facts import Fact
 from streams.verifying.findings import Fault
+from streams.verifying.owed import Owed
 from streams.verifying.scratch import Values
 from topology.keys import partition_of
 from topology.machine import Machine, step
@@ -17,13 +18,15 @@ Said = Iterator[tuple[Fault, str]]
 
 class Given(NamedTuple):
     """partitions: P.  seen: what the checks of earlier facts remember.  promised, kept: facts by
-    what they promise, and what came of it.  command: the value of the one at a position."""
+    what they promise, and what came of it.  command: the value of the one at a position.  owed:
+    rows that must be there."""
 
     partitions: int
     seen: Values
     promised: Values
     kept: Values
     command: Callable[[str], Mapping[str, Any] | None]
+    owed: Owed
 
 
 Check = Callable[[Fact, Message | None, Given], Said]

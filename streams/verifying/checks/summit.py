@@ -25,7 +25,9 @@ from streams.verifying.checks.given import (
     unless,
 )
 from streams.verifying.facts import Fact
+from topology.keys import composite
 from topology.machines.summit_run import MACHINE
+from topology.tables import SUMMIT_AGENTS
 from topology.topics import SUMMIT_CALLS
 
 _BUDGETS = (rules.BUDGET_USD.code, rules.BUDGET_TOKENS.code)
@@ -49,6 +51,10 @@ def _manifest(fact: Fact, command: Message | None, given: Given) -> Said:
     value = fact.value or {}
     if value["verdict"] == "accepted" and value["toState"] is not None:
         given.seen.put(value["toState"], "agent", value["agentId"])
+    if value["verdict"] == "accepted":
+        given.owed.row(SUMMIT_AGENTS, value["agentId"], fact)
+        version = composite(value["agentId"], value["manifestVersion"])
+        given.owed.row(SUMMIT_AGENTS, version, fact)
     if command is None or command.record.value is None:
         return
     judged = summit.judge_manifest(command.value)
