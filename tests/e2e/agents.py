@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import NamedTuple
 from uuid import UUID
 
-from tests.e2e.outputs import Json
+from streams.engine.records import Output
+from tests.e2e.outputs import PARTITIONS, Json, Outputs
 from topology.declarations import Topic
+from topology.keys import partition_of
 from topology.topics import RTES_RAW, SAOP_TURNS
 
 SESSIONS = 24
@@ -38,6 +40,16 @@ class Said(NamedTuple):
 
     topic: Topic
     value: Json | bytes
+
+
+def outputs(made: Outputs, said: Iterable[Said]) -> Iterator[Output]:
+    """As records; bytes that are no envelope have nobody's key."""
+    for topic, value in said:
+        if isinstance(value, bytes):
+            home = partition_of(b"nobody", PARTITIONS)
+            yield Output(made.name(topic), b"nobody", value, (), home)
+        else:
+            yield made.record(topic, value)
 
 
 class Agents:

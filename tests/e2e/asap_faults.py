@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from tests.e2e import checker_asap
 from tests.e2e.asap_history import AsapHistory, Entry
 from tests.e2e.outputs import Json
-from topology.declarations import Topic
+from tests.e2e.spoiling import Facts, Fault, Spoiled, common, spoiled
 from topology.topics import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
@@ -21,56 +19,28 @@ from topology.topics import (
     RTES_RAW,
 )
 
-Fault = Callable[[AsapHistory], None]
 SERVICE = "urn:asap:agent:headrace"
-
-
-def _facts(found: AsapHistory, rule: str) -> Iterator[Entry]:
-    return (entry for entry in found.of(ASAP_EVENTS) if entry.value["rule"] == rule)
-
-
-def _fact(found: AsapHistory, rule: str) -> Entry:
-    return next(_facts(found, rule))
-
-
-def _again(found: AsapHistory, topic: Topic, entry: Entry, **members: object) -> None:
-    found.of(topic).append(entry._replace(json=copy.deepcopy(entry.value) | members))
-
-
-def _fact_missing(found: AsapHistory) -> None:
-    found.of(ASAP_EVENTS).remove(_fact(found, "task_not_found"))
-
-
-def _fact_twice(found: AsapHistory) -> None:
-    _again(found, ASAP_EVENTS, _fact(found, "message_forwarded"))
-
-
-def _another_verdict(found: AsapHistory) -> None:
-    _again(found, ASAP_EVENTS, _fact(found, "task_already_terminal"), event_id="another")
-
-
-def _of_nothing(found: AsapHistory) -> None:
-    entry = _fact(found, "task_not_found")
-    _again(found, ASAP_EVENTS, entry, event_id="another", cause="asap.envelopes/0/999999")
-
-
-def _dead_letter_twice(found: AsapHistory) -> None:
-    found.of(ASAP_ENVELOPES_DLQ).append(found.of(ASAP_ENVELOPES_DLQ)[0])
-
-
-def _dead_letter_missing(found: AsapHistory) -> None:
-    del found.of(ASAP_ENVELOPES_DLQ)[0]
+FACTS = Facts(ASAP_EVENTS, "event_id", ASAP_ENVELOPES)
+ANSWERS = Spoiled(
+    FACTS,
+    missing="task_not_found",
+    twice="message_forwarded",
+    another="task_already_terminal",
+    unknown="task_not_found",
+    letter_twice=ASAP_ENVELOPES_DLQ,
+    letter_missing=ASAP_ENVELOPES_DLQ,
+)
 
 
 def _out_of_turn(found: AsapHistory) -> None:
     facts = found.of(ASAP_EVENTS)
-    key = _fact(found, "state_saved").key
+    key = FACTS.first(found, "state_saved").key
     n, m = [n for n, entry in enumerate(facts) if entry.key == key][:2]
     facts[n], facts[m] = facts[m], facts[n]
 
 
 def _sequence_skipped(found: AsapHistory) -> None:
-    _fact(found, "progress_noted").value["sequence"] += 1
+    FACTS.first(found, "progress_noted").value["sequence"] += 1
 
 
 def _version_skipped(found: AsapHistory) -> None:
@@ -78,76 +48,76 @@ def _version_skipped(found: AsapHistory) -> None:
 
 
 def _version_twice(found: AsapHistory) -> None:
-    saved = [entry for entry in _facts(found, "state_saved") if entry.value["snapshot_version"]]
+    saved = [entry for entry in FACTS.by(found, "state_saved") if entry.value["snapshot_version"]]
     second = next(entry for entry in saved if entry.value["snapshot_version"] > 1)
     second.value["snapshot_version"] -= 1
 
 
 def _saving(found: AsapHistory) -> Entry:
-    saved = _facts(found, "state_saved")
+    saved = FACTS.by(found, "state_saved")
     return next(entry for entry in saved if entry.value["snapshot_version"])
 
 
 def _illegal_step(found: AsapHistory) -> None:
-    fact = _fact(found, "status_changed").value
+    fact = FACTS.first(found, "status_changed").value
     fact["transitions"][-1]["to_status"] = fact["status"] = "completed"
 
 
 def _step_unmarked(found: AsapHistory) -> None:
-    steps = (entry.value["transitions"] for entry in _facts(found, "response_recorded"))
+    steps = (entry.value["transitions"] for entry in FACTS.by(found, "response_recorded"))
     next(each for each in steps if len(each) == 2)[0]["implied"] = False
 
 
 def _wrongly_refused(found: AsapHistory) -> None:
     refused = {"verdict": "rejected", "rule": "not_participant", "envelope": None}
-    _fact(found, "artifact_noted").value.update(refused)
+    FACTS.first(found, "artifact_noted").value.update(refused)
 
 
 def _refused_with_effect(found: AsapHistory) -> None:
-    _fact(found, "wrong_recipient").value["sequence"] = 7
+    FACTS.first(found, "wrong_recipient").value["sequence"] = 7
 
 
 def _other_envelope(found: AsapHistory) -> None:
-    _fact(found, "progress_noted").value["envelope"]["payload"]["status"] = "paused"
+    FACTS.first(found, "progress_noted").value["envelope"]["payload"]["status"] = "paused"
 
 
 def _other_hash(found: AsapHistory) -> None:
-    _fact(found, "progress_noted").value["envelope_hash"] = "0" * 64
+    FACTS.first(found, "progress_noted").value["envelope_hash"] = "0" * 64
 
 
 def _other_first(found: AsapHistory) -> None:
-    again = _facts(found, "same_envelope")
+    again = FACTS.by(found, "same_envelope")
     fact = next(entry.value for entry in again if entry.value["kind"] == "envelope")
     fact["figures"]["first_sequence"] = 99
 
 
 def _timer_at_another_time(found: AsapHistory) -> None:
-    _fact(found, "task_timeout").value["at"] = "2026-01-01T00:00:00.000Z"
+    FACTS.first(found, "task_timeout").value["at"] = "2026-01-01T00:00:00.000Z"
 
 
 def _never_timed_out(found: AsapHistory) -> None:
     facts = found.of(ASAP_EVENTS)
-    facts.remove(_fact(found, "task_timeout"))
+    facts.remove(FACTS.first(found, "task_timeout"))
 
 
 def _deeper(found: AsapHistory) -> None:
-    created = _facts(found, "task_created")
+    created = FACTS.by(found, "task_created")
     next(e for e in created if e.value["figures"]["parent_known"]).value["figures"]["depth"] += 1
 
 
 def _other_holder(found: AsapHistory) -> None:
-    _fact(found, "same_idempotency_key").value["task_id"] = "t1"
+    FACTS.first(found, "same_idempotency_key").value["task_id"] = "t1"
 
 
 def _holder_too_many(found: AsapHistory) -> None:
-    fact = _fact(found, "same_idempotency_key").value
+    fact = FACTS.first(found, "same_idempotency_key").value
     command = next(e for e in found.of(ASAP_ENVELOPES) if e.place == fact["cause"])
     fact |= {"rule": "task_created", "verdict": "accepted", "task_id": fact["envelope_id"]}
     fact |= {"figures": {"depth": 0, "parent_known": None}, "envelope": command.value}
 
 
 def _differs_not(found: AsapHistory) -> None:
-    figures = _fact(found, "same_idempotency_key").value["figures"]
+    figures = FACTS.first(found, "same_idempotency_key").value["figures"]
     figures["content_differs"] = not figures["content_differs"]
 
 
@@ -223,12 +193,7 @@ def _not_told(found: AsapHistory) -> None:
 
 
 FAULTS: Mapping[Fault, str] = {
-    _fact_missing: "has 0 verdicts",
-    _fact_twice: "is there 2 times",
-    _another_verdict: "has 2 verdicts",
-    _of_nothing: "which is not there",
-    _dead_letter_twice: "2 dead letters",
-    _dead_letter_missing: "0 dead letters",
+    **common(ANSWERS),
     _out_of_turn: "is decided after a later one of its key",
     _sequence_skipped: "has sequence",
     _version_skipped: "saves version",
@@ -265,6 +230,4 @@ FAULTS: Mapping[Fault, str] = {
 
 def is_found(put: Fault, sound: AsapHistory) -> bool:
     """In a copy; the history stays as it is."""
-    found: AsapHistory = pickle.loads(pickle.dumps(sound))
-    put(found)
-    return any(FAULTS[put] in fault for fault in checker_asap.check(found))
+    return any(FAULTS[put] in fault for fault in checker_asap.check(spoiled(put, sound)))

@@ -6,9 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from streams.engine.records import Record, position
-from tests.e2e.environment import Environment
 from tests.e2e.findings import repeated
-from tests.e2e.history import values_of
+from tests.e2e.history import Source, values_of
 from tests.e2e.outputs import Json
 from topology import topics
 from topology.declarations import Topic
@@ -27,14 +26,14 @@ UNMASKED = (RTES_RAW,)
 """Where secrets of agents may lie, for a day."""
 
 
-def check(environment: Environment, thoughts: dict[tuple[str, int], str]) -> list[str]:
+def check(source: Source, thoughts: dict[tuple[str, int], str]) -> list[str]:
     """Everything that is wrong.  thoughts: of each turn that was sent, by task and index."""
-    events = values_of(environment, RTES_EVENTS)
-    logged = values_of(environment, SAOP_LOG)
-    verdicts = values_of(environment, SAOP_VERDICTS)
-    refused = values_of(environment, RTES_REJECTIONS)
-    raw, dead = environment.records(RTES_RAW), environment.records(RTES_RAW_DLQ)
-    turns, dead_turns = environment.records(SAOP_TURNS), environment.records(SAOP_TURNS_DLQ)
+    events = values_of(source, RTES_EVENTS)
+    logged = values_of(source, SAOP_LOG)
+    verdicts = values_of(source, SAOP_VERDICTS)
+    refused = values_of(source, RTES_REJECTIONS)
+    raw, dead = source.records(RTES_RAW), source.records(RTES_RAW_DLQ)
+    turns, dead_turns = source.records(SAOP_TURNS), source.records(SAOP_TURNS_DLQ)
     return [
         *_answered("event", raw, [*events, *refused], dead),
         *_answered("turn", turns, verdicts, dead_turns),
@@ -111,20 +110,20 @@ def _streamed(events: Sequence[Json], thoughts: dict[tuple[str, int], str]) -> I
             yield f"the stream of {place} is not its thought"
 
 
-def secrets_kept(environment: Environment, secrets: Iterable[str]) -> list[str]:
+def secrets_kept(source: Source, secrets: Iterable[str]) -> list[str]:
     """Topics in which a record holds a secret in its key, its value or its headers."""
     wanted = [secret.encode() for secret in secrets]
     kept = []
     for topic in topics.ALL:
         if topic in UNMASKED:
             continue
-        whole = b"\0".join(_bytes(environment, topic))
+        whole = b"\0".join(_bytes(source, topic))
         kept += [f"{topic.name} keeps {one.decode()}" for one in wanted if one in whole]
     return kept
 
 
-def _bytes(environment: Environment, topic: Topic) -> Iterator[bytes]:
-    for record in environment.records(topic):
+def _bytes(source: Source, topic: Topic) -> Iterator[bytes]:
+    for record in source.records(topic):
         yield record.key or b""
         yield record.value or b""
         for name, value in record.headers or ():

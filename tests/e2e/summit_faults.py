@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tests.e2e import checker_summit, summit_losses
 from tests.e2e.outputs import Json
-from tests.e2e.summit_history import Entry, Logged
-from tests.e2e.summit_losses import Fault
-from topology.declarations import Topic
+from tests.e2e.spoiling import Facts, Fault, Spoiled, again, common, spoiled
+from tests.e2e.summit_history import Logged
 from topology.topics import (
     SUMMIT_CALLS,
     SUMMIT_CALLS_DLQ,
@@ -21,48 +18,21 @@ from topology.topics import (
 )
 
 OTHER = "0" * 64
-
-
-def _facts(found: Logged, rule: str) -> Iterator[Entry]:
-    return (entry for entry in found.of(SUMMIT_EVENTS) if entry.value["rule"] == rule)
-
-
-def _fact(found: Logged, rule: str) -> Entry:
-    return next(_facts(found, rule))
-
-
-def _again(found: Logged, topic: Topic, entry: Entry, **members: object) -> None:
-    found.of(topic).append(entry._replace(json=copy.deepcopy(entry.value) | members))
-
-
-def _fact_missing(found: Logged) -> None:
-    found.of(SUMMIT_EVENTS).remove(_fact(found, "run.terminal"))
-
-
-def _fact_twice(found: Logged) -> None:
-    _again(found, SUMMIT_EVENTS, _fact(found, "reply.duplicate"))
-
-
-def _another_verdict(found: Logged) -> None:
-    _again(found, SUMMIT_EVENTS, _fact(found, "run.unknown"), eventId="another")
-
-
-def _of_nothing(found: Logged) -> None:
-    entry = _fact(found, "run.unknown")
-    _again(found, SUMMIT_EVENTS, entry, eventId="another", cause="summit.calls/0/999999")
-
-
-def _dead_letter_twice(found: Logged) -> None:
-    found.of(SUMMIT_CALLS_DLQ).append(found.of(SUMMIT_CALLS_DLQ)[0])
-
-
-def _dead_letter_missing(found: Logged) -> None:
-    del found.of(SUMMIT_REPLIES_DLQ)[0]
+FACTS = Facts(SUMMIT_EVENTS, "eventId", SUMMIT_CALLS)
+ANSWERS = Spoiled(
+    FACTS,
+    missing="run.terminal",
+    twice="reply.duplicate",
+    another="run.unknown",
+    unknown="run.unknown",
+    letter_twice=SUMMIT_CALLS_DLQ,
+    letter_missing=SUMMIT_REPLIES_DLQ,
+)
 
 
 def _out_of_turn(found: Logged) -> None:
     facts = found.of(SUMMIT_EVENTS)
-    second = _fact(found, "judge.already")
+    second = FACTS.first(found, "judge.already")
     first = next(
         entry
         for entry in facts
@@ -73,69 +43,69 @@ def _out_of_turn(found: Logged) -> None:
 
 
 def _illegal_step(found: Logged) -> None:
-    fact = next(e.value for e in _facts(found, "reply.progress") if "toState" in e.value)
+    fact = next(e.value for e in FACTS.by(found, "reply.progress") if "toState" in e.value)
     fact["toState"] = "completed"
 
 
 def _version_skipped(found: Logged) -> None:
-    _fact(found, "reply.progress").value["runVersion"] += 1
+    FACTS.first(found, "reply.progress").value["runVersion"] += 1
 
 
 def _wrongly_refused(found: Logged) -> None:
-    fact = _fact(found, "reply.progress").value
+    fact = FACTS.first(found, "reply.progress").value
     fact |= {"verdict": "rejected", "rule": "reply.agent", "fault": "sender"}
 
 
 def _wrongly_accepted(found: Logged) -> None:
-    fact = _fact(found, "judge.not_completed").value
+    fact = FACTS.first(found, "judge.not_completed").value
     fact |= {"verdict": "accepted", "rule": "reply.verification"}
 
 
 def _overspent_unseen(found: Logged) -> None:
-    _fact(found, "budget.usd").value["rule"] = "reply.result"
+    FACTS.first(found, "budget.usd").value["rule"] = "reply.result"
 
 
 def _refused_with_effect(found: Logged) -> None:
-    fact = _fact(found, "run.conflict").value
+    fact = FACTS.first(found, "run.conflict").value
     fact |= {"fromState": "none", "toState": "queued"}
 
 
 def _other_hash(found: Logged) -> None:
-    _fact(found, "reply.result").value["contentHash"] = OTHER
+    FACTS.first(found, "reply.result").value["contentHash"] = OTHER
 
 
 def _other_inputs(found: Logged) -> None:
-    del _fact(found, "call.accepted").value["inputs"]["top"]
+    del FACTS.first(found, "call.accepted").value["inputs"]["top"]
 
 
 def _output_of_another(found: Logged) -> None:
-    _fact(found, "reply.result").value["output"] = {"words": 3}
+    FACTS.first(found, "reply.result").value["output"] = {"words": 3}
 
 
 def _output_not_withheld(found: Logged) -> None:
-    _fact(found, "output.schema").value["output"] = {"words": "two"}
+    FACTS.first(found, "output.schema").value["output"] = {"words": "two"}
 
 
 def _error_unnamed(found: Logged) -> None:
-    _fact(found, "inputs.schema").value["errors"].pop()
+    FACTS.first(found, "inputs.schema").value["errors"].pop()
 
 
 def _late_cost_lost(found: Logged) -> None:
-    late = _facts(found, "run.terminal")
+    late = FACTS.by(found, "run.terminal")
     next(entry.value for entry in late if entry.value["figures"])["figures"].clear()
 
 
 def _timer_at_another_time(found: Logged) -> None:
-    _fact(found, "run.timeout").value["at"] += 1
+    FACTS.first(found, "run.timeout").value["at"] += 1
 
 
 def _timer_twice(found: Logged) -> None:
-    _again(found, SUMMIT_EVENTS, _fact(found, "budget.seconds"), eventId="another")
+    again(found, SUMMIT_EVENTS, FACTS.first(found, "budget.seconds"), eventId="another")
 
 
 def _never_timed_out(found: Logged) -> None:
     last = {entry.key: entry for entry in found.of(SUMMIT_EVENTS)}
-    timers = _facts(found, "budget.seconds")
+    timers = FACTS.by(found, "budget.seconds")
     found.of(SUMMIT_EVENTS).remove(next(entry for entry in timers if last[entry.key] is entry))
 
 
@@ -143,20 +113,20 @@ def _overdue_unseen(found: Logged) -> None:
     """A late reply is decided as if it had come in time."""
     facts = found.of(SUMMIT_EVENTS)
     replies = {entry.place for entry in found.of(SUMMIT_REPLIES)}
-    timers = _facts(found, "budget.seconds")
+    timers = FACTS.by(found, "budget.seconds")
     facts.remove(next(entry for entry in timers if entry.value["cause"] in replies))
 
 
 def _stale(found: Logged) -> None:
     """A call is judged by the agents as they were before what its sender had read."""
     calls = {entry.place: entry.value["params"] for entry in found.of(SUMMIT_CALLS) if entry.json}
-    accepted = [entry.value for entry in _facts(found, "manifest.accepted")]
+    accepted = [entry.value for entry in FACTS.by(found, "manifest.accepted")]
     first: dict[str, Json] = {}
     for fact in accepted:
         first.setdefault(fact["agentId"], fact)
     times = Counter(fact["manifestHash"] for fact in accepted)
     later = {fact["cause"] for fact in accepted} - {fact["cause"] for fact in first.values()}
-    for entry in _facts(found, "call.accepted"):
+    for entry in FACTS.by(found, "call.accepted"):
         after = calls[entry.value["cause"]]["context"].get("after")
         known = first[entry.value["agentId"]]
         if after in later and times[known["manifestHash"]] == 1:
@@ -167,26 +137,21 @@ def _stale(found: Logged) -> None:
 
 
 def _seen_nothing(found: Logged) -> None:
-    del _fact(found, "agent.unknown").value["agentsSeen"]
+    del FACTS.first(found, "agent.unknown").value["agentsSeen"]
 
 
 def _seen_more(found: Logged) -> None:
-    fact = _fact(found, "agent.withdrawn").value
+    fact = FACTS.first(found, "agent.withdrawn").value
     fact["agentsSeen"] = [0 for _ in fact["agentsSeen"]]
 
 
 def _manifest_refused(found: Logged) -> None:
-    fact = _fact(found, "manifest.accepted").value
+    fact = FACTS.first(found, "manifest.accepted").value
     fact |= {"verdict": "rejected", "rule": "manifest.role", "fault": "sender"}
 
 
 FAULTS: Mapping[Fault, str] = {
-    _fact_missing: "has 0 verdicts",
-    _fact_twice: "is there 2 times",
-    _another_verdict: "has 2 verdicts",
-    _of_nothing: "which is not there",
-    _dead_letter_twice: "2 dead letters",
-    _dead_letter_missing: "0 dead letters",
+    **common(ANSWERS),
     _out_of_turn: "is decided after a later one of its key",
     _illegal_step: "goes by ('queued', 'completed')",
     _version_skipped: "has version",
@@ -215,6 +180,6 @@ FAULTS: Mapping[Fault, str] = {
 
 def is_found(put: Fault, sound: Logged, timeout_s: int) -> bool:
     """In a copy; the history stays as it is."""
-    found: Logged = pickle.loads(pickle.dumps(sound))
-    put(found)
-    return any(FAULTS[put] in fault for fault in checker_summit.check(found, timeout_s))
+    return any(
+        FAULTS[put] in fault for fault in checker_summit.check(spoiled(put, sound), timeout_s)
+    )

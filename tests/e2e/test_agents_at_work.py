@@ -19,14 +19,12 @@ from pathlib import Path
 import httpx
 
 from streams.client import Client, TailStream
-from streams.engine.records import Output
 from tests.e2e import checker_agents
-from tests.e2e.agents import Agents, Said
+from tests.e2e.agents import Agents, outputs
 from tests.e2e.environment import Environment
 from tests.e2e.history import values_of
-from tests.e2e.outputs import PARTITIONS, Json
+from tests.e2e.outputs import Json
 from tests.processes import Process, named, wait_for
-from topology.keys import partition_of
 from topology.topics import RTES_EVENTS, RTES_RAW, SAOP_LOG
 
 SAID = 24_000
@@ -154,15 +152,6 @@ class Follower:
         self._thread.join(60)
         assert not self._thread.is_alive()
         assert self.failed is None, self.failed
-
-
-def outputs(environment: Environment, said: Sequence[Said]) -> Iterator[Output]:
-    for topic, value in said:
-        if isinstance(value, bytes):
-            name = environment.name(topic)
-            yield Output(name, b"nobody", value, (), partition_of(b"nobody", PARTITIONS))
-        else:
-            yield environment.record(topic, value)
 
 
 @contextmanager

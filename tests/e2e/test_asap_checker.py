@@ -12,11 +12,12 @@ from streams.routes import Routes
 from streams.settings import Settings
 from streams.views import View
 from tests.e2e import asap_check_edges, asap_check_views, asap_history, checker_asap
-from tests.e2e.asap_faults import FAULTS, Fault, is_found
+from tests.e2e.asap_faults import FAULTS, is_found
 from tests.e2e.asap_fold import Fold
 from tests.e2e.asap_history import AsapHistory
 from tests.e2e.asap_traffic import Traffic, in_phases, lines
 from tests.e2e.recorded import Recorded
+from tests.e2e.spoiling import Fault
 from topology.topics import LINEAGE_EDGES
 
 START_MS = 1_790_000_000_000

@@ -11,9 +11,9 @@ import pytest
 from tests.e2e import checker_summit, summit_history
 from tests.e2e.asap_traffic import in_phases
 from tests.e2e.recorded import Recorded
+from tests.e2e.spoiling import Fault
 from tests.e2e.summit_faults import FAULTS, is_found
 from tests.e2e.summit_history import Logged
-from tests.e2e.summit_losses import Fault
 from tests.e2e.summit_traffic import Traffic
 from topology.topics import SUMMIT_EVENTS
 

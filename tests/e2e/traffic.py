@@ -367,13 +367,13 @@ def outputs(
     found = []
     observed = observations(dice, sessions)
     for number, sent in enumerate(islice(Traffic(dice, sessions), packets)):
-        found.append(_output(made, sent))
+        found.append(output_of(made, sent))
         if number % 30 == 0:
             found.append(made.record(RTES_RAW, next(observed)))
     return found
 
 
-def _output(made: Outputs, sent: Sent) -> Output:
+def output_of(made: Outputs, sent: Sent) -> Output:
     if sent.packet is None:
         return made.raw(sent.key or b"", sent.value)
     output = made.packet(sent.packet)

@@ -1,0 +1,140 @@
+"""Clients of all five protocols at once, which note what they sent and what was acknowledged.
+
+Each is a thread of its own with traffic of its own; what each says is the seed's, how they
+interleave is not.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import islice
+from typing import Self
+
+from streams.engine.headers import CAUSE
+from streams.engine.kafka import KafkaLog
+from streams.engine.records import Output, Record, header, position
+from streams.engine.task import group_of
+from tests.e2e import asap_traffic, sap_agents, sap_traffic, summit_traffic, traffic
+from tests.e2e.agents import Agents
+from tests.e2e.agents import outputs as said_as
+from tests.e2e.environment import Environment
+from tests.e2e.outputs import PARTITIONS
+from tests.processes import wait_for
+from topology.topics import SUMMIT_EVENTS
+
+PACKETS, SAID, TASKS, STORIES, RUNS = 240, 240, 36, 24, 20
+"""Of each burst, by protocol."""
+RICH = 10
+FAMILIES = 3
+AT_ONCE = 30
+
+
+class NotingLog(KafkaLog):
+    """notes: what was sent, by the position that was acknowledged."""
+
+    def __init__(self, environment: Environment, notes: dict[str, Output]) -> None:
+        settings = environment.settings
+        super().__init__(settings.bootstrap or "", {}, group_of(settings))
+        self._notes = notes
+
+    def append(self, outputs: Sequence[Output]) -> list[Record]:
+        records = super().append(outputs)
+        for output, record in zip(outputs, records, strict=True):
+            self._notes[position(record)] = output
+        return records
+
+
+class Clients:
+    """notes: of all of them.  doers: agents that work off the inbox of SAP."""
+
+    def __init__(self, environment: Environment, dice: random.Random) -> None:
+        self._environment, self._dice = environment, dice
+        self._stack = ExitStack()
+        self._pool = self._stack.enter_context(ThreadPoolExecutor(len(self._sayings())))
+        self.notes: dict[str, Output] = {}
+        self._packets = iter(traffic.Traffic(self._own(), traffic.SESSIONS // 4))
+        self.agents = Agents(self._own())
+        self._said = self.agents.said()
+        self._sap = sap_traffic.Traffic(environment, self._own())
+        self._asap = asap_traffic.Traffic(environment, self._own())
+        self._summit = summit_traffic.Traffic(environment, self._own())
+        self._logs = {name: self._log() for name in self._sayings()}
+        self.doers = sap_agents.Agents(
+            self._log(), environment, PARTITIONS, dice.randrange(1000), time.monotonic
+        )
+
+    def _own(self) -> random.Random:
+        return random.Random(self._dice.random())
+
+    def _log(self) -> NotingLog:
+        log = NotingLog(self._environment, self.notes)
+        self._stack.callback(log.close)
+        return log
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self.doers)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def begin(self) -> None:
+        """Manifests, and for those of Summit their verdicts: callers wait for them."""
+        self._logs["asap"].append(self._asap.manifests())
+        records = self._logs["summit"].append(self._summit.manifests.first())
+        wanted = {position(record) for record in records}
+        tail = self._environment.tail(SUMMIT_EVENTS)
+
+        def answered() -> bool:
+            tail.poll()
+            return wanted <= {(header(one, CAUSE) or b"").decode() for one in tail.records}
+
+        wait_for(answered, "verdicts on manifests", 120)
+        self._summit.manifests.noted(records)
+
+    def burst(self, *names: str) -> list[Future[None]]:
+        """Of these clients, or of all.  All is acknowledged when the futures are done."""
+        sayings = self._sayings()
+        return [self._pool.submit(self._say, name, sayings[name]) for name in names or sayings]
+
+    def _say(self, name: str, saying: Callable[[], Iterable[Sequence[Output]]]) -> None:
+        log = self._logs[name]
+        for said in saying():
+            for start in range(0, len(said), AT_ONCE):
+                log.append(said[start : start + AT_ONCE])
+
+    def _sayings(self) -> Mapping[str, Callable[[], Iterator[Sequence[Output]]]]:
+        """What each client says in a burst: parts, each of which the ones before precede."""
+        return {
+            "apc": self._say_packets,
+            "saop": self._say_turns,
+            "sap": self._say_tasks,
+            "asap": self._say_envelopes,
+            "summit": self._say_calls,
+        }
+
+    def _say_packets(self) -> Iterator[Sequence[Output]]:
+        made = self._environment
+        yield [traffic.output_of(made, sent) for sent in islice(self._packets, PACKETS)]
+
+    def _say_turns(self) -> Iterator[Sequence[Output]]:
+        yield list(said_as(self._environment, islice(self._said, SAID)))
+
+    def _say_tasks(self) -> Iterator[Sequence[Output]]:
+        yield self._sap.burst(TASKS, int(time.time() * 1000))
+        yield self._sap.comments(TASKS // 6)
+
+    def _say_envelopes(self) -> Iterator[Sequence[Output]]:
+        told = self._asap.stories(STORIES, RICH) + self._asap.families(FAMILIES)
+        for phase in asap_traffic.in_phases(told):
+            lines = [line for said in phase for line in asap_traffic.lines(said)]
+            yield [record for line in lines for record in self._asap.records(line)]
+
+    def _say_calls(self) -> Iterator[Sequence[Output]]:
+        for phase in asap_traffic.in_phases(self._summit.stories(RUNS, RICH)):
+            said = [record for each in phase for record in self._summit.records(each)]
+            yield [*said, *self._summit.manifests.churn()]

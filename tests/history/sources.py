@@ -1,0 +1,51 @@
+"""A mixed history, as the checkers of the single protocols read it: only what is theirs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from schemas import Undecodable, decode_many
+from streams.engine.headers import CAUSE
+from streams.engine.records import Record, header
+from topology.declarations import Topic
+from topology.topics import LINEAGE_EDGES, RTES_EVENTS, RTES_RAW, full_name
+
+
+class Source(Protocol):
+    """Where records are read from."""
+
+    prefix: str
+
+    def records(self, topic: Topic) -> list[Record]:
+        """All that is committed by now, by partition in order."""
+
+
+class Part:
+    """origin: of the events to be kept, and of the timers.  draws: the topic of the records that
+    draw its edges, where the checker does not know them by their nodes.
+    """
+
+    def __init__(self, source: Source, origin: str, draws: Topic | None = None) -> None:
+        self._source, self._origin = source, origin
+        own = "" if draws is None else f"{full_name(draws, source.prefix)}/"
+        self._causes = (own, f"timer/{origin}")
+
+    def records(self, topic: Topic) -> list[Record]:
+        found = self._source.records(topic)
+        if topic in (RTES_RAW, RTES_EVENTS):
+            return self._told(topic, found)
+        if topic is LINEAGE_EDGES:
+            return [one for one in found if cause_of(one).startswith(self._causes)]
+        return found
+
+    def _told(self, topic: Topic, records: list[Record]) -> list[Record]:
+        values = decode_many([record.value for record in records], topic.record or "")
+        return [
+            record
+            for record, read in zip(records, values, strict=True)
+            if not isinstance(read, Undecodable) and read.value["origin"] == self._origin
+        ]
+
+
+def cause_of(record: Record) -> str:
+    return (header(record, CAUSE) or b"").decode()

@@ -1,0 +1,75 @@
+"""A view holds the rows of every public table: those, byte for byte, and no others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from streams.views import View
+from streams.views.keys import key
+from tests.e2e.outputs import latest
+from tests.history.anomalies import Anomaly, Finding
+from tests.history.sources import Source
+from topology import topics
+from topology.declarations import Topic
+from topology.keys import split
+
+Place = Callable[[Sequence[str]], bytes | None]
+"""Where a view keeps a row, given the parts of its key; None for a row that lies elsewhere."""
+
+
+def _named(name: str) -> Place:
+    return lambda parts: key(name, *parts)
+
+
+def _versioned(name: str) -> Place:
+    return lambda parts: key(name, parts[0], int(parts[1]))
+
+
+def _throttle(parts: Sequence[str]) -> bytes:
+    session, run, generation, protocol, swarm = parts
+    return key("throttle", session, run, int(generation), protocol, swarm)
+
+
+def _of_length(name: str, length: int) -> Place:
+    return lambda parts: key(name, *parts) if len(parts) == length else None
+
+
+PLACES: Sequence[tuple[Topic, str, Place]] = (
+    (topics.APC_PACKET_STATES, "state", _named("state")),
+    (topics.APC_COORDINATION, "coordination", _named("coordination")),
+    (topics.APC_THROTTLING, "throttle", _throttle),
+    (topics.APC_LINEAGE, "protocol", _named("protocol")),
+    (topics.SAOP_TASKS, "task", _named("task")),
+    (topics.SAP_TASK_STATES, "sap task", _named("sap task")),
+    (topics.SAP_CACHE, "sap cache", _versioned("sap cache")),
+    (topics.SAP_LEARNING, "sap learning", _named("sap learning")),
+    (topics.SAP_KNOWLEDGE, "sap knowledge", _named("sap knowledge")),
+    (topics.SAP_HEURISTICS, "sap heuristics", _versioned("sap heuristics")),
+    (topics.ASAP_TASKS, "asap task", _named("asap task")),
+    (topics.ASAP_SNAPSHOTS, "asap snapshot", _versioned("asap snapshot")),
+    (topics.SUMMIT_RUNS, "summit run", _named("summit run")),
+    (topics.SUMMIT_AGENTS, "summit agent", _of_length("summit agent", 1)),
+    (topics.SUMMIT_AGENTS, "summit version", _of_length("summit version", 2)),
+)
+"""By table: what its rows' keys in a view begin with, and the whole key."""
+
+
+def check(source: Source, view: View) -> Iterator[Finding]:
+    """view: read to the end."""
+    for topic, name, place in PLACES:
+        wanted: dict[bytes, bytes] = {}
+        for (_, row_key), row in latest(source.records(topic)).items():
+            at = place(split(row_key.decode()))
+            if at is not None:
+                wanted[at] = row
+        found = dict(view.scan(key(name)))
+        for at in wanted.keys() | found.keys():
+            if wanted.get(at) != found.get(at):
+                told = f"{topic.name}: {_how(wanted.get(at), found.get(at))}"
+                yield Finding(Anomaly.VIEW, repr(at), told)
+
+
+def _how(wanted: bytes | None, found: bytes | None) -> str:
+    if found is None:
+        return "a row that the view lacks"
+    return "a row that only the view has" if wanted is None else "the view has it otherwise"
