@@ -45,7 +45,7 @@ class History:
         return scenario
 
     def _log(self, clock: Clock) -> MemoryLog:
-        log = MemoryLog(clock)
+        log = MemoryLog(lambda: max(clock(), self._told["now"]))  # a store is not from the future
         log._cluster = self._told["cluster"]
         for name, topic in self._told["topics"].items():
             log._topics[name] = _topic(name, topic)

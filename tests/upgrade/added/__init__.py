@@ -1,0 +1,1 @@
+"""What the next version adds in `tests.upgrade.next_version`: a topic, a table, a processor."""
