@@ -1,12 +1,13 @@
 # setup   .venv in this checkout, with everything in it        test    the tests
 # demo    set up, then run the main job                         check   lint, types, layers, docs
-# bench   the benchmarks, see bench/README.md                   lock    pin the requirements anew
+# bench   headrace beside its peers                             lock    pin the requirements anew
 # clean   remove what was built, but not the state directory
 
 RUNS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
 	"$$python" -c '$(RUNS)' >/dev/null 2>&1 && echo "$$python" && break; done)
 BIN := .venv/bin
+PEERS := .venv/peers
 READY := .venv/.ready
 CHECKED := schemas topology streams tests $(wildcard bench)
 TESTERS ?= 2
@@ -43,8 +44,13 @@ check: setup
 	$(BIN)/python -m streams.docs --check
 	$(BIN)/python -m pytest --quiet tests/data/test_compose.py
 
-bench: setup
+bench: setup $(PEERS)/.ready
 	@$(BIN)/python -m bench
+
+$(PEERS)/.ready: bench/peers.txt
+	@$(BIN)/python -m venv --clear $(PEERS) && $(PEERS)/bin/python -m pip install --quiet \
+		--disable-pip-version-check --require-hashes -r bench/peers.txt && touch $@ \
+		|| echo "the peers cannot be installed: Quix Streams is left out"
 
 lock:
 	test -x .venv/lock/bin/pip-compile || { $(PYTHON) -m venv .venv/lock \
@@ -52,6 +58,7 @@ lock:
 	$(PIP_COMPILE) --output-file requirements.txt pyproject.toml
 	$(PIP_COMPILE) --extra dev --constraint requirements.txt \
 		--output-file requirements-dev.txt pyproject.toml
+	$(PIP_COMPILE) --output-file bench/peers.txt pyproject.toml bench/peers.in
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

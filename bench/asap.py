@@ -22,6 +22,7 @@ import uvloop
 
 from bench.cluster import WARM_UP_S, bench, percentile, wait_ready, worker
 from bench.gateway import gateway_url
+from bench.results import Kept, kept, parse
 from schemas.asap import (
     Capability,
     Endpoint,
@@ -108,22 +109,20 @@ def _check(of: Envelope, reply: Envelope) -> None:
         raise RuntimeError(f"the reply {reply.id} is not one to {of.id}")
 
 
-def measure(name: str, url: str, options: argparse.Namespace) -> None:
-    uvloop.run(steady(url, options.rate, WARM_UP_S))
+def measure(runs: Kept, name: str, url: str, options: argparse.Namespace) -> None:
+    uvloop.run(steady(url, options.rate, options.warm_up))
     took = uvloop.run(steady(url, options.rate, options.seconds))
-    print(
-        f"  {name:10} {options.rate}/s  p50 {percentile(took, 0.5):6.1f}"
-        f"  p95 {percentile(took, 0.95):6.1f}  p99 {percentile(took, 0.99):6.1f} ms",
-        flush=True,
-    )
+    shares = {f"p{share}_ms": percentile(took, share / 100) for share in (50, 95, 99)}
+    runs.add(f"{name}, one client", rate_per_s=options.rate, **shares)
     began = time.perf_counter()
     took = uvloop.run(crowd(url, options.clients, options.each))
     wall = time.perf_counter() - began
-    print(
-        f"  {name:10} {options.clients} clients × {options.each}  {len(took) / wall:5.0f}/s"
-        f"  p50 {percentile(took, 0.5):6.1f}  p95 {percentile(took, 0.95):6.1f} ms,"
-        f" {len(took)} replies, none lost, none crossed",
-        flush=True,
+    runs.add(
+        f"{name}, {options.clients} clients",
+        replies=len(took),
+        replies_per_s=len(took) / wall,
+        p50_ms=percentile(took, 0.5),
+        p95_ms=percentile(took, 0.95),
     )
 
 
@@ -133,10 +132,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument("--each", type=int, default=20)
-    options = parser.parse_args(arguments)
-    print("asap: round trips of POST /asap on loopback")
-    with echo_server() as url:
-        measure("in process", url, options)
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    quick = {"seconds": 3, "warm_up": 2, "clients": 20, "each": 5}
+    options = parse(parser, arguments, quick)
+    with kept("asap", __doc__, options) as runs:
+        with echo_server() as url:
+            measure(runs, "in process", url, options)
+        on_the_log(runs, options)
+
+
+def on_the_log(runs: Kept, options: argparse.Namespace) -> None:
     listen = "streams.cli gateway --listen 127.0.0.1:0"
     with (
         bench() as own,
@@ -144,7 +149,7 @@ def main(arguments: list[str] | None = None) -> None:
         worker(own, listen, "gateway"),
     ):
         wait_ready(own, "worker")
-        measure("on the log", gateway_url(own), options)
+        measure(runs, "on the log", gateway_url(own), options)
 
 
 if __name__ == "__main__":

@@ -11,18 +11,20 @@ import sys
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from streams.admin import create_topics
 from streams.broker import running_broker
 from streams.engine.kafka import KafkaLog
-from streams.engine.log import Reader
+from streams.engine.log import NewTopic, Reader
 from streams.engine.records import TopicPartition
 from streams.engine.task import group_of
 from streams.engine.worker import READY_FILE
 from streams.settings import Settings
+from tests.processes import ROOT, named
 from topology.declarations import Topic
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -47,27 +49,48 @@ class Bench:
 
 
 @contextlib.contextmanager
-def bench() -> Iterator[Bench]:
-    """Broker (a given one, else a temporary one), topics under a random prefix."""
+def broker() -> Iterator[Settings]:
+    """A given broker, else a temporary one."""
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as place:
         settings = replace(Settings.load(), state_dir=Path(place))
         with running_broker(settings) as bootstrap:
-            prefix = f"bench-{uuid.uuid4().hex[:8]}."
-            settings = replace(settings, bootstrap=bootstrap, prefix=prefix)
-            log = KafkaLog(bootstrap, settings.security(), group_of(settings))
+            yield replace(settings, bootstrap=bootstrap)
+
+
+@contextlib.contextmanager
+def bench(
+    on: Settings | None = None, topics: Callable[[str], list[NewTopic]] | None = None
+) -> Iterator[Bench]:
+    """Topics under a random prefix, on this broker or on one of its own.
+
+    topics: what to create under a prefix, instead of all that is declared.
+    """
+    with contextlib.ExitStack() as stack:
+        settings = on or stack.enter_context(broker())
+        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="headrace-bench-"))
+        prefix = f"bench-{uuid.uuid4().hex[:8]}."
+        settings = replace(settings, prefix=prefix, state_dir=Path(place))
+        log = KafkaLog(settings.bootstrap or "", settings.security(), group_of(settings))
+        stack.callback(log.close)
+        if topics is None:
             create_topics(log, settings)
-            try:
-                yield Bench(settings, log, Path(place))
-            finally:
-                log.delete([n for n in log.topics() if n.startswith(prefix)])
-                log.close()
+        else:
+            log.create(topics(prefix))
+        try:
+            yield Bench(settings, log, Path(place))
+        finally:  # peers' changelogs have the prefix within their names
+            log.delete([name for name in log.topics() if prefix in name])
 
 
 @dataclass
 class Worker:
-    """One process, and what the kernel says of it."""
+    """One process, and what the kernel says of it.  metrics: where it serves its figures."""
 
     process: subprocess.Popen[bytes]
+    metrics: str | None = None
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None
 
     def cpu_s(self) -> float:
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
@@ -80,20 +103,48 @@ class Worker:
         return 0.0
 
 
+@dataclass
+class Crew:
+    """Several, as one: CPU of all, memory of the one that takes most."""
+
+    workers: list[Worker]
+
+    def ended(self) -> bool:
+        return any(each.ended() for each in self.workers)
+
+    def cpu_s(self) -> float:
+        return sum(each.cpu_s() for each in self.workers)
+
+    def memory_mb(self, kind: str = "VmRSS") -> float:
+        return max(each.memory_mb(kind) for each in self.workers)
+
+
 @contextlib.contextmanager
-def worker(bench: Bench, module: str, name: str) -> Iterator[Worker]:
-    """Run `python -m module` on the benchmark's broker; its output goes to a file."""
-    environment = {
-        **os.environ,
-        "HEADRACE_BOOTSTRAP": bench.settings.bootstrap or "",
-        "HEADRACE_PREFIX": bench.settings.prefix,
-        "HEADRACE_STATE_DIR": str(bench.directory / name),
+def worker(
+    bench: Bench,
+    module: str,
+    name: str,
+    python: str = sys.executable,
+    more: Mapping[str, str] | None = None,
+) -> Iterator[Worker]:
+    """Run `python -m module` on the benchmark's broker; its output goes to a file.
+
+    more: settings besides, without HEADRACE_.
+    """
+    own = bench.settings
+    settings = {
+        "BOOTSTRAP": own.bootstrap or "",
+        "PREFIX": own.prefix,
+        "PARTITIONS": str(own.partitions),
+        "STATE_DIR": str(bench.directory / name),
+        **(more or {}),
     }
     output = bench.directory / f"{name}.log"
     with output.open("wb") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", *module.split()],
-            env=environment,
+            [python, "-m", *module.split()],
+            cwd=ROOT,
+            env={**os.environ, **named(settings)},
             stdout=file,
             stderr=subprocess.STDOUT,
         )
@@ -129,7 +180,13 @@ class Rate:
     peak_mb: float
 
 
-def drain(reader: Reader, count: int, running: Worker, limit_s: float) -> Rate:
+class Polled(Protocol):
+    """What gives the next records, or nothing."""
+
+    def poll(self, timeout_s: float, /) -> Sequence[object]: ...
+
+
+def drain(reader: Polled, count: int, running: Worker | Crew, limit_s: float) -> Rate:
     """Read until `count` records have come."""
     seen = first = 0
     began = began_cpu = 0.0
@@ -137,6 +194,8 @@ def drain(reader: Reader, count: int, running: Worker, limit_s: float) -> Rate:
     while seen < count:
         if time.monotonic() > deadline:
             raise TimeoutError(f"{seen} of {count} records after {limit_s} s")
+        if running.ended():
+            raise TimeoutError(f"the process has ended, with {seen} of {count} records")
         got = len(reader.poll(0.05))
         if got and not seen:
             began, began_cpu, first = time.monotonic(), running.cpu_s(), got
@@ -144,7 +203,7 @@ def drain(reader: Reader, count: int, running: Worker, limit_s: float) -> Rate:
     wall = time.monotonic() - began
     cpu = running.cpu_s() - began_cpu
     done = max(1, count - first)
-    return Rate(done / max(wall, 1e-9), done / max(cpu, 1e-9), running.memory_mb("VmHWM"))
+    return Rate(done / max(wall, 1e-9), done / max(cpu, 1 / TICKS), running.memory_mb("VmHWM"))
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.packets import outputs
+from bench.results import kept, parse
 from streams.admin import create_topics
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
@@ -68,7 +69,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args(arguments)
+    options = parse(parser, arguments, {"records": 2000, "rounds": 1})
     kinds = {
         "packets": outputs(options.records, ""),
         "events": said(RTES_RAW, options.records),
@@ -77,13 +78,15 @@ def main(arguments: list[str] | None = None) -> None:
     gc.collect()
     gc.freeze()
     found: dict[str, list[float]] = {kind: [] for kind in kinds}
-    for _ in range(options.rounds):
-        for kind, records in kinds.items():
-            found[kind].append(per_cpu_s(records))
-    packets = statistics.median(found["packets"])
-    for kind, rates in found.items():
-        rate = statistics.median(rates)
-        print(f"{kind:8} {rate:7.0f} per CPU-s, {rate / packets:.2f} of packets", flush=True)
+    with kept("events", __doc__, options) as runs:
+        for number in range(options.rounds):
+            for kind, records in kinds.items():
+                found[kind].append(per_cpu_s(records))
+                runs.add(f"{kind}, round {number + 1}", per_cpu_s=found[kind][-1])
+        packets = statistics.median(found["packets"])
+        for kind, rates in found.items():
+            rate = statistics.median(rates)
+            runs.add(f"{kind}, median", per_cpu_s=rate, of_packets=rate / packets)
 
 
 if __name__ == "__main__":

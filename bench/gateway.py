@@ -27,6 +27,7 @@ import uvloop
 
 from bench.cluster import WARM_UP_S, Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs, packets
+from bench.results import kept, parse
 from streams.settings import Settings
 from topology.keys import partition_of
 
@@ -153,10 +154,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--live", type=int, nargs="+", default=[25, 50, 100])
     parser.add_argument("--seconds", type=int, default=15)
     parser.add_argument("--packets", type=int, default=20_000)
-    options = parser.parse_args(arguments)
-    print("gateway: queries on a warm view beside live traffic, and produce requests")
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    quick = {"seconds": 3, "packets": 3000, "warm_up": 3, "live": [25]}
+    options = parse(parser, arguments, quick)
     listen = "streams.cli gateway --listen 127.0.0.1:0"
     with (
+        kept("gateway", __doc__, options) as runs,
         bench() as own,
         worker(own, "streams.cli worker", "worker"),
         worker(own, listen, "gateway") as running,
@@ -169,21 +172,23 @@ def main(arguments: list[str] | None = None) -> None:
         for position in last.values():
             while b"not_seen" in _try(client, position):
                 time.sleep(0.1)
-        asked = paths(2000)
+        asked = paths(min(2000, options.packets))
         for live in options.live:
-            with traffic(own, live, (len(asked) + 1) * options.seconds + 60):
-                uvloop.run(queries(url, asked["a packet"], options.rate, WARM_UP_S))
+            with traffic(own, live, (len(asked) + 1) * options.seconds + options.warm_up + 60):
+                uvloop.run(queries(url, asked["a packet"], options.rate, options.warm_up))
                 for kind, some in asked.items():
                     cpu = running.cpu_s()
                     took = uvloop.run(queries(url, some, options.rate, options.seconds))
                     cpu = (running.cpu_s() - cpu) / len(took)
-                    print(
-                        f"  {options.rate}/s {kind:10} beside {live:3} packets/s"
-                        f"  p50 {percentile(took, 0.5):5.1f}  p99 {percentile(took, 0.99):5.1f}"
-                        f"  max {max(took):5.1f} ms  {cpu * 1000:.1f} ms CPU each",
-                        flush=True,
+                    runs.add(
+                        f"{kind}, beside {live} packets/s",
+                        rate_per_s=options.rate,
+                        p50_ms=percentile(took, 0.5),
+                        p99_ms=percentile(took, 0.99),
+                        max_ms=max(took),
+                        cpu_ms_each=cpu * 1000,
                     )
-        print(f"  {produced(url, 10):6.0f} produce requests/s from {SENDERS} senders", flush=True)
+        runs.add(f"produce, {SENDERS} senders", requests_per_s=produced(url, options.seconds))
 
 
 def _try(client: Client, position: str) -> bytes:

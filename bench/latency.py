@@ -15,15 +15,18 @@ import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, bench, percentile, wait_ready, worker
 from bench.packets import outputs
+from bench.results import kept, parse
 from streams.engine.log import Pace
 from streams.engine.records import Output, header
 from topology.keys import partition_of
 from topology.topics import APC_EVENTS
 
 
-def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
+def measure(
+    own: Bench, rate: int, seconds: int, seed: int, warm_up_s: int = WARM_UP_S
+) -> list[float]:
     """Latencies in ms, without those of the warm-up."""
-    records = outputs(rate * (WARM_UP_S + seconds), own.settings.prefix, seed)
+    records = outputs(rate * (warm_up_s + seconds), own.settings.prefix, seed)
     sent: dict[str, float] = {}
     latencies: list[float] = []
     producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
@@ -31,7 +34,7 @@ def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
     with own.log.reader(ends, Pace.LIVE) as reader:
         producer.start()
         waiting: dict[str, float] = {}
-        deadline = time.monotonic() + WARM_UP_S + seconds + 60
+        deadline = time.monotonic() + warm_up_s + seconds + 60
         while len(latencies) < len(records) and time.monotonic() < deadline:
             for record in reader.poll(0.005, 1):
                 cause = header(record, "headrace-cause")
@@ -41,7 +44,7 @@ def measure(own: Bench, rate: int, seconds: int, seed: int) -> list[float]:
         producer.join()
     if len(latencies) < len(records):
         raise TimeoutError(f"{len(latencies)} of {len(records)} verdicts")
-    return latencies[rate * WARM_UP_S :]
+    return latencies[rate * warm_up_s :]
 
 
 def _produce(own: Bench, records: list[Output], rate: int, sent: dict[str, float]) -> None:
@@ -67,19 +70,24 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rates", type=int, nargs="+", default=[50, 100])
     parser.add_argument("--seconds", type=int, default=30)
-    options = parser.parse_args(arguments)
-    print("latency: produce to committed verdict, one worker, four partitions")
-    with bench() as own, worker(own, "streams.cli worker", "worker") as running:
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    options = parse(parser, arguments, {"seconds": 5, "warm_up": 5})
+    with (
+        kept("latency", __doc__, options) as runs,
+        bench() as own,
+        worker(own, "streams.cli worker", "worker") as running,
+    ):
         wait_ready(own, "worker")
         for seed, rate in enumerate(options.rates):
             cpu = running.cpu_s()
-            values = measure(own, rate, options.seconds, seed)
-            cpu = (running.cpu_s() - cpu) / (rate * (WARM_UP_S + options.seconds))
-            print(
-                f"  {rate:4}/s  p50 {percentile(values, 0.5):6.1f} ms"
-                f"  p99 {percentile(values, 0.99):6.1f} ms  max {max(values):6.1f} ms"
-                f"  {cpu * 1000:.1f} ms CPU per packet",
-                flush=True,
+            values = measure(own, rate, options.seconds, seed, options.warm_up)
+            cpu = (running.cpu_s() - cpu) / (rate * (options.warm_up + options.seconds))
+            runs.add(
+                f"{rate} packets/s",
+                p50_ms=percentile(values, 0.5),
+                p99_ms=percentile(values, 0.99),
+                max_ms=max(values),
+                cpu_ms_each=cpu * 1000,
             )
 
 

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from bench.cluster import percentile
+from bench.results import kept, parse
 from schemas import encode_many
 from streams.engine.records import LogRecord
 from streams.engine.store import Store
@@ -193,22 +194,27 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--packets", type=int, default=1_000_000)
     parser.add_argument("--protocols", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=200)
-    options = parser.parse_args(arguments)
-    print("lineage: the summary, from a warm view")
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder)) as store:
+    options = parse(parser, arguments, {"packets": 20_000, "rounds": 20})
+    with (
+        kept("lineage_queries", __doc__, options) as runs,
+        tempfile.TemporaryDirectory() as folder,
+        Store(Path(folder)) as store,
+    ):
         took = fill(store, options.packets, options.protocols)
-        print(f"  {options.packets} facts applied in {took:.0f} s", flush=True)
+        runs.add("facts applied", records=options.packets, took_s=took)
         gc.collect()
         gc.freeze()  # as a server does when it is ready: full collections pass over what is there
         for filters in QUESTIONS:
             rounds = options.rounds if len(filters) < 2 else 5
             wall, cpu, counts = ask(store, filters, rounds)
-            print(
-                f"  p50 {percentile(wall, 0.5):6.1f} ms  p99 {percentile(wall, 0.99):6.1f} ms"
-                f"  (CPU {percentile(cpu, 0.5):6.1f}, {percentile(cpu, 0.99):6.1f})"
-                f"  {counts['transfer_count']:8} packets  {counts['protocol_count']:6} protocols"
-                f"  {' '.join(f'{k}={v}' for k, v in filters.items()) or 'unfiltered'}",
-                flush=True,
+            runs.add(
+                " ".join(f"{k}={v}" for k, v in filters.items()) or "unfiltered",
+                p50_ms=percentile(wall, 0.5),
+                p99_ms=percentile(wall, 0.99),
+                p50_cpu_ms=percentile(cpu, 0.5),
+                p99_cpu_ms=percentile(cpu, 0.99),
+                packets=counts["transfer_count"],
+                protocols=counts["protocol_count"],
             )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.cluster import percentile
+from bench.results import kept, parse
 from streams.masking import Block, Masker
 from tests.unit.masking import made_up
 from tests.unit.masking.test_corpus import FORMS
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=7)
-    given = parser.parse_args(arguments)
+    given = parse(parser, arguments, {"lines": 3000})
     plain = _plain(HARMLESS.read_text(encoding="utf-8").splitlines())
     secret = _secret(plain)
     corpora: dict[str, tuple[Draw, Block | None]] = {
@@ -74,15 +75,18 @@ def main(arguments: list[str] | None = None) -> None:
         "only secrets": (secret, None),
         "key block": (_in_block, Block(0, 1, 0)),
     }
-    print(f"{'corpus':14}{'median µs':>10}{'p99 µs':>10}{'mean µs':>10}{'lines/s':>12}")
-    for name, (draw, block) in corpora.items():
-        rnd = random.Random(given.seed)
-        lines = [draw(rnd) for _ in range(given.lines)]
-        _micros(Masker(), lines[:1000], block)
-        taken = _micros(Masker(), lines, block)
-        mean = sum(taken) / len(taken)
-        shares = [percentile(taken, share) for share in (0.5, 0.99)]
-        print(f"{name:14}{shares[0]:10.1f}{shares[1]:10.1f}{mean:10.1f}{1e6 / mean:12,.0f}")
+    with kept("masking", __doc__, given) as runs:
+        for name, (draw, block) in corpora.items():
+            rnd = random.Random(given.seed)
+            lines = [draw(rnd) for _ in range(given.lines)]
+            _micros(Masker(), lines[:1000], block)
+            taken = _micros(Masker(), lines, block)
+            runs.add(
+                name,
+                median_us=percentile(taken, 0.5),
+                p99_us=percentile(taken, 0.99),
+                mean_us=sum(taken) / len(taken),
+            )
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.cluster import Bench, bench, drain, worker
 from bench.packets import outputs
+from bench.results import kept, parse
 from streams.engine.state import State
 from topology import tables
 from topology.topics import APC_EVENTS
@@ -40,21 +41,22 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packets", type=int, default=60_000)
     parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args(arguments)
-    print("restore: changelogs to RocksDB, four tasks in parallel")
-    with bench() as own:
+    options = parse(parser, arguments, {"packets": 6000, "rounds": 1})
+    with kept("restore", __doc__, options) as runs, bench() as own:
         own.log.append(outputs(options.packets, own.settings.prefix))
         with (
             worker(own, "streams.cli worker", "worker") as running,
             own.reader(APC_EVENTS) as facts,
         ):
             drain(facts, options.packets, running, limit_s=300)
-        for _ in range(options.rounds):
+        for number in range(options.rounds):
             rows, size, took = restore(own, own.directory / "restored")
-            print(
-                f"  {rows} records in {took:.2f} s: {rows / took:.0f} records/s,"
-                f" {size / took / 1e6:.1f} MB/s of live rows",
-                flush=True,
+            runs.add(
+                f"round {number + 1}",
+                records=rows,
+                took_s=took,
+                records_per_s=rows / took,
+                live_mb_per_s=size / took / 1e6,
             )
 
 

@@ -21,6 +21,7 @@ from typing import Any
 import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, bench, drain, percentile, wait_ready, worker
+from bench.results import Kept, kept, parse
 from schemas import decode, encode, from_json, sap, to_json
 from streams.agents import Clerk
 from streams.engine.log import Pace
@@ -89,7 +90,7 @@ def agent(own: Bench) -> Iterator[None]:
         thread.join()
 
 
-def backlog(tasks: int) -> None:
+def backlog(runs: Kept, tasks: int) -> None:
     """Two tasks of each key, one right behind the other."""
     rnd = random.Random(SEED)
     with bench() as own:
@@ -103,14 +104,16 @@ def backlog(tasks: int) -> None:
             own.reader(SAP_OUTCOMES) as reader,
         ):
             rate = drain(reader, tasks, running, limit_s=300)
-    print(
-        f"  backlog  {rate.per_s:6.0f} tasks/s  {1000 / rate.per_cpu_s:.1f} ms CPU per task"
-        f"  {rate.peak_mb:.0f} MB peak",
-        flush=True,
+    runs.add(
+        "backlog",
+        tasks_per_s=rate.per_s,
+        cpu_ms_each=1000 / rate.per_cpu_s,
+        peak_mb=rate.peak_mb,
     )
 
 
-def hits(rate: int, seconds: int, workers: int) -> None:
+def hits(runs: Kept, options: argparse.Namespace, workers: int) -> None:
+    rate, warm_up = options.rate, options.warm_up
     rnd = random.Random(SEED)
     with bench() as own, contextlib.ExitStack() as stack:
         names = [f"worker-{number}" for number in range(workers)]
@@ -122,18 +125,20 @@ def hits(rate: int, seconds: int, workers: int) -> None:
                 [output(own, SAP_TASKS, task(rnd, number, "prefer")) for number in range(KEYS)]
             )
             drain(reader, KEYS, all_of[0], limit_s=120)
-        count = rate * (WARM_UP_S + seconds)
+        count = rate * (warm_up + options.seconds)
         records = [
             output(own, SAP_TASKS, task(rnd, rnd.randrange(KEYS), "only")) for _ in range(count)
         ]
         cpu = sum(running.cpu_s() for running in all_of)
-        values = measure(own, records, rate)[rate * WARM_UP_S :]
+        values = measure(own, records, rate)[rate * warm_up :]
         cpu = (sum(running.cpu_s() for running in all_of) - cpu) / count
-    print(
-        f"  hits {rate:4}/s, workers {workers}  p50 {percentile(values, 0.5):6.1f} ms"
-        f"  p99 {percentile(values, 0.99):6.1f} ms  max {max(values):6.1f} ms"
-        f"  {cpu * 1000:.1f} ms CPU per task",
-        flush=True,
+    runs.add(
+        f"hits, workers {workers}",
+        rate_per_s=rate,
+        p50_ms=percentile(values, 0.5),
+        p99_ms=percentile(values, 0.99),
+        max_ms=max(values),
+        cpu_ms_each=cpu * 1000,
     )
 
 
@@ -181,11 +186,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--tasks", type=int, default=8000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    options = parser.parse_args(arguments)
-    print("sap: produce to committed outcome, four partitions; a backlog with one worker")
-    for workers in options.workers:
-        hits(options.rate, options.seconds, workers)
-    backlog(options.tasks)
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    options = parse(parser, arguments, {"seconds": 5, "warm_up": 5, "tasks": 1000})
+    with kept("sap", __doc__, options) as runs:
+        for workers in options.workers:
+            hits(runs, options, workers)
+        backlog(runs, options.tasks)
 
 
 if __name__ == "__main__":

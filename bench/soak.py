@@ -4,7 +4,7 @@ python -m bench.soak [--minutes N] [--rate N] [--sample SECONDS] [--into DIRECTO
 A worker, a gateway, an agent of SAP in this process and one of Summit in its own.  Every sample is
 a line of `soak.csv`: memory and open files of worker and gateway, size of their RocksDB, lag of the
 workers' group, and milliseconds from a packet to its committed verdict.  `soak.png` draws them; the
-printed table compares the first quarter after the warm-up with the last one.
+result compares the first quarter after the warm-up with the last one.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ import confluent_kafka as ck
 from bench import packets, sap
 from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
 from bench.events import said
+from bench.results import Kept, kept, parse
 from bench.soak_plot import draw
 from bench.summit import AGENT, AGENT_PROCESS, inputs, wait_agent
 from schemas import asap, encode, from_json
@@ -193,7 +194,7 @@ def lag(own: Bench) -> int:
 
 
 def soak(options: argparse.Namespace) -> list[Sample]:
-    seconds = options.minutes * 60 + WARM_UP_S
+    seconds = options.minutes * 60 + options.warm_up
     samples: list[Sample] = []
     with (
         bench() as own,
@@ -214,7 +215,7 @@ def soak(options: argparse.Namespace) -> list[Sample]:
                     took = verdicts.take() or [0.0]
                     samples.append(
                         Sample(
-                            second + options.sample - WARM_UP_S,
+                            second + options.sample - options.warm_up,
                             sending.sent,
                             working.memory_mb(),
                             files(working),
@@ -246,17 +247,17 @@ def show(sample: Sample) -> None:
     )
 
 
-def summary(samples: list[Sample]) -> None:
+def summary(samples: list[Sample], runs: Kept) -> None:
     """The medians of the first and the last quarter behind the warm-up."""
     measured = [sample for sample in samples if sample.second > 0]
     quarter = max(1, len(measured) // 4)
-    print(f"  {'median of':18} {'first quarter':>14} {'last quarter':>14}")
     for number, name in enumerate(Sample._fields[2:], 2):
         first, last = (
             statistics.median(float(sample[number]) for sample in part)
             for part in (measured[:quarter], measured[-quarter:])
         )
-        print(f"  {name:18} {first:14.1f} {last:14.1f}")
+        runs.add(name, first_quarter=first, last_quarter=last)
+    runs.add("sent", first_quarter=measured[0].sent, last_quarter=measured[-1].sent)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -264,17 +265,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--rate", type=float, default=40)
     parser.add_argument("--sample", type=int, default=10)
-    parser.add_argument("--into", type=Path, default=Path("bench/out"))
-    options = parser.parse_args(arguments)
-    print(f"soak: {options.minutes:g} minutes, {options.rate:g} records/s of five protocols")
-    samples = soak(options)
-    options.into.mkdir(parents=True, exist_ok=True)
-    with (options.into / "soak.csv").open("w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file)
-        rows.writerow(Sample._fields)
-        rows.writerows(samples)
-    draw([sample._asdict() for sample in samples], options.into / "soak.png")
-    summary(samples)
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    options = parse(parser, arguments, {"minutes": 0.5, "sample": 5, "warm_up": 10})
+    with kept("soak", __doc__, options) as runs:
+        samples = soak(options)
+        options.into.mkdir(parents=True, exist_ok=True)
+        with (options.into / "soak.csv").open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(Sample._fields)
+            rows.writerows(samples)
+        draw([sample._asdict() for sample in samples], options.into / "soak.png")
+        summary(samples, runs)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import uvloop
 
 from bench.cluster import WARM_UP_S, Bench, Rate, bench, drain, percentile, wait_ready, worker
 from bench.gateway import gateway_url
+from bench.results import Kept, kept, parse
 from schemas import encode, from_json
 from streams import Client
 from streams.agents.summit.__main__ import manifest_of
@@ -52,18 +53,15 @@ async def steady(hr: Client, rate: int, seconds: int) -> list[float]:
     return latencies
 
 
-async def round_trips(name: str, hr: Client, rate: int, seconds: int, warm_up_s: int) -> None:
+async def round_trips(hr: Client, rate: int, seconds: int, warm_up_s: int) -> dict[str, float]:
     async with hr:
         await steady(hr, rate, warm_up_s)
         took = await steady(hr, rate, seconds)
-    print(
-        f"  {name:6} {rate}/s  p50 {percentile(took, 0.5):6.1f}  p95 {percentile(took, 0.95):6.1f}"
-        f"  p99 {percentile(took, 0.99):6.1f} ms",
-        flush=True,
-    )
+    return {f"p{share}_ms": percentile(took, share / 100) for share in (50, 95, 99)}
 
 
-def latencies(rate: int, seconds: int) -> None:
+def latencies(runs: Kept, options: argparse.Namespace) -> None:
+    rate, seconds = options.rate, options.seconds
     with (
         bench() as own,
         worker(own, WORKER, "worker"),
@@ -73,9 +71,11 @@ def latencies(rate: int, seconds: int) -> None:
         with worker(own, AGENT_PROCESS, "agent"):
             wait_agent(own)
             over_http = Client(gateway_url(own))
-            uvloop.run(round_trips("http", over_http, rate, seconds, WARM_UP_S))
+            took = uvloop.run(round_trips(over_http, rate, seconds, options.warm_up))
+            runs.add("http", rate_per_s=rate, **took)
             over_kafka = Client(settings=own.settings)
-            uvloop.run(round_trips("kafka", over_kafka, rate, seconds, 10))
+            took = uvloop.run(round_trips(over_kafka, rate, seconds, min(10, options.warm_up)))
+            runs.add("kafka", rate_per_s=rate, **took)
 
 
 def wait_agent(own: Bench, limit_s: float = 60) -> None:
@@ -127,12 +127,8 @@ def whole(calls: int) -> Rate:
     return Rate(rate.per_s / EVENTS_OF_A_RUN, rate.per_cpu_s / EVENTS_OF_A_RUN, rate.peak_mb)
 
 
-def show(name: str, rate: Rate) -> None:
-    print(
-        f"  {name:7} {rate.per_s:6.0f} calls/s  {1000 / rate.per_cpu_s:.2f} ms CPU of the worker"
-        f" per call  {rate.peak_mb:.0f} MB peak",
-        flush=True,
-    )
+def note(runs: Kept, name: str, rate: Rate) -> None:
+    runs.add(name, calls_per_s=rate.per_s, cpu_ms_each=1000 / rate.per_cpu_s, peak_mb=rate.peak_mb)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -140,11 +136,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rate", type=int, default=20)
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--calls", type=int, default=8000)
-    options = parser.parse_args(arguments)
-    print("summit: one worker, four partitions, one agent process")
-    latencies(options.rate, options.seconds)
-    show("judged", judged(options.calls))
-    show("whole", whole(options.calls))
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    options = parse(parser, arguments, {"seconds": 3, "warm_up": 3, "calls": 500})
+    with kept("summit", __doc__, options) as runs:
+        latencies(runs, options)
+        note(runs, "judged", judged(options.calls))
+        note(runs, "whole", whole(options.calls))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import confluent_kafka as ck
 
 from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_ready, worker
 from bench.event_source import EventSource, follow_all
+from bench.results import kept, parse
 from schemas import encode, from_json
 from streams.broker import network
 from topology.keys import partition_of
@@ -58,7 +59,7 @@ def event(number: int) -> dict[str, Any]:
     }
 
 
-def produce(own: Bench, count: int, rate: int, latencies: Latencies) -> None:
+def produce(own: Bench, count: int, rate: int, latencies: Latencies, warm_up_s: int) -> None:
     client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
     name, record = own.settings.prefix + RTES_RAW.name, RTES_RAW.record or ""
     began = time.perf_counter()
@@ -68,22 +69,23 @@ def produce(own: Bench, count: int, rate: int, latencies: Latencies) -> None:
         body = encode(record, from_json(record, value))
         while (now := time.perf_counter()) < began + number / rate:
             client.poll(min(0.002, began + number / rate - now))
-        if number >= rate * WARM_UP_S:
+        if number >= rate * warm_up_s:
             latencies.sent[value["event_id"].encode()] = now
         client.produce(name, body, key, partition_of(key, own.settings.partitions))
     client.flush(30)
 
 
-async def measure(own: Bench, port: int, clients: int, rate: int, seconds: int) -> Latencies:
+async def measure(own: Bench, port: int, clients: int, options: argparse.Namespace) -> Latencies:
     latencies = Latencies()
+    rate, warm_up, seconds = options.rate, options.warm_up, options.seconds
     sources = [EventSource(port, "", latencies.take) for _ in range(clients)]
     following = asyncio.create_task(follow_all(sources))
     while not all(source.last_id for source in sources):
         await asyncio.sleep(0.05)
-    count = rate * (WARM_UP_S + seconds)
-    producer = threading.Thread(target=produce, args=(own, count, rate, latencies))
+    count = rate * (warm_up + seconds)
+    producer = threading.Thread(target=produce, args=(own, count, rate, latencies, warm_up))
     producer.start()
-    until = time.monotonic() + WARM_UP_S + seconds + 60
+    until = time.monotonic() + warm_up + seconds + 60
     wanted = rate * seconds * clients
     while len(latencies.taken) < wanted and time.monotonic() < until:
         await asyncio.sleep(0.05)
@@ -121,9 +123,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 200])
     parser.add_argument("--rate", type=int, default=100)
     parser.add_argument("--seconds", type=int, default=30)
-    options = parser.parse_args(arguments)
-    print("tail: produce to client, one worker, one gateway, four partitions")
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    options = parse(parser, arguments, {"clients": [1, 20], "seconds": 5, "warm_up": 3})
     with (
+        kept("tail", __doc__, options) as runs,
         bench() as own,
         worker(own, "streams.cli worker", "worker"),
         gateway(own) as (served, port),
@@ -131,13 +134,15 @@ def main(arguments: list[str] | None = None) -> None:
         wait_ready(own, "worker")
         for clients in options.clients:
             cpu = served.cpu_s()
-            got = asyncio.run(measure(own, port, clients, options.rate, options.seconds)).taken
-            cpu = (served.cpu_s() - cpu) / (WARM_UP_S + options.seconds)
-            print(
-                f"  {clients:4} clients  {options.rate}/s"
-                f"  p50 {percentile(got, 0.5):6.1f} ms  p99 {percentile(got, 0.99):6.1f} ms"
-                f"  max {max(got):6.1f} ms  gateway {cpu * 100:.0f} % of a core",
-                flush=True,
+            got = asyncio.run(measure(own, port, clients, options)).taken
+            cpu = (served.cpu_s() - cpu) / (options.warm_up + options.seconds)
+            runs.add(
+                f"{clients} clients",
+                rate_per_s=options.rate,
+                p50_ms=percentile(got, 0.5),
+                p99_ms=percentile(got, 0.99),
+                max_ms=max(got),
+                gateway_cores=cpu,
             )
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.packets import outputs
+from bench.results import Kept, kept, parse
 from streams.admin import create_topics
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
@@ -96,29 +97,26 @@ def measure(records: Sequence[Output], rounds: int) -> Measured:
     return Measured(statistics.median(per_s), statistics.median(per_cpu_s))
 
 
-def show(name: str, records: Sequence[Output], rounds: int) -> None:
-    print(f"{name}: {len(records)} records")
+def note(runs: Kept, name: str, records: Sequence[Output], rounds: int) -> None:
+    """Of each group of topics, and of all."""
     groups = {group: [r for r in records if r.topic in names] for group, names in GROUPS.items()}
     for group, own in {**groups, "all": records}.items():
         if own:
             per_s, per_cpu_s = measure(own, rounds)
-            print(
-                f"  {group:10} {len(own):8} records  {per_s:8.0f}/s  {per_cpu_s:8.0f} per CPU-s",
-                flush=True,
-            )
+            runs.add(f"{name}: {group}", records=len(own), per_s=per_s, per_cpu_s=per_cpu_s)
 
 
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packets", type=int, default=40_000)
     parser.add_argument("--rounds", type=int, default=5)
-    options = parser.parse_args(arguments)
-    print("view: records applied by one view")
-    show("ideas", written(outputs(options.packets, "")), options.rounds)
-    mixed = traffic.outputs(Outputs(""), random.Random(7), options.packets)
-    show("mixed", written(mixed), options.rounds)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"  peak memory of this process, with the log in it: {peak:.0f} MB")
+    options = parse(parser, arguments, {"packets": 4000, "rounds": 1})
+    with kept("view_apply", __doc__, options) as runs:
+        note(runs, "ideas", written(outputs(options.packets, "")), options.rounds)
+        mixed = traffic.outputs(Outputs(""), random.Random(7), options.packets)
+        note(runs, "mixed", written(mixed), options.rounds)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        runs.add("this process, with the log in it", peak_mb=peak)
 
 
 if __name__ == "__main__":

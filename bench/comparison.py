@@ -1,0 +1,155 @@
+"""headrace, stock Faust and Quix Streams on the same packets, with the same codec and decision.
+Peers ask headrace's processor about one record at a time, as their interfaces have it, and what a
+call costs beside the decision is part of their figures.
+
+python -m bench [--packets N] [--rounds N] [--rate N] [--seconds N] [--killed N] [--steps STEP ...]
+Of each, in turn and on one broker: `throughput` over a backlog that is there before it starts
+(records as they are written, between the first and the last); `latency` from producing a packet to
+reading its verdict, read_committed, at a steady rate; `kill`: SIGKILL once half of the facts are
+written, a new start, and then the committed verdicts counted by command; `restore`: the empty
+state directory filled from what that run left in the changelogs.  The table holds medians.
+About eleven minutes; with --quick four.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench import latency
+from bench.cluster import Bench, Rate, bench, broker, drain, percentile
+from bench.comparison_table import rows
+from bench.packets import outputs
+from bench.results import Kept, kept, parse, versions_in
+from bench.systems import PEERS, System, restored, restoring, systems
+from bench.written import account, goes_on, settle, uncommitted
+from streams.docs.markdown import grid
+from streams.settings import Settings
+from topology.topics import APC_EVENTS
+
+WARM_UP_S = 20
+"""Of one system; the broker has been at work by then."""
+Step = Callable[[Settings, System, argparse.Namespace, Kept], None]
+LIMIT_S = 600.0
+QUIET_S = 90.0
+"""Without a new verdict for so long, those missing are lost: longer than any session timeout."""
+QUICK = {"packets": 8000, "rounds": 1, "seconds": 5, "warm_up": 3, "killed": 6000}
+
+
+def throughput(on: Settings, system: System, packets: int) -> Rate:
+    """Packets first, then the process under test, on topics of their own."""
+    with bench(on) as own:
+        own.log.append(outputs(packets, own.settings.prefix))
+        with system.running(own) as process, uncommitted(own, APC_EVENTS) as reader:
+            return drain(reader, packets, process, LIMIT_S)
+
+
+def steady(on: Settings, system: System, options: argparse.Namespace) -> list[float]:
+    """Milliseconds of each packet behind the warm-up."""
+    with bench(on) as own, system.running(own) as process:
+        first = outputs(50, own.settings.prefix, seed=1)
+        own.log.append(first)
+        settle(own, len(first), process, LIMIT_S, QUIET_S)
+        return latency.measure(own, options.rate, options.seconds, 2, options.warm_up)
+
+
+def killed(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
+    """The kill, and on what it has left, the restore."""
+    packets = options.killed
+    with bench(on) as own:
+        own.log.append(outputs(packets, own.settings.prefix))
+        with system.running(own) as process, uncommitted(own, APC_EVENTS) as reader:
+            drain(reader, packets // 2, process, LIMIT_S)
+            process.process.kill()
+            process.process.wait()
+        with system.running(own) as process:
+            pause = settle(own, packets, process, LIMIT_S, QUIET_S)
+        found = account(own, packets)
+        runs.add(
+            system.name,
+            step="kill",
+            packets=packets,
+            duplicates=found.duplicates,
+            losses=found.losses,
+            pause_s=-1.0 if pause is None else pause,
+        )
+        _restore(own, system, runs)
+
+
+def _restore(own: Bench, system: System, runs: Kept) -> None:
+    with restoring(own, system) as process:
+        goes_on(own, process, outputs(int(QUIET_S), own.settings.prefix, seed=3), LIMIT_S)
+        got = restored(own, system, process)
+    runs.add(
+        system.name,
+        step="restore",
+        records=got.records,
+        restore_s=got.seconds,
+        records_per_s=got.records / max(got.seconds, 1e-9),
+    )
+
+
+def timed(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
+    took = steady(on, system, options)
+    shares = {f"p{share}_ms": percentile(took, share / 100) for share in (50, 99)}
+    runs.add(system.name, step="latency", rate_per_s=options.rate, **shares)
+
+
+def rated(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
+    packets = int(options.packets * system.backlog)
+    rate = throughput(on, system, packets)
+    runs.add(
+        system.name,
+        step="throughput",
+        delivery=system.delivery,
+        packets=packets,
+        packets_per_s=rate.per_s,
+        packets_per_cpu_s=rate.per_cpu_s,
+        peak_mb=rate.peak_mb,
+    )
+
+
+STEPS: dict[str, Step] = {"throughput": rated, "latency": timed, "kill": killed}
+
+
+def compare(options: argparse.Namespace, runs: Kept) -> None:
+    """A system that fails in a step is said to have failed; the others go on."""
+    found = versions_in(options.peers, "quixstreams", "confluent-kafka")
+    runs.versions.update({f"{name} (peers)": version for name, version in found.items()})
+    if not found:
+        runs.add("Quix Streams", step="absent", why=f"no quixstreams in {options.peers.name}")
+    chosen = [s for s in systems(options.peers) if found or s.python != str(options.peers)]
+    rounds = {"throughput": options.rounds}
+    with broker() as on:
+        for step in options.steps:
+            for _ in range(rounds.get(step, 1)):
+                for system in chosen:
+                    try:
+                        STEPS[step](on, system, options, runs)
+                    except (RuntimeError, TimeoutError) as exc:
+                        print(exc, flush=True)
+                        runs.add(system.name, step=f"{step} failed", why=str(exc).split("\n")[0])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--packets", type=int, default=60_000, help="headrace's backlog")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=int, default=50, help="packets a second")
+    parser.add_argument("--seconds", type=int, default=30)
+    parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
+    parser.add_argument("--killed", type=int, default=30_000, help="packets of the kill")
+    parser.add_argument("--peers", type=Path, default=PEERS, help="a Python with quixstreams")
+    parser.add_argument("--steps", choices=tuple(STEPS), nargs="+", default=list(STEPS))
+    options = parse(parser, arguments, QUICK)
+    began = time.monotonic()
+    with kept("comparison", __doc__, options) as runs:
+        compare(options, runs)
+    print(f"\nin {time.monotonic() - began:.0f} s, medians:\n")
+    print(grid(*rows(runs.runs)))
+
+
+if __name__ == "__main__":
+    main()

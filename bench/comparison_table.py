@@ -1,0 +1,43 @@
+"""The one table of the comparison: a line per system, medians of its rounds."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bench.results import text
+
+Run = Mapping[str, Any]
+COLUMNS = {
+    "packets/s": ("throughput", "packets_per_s"),
+    "packets per CPU-second": ("throughput", "packets_per_cpu_s"),
+    "peak MB": ("throughput", "peak_mb"),
+    "p50 ms": ("latency", "p50_ms"),
+    "p99 ms": ("latency", "p99_ms"),
+    "restored records/s": ("restore", "records_per_s"),
+    "duplicates after kill -9": ("kill", "duplicates"),
+    "losses": ("kill", "losses"),
+    "pause s": ("kill", "pause_s"),
+}
+"""Of the table: the step of the comparison and the figure that it shows."""
+
+
+def rows(runs: Sequence[Run]) -> tuple[list[str], list[list[str]]]:
+    """Head and lines."""
+    names = dict.fromkeys(str(run["run"]) for run in runs)
+    head = ["", "delivery", *COLUMNS]
+    return head, [[name, *_cells([r for r in runs if r["run"] == name])] for name in names]
+
+
+def _cells(runs: Sequence[Run]) -> list[str]:
+    missing = [run["why"] for run in runs if run["step"] == "absent"]
+    if missing:
+        return [f"not measured: {missing[0]}", *["–"] * len(COLUMNS)]
+    delivery = next((str(run["delivery"]) for run in runs if "delivery" in run), "")
+    return [delivery, *(_median(runs, *place) for place in COLUMNS.values())]
+
+
+def _median(runs: Sequence[Run], step: str, figure: str) -> str:
+    found = [run[figure] for run in runs if run["step"] == step and figure in run]
+    return text(statistics.median(found)) if found else "–"

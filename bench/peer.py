@@ -1,0 +1,73 @@
+"""What the peers have in common: a headrace processor that is asked about one record at a time.
+
+So a peer decodes, decides and encodes as headrace does and causes the same records; what differs
+is the host: how records come, where rows lie, how outputs leave and what happens after a kill.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+
+from streams.engine.copies import Copies, copied
+from streams.engine.kafka import KafkaLog
+from streams.engine.processor import Processor
+from streams.engine.records import LogRecord, Output
+from streams.engine.rows import GetMany
+from streams.engine.step import Step
+from streams.engine.work import Context, Effects
+from streams.processors.apc import ApcProcessor
+from streams.settings import Settings
+from tests.toy import ToyProcessor
+from topology.declarations import Kind, Topic
+
+SESSION_TIMEOUT_S = 10
+"""As headrace's: how long the partitions of a killed process wait."""
+PROCESSORS = {"apc": ApcProcessor, "counts": ToyProcessor}
+
+
+class Judge:
+    """One processor, and the topics it writes to; table topics are the peer's own changelog."""
+
+    def __init__(self, name: str, settings: Settings, group: str) -> None:
+        self._settings = settings
+        self._processor: Processor = PROCESSORS[name]()
+        declared = self._processor.declaration
+        self._topic: Topic = declared.inputs[0]
+        self.input = settings.prefix + self._topic.name
+        self.outputs = [settings.prefix + t.name for t in declared.outputs if t.kind != Kind.TABLE]
+        self._sent = frozenset(self.outputs)
+        self._copies: Copies | None = None
+        if declared.copies:
+            log = KafkaLog(settings.bootstrap or "", settings.security(), group)
+            place = settings.state_dir / "copies"
+            wanted = copied([declared])
+            self._copies = Copies(place, log, settings.prefix, settings.partitions, wanted)
+            self._copies.open()
+            self._copies.follow()
+
+    def __call__(self, record: LogRecord, read: GetMany) -> Effects:
+        """Rows to be stored and records to be sent."""
+        own = self._settings
+        context = Context(record.partition, own.partitions, own.prefix, own.as_work(), self._copies)
+        step = Step(self._processor, context, read)
+        step.records([(self._topic, record)])
+        return step.effects
+
+    def sent(self, outputs: Sequence[Output]) -> list[Output]:
+        """Without the records of changelogs, which the peer keeps in its own way."""
+        return [output for output in outputs if output.topic in self._sent]
+
+
+class Restored:
+    """Tells the benchmark how long the peer took to get its tables back."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+
+    def begun(self) -> None:
+        self._began = time.monotonic()
+
+    def done(self) -> None:
+        print(json.dumps({"restore_s": time.monotonic() - self._began}), flush=True)

@@ -1,0 +1,155 @@
+"""The evidence: what the chosen results say, as a page.
+
+python -m bench.report bench/results > docs/evidence.md
+Each result is one file that a benchmark wrote (`bench.results`); nothing else is on the page.  The
+numbers of a file are shown as they are, the comparison and the soak with a view of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench.comparison_table import rows as compared
+from bench.results import ROOT, text
+from streams.docs.markdown import code, grid
+
+NOTICE = "<!-- Written by `python -m bench.report bench/results`; do not edit. -->"
+LINKED_FROM = ROOT / "docs"
+ORDER = ("comparison", "scaling", "restore_rows", "soak", "latency", "restore", "memory")
+"""First these, then the others by name."""
+WORDS = {
+    "mb": "MB",
+    "ms": "ms",
+    "us": "µs",
+    "s": "s",
+    "cpu": "CPU",
+    "p50": "p50",
+    "p95": "p95",
+    "p99": "p99",
+    "rss": "RSS",
+}
+Result = dict[str, Any]
+
+
+def read(directory: Path) -> list[Result]:
+    """The results of a directory, in the order of the page."""
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in directory.glob("*.json")]
+    return sorted(found, key=lambda one: (_place(one["bench"]), one["bench"]))
+
+
+def _place(name: str) -> int:
+    return ORDER.index(name) if name in ORDER else len(ORDER)
+
+
+def page(results: Sequence[Result], directory: Path) -> str:
+    """All of it.  directory: where pictures and tables of the results lie."""
+    parts = [NOTICE, "", "# Evidence", "", _introduction(directory)]
+    if not results:
+        parts.append("No results have been chosen yet.\n")
+    else:
+        parts += [_runs(results), *(_section(one, directory) for one in results)]
+    return "\n".join(parts)
+
+
+def _introduction(directory: Path) -> str:
+    files = f"[{code(_shown(directory))}]({_link(directory)})"
+    return (
+        f"What was measured, from the files in {files}, which hold every single run;\n"
+        "the [commands](../bench/README.md) say what each does. Broker, load and what is measured\n"
+        "share the machine, and machines like it differ by half from one run to the next: compare\n"
+        "within a run.\n"
+    )
+
+
+def _runs(results: Sequence[Result]) -> str:
+    """Where, when and of what code each was made."""
+    lines = [
+        [
+            f"[{one['bench']}](#{one['bench']})",
+            one["started"].replace("T", " ").replace("+00:00", " UTC"),
+            code(one["commit"][:10]) + (", changed" if one["uncommitted_changes"] else ""),
+            f"{one['took_s'] / 60:.1f} min",
+            text(one["load_before"]),
+            _machine(one["machine"]),
+        ]
+        for one in results
+    ]
+    head = ("", "date", "commit", "took", "load before", "machine")
+    versions = sorted({pair for one in results for pair in one["versions"].items()})
+    used = ", ".join(f"{name} {version}" for name, version in versions)
+    return f"{grid(head, lines)}\nVersions: {used}.\n"
+
+
+def _machine(machine: Result) -> str:
+    memory = f"{machine['memory_gib']:.0f} GiB"
+    return f"{machine['cores']} cores, {machine['processor']}, {memory}, {machine['kernel']}"
+
+
+def _section(result: Result, directory: Path) -> str:
+    parts = [f"## {result['bench']}\n", f"{result['about']}\n", f"{_command(result)}\n"]
+    if result["quick"]:
+        parts.append("**A quick run: it shows that the command works, not what is reached.**\n")
+    if result["bench"] == "comparison":
+        parts += [grid(*compared(result["runs"])), "Every run:\n", *_tables(result["runs"])]
+    else:
+        parts += _tables(result["runs"])
+    picture, table = directory / f"{result['bench']}.png", directory / f"{result['bench']}.csv"
+    if picture.exists():
+        parts.append(f"![{result['bench']} over time]({_link(picture)})\n")
+    if table.exists():
+        parts.append(f"All samples: [{code(table.name)}]({_link(table)}).\n")
+    return "\n".join(parts)
+
+
+def _command(result: Result) -> str:
+    given = ", ".join(f"{n} {_plain(v)}" for n, v in result["parameters"].items() if v is not None)
+    return f"{code('python -m bench.' + result['bench'])}: {given}."
+
+
+def _plain(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _tables(runs: Sequence[Result]) -> list[str]:
+    """A table for all runs that have the same figures, in the order of their first."""
+    kinds: dict[tuple[str, ...], list[Result]] = {}
+    for run in runs:
+        kinds.setdefault(tuple(run), []).append(run)
+    return [
+        grid(["", *map(_title, names[1:])], ([text(v) for v in run.values()] for run in some))
+        for names, some in kinds.items()
+    ]
+
+
+def _title(name: str) -> str:
+    """`packets_per_cpu_s` as packets per CPU s."""
+    return " ".join(WORDS.get(word, word) for word in name.split("_"))
+
+
+def _shown(path: Path) -> str:
+    return path.resolve().relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else path.name
+
+
+def _link(path: Path) -> str:
+    """Relative to the page, for what lies in the repository."""
+    if path.resolve().is_relative_to(ROOT):
+        return Path(os.path.relpath(path.resolve(), LINKED_FROM)).as_posix()
+    return path.as_posix()
+
+
+def main(arguments: Iterable[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path)
+    options = parser.parse_args(None if arguments is None else list(arguments))
+    directory = options.directory.resolve()
+    sys.stdout.write(page(read(directory), directory))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""The systems that are compared, and how to run each: headrace, stock Faust, Quix Streams."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.cluster import Bench, Worker, worker
+from bench.results import ROOT
+from bench.written import committed
+from streams.broker import network
+from streams.engine.metrics import RESTORE, RESTORED
+from topology.topics import ALL as DECLARED
+
+PEERS = ROOT / ".venv" / "peers" / "bin" / "python"
+"""Where `make bench` installs what the peers need: `bench/peers.txt`."""
+_SAID = re.compile(r'"restore_s": ([0-9.e-]+)')
+WORKER = "streams.cli worker"
+
+
+@dataclass(frozen=True)
+class System:
+    """module: what to run, with its arguments.  backlog: its share of the packets; what is slower
+    need not work longer.  own: it is headrace itself."""
+
+    name: str
+    delivery: str
+    module: str
+    python: str = sys.executable
+    backlog: float = 1.0
+    own: bool = False
+
+    @contextmanager
+    def running(self, bench: Bench, name: str = "worker") -> Iterator[Worker]:
+        with worker(bench, self.module, name, self.python) as process:
+            yield process
+
+
+def systems(peers: Path) -> list[System]:
+    """peers: the Python that has Quix Streams."""
+    quix, python = "Quix Streams", str(peers)
+    return [
+        System("headrace", "exactly once", WORKER, own=True),
+        System("stock Faust", "at least once", "bench.stock_faust", backlog=0.25),
+        System(quix, "at least once", "bench.quix at-least-once", python, 0.5),
+        System(f"{quix} EO", "exactly once", "bench.quix exactly-once", python, 0.5),
+    ]
+
+
+class Restored(NamedTuple):
+    records: int
+    seconds: float
+
+
+@contextmanager
+def restoring(own: Bench, system: System, name: str = "worker") -> Iterator[Worker]:
+    """The system with an empty state directory."""
+    place = own.directory / name
+    shutil.rmtree(place, ignore_errors=True)
+    if not system.own:
+        with system.running(own, name) as process:
+            yield process
+        return
+    (port,) = network.pick_ports([], 1)
+    module = f"{system.module} --metrics 127.0.0.1:{port}"
+    with worker(own, module, name, system.python) as process:
+        process.metrics = f"http://127.0.0.1:{port}/metrics"
+        yield process
+
+
+def restored(own: Bench, system: System, process: Worker, name: str = "worker") -> Restored:
+    """What that took; ask once it has gone on."""
+    if process.metrics is not None:
+        return scraped(process.metrics)
+    said = (own.directory / f"{name}.log").read_text(errors="replace")
+    took = [float(seconds) for seconds in _SAID.findall(said)]
+    if not took:
+        raise RuntimeError(f"{system.name} did not say how long it restored: {said[-500:]}")
+    return Restored(_changelog(own), max(took))
+
+
+def scraped(metrics: str) -> Restored:
+    """Records of all tasks, and the seconds of the slowest: they restore side by side."""
+    with urllib.request.urlopen(metrics, timeout=10) as answer:
+        text = answer.read().decode()
+
+    def values(name: str) -> list[float]:
+        return [float(v) for v in re.findall(rf"^{name}{{[^}}]*}} (\S+)$", text, re.MULTILINE)]
+
+    return Restored(int(sum(values(RESTORED.name))), max(values(RESTORE.name)))
+
+
+def _changelog(own: Bench) -> int:
+    """Records of the topics that nobody declared: a peer's changelogs."""
+    prefix = own.settings.prefix
+    known = {prefix + topic.name for topic in DECLARED}
+    found = {
+        name: info.partitions
+        for name, info in own.log.topics().items()
+        if prefix in name and name not in known
+        if "changelog" in name
+    }
+    return sum(1 for name, count in found.items() for _ in committed(own, name, count))
