@@ -1,4 +1,4 @@
-"""Agents of Summit: each module of tests has a system of its own, each test its own agents."""
+"""Each module of tests has a system of its own; each test of Summit has its own agents."""
 
 from __future__ import annotations
 
@@ -7,8 +7,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.readme import environ_for
 from tests.integration.summit_desk import Desk
 from tests.integration.system import Live, live
+
+
+@pytest.fixture(scope="module")
+def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    with live(broker, tmp_path_factory.mktemp("system")) as system:
+        yield system
+
+
+@pytest.fixture(scope="module")
+def environ(system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """With which a page's commands find the system."""
+    return environ_for(system, tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,30 +15,17 @@ from tests.integration.readme import (
     Example,
     blocks,
     commands,
-    environ_for,
     output_of,
     plain,
     told,
 )
-from tests.integration.system import Live, live
+from tests.integration.system import Live
 from tests.processes import ROOT
 
 NOT_HERE = ("make ", ".venv/bin/headrace up", "python -m streams.agents")
 """Commands that set up what the fixture sets up, or that have tests of their own."""
 EXAMPLES = commands(README, NOT_HERE)
 PROGRAMS = blocks("python")
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder: Path = tmp_path_factory.mktemp("readme")
-    with live(broker, folder) as system:
-        yield system
-
-
-@pytest.fixture(scope="module")
-def environ(system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return environ_for(system, tmp_path_factory.mktemp("bin"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command[:60])

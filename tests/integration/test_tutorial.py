@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.integration.readme import ROOT, Example, commands, environ_for, told
-from tests.integration.system import Live, live
+from tests.integration.readme import ROOT, Example, commands, told
+from tests.integration.system import Live
 
 PAGE = ROOT / "docs" / "tutorial.md"
 SET_UP = ("make setup", ".venv/bin/headrace up")
 """What the fixture does."""
 EXAMPLES = commands(PAGE, SET_UP)
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("tutorial")) as system:
-        yield system
-
-
-@pytest.fixture(scope="module")
-def environ(system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return environ_for(system, tmp_path_factory.mktemp("bin"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command[:60])

@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from streams.demo import DemoFailed, Stage, lineage
-from tests.unit.cli.door import BenchDoor
 from tests.unit.views.asap.stage import manifest
 from tests.unit.views.bench import Bench
-
-
-@pytest.fixture
-def said() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    system = Bench(tmp_path)
-    yield system
-    system.close()
-
-
-@pytest.fixture
-def stage(bench: Bench, said: list[str]) -> Stage:
-    return Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
 
 
 def test_it_shows_one_tree_of_five_protocols(stage: Stage, said: list[str]) -> None:

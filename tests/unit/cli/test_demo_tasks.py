@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from schemas.asap import canonical_form, validate
 from streams.demo import DemoFailed, Stage, tasks
-from tests.unit.cli.door import BenchDoor
 from tests.unit.views.asap.stage import manifest
 from tests.unit.views.bench import Bench
-
-
-@pytest.fixture
-def said() -> list[str]:
-    return []
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
-    system = Bench(tmp_path)
-    yield system
-    system.close()
-
-
-@pytest.fixture
-def stage(bench: Bench, said: list[str]) -> Stage:
-    return Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
 
 
 def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:

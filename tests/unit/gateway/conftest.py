@@ -7,6 +7,7 @@ import pytest
 
 from tests.unit.gateway.asap_bench import AsapBench, asap_bench
 from tests.unit.gateway.bench import GatewayBench
+from tests.unit.gateway.guarded import KEY, Guarded, Json
 from tests.unit.gateway.summit_bench import SummitBench, summit_bench
 
 
@@ -28,3 +29,13 @@ def summit(tmp_path: Path) -> Iterator[SummitBench]:
     """With processors at work."""
     with summit_bench(tmp_path, summit_wait_s=20) as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    folder = tmp_path_factory.mktemp("guarded")
+    tokens = folder / "tokens.jsonl"
+    tokens.write_text("# of this test\n")
+    settings: Json = {"tokens": tokens, "principal_key": KEY, "summit_wait_s": 20}
+    with summit_bench(folder, **settings, gateway_principal_requests=1000) as bench:
+        yield Guarded(bench, tokens)

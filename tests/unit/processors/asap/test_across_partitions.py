@@ -19,6 +19,7 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output
 from streams.processors.asap import AsapProcessor, tasks
 from streams.settings import Settings
+from tests.unit.processors.asap.requests import manifest
 from tests.unit.processors.asap.support import (
     INDEXER,
     PLANNER,
@@ -27,7 +28,6 @@ from tests.unit.processors.asap.support import (
     STRANGER,
     envelope,
 )
-from tests.unit.processors.asap.test_admission import manifest
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.topics import (

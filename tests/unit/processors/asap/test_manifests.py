@@ -11,8 +11,8 @@ from schemas import Decoded, decode, encode
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord
 from streams.processors.asap.manifests import Fleet
+from tests.unit.processors.asap.requests import manifest
 from tests.unit.processors.asap.support import INDEXER, PLANNER, START_MS, Bench
-from tests.unit.processors.asap.test_admission import manifest
 from tests.unit.schemas.strategies import values
 from topology.keys import partition_of
 from topology.tables import ASAP_AGENTS

@@ -86,11 +86,14 @@ SIGNALS = st.builds(
     st.sampled_from(["ana", "A-ml-001"]),
     st.integers(0, 3),
 )
-STEPS = st.one_of(
+COMMANDS = st.one_of(
     TASKS.map(lambda value: Step("task", value)),
     RESULTS.map(lambda value: Step("result", value)),
     RESULTS.map(lambda value: Step("result", value)),
     SIGNALS.map(lambda value: Step("signal", value)),
+)
+STEPS = st.one_of(
+    COMMANDS,
     st.sampled_from(["hit", "miss", "waiting", "wait_expired"]).map(lambda v: Step("cache", v)),
     st.sampled_from([1, 1000, 2999, 7000]).map(lambda ms: Step("time", ms)),
     st.integers(0, 30).map(lambda n: Step("again", n)),
