@@ -13,12 +13,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from quixstreams import (  # type: ignore[import-not-found]
-    Application,
-    State,
-    message_context,
-)
-from quixstreams.models.serializers import Serializer  # type: ignore[import-not-found]
+from quixstreams import Application, State, message_context
+from quixstreams.models.serializers import Serializer
 
 from bench.peer import PROCESSORS, SESSION_TIMEOUT_S, Judge, Restored
 from streams.engine.records import LogRecord, Output
@@ -28,7 +24,7 @@ LOGGER = "quixstreams"
 BEGUN, DONE = "Beginning recovery check", "Recovery process complete"
 
 
-class Body(Serializer):  # type: ignore[misc]
+class Body(Serializer):
     """The value of an output record, which goes through the data frame as a whole."""
 
     def __call__(self, output: Output, *_: Any, **__: Any) -> bytes:

@@ -67,6 +67,12 @@ def judged(task: Task, cycle: Cycle) -> dict[str, list[int]] | None:
     }
 
 
+def replace(owner: type, method: str, by: Callable[..., object]) -> None:
+    """For the rest of this process."""
+    assert callable(getattr(owner, method))
+    setattr(owner, method, by)
+
+
 def in_commit(injection: Injection, happen: Callable[[Task, Cycle, object], bool]) -> None:
     """happen: in place of a commit, or before it if it returns True."""
     commit = Task.commit
@@ -76,7 +82,7 @@ def in_commit(injection: Injection, happen: Callable[[Task, Cycle, object], bool
         if what is None or not injection.take() or happen(self, cycle, what):
             commit(self, cycle)
 
-    Task.commit = faulty  # type: ignore[method-assign]
+    replace(Task, "commit", faulty)
 
 
 def die(injection: Injection) -> None:
@@ -108,7 +114,7 @@ def drop_commit(injection: Injection) -> None:
         injection.told(what)
         return False
 
-    KafkaTransactions._end = aborted  # type: ignore[method-assign]
+    replace(KafkaTransactions, "_end", aborted)
     in_commit(injection, happen)
 
 
@@ -155,7 +161,7 @@ def double_delivery(injection: Injection) -> None:
             name, partition = first.topic, first.partition
             injection.told({f"{name}/{partition}": [first.offset, first.offset + 1]})
 
-    Buffer.put = twice  # type: ignore[method-assign]
+    replace(Buffer, "put", twice)
 
 
 FAULTS: dict[Fault, Callable[[Injection], None]] = {

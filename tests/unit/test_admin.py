@@ -87,16 +87,14 @@ def test_how_long_raw_events_are_kept_is_a_setting() -> None:
     assert kept[topics.SAOP_TURNS.name] == "-1"
 
 
-def test_replicas_are_as_set_and_else_the_brokers_default(log: MemoryLog) -> None:
-    made: list[NewTopic] = []
-    log.create = made.extend  # type: ignore[method-assign, assignment]
-    admin.create_topics(log, SETTINGS)
-    assert {topic.replicas for topic in made} == {None}
-    assert not any("min.insync.replicas" in topic.config for topic in made)
-    made.clear()
-    admin.create_topics(log, Settings(replication_factor=3, min_insync_replicas=2))
-    assert {topic.replicas for topic in made} == {3}
-    assert {topic.config["min.insync.replicas"] for topic in made} == {"2"}
+def test_replicas_are_as_set_and_else_the_brokers_default() -> None:
+    unset, given = Watched(), Watched()
+    admin.create_topics(unset, SETTINGS)
+    assert {topic.replicas for topic in unset.made} == {None}
+    assert not any("min.insync.replicas" in topic.config for topic in unset.made)
+    admin.create_topics(given, Settings(replication_factor=3, min_insync_replicas=2))
+    assert {topic.replicas for topic in given.made} == {3}
+    assert {topic.config["min.insync.replicas"] for topic in given.made} == {"2"}
 
 
 def test_more_replicas_in_sync_than_there_are_to_be_is_refused(log: MemoryLog) -> None:
