@@ -30,7 +30,8 @@ class Polled(NamedTuple):
 
 
 class KafkaGroup:
-    """One member.  One thread polls and closes; any may call `done`.
+    """One member.  One thread polls and closes, and is alone with the client, which makes any
+    other wait until a poll returns; `done` is for any thread and never waits.
 
     Offsets that are `done` are committed in the background, at a rebalance and by `close`.
     """
@@ -42,6 +43,7 @@ class KafkaGroup:
         self._held: set[TopicPartition] = set()
         self._taken: set[TopicPartition] = set()
         self._lost: set[TopicPartition] = set()
+        self._done: dict[TopicPartition, int] = {}
         self._joined = False
         consumer.subscribe(
             [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
@@ -60,9 +62,11 @@ class KafkaGroup:
         self._lost |= gone
         with self._lock:
             self._held -= gone
+        self._store_done()
 
     def poll(self, timeout_s: float, max_records: int = 1000) -> Polled:
         """What is there, at once when there is something.  Raises BrokerUnavailable."""
+        self._store_done()
         messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
         if messages:
             messages += self._consumer.consume(max_records, 0)
@@ -85,10 +89,19 @@ class KafkaGroup:
         """All records of the partition below this offset are done with; no matter if it is lost."""
         with self._lock:
             if tp in self._held:
-                self._consumer.store_offsets(offsets=[self._place(*tp, offset)])
+                self._done[tp] = offset
+
+    def _store_done(self) -> None:
+        """For the next commit.  Called by the thread that polls, also while it rebalances."""
+        with self._lock:
+            done, self._done = self._done, {}
+        if done:
+            reached = [self._place(*tp, offset) for tp, offset in done.items()]
+            self._consumer.store_offsets(offsets=reached)
 
     def close(self) -> None:
         """Commits what is done, and leaves the group."""
+        self._store_done()
         self._consumer.close()
 
 

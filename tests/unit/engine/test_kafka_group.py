@@ -157,7 +157,32 @@ def test_only_what_is_held_can_be_done(way: str) -> None:
     member.poll(1)
     member.done(TP, 6)
     member.done(OTHER, 7)
+    member.close()
     assert consumer.stored == [Place(*TP, 5), Place(*TP, 6)]
+
+
+def test_only_who_polls_speaks_to_the_client() -> None:
+    """Which makes any other thread wait until a poll returns."""
+    member, consumer = group(taken(TP))
+    member.poll(1)
+    member.done(TP, 4)
+    member.done(TP, 5)
+    assert consumer.stored == []
+    member.poll(1)
+    assert consumer.stored == [Place(*TP, 5)]
+
+
+def test_what_is_done_is_stored_before_its_partition_goes() -> None:
+    member: KafkaGroup
+
+    def done_and_lost(consumer: Consumer) -> None:
+        member.done(TP, 8)
+        lost("on_revoke", TP)(consumer)
+
+    member, consumer = group(taken(TP), done_and_lost)
+    member.poll(1)
+    member.poll(1)
+    assert consumer.stored == [Place(*TP, 8)]
 
 
 def test_a_group_that_is_not_ours_to_join_is_said() -> None:
