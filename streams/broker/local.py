@@ -24,7 +24,12 @@ Progress = Callable[[str], None]
 READY_LIMIT_S = 60.0
 STOP_PATIENCE_S = 20.0
 DISK_LEAST_BYTES = 256 << 20
+_PORT_TRIES = 3
 _ENDED_ON_REQUEST = (0, 143, -15)  # what Java and the system say after a SIGTERM
+
+
+class _PortTaken(BrokerUnavailable):
+    """By another program, after it was found free."""
 
 
 class Running(NamedTuple):
@@ -101,6 +106,18 @@ def start(
 
 
 def _start(
+    home: Home, wanted: int, progress: Progress, config: Mapping[str, str], bound: bool
+) -> Running:
+    """Of two that start in one moment and pick the same ports, the slower one picks again."""
+    for _ in range(_PORT_TRIES - 1):
+        try:
+            return _start_on_free_ports(home, wanted, progress, config, bound)
+        except _PortTaken as exc:
+            progress(str(exc))
+    return _start_on_free_ports(home, wanted, progress, config, bound)
+
+
+def _start_on_free_ports(
     home: Home, wanted: int, progress: Progress, config: Mapping[str, str], bound: bool
 ) -> Running:
     begun = time.monotonic()
@@ -183,8 +200,9 @@ def _wait(home: Home, started: Started) -> None:
         time.sleep(0.05)
 
 
+_PORT_IN_USE = "Address already in use"
 _CAUSES = (
-    ("Address already in use", "its port was taken by another program", "Start it again."),
+    (_PORT_IN_USE, "its port was taken by another program", "Start it again."),
     ("Failed to acquire lock", "another broker uses its data", "Stop that broker."),
     ("No space left on device", "the disk is full", "Make room on it."),
     ("OutOfMemoryError", f"{broker_config.HEAP} of heap were too little", "Start it again."),
@@ -202,7 +220,8 @@ def _failure(what: str, said: str) -> BrokerUnavailable:
     """Of what Kafka said, the known cause, else the first exception or the last line."""
     for mark, cause, advice in _CAUSES:
         if mark in said:
-            return BrokerUnavailable(f"{what}: {cause}", advice=advice)
+            kind = _PortTaken if mark == _PORT_IN_USE else BrokerUnavailable
+            return kind(f"{what}: {cause}", advice=advice)
     lines = said.strip().splitlines() or ["it said nothing"]
     reason = next((line for line in lines if "Exception" in line), lines[-1])
     return BrokerUnavailable(f"{what}: {reason}", advice="Set HEADRACE_STATE_DIR to a new one.")

@@ -7,6 +7,8 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -106,6 +108,21 @@ def test_a_taken_port_is_replaced_and_the_new_one_recorded(tmp_path: Path) -> No
         with broker.running_broker(settings) as bootstrap:
             assert port_of(bootstrap) != port
             assert broker.status(settings).bootstrap == bootstrap
+
+
+def test_two_brokers_that_start_in_one_moment_find_ports_of_their_own(tmp_path: Path) -> None:
+    """Both find the wanted port free, and one of them gets it."""
+    (wanted,) = network.pick_ports([], 1)
+    both = [Settings.load({}, state_dir=tmp_path / name, broker_port=wanted) for name in "ab"]
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            started = list(pool.map(partial(broker.run, foreground=False), both))
+        assert all(one.running for one in started)
+        assert wanted in {port_of(one.bootstrap) for one in started}
+        assert started[0].bootstrap != started[1].bootstrap
+    finally:
+        for settings in both:
+            broker.stop(settings)
 
 
 def test_a_broker_in_the_foreground_lasts_until_it_is_stopped(settings: Settings) -> None:
