@@ -24,7 +24,7 @@ from streams.engine.processor import AvroValue, Made
 from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, row_of, store_key
 from streams.engine.store import Store
-from streams.errors import BrokerUnavailable, HeadraceError, InternalUnreadable, StoreFailed
+from streams.errors import BrokerUnavailable, InternalUnreadable, StoreFailed
 from streams.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
 from topology.keys import partition_of, split
@@ -115,12 +115,23 @@ class Copies:
             self._thread.start()
 
     def _follow(self) -> None:
+        failed = False
         while not self._stopping.is_set():
             try:
+                if failed:
+                    self._read_anew()
                 self.poll(_POLL_S)
-            except HeadraceError as exc:
-                log.warning("copies of tables are not read on: %s", exc)
+                failed = False
+            except Exception as exc:  # whatever it is, the tasks rest on this thread
+                log.warning("copies of tables are not read on: %r", exc)
+                failed = True
                 self._stopping.wait(_PAUSE_S)
+
+    def _read_anew(self) -> None:
+        """From what is applied: the former reader may have passed records that were not."""
+        former, self._reader = self._reader, self._log.reader(self._positions, Pace.LIVE)
+        if former is not None:
+            former.close()
 
     def poll(self, timeout_s: float) -> None:
         """Apply what has come."""

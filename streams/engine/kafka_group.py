@@ -69,7 +69,10 @@ class KafkaGroup:
         self._store_done()
         messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
         if messages:
-            messages += self._consumer.consume(max_records, 0)
+            lost = set(self._lost)
+            more = self._consumer.consume(max_records, 0)
+            gone = self._lost - lost  # meanwhile: who has them now is given this one too
+            messages = [m for m in messages if _place_of(m) not in gone] + more
         records: list[Record] = []
         ends: set[TopicPartition] = set()
         for message in messages:
@@ -77,7 +80,7 @@ class KafkaGroup:
             if error is None:
                 records.append(record_of(message))
             elif error.code() == self._end:
-                ends.add(TopicPartition(message.topic(), message.partition()))
+                ends.add(_place_of(message))
             elif refused := refusal_of(error):
                 raise refused
             elif error.fatal():
@@ -103,6 +106,10 @@ class KafkaGroup:
         """Commits what is done, and leaves the group."""
         self._store_done()
         self._consumer.close()
+
+
+def _place_of(message: Any) -> TopicPartition:
+    return TopicPartition(message.topic(), message.partition())
 
 
 def _partitions(places: Any) -> set[TopicPartition]:

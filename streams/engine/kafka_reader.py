@@ -12,7 +12,7 @@ from typing import Any, Self
 from streams.engine.kafka_refusals import refusal_of
 from streams.engine.kafka_words import record_of
 from streams.engine.records import Record, TopicPartition
-from streams.errors import BrokerUnavailable
+from streams.errors import BrokerUnavailable, HeadraceError
 
 
 class KafkaReader:
@@ -22,10 +22,13 @@ class KafkaReader:
         """place: makes the client's own topic, partition and offset."""
         self._consumer, self._place = consumer, place
         self._positions = dict(positions)
+        self._failed: HeadraceError | None = None
         # Absolute, never OFFSET_BEGINNING: to look that up takes the client half a second.
         consumer.assign([place(*tp, offset) for tp, offset in positions.items()])
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
+        """Raises BrokerUnavailable and others; what came with an error is returned before it."""
+        self._raise_failed()
         records: list[Record] = []
         messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
         if messages and max_records > 1:
@@ -39,10 +42,18 @@ class KafkaReader:
             elif error.name() == "_PARTITION_EOF":
                 self._positions[tp] = max(self._positions[tp], message.offset())
             elif refused := refusal_of(error):
-                raise refused
+                self._failed = refused
             elif error.fatal() or error.name() == "_AUTO_OFFSET_RESET":
-                raise BrokerUnavailable(f"reading {tp.topic}/{tp.partition}: {error.str()}")
+                said = f"reading {tp.topic}/{tp.partition}: {error.str()}"
+                self._failed = BrokerUnavailable(said)
+        if not records:
+            self._raise_failed()
         return records
+
+    def _raise_failed(self) -> None:
+        failed, self._failed = self._failed, None
+        if failed is not None:
+            raise failed
 
     def position(self, tp: TopicPartition) -> int:
         return self._positions[tp]

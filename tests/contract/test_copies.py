@@ -12,9 +12,10 @@ from schemas.catalogue import LATEST_ID
 from streams.engine.copies import CopiedTable, Copies
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import Output, TopicPartition, position
+from streams.engine.store import Store
 from streams.engine.task import Task
-from streams.errors import InternalUnreadable
-from tests.contract.twins import KafkaTwin, MemoryTwin, Twin, produce
+from streams.errors import InternalUnreadable, StoreFailed
+from tests.contract.twins import KafkaTwin, MemoryTwin, Twin, produce, until
 from tests.toy import FACTS, INPUT, RECORD, ROWS, SECOND, toy_record
 from topology.declarations import Kind, ProcessorDeclaration, Topic, public
 from topology.keys import partition_of
@@ -119,6 +120,26 @@ def test_it_is_known_how_far_an_index_was_brought(twin: Twin, copies: Open) -> N
     opened.index(NAMES, Index)
     end = before[0] + 2
     assert CopiedTable(opened, NAMES).indexed() == [end]
+
+
+def test_what_could_not_be_written_down_is_read_again(
+    twin: Twin, copies: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.engine.copies._PAUSE_S", 0.01)
+    opened = copies()
+    write, failures = Store.write, [StoreFailed("no space"), ValueError("and what nobody foresaw")]
+
+    def fail_first(store: Store, rows: Any) -> None:
+        if failures:
+            raise failures.pop()
+        write(store, rows)
+
+    monkeypatch.setattr(Store, "write", fail_first)
+    give(twin, "a")
+    until(lambda: not failures)
+    give(twin, "b")
+    opened.freshen([NAMES])
+    assert opened.index(NAMES, Index).there() == ["a", "b"]
 
 
 def test_an_index_is_made_once_and_told_changes_only(twin: Twin, copies: Open) -> None:

@@ -10,70 +10,21 @@ import pytest
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.records import TopicPartition
 from streams.errors import AccessDenied, BrokerUnavailable
+from tests.unit.engine.kafka_messages import END, GONE, TOPIC, TP, Fault, Message, Place
 
-TOPIC = "summit.inbox"
-END, GONE = -191, -1
-TP, OTHER = TopicPartition(TOPIC, 0), TopicPartition(TOPIC, 1)
-
-
-class Place(NamedTuple):
-    topic: str
-    partition: int
-    offset: int = -1
+OTHER = TopicPartition(TOPIC, 1)
 
 
-class Fault(NamedTuple):
-    number: int
-    is_fatal: bool = False
-    called: str = "_TRANSPORT"
+class Behind(NamedTuple):
+    """What happens while more is asked for, after a first message has come."""
 
-    def name(self) -> str:
-        return self.called
-
-    def code(self) -> int:
-        return self.number
-
-    def fatal(self) -> bool:
-        return self.is_fatal
-
-    def str(self) -> str:
-        return "so it is"
-
-
-class Message(NamedTuple):
-    at: int
-    fault: Fault | None = None
-    where: TopicPartition = TP
-
-    def error(self) -> Fault | None:
-        return self.fault
-
-    def topic(self) -> str:
-        return self.where.topic
-
-    def partition(self) -> int:
-        return self.where.partition
-
-    def offset(self) -> int:
-        return self.at
-
-    def timestamp(self) -> tuple[int, int]:
-        return 1, 1000
-
-    def headers(self) -> None:
-        return None
-
-    def key(self) -> bytes:
-        return b"a"
-
-    def value(self) -> bytes:
-        return b"v"
+    happens: Callable[[Consumer], object]
 
 
 class Consumer:
     """In place of the Kafka client.  polls: each a list of messages, or what happens meanwhile."""
 
-    def __init__(self, *polls: list[Message] | Callable[[Consumer], object]) -> None:
+    def __init__(self, *polls: list[Message] | Behind | Callable[[Consumer], object]) -> None:
         self.polls = list(polls)
         self.stored: list[Place] = []
         self.closed = False
@@ -83,14 +34,15 @@ class Consumer:
         self.on = callbacks
 
     def consume(self, count: int, timeout_s: float) -> list[Message]:
-        if not timeout_s and not (self.polls and isinstance(self.polls[0], list)):
+        if not timeout_s and not (self.polls and isinstance(self.polls[0], list | Behind)):
             return []
         found = self.polls.pop(0) if self.polls else []
         if isinstance(found, list):
             if len(found) > count:
                 self.polls.insert(0, found[count:])
             return found[:count]
-        found(self)
+        happens = found.happens if isinstance(found, Behind) else found
+        happens(self)
         return []
 
     def store_offsets(self, offsets: list[Place]) -> None:
@@ -183,6 +135,22 @@ def test_what_is_done_is_stored_before_its_partition_goes() -> None:
     member.poll(1)
     member.poll(1)
     assert consumer.stored == [Place(*TP, 8)]
+
+
+def test_a_record_whose_partition_goes_as_it_comes_is_left_to_who_has_it_then() -> None:
+    first = [Message(4)]
+    member, _ = group(taken(TP, OTHER), first, Behind(lost("on_revoke", TP)))
+    member.poll(1)
+    found = member.poll(1)
+    assert (found.records, found.lost) == ([], {TP})
+
+
+def test_a_record_of_a_partition_that_stays_is_kept() -> None:
+    first = [Message(4)]
+    member, _ = group(taken(TP, OTHER), first, Behind(lost("on_revoke", OTHER)))
+    member.poll(1)
+    found = member.poll(1)
+    assert ([record.offset for record in found.records], found.lost) == ([4], {OTHER})
 
 
 def test_a_group_that_is_not_ours_to_join_is_said() -> None:
