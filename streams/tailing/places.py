@@ -47,10 +47,12 @@ class SequencePlace:
         return key == self._key
 
     def see(self, partition: int, offset: int, value: Any) -> bool:
-        """value: an RtesRecord of the session."""
-        if value["sequence"] <= self.sequence:
+        """value: an RtesRecord of the session, or what stands for a record that nobody can read,
+        which has no place in it."""
+        sequence = value.get("sequence") if isinstance(value, dict) else None
+        if not isinstance(sequence, int) or sequence <= self.sequence:
             return False
-        self.sequence = value["sequence"]
+        self.sequence = sequence
         return True
 
     def cursor(self) -> str:

@@ -23,7 +23,8 @@ class Awaiting:
         with self._lock:
             if self._closed is not None:
                 done.set_exception(self._closed)
-            self._waiting.setdefault(key, []).append(done)
+            else:
+                self._waiting.setdefault(key, []).append(done)
         try:
             yield done
         finally:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 from streams.engine.log import Log, Pace, Reader, TopicInfo
 from streams.engine.records import Record, TopicPartition
-from streams.errors import HeadraceError, TopicsMismatch
+from streams.errors import TopicsMismatch
 from streams.gateway.sse.events import Event
 from streams.tailing.cursors import offsets_cursor
 
@@ -78,9 +78,9 @@ class Head:
             self._reopen.clear()
             try:
                 self._follow()
-            except HeadraceError as exc:
+            except Exception as exc:  # whatever it is, the clients must be told, and read on
                 if str(exc) != said:
-                    logger.warning("the live tail waits: %s", exc)
+                    logger.warning("the live tail waits: %r", exc)
                 said = str(exc)
             self._call(self._listener.lose)
             self._stopping.wait(_RETRY_S)
@@ -142,8 +142,10 @@ class Head:
         taken = threading.Event()
 
         def deliver() -> None:
-            self._listener.deliver(batch)
-            self._loop.call_soon(taken.set)
+            try:
+                self._listener.deliver(batch)
+            finally:
+                self._loop.call_soon(taken.set)
 
         if self._call(deliver):
             while not taken.wait(_POLL_S) and not self._stopping.is_set():

@@ -133,7 +133,10 @@ class SessionIndex:
         key = record.key or b""
         session = self._sessions.pop(key, None)
         if session is None:
-            first = value_json(RTES_EVENTS, record)["sequence"]
+            value = value_json(RTES_EVENTS, record)
+            first = value.get("sequence") if isinstance(value, dict) else None
+            if first is None:  # nobody can read it, and it is no event of the session
+                return
             session = _Session(first, first == 1 or not (forward and self._forgot))
         session.note(record.offset)
         self._sessions[key] = session

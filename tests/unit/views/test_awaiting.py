@@ -52,6 +52,7 @@ def test_after_the_end_nobody_waits() -> None:
         awaiting.close(end)
         assert before.exception(0) is end
     with awaiting.row(A) as later:
+        awaiting.written({A: None}.keys())  # by a view that still goes on
         assert later.exception(0) is end
 
 
