@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -25,6 +26,9 @@ DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
 _MAX_POLL_S = 24 * 3600.0  # a long restore polls nothing
 _FETCH_BYTES = 4 << 20
 _FETCH_WAIT_MS = 500
+_LONGEST_ASK_S = 5.0
+"""A coordinator that does not answer: Faust's thread serves two calls at a time, fetches among
+them."""
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
@@ -73,7 +77,8 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             coordinator.group_id, coordinator.generation, coordinator.member_id
         )
         try:
-            answer = await coordinator._send_req(request)
+            async with asyncio.timeout(_LONGEST_ASK_S):
+                answer = await coordinator._send_req(request)
         except Exception as exc:
             log.info("the group does not confirm: %r", exc)
             return False
@@ -98,7 +103,8 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             list(topics.items()),
         )
         try:
-            answer = await coordinator._send_req(request)
+            async with asyncio.timeout(_LONGEST_ASK_S):
+                answer = await coordinator._send_req(request)
         except Exception as exc:
             log.info("the group does not take offsets: %r", exc)
             return False

@@ -146,10 +146,13 @@ class Serving:
             self._stopping = True
             for task in list(self._tasks):
                 task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
-            await asyncio.shield(loop.run_in_executor(self._poller, self._group.close))
-            self._poller.shutdown(wait=False)
-            self._threads.shutdown(wait=False)
+            try:
+                await asyncio.gather(*self._tasks, return_exceptions=True)
+            finally:  # also when cancelled again: a member that stays keeps its partitions
+                closed = loop.run_in_executor(self._poller, self._group.close)
+                self._poller.shutdown(wait=False)
+                self._threads.shutdown(wait=False)
+                await asyncio.shield(closed)
 
     def _take(self, polled: Polled) -> None:
         self._intake.lost(polled.lost)
