@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-from unicodedata import normalize
 
 from schemas.canonical import canonical_json, sha256_hex
+from schemas.normal_form import normal
 
 JsonObject = dict[str, Any]
 
@@ -60,13 +60,13 @@ def cache_key(task: JsonObject, volatile: Iterable[str], extractor_version: int 
 def nfc(value: Any) -> Any:
     """All strings and member names in NFC; an object whose names would collide keeps its own."""
     if isinstance(value, str):
-        return normalize("NFC", value)
+        return normal("NFC", value)
     if isinstance(value, list):
         return [nfc(item) for item in value]
     if isinstance(value, dict):
-        renamed = {normalize("NFC", name) for name in value}
+        renamed = {normal("NFC", name) for name in value}
         keep = len(renamed) < len(value)
-        return {n if keep else normalize("NFC", n): nfc(item) for n, item in value.items()}
+        return {n if keep else normal("NFC", n): nfc(item) for n, item in value.items()}
     return value
 
 

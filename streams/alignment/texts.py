@@ -6,10 +6,10 @@ Source: SAP spec, 3.3, 3.4.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
+from schemas.normal_form import normal
 from schemas.problems import pointer
 
 Place: TypeAlias = "tuple[Place, str | int] | None"
@@ -54,7 +54,7 @@ def texts(value: Any) -> Iterator[tuple[Place, str]]:
 
 
 def nfkc(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return normal("NFKC", text)
 
 
 def folded(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import sap, sha256_hex
@@ -199,3 +199,31 @@ def test_another_process_finds_the_same_key(seed: str) -> None:
         env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
     )
     assert json.loads(answer.stdout) == [KEY, FINGERPRINT, ["requestId"], HASHED]
+
+
+def test_another_process_finds_the_same_keys_of_any_task() -> None:
+    """Drawn here, in many orders of their members; a process each time would take minutes."""
+    drawn: list[tuple[dict[str, Any], str]] = []
+
+    @settings(max_examples=200, database=None)
+    @given(payload=st.dictionaries(TEXT, JSON, max_size=5), territory=TEXT)
+    def draw(payload: dict[str, Any], territory: str) -> None:
+        task = {**with_context(territory=territory), "payload": payload}
+        drawn.append((task, key(task)))
+
+    draw()
+    code = (
+        "import json, sys; from schemas import sap;"
+        "tasks, volatile = json.load(sys.stdin);"
+        "print(json.dumps([sap.cache_key(task, volatile).key for task in tasks]))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps([[task for task, _ in drawn], VOLATILE]),
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONHASHSEED": "17", "PYTHONPATH": ":".join(sys.path)},
+    )
+    assert json.loads(answer.stdout) == [found for _, found in drawn]
+    assert len(drawn) >= 200
