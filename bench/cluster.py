@@ -31,6 +31,9 @@ TICKS = os.sysconf("SC_CLK_TCK")
 WARM_UP_S = 90
 """Not measured: a broker just started takes a minute and more of traffic to compile what is hot."""
 
+HELD_S = 8.0
+"""Less than the session timeout of all that is compared."""
+
 
 @dataclass(frozen=True)
 class Bench:
@@ -117,6 +120,23 @@ class Crew:
 
     def memory_mb(self, kind: str = "VmRSS") -> float:
         return max(each.memory_mb(kind) for each in self.workers)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Stopped, so that what is written meanwhile is a backlog for all of them at one moment.
+
+        Raises RuntimeError when that took so long that their group may have gone on without them.
+        """
+        began = time.monotonic()
+        try:
+            for each in self.workers:
+                each.process.send_signal(signal.SIGSTOP)
+            yield
+        finally:
+            for each in self.workers:
+                each.process.send_signal(signal.SIGCONT)
+        if time.monotonic() - began > HELD_S:
+            raise RuntimeError(f"the workers were held for more than {HELD_S:.0f} s")
 
 
 @contextlib.contextmanager

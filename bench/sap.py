@@ -1,8 +1,8 @@
 """Milliseconds of a cached answer at a steady rate, and tasks a second through the whole of SAP.
 
-python -m bench.sap [--rate N] [--seconds N] [--tasks N] [--workers N ...]
-`hits`, with each of these numbers of workers: from producing a task to reading its outcome
-(read_committed), all answered by the cache.
+python -m bench.sap [--rate N] [--seconds N] [--tasks N] [--workers N ...] [--partitions N ...]
+`hits`, with each of these numbers of workers and of partitions: from producing a task to reading
+its outcome (read_committed), all answered by the cache.
 `backlog`: tasks that are there before the worker starts, two of each key.  An agent in this process
 answers the first, its answer is stored, and the second gets it from the cache.
 """
@@ -11,16 +11,18 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import random
 import threading
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import confluent_kafka as ck
 
-from bench.cluster import WARM_UP_S, Bench, bench, drain, percentile, wait_ready, worker
+from bench.cluster import WARM_UP_S, Bench, bench, broker, drain, percentile, wait_ready, worker
 from bench.results import Kept, kept, parse
 from schemas import decode, encode, from_json, sap, to_json
 from streams.agents import Clerk
@@ -112,10 +114,12 @@ def backlog(runs: Kept, tasks: int) -> None:
     )
 
 
-def hits(runs: Kept, options: argparse.Namespace, workers: int) -> None:
+def hits(runs: Kept, options: argparse.Namespace, workers: int, partitions: int) -> None:
     rate, warm_up = options.rate, options.warm_up
     rnd = random.Random(SEED)
-    with bench() as own, contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack:
+        on = replace(stack.enter_context(broker()), partitions=partitions)
+        own = stack.enter_context(bench(on))
         names = [f"worker-{number}" for number in range(workers)]
         all_of = [stack.enter_context(worker(own, "streams.cli worker", name)) for name in names]
         for name in names:
@@ -133,7 +137,7 @@ def hits(runs: Kept, options: argparse.Namespace, workers: int) -> None:
         values = measure(own, records, rate)[rate * warm_up :]
         cpu = (sum(running.cpu_s() for running in all_of) - cpu) / count
     runs.add(
-        f"hits, workers {workers}",
+        f"hits, workers {workers}, partitions {partitions}",
         rate_per_s=rate,
         p50_ms=percentile(values, 0.5),
         p99_ms=percentile(values, 0.99),
@@ -186,11 +190,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=30)
     parser.add_argument("--tasks", type=int, default=8000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--partitions", type=int, nargs="+", default=[4])
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"seconds": 5, "warm_up": 5, "tasks": 1000})
     with kept("sap", __doc__, options) as runs:
-        for workers in options.workers:
-            hits(runs, options, workers)
+        for workers, partitions in itertools.product(options.workers, options.partitions):
+            hits(runs, options, workers, partitions)
         backlog(runs, options.tasks)
 
 

@@ -4,8 +4,9 @@ The peer asks headrace's codec and decision about one record at a time: compare 
 python -m bench.scaling [--records N] [--peers PYTHON] [--only headrace|quix]
 The decision is small here, so that the host shows: a record of 30 bytes is counted in the row of
 its key and leaves one fact, exactly once in both (`tests.toy`).  Every key has its row before the
-measured records come, drawn evenly over the keys.  From one worker, four partitions and 10,000 keys
-one thing at a time is varied.  Workers and broker share the machine's cores.
+measured records come, drawn evenly over the keys, all at one moment, while the workers are held.
+From one worker, four partitions and 10,000 keys one thing at a time is varied.  Workers and broker
+share the machine's cores.
 About twelve minutes; with --quick three.
 """
 
@@ -90,7 +91,8 @@ def measure(on: Settings, host: Host, point: Point, records: int) -> Rate:
         _fill(own, point.keys, reader, crew)
         rnd = random.Random(SEED)
         drawn = [_record(own, rnd.randrange(point.keys)) for _ in range(records)]
-        own.log.append(drawn)
+        with crew.held():
+            own.log.append(drawn)
         return drain(reader, records, crew, LIMIT_S)
 
 
