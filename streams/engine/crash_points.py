@@ -4,6 +4,10 @@ HEADRACE_CRASH_AT=NAME[:N] ends the process the N-th time that it passes the poi
 first).  The points are the seams of a task's life; between two of them nothing outlives the
 process, or only the log does.  They are wrapped around the methods when asked for, so a worker
 without the setting runs no code of this module.
+
+No point is named for offsets, nor for the writing of positions: no offsets are sent with a
+transaction.  Where a task stands are rows of the same transaction, the last ones of it.  They are
+missing at `in-produce`, on the log at `before-commit`, and in the store at `after-apply`.
 """
 
 from __future__ import annotations
@@ -13,8 +17,10 @@ import inspect
 import os
 import signal
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, NamedTuple
 
+from streams.engine import kafka
 from streams.engine.kafka import KafkaTransactions
 from streams.engine.positions import Positions
 from streams.engine.runner import TaskRunner
@@ -24,12 +30,16 @@ from streams.errors import UsageError
 
 
 class CrashPoint(NamedTuple):
-    """after: the method has returned, and not only been called.  meaning: what stands by then."""
+    """after: the method has returned, and not only been called.  meaning: what stands by then.
 
-    owner: type
+    producer: which argument is the producer that is to have sent all it was given by then.
+    """
+
+    owner: type | ModuleType
     method: str
     after: bool
     meaning: str
+    producer: int | None = None
 
 
 POINTS: dict[str, CrashPoint] = {
@@ -44,12 +54,16 @@ POINTS: dict[str, CrashPoint] = {
     "before-submit": CrashPoint(Task, "submit", False, "a cycle is decided, none of it sent"),
     "before-begin": CrashPoint(KafkaTransactions, "_begin", False, "no transaction is open"),
     "after-begin": CrashPoint(KafkaTransactions, "_begin", True, "a transaction is open"),
+    "in-produce": CrashPoint(
+        kafka, "produce", True, "N records are on the log, a part of an open transaction", 0
+    ),
     "before-commit": CrashPoint(
-        KafkaTransactions, "_end", False, "all records are on the log, in an open transaction"
+        KafkaTransactions, "_end", False, "all records are on the log, in an open transaction", 1
     ),
     "after-commit": CrashPoint(KafkaTransactions, "_end", True, "committed, and not yet stored"),
     "before-apply": CrashPoint(State, "apply", False, "committed, and its end is known"),
     "after-apply": CrashPoint(State, "apply", True, "rows and positions are stored"),
+    "before-fire": CrashPoint(Task, "fire", False, "timers are due, and nothing is in flight"),
     "after-fire": CrashPoint(Task, "fire", True, "due timers are judged, none of it sent"),
     "before-revoke": CrashPoint(TaskRunner, "park", False, "a rebalance has begun"),
     "after-revoke": CrashPoint(TaskRunner, "park", True, "nothing is in flight"),
@@ -72,9 +86,9 @@ def install(wanted: str) -> None:
     def passing(arguments: tuple[Any, ...]) -> None:
         nonlocal passed
         passed += 1
-        if passed == int(count or "1"):
-            if name == "before-commit":
-                arguments[1].flush()
+        if passed >= int(count or "1"):  # tasks have threads of their own, and one may be ahead
+            if point.producer is not None:
+                arguments[point.producer].flush()
             os.kill(os.getpid(), signal.SIGKILL)
 
     setattr(point.owner, point.method, _wrapped(point, passing))

@@ -1,0 +1,126 @@
+"""One history of all five protocols, in which workers die at each point of a task's cycle."""
+
+from __future__ import annotations
+
+import random
+import signal
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.test_crash_points import OF_A_CYCLE
+from tests.e2e.environment import Worker
+from tests.history.anomalies import shown
+from tests.history.clients import Clients
+from tests.history.site import SETTINGS, Site
+from tests.history.sources import cause_of
+from tests.processes import wait_for
+from topology.topics import APC_EVENTS, APC_PACKETS, dead_letters_of
+from topology.verdicts import VERDICTS
+
+SMALL = {"PACKETS": 80, "SAID": 80, "TASKS": 12, "STORIES": 8, "RUNS": 6, "RICH": 4, "FAMILIES": 1}
+"""Of each burst, by protocol: `tests.history.clients`."""
+
+
+def times(point: str, dice: random.Random) -> int:
+    """Which passing a worker dies at; a transaction has some tens of records."""
+    if point == "in-produce":
+        return dice.randint(1, 200)
+    return 1 if point.endswith("-fire") else dice.randint(1, 8)
+
+
+class Mortals:
+    """Two workers; one that has died is started again, to die at the next of the points."""
+
+    def __init__(self, site: Site, dice: random.Random) -> None:
+        self._site, self._dice = site, dice
+        self._left = dice.sample(OF_A_CYCLE, len(OF_A_CYCLE))
+        self._doomed: dict[str, str] = {}
+        names = ("first", "second")
+        self._workers = {name: site.start_worker(name, "--static") for name in names}
+
+    def wait_ready(self) -> None:
+        for worker in self._workers.values():
+            worker.wait_ready()
+
+    def kill(self) -> None:
+        for worker in self._workers.values():
+            worker.kill()
+
+    def all_died(self) -> bool:
+        """Start who has died again; True once there was a death at every point."""
+        for name, worker in self._workers.items():
+            if not worker.running:
+                assert worker.exit_code() == -signal.SIGKILL, worker.text()[-3000:]
+                self._doomed.pop(name, None)
+                self._workers[name] = self._started(name)
+        return not self._doomed
+
+    def _started(self, name: str) -> Worker:
+        if not self._left:
+            return self._site.start_worker(name, "--static")
+        point = self._left.pop()
+        self._doomed[name] = f"{point}:{times(point, self._dice)}"
+        print(f"{name} is to die at {self._doomed[name]}")
+        return self._site.start(name, "--static", **SETTINGS, CRASH_AT=self._doomed[name])
+
+    def end(self) -> None:
+        self.wait_ready()
+        for worker in self._workers.values():
+            worker.end()
+
+
+class Bursts:
+    """Traffic that goes on: the next burst is sent when the packets of the last are answered."""
+
+    def __init__(self, site: Site, clients: Clients) -> None:
+        self._clients = clients
+        self._sending: list[Future[None]] = []
+        self._answers = [site.tail(topic) for topic in (APC_EVENTS, dead_letters_of(APC_PACKETS))]
+        self._packets = f"{site.name(APC_PACKETS)}/"
+
+    def go_on(self) -> None:
+        if all(client.done() for client in self._sending) and self._answered():
+            self.wait()
+            self._sending = self._clients.burst()
+
+    def _answered(self) -> bool:
+        for tail in self._answers:
+            tail.poll()
+        causes = {cause_of(record) for tail in self._answers for record in tail.records}
+        sent = {place for place in list(self._clients.notes) if place.startswith(self._packets)}
+        return sent <= causes
+
+    def wait(self) -> None:
+        """Until all is acknowledged.  Raises what has gone wrong."""
+        for client in self._sending:
+            client.result(120)
+
+
+@pytest.mark.timeout(600)
+def test_a_mixed_history_is_whole_though_workers_die_at_each_point_of_a_cycle(
+    broker: str, tmp_path: Path, dice: random.Random, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, count in SMALL.items():
+        monkeypatch.setattr(f"tests.history.clients.{name}", count)
+    with Site(broker, tmp_path) as site, site.view() as view:
+        workers = Mortals(site, dice)
+        workers.wait_ready()
+        with Clients(site, dice) as clients:
+            clients.begin()
+            bursts = Bursts(site, clients)
+            workers.kill()
+
+            def done() -> bool:
+                bursts.go_on()
+                return workers.all_died()
+
+            wait_for(done, "a death at every point", 240, 0.05)
+            bursts.wait()
+            site.settle(clients)
+        workers.end()
+        found = site.report(clients, view)
+        assert found == [], shown(found)
+        idle = {topic.name for topic in VERDICTS if not site.records(topic)}
+        assert idle <= {"saop.rewinds"}
