@@ -15,9 +15,13 @@ from streams import broker
 from streams.broker import network
 from streams.settings import Settings
 from tests.chaos import exact
-from tests.chaos.cluster import Cluster
+from tests.chaos.cluster import PARTITIONS, Cluster
 from tests.processes import wait_for
 from tests.toy import FACTS
+
+FROZEN_S = 12.0
+"""Longer than a worker's session lasts, and than a transaction may be open."""
+FENCED, TIMED_OUT = "another owner has taken the task over", "message(s) timed out"
 
 
 class PrivateBroker:
@@ -73,3 +77,32 @@ def test_a_worker_waits_for_a_broker_that_is_away_and_goes_on(
         worker.end()
         exact.check(cluster)
         exact.check_stores(cluster, "only")
+
+
+def test_a_worker_whose_session_ends_while_its_broker_is_frozen_is_fenced(
+    private: PrivateBroker, tmp_path: Path, dice: random.Random
+) -> None:
+    """It has transactions at the broker, and hears of nothing before another one has its tasks."""
+    with Cluster(private.bootstrap, tmp_path) as cluster:
+        cluster.send_counts(20_000, dice)
+        zombie = cluster.start("zombie")
+        cluster.tail(FACTS).until(dice.randrange(1, 8000))
+        private.signal(signal.SIGSTOP)
+        gone = time.monotonic()
+        heir = cluster.start("heir")
+        wait_for(lambda: time.monotonic() - gone > 1.0, "its tasks wait for their commits")
+        zombie.stop()
+        wait_for(lambda: time.monotonic() - gone > FROZEN_S, "the broker was frozen")
+        private.signal(signal.SIGCONT)
+        heir.wait_ready(*range(PARTITIONS))
+        said = len(zombie.text())
+        zombie.wake()
+        wait_for(lambda: "ready: tasks" in zombie.text()[said:], "the zombie is back")
+        told = zombie.text()[said:]
+        # A task gives records up by itself that are old when it wakes, unless it first hears more.
+        assert FENCED in told or told.count(TIMED_OUT) == PARTITIONS
+        cluster.send_counts(2000, dice)
+        cluster.drain()
+        assert FENCED not in heir.text()
+        cluster.end_all()
+        exact.check(cluster)

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from copy import copy
+from functools import partial
 from typing import Any
 
 import aiokafka
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 from aiokafka.protocol.fetch import FetchRequest, FetchRequestStruct
 
 from streams.engine.faust_host import records
@@ -29,16 +31,31 @@ Place = tuple[int, int]
 
 
 class SessionConsumer(aiokafka.AIOKafkaConsumer):
-    """Fetches in sessions, and reads what comes whatever its headers are named."""
+    """Fetches in sessions, reads what comes whatever its headers are named, and waits for a broker
+    that does not know itself yet.
+    """
 
     async def start(self) -> None:
         records.install()
+        self._client.coordinator_lookup = partial(coordinator_of, self._client)
         await super().start()
         self._fetcher._client = FetchSessions(self._client, self._assignment)
 
     def _assignment(self) -> Any:
         subscription = self._subscription.subscription
         return subscription and subscription.assignment
+
+
+async def coordinator_of(client: Any, kind: Any, key: str) -> Any:
+    """The node that coordinates a group, by aiokafka's own look-up.
+
+    A broker that has just come back names no node at all, itself included, for a moment; to
+    aiokafka that is a fault of its own, with which a worker that starts just then would end.
+    Raises GroupCoordinatorNotAvailableError then, after which aiokafka asks again.
+    """
+    if client.get_random_node() is None:
+        raise GroupCoordinatorNotAvailableError("no broker is known yet")
+    return await type(client).coordinator_lookup(client, kind, key)
 
 
 class FetchSessions:
