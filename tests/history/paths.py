@@ -1,12 +1,18 @@
 """Facts of each key form a legal path through its machine, and count without a gap.
 
-A step goes on from where the last one ended, along an edge.  The machines are the tables that
-the service declares; which facts are steps of which is told here once more.
+A step goes on from where the last one ended, along an edge: the one that the fact names, where it
+names one.  The machines are the tables that the service declares; which facts are steps of which
+is told here once more.  What RTES hears of another protocol's tasks is held to that protocol's
+machine too.
+
+Not here are the machines whose facts name neither their states nor their events: admissions and
+calls of ASAP, flights of SAP, the order of turns, and the blocks of private keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from schemas import Undecodable, decode_many
@@ -14,24 +20,39 @@ from streams.engine.records import position
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.sources import Source
 from topology.declarations import Topic
-from topology.machine import Machine, step
+from topology.machine import Machine, define, step
 from topology.machines import (
     apc_inter,
     apc_intra,
     apc_packet,
     asap_task,
+    rtes_call,
+    rtes_thought,
+    saop_rewind,
     sap_task,
+    summit_agent,
     summit_run,
 )
-from topology.topics import APC_EVENTS, ASAP_EVENTS, RTES_EVENTS, SAP_OUTCOMES, SUMMIT_EVENTS
+from topology.machines.task_profiles import DEVS, OPEN, Profile
+from topology.topics import (
+    APC_EVENTS,
+    ASAP_EVENTS,
+    RTES_EVENTS,
+    SAOP_REWIND_LOG,
+    SAP_OUTCOMES,
+    SUMMIT_EVENTS,
+)
 
 Json = dict[str, Any]
 _NONE = "none"
+_BACK = "back to "
+"""What the event of a rewind begins with; the rest is the state that it puts a task into."""
 
 
 class Move(NamedTuple):
     """machine: None where any state may follow any other.  key: of what moves.  event: None where
-    the fact does not name it.  start: None for what begins.  stood: before any fact of it."""
+    the fact does not name it.  start: None for what begins, or is not named.  stood: before any
+    fact of it."""
 
     machine: Machine[Any] | None
     key: tuple[object, ...]
@@ -58,11 +79,10 @@ def _legal(source: Source) -> Iterator[Finding]:
 
 
 def _wrong(move: Move, stands: str | None) -> str | None:
-    start = move.start
+    start, stands = move.start, move.stood if stands is None else stands
     if stands is not None and start not in (None, stands):
         return f"leaves {start}, and stood in {stands}"
-    if stands is None:
-        stands = start or move.stood
+    stands = stands or start
     machine = move.machine
     if machine is None:
         return None
@@ -71,7 +91,8 @@ def _wrong(move: Move, stands: str | None) -> str | None:
     stands = stands or machine.initial
     events = machine.events if move.event is None else (move.event,)
     if all(step(machine, stands, event) != move.end for event in events):
-        return f"goes from {stands} to {move.end}, where no edge leads"
+        by = "" if move.event is None else f" by {move.event}"
+        return f"goes from {stands} to {move.end}{by}, where no edge leads"
     return None
 
 
@@ -108,8 +129,11 @@ def _apc(fact: Json) -> Iterator[Move]:
 
 
 def _sap(outcome: Json) -> Iterator[Move]:
+    """The event is the service's rule, or the status that the agent reported."""
     key, end = (outcome["taskId"].lower(),), outcome["status"]
-    yield Move(sap_task.MACHINE, key, None, None, end, sap_task.TaskState.QUEUED)
+    rule = json.loads(outcome["meta_json"])["headrace"]["rule"]
+    event = end if rule == "agent_status" else rule
+    yield Move(sap_task.MACHINE, key, event, None, end, sap_task.TaskState.QUEUED)
 
 
 def _asap(fact: Json) -> Iterator[Move]:
@@ -119,25 +143,98 @@ def _asap(fact: Json) -> Iterator[Move]:
 
 
 def _summit(fact: Json) -> Iterator[Move]:
-    runs = fact["subject"] != "manifest" and fact["verdict"] in ("accepted", "fired")
-    if runs and fact["toState"] is not None:
-        start, end = fact["fromState"], fact["toState"]
+    if fact["verdict"] not in ("accepted", "fired") or fact["toState"] is None:
+        return
+    start, end = fact["fromState"], fact["toState"]
+    if fact["subject"] == "manifest":
+        yield Move(summit_agent.MACHINE, ("agent", fact["agentId"]), None, start, end)
+    else:
         yield Move(summit_run.MACHINE, (fact["runId"],), None, start, end)
 
 
+def _rewind(fact: Json) -> Iterator[Move]:
+    if fact["verdict"] == "accepted":
+        key = (fact["session_id"], fact["rewind_id"].lower())
+        start = saop_rewind.RewindState.NONE
+        yield Move(saop_rewind.MACHINE, key, fact["phase"], None, fact["state"], start)
+
+
 def _rtes(event: Json) -> Iterator[Move]:
-    """Of tasks as RTES tells them: each transition leaves the state that the last one entered."""
-    _, payload = event["payload"]
-    if "to_state" in payload:
-        key = (event["session_id"], event["origin"], event["task_id"])
-        yield Move(None, key, None, payload["from_state"], payload["to_state"])
+    name, payload = event["payload"]
+    if name in _OBSERVED:
+        yield _OBSERVED[name](event, payload)
 
 
-MOVES = {
+def _task(event: Json, payload: Json) -> Move:
+    """Each transition leaves the state that the last one entered, as its profile allows."""
+    key = ("task", event["session_id"], event["origin"], payload["task_id"])
+    start, end = payload["from_state"], payload["to_state"]
+    by: str | None = None
+    if event["profile"] == DEVS.name:
+        by = f"{_BACK}{end}" if event["rule"] == "rewind" else end
+    stood = None if event["origin"] is None else _NONE
+    return Move(_TASKS[event["profile"]], key, by, start, end, stood)
+
+
+def _invoked(event: Json, payload: Json) -> Move:
+    states, said = rtes_call.CallState, rtes_call.CallEvent.INVOKED
+    start, end = states.NONE, states.OPEN
+    if "out_of_order" in event["flags"]:
+        start, end = states.UNPAIRED, states.CLOSED
+    return Move(rtes_call.MACHINE, _call(event, payload), said, start, end, states.NONE)
+
+
+def _completed(event: Json, payload: Json) -> Move:
+    states, said = rtes_call.CallState, rtes_call.CallEvent.COMPLETED
+    start, end = states.OPEN, states.CLOSED
+    if "unpaired" in event["flags"]:
+        start, end = states.NONE, states.UNPAIRED
+    return Move(rtes_call.MACHINE, _call(event, payload), said, start, end, states.NONE)
+
+
+def _call(event: Json, payload: Json) -> tuple[object, ...]:
+    return ("call", event["session_id"], event["origin"], payload["call_id"])
+
+
+def _thought(event: Json, payload: Json) -> Move:
+    """A stream is that of an agent's turn in one task, or in none."""
+    states, said = rtes_thought.ThoughtState, rtes_thought.ThoughtEvent
+    turn = (payload["agent_id"], payload["turn_index"], event["task_id"])
+    key = ("thought", event["session_id"], *turn)
+    final = payload["is_final"]
+    by, end = (said.FINAL_CHUNK, states.CLOSED) if final else (said.CHUNK, states.OPEN)
+    return Move(rtes_thought.MACHINE, key, by, None, end, states.NONE)
+
+
+def _of_profile(profile: Profile) -> Machine[str]:
+    """The edges of a vocabulary, each named by the state it leads to, and those of a rewind."""
+    edges = {one: {to: to for to in profile.targets(one)} for one in profile.states}
+    back = {f"{_BACK}{to}": to for to in (profile.rewind_target, profile.rewind_later) if to}
+    return define(profile.name, profile.states[0], edges, anywhere=back)
+
+
+_TASKS: Mapping[str, Machine[Any] | None] = {
+    DEVS.name: _of_profile(DEVS),
+    OPEN.name: None,
+    "apc": apc_inter.MACHINE,
+    "asap": asap_task.MACHINE,
+    "sap": sap_task.MACHINE,
+    "summit": summit_run.MACHINE,
+}
+"""By the profile of a transition: any state may follow any other in an open vocabulary alone."""
+_OBSERVED: Mapping[str, Callable[[Json, Json], Move]] = {
+    "headrace.rtes.TaskTransition": _task,
+    "headrace.rtes.ToolInvoked": _invoked,
+    "headrace.rtes.ToolCompleted": _completed,
+    "headrace.rtes.ThoughtStream": _thought,
+}
+"""By the record of the payload; a line of output is no step of anything."""
+MOVES: Mapping[Topic, Callable[[Json], Iterator[Move]]] = {
     APC_EVENTS: _apc,
     SAP_OUTCOMES: _sap,
     ASAP_EVENTS: _asap,
     SUMMIT_EVENTS: _summit,
     RTES_EVENTS: _rtes,
+    SAOP_REWIND_LOG: _rewind,
 }
 """By the topic of the facts."""

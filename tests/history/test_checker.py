@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schemas import decode, encode
-from streams.engine.records import LogRecord, Output, Record, position
+from streams.engine.records import Output, Record, position
 from streams.engine.rows import store_key
 from streams.views import View
 from tests.e2e.agents import Agents
@@ -21,6 +20,7 @@ from tests.e2e.traffic import Traffic, output_of
 from tests.history import answers, paths, protocols, stores, views
 from tests.history.anomalies import Anomaly, Finding, shown
 from tests.history.sources import Source
+from tests.history.spoiling import Change, Spoiled, changed, without
 from topology.declarations import Topic
 from topology.tables import INPUT_POSITIONS
 from topology.topics import (
@@ -36,7 +36,6 @@ from topology.topics import (
 COUNT = 400
 START_MS = 1_790_000_000_000
 HORIZON_MS = 60_000
-Change = Callable[[list[Record]], list[Record]]
 
 
 class Told(Recorded):
@@ -58,18 +57,6 @@ class Told(Recorded):
             self.pass_(200)
         self.pass_(HORIZON_MS)
         self.host.close()
-
-
-class Spoiled:
-    """A history in which one topic is read otherwise."""
-
-    def __init__(self, sound: Source, topic: Topic, change: Change) -> None:
-        self.prefix = sound.prefix
-        self._sound, self._topic, self._change = sound, topic, change
-
-    def records(self, topic: Topic) -> list[Record]:
-        found = self._sound.records(topic)
-        return self._change(list(found)) if topic is self._topic else found
 
 
 @pytest.fixture(scope="module")
@@ -98,37 +85,6 @@ def report(source: Source, told: Told, view: View) -> list[Finding]:
 def test_nothing_is_found_in_a_sound_history(told: Told, view: View) -> None:
     found = report(told, told, view)
     assert found == [], shown(found)
-
-
-def _without(wanted: Callable[[Any], bool], topic: Topic) -> Change:
-    def change(records: list[Record]) -> list[Record]:
-        gone = next(one for one in records if wanted(_value(topic, one)))
-        return [one for one in records if one is not gone]
-
-    return change
-
-
-def _changed(wanted: Callable[[Any], bool], topic: Topic, spoil: Callable[[Any], None]) -> Change:
-    def change(records: list[Record]) -> list[Record]:
-        at = next(n for n, one in enumerate(records) if wanted(_value(topic, one)))
-        value, one = _value(topic, records[at]), records[at]
-        spoil(value)
-        again = LogRecord(one.topic, one.partition, one.offset, one.timestamp, one.key, None)
-        bytes_ = encode(topic.record or "", value)
-        return [
-            *records[:at],
-            again._replace(value=bytes_, headers=one.headers),
-            *records[at + 1 :],
-        ]
-
-    return change
-
-
-def _value(topic: Topic, record: Record) -> Any:
-    try:
-        return decode(record.value, topic.record or "").value
-    except ValueError:
-        return None
 
 
 def _twice(records: list[Record]) -> list[Record]:
@@ -174,13 +130,13 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
     (
         "an acknowledged command is gone",
         APC_PACKETS,
-        _without(lambda value: value is not None, APC_PACKETS),
+        without(lambda value: value is not None, APC_PACKETS),
         frozenset({Anomaly.NOT_KEPT, Anomaly.WITHOUT_COMMAND}),
     ),
     (
         "an acknowledged command is another",
         APC_PACKETS,
-        _changed(
+        changed(
             lambda value: value is not None,
             APC_PACKETS,
             lambda packet: packet.update(confidence=0.123),
@@ -190,28 +146,28 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
     (
         "a verdict is gone",
         SAOP_VERDICTS,
-        _without(_all, SAOP_VERDICTS),
+        without(_all, SAOP_VERDICTS),
         frozenset({Anomaly.UNANSWERED}),
     ),
     ("a verdict is there twice", SAOP_VERDICTS, _twice, frozenset({Anomaly.ANSWERED_TWICE})),
     (
         "a fact leaves the machine",
         APC_EVENTS,
-        _changed(_accepted, APC_EVENTS, _astray),
+        changed(_accepted, APC_EVENTS, _astray),
         frozenset({Anomaly.ILLEGAL_STEP}),
     ),
     (
         "a sequence has a gap",
         RTES_EVENTS,
-        _without(_first, RTES_EVENTS),
+        without(_first, RTES_EVENTS),
         frozenset({Anomaly.SEQUENCE, Anomaly.UNANSWERED}),
     ),
     ("a position moves back", CHANGELOG, _position_again, frozenset({Anomaly.POSITION_BACK})),
-    ("a delivery is gone", APC_INBOX, _without(_all, APC_INBOX), frozenset({Anomaly.OUTPUT})),
+    ("a delivery is gone", APC_INBOX, without(_all, APC_INBOX), frozenset({Anomaly.OUTPUT})),
     (
         "a verdict does not follow",
         APC_EVENTS,
-        _changed(_out_of_phase, APC_EVENTS, _blamed),
+        changed(_out_of_phase, APC_EVENTS, _blamed),
         frozenset({Anomaly.VERDICT}),
     ),
     (
@@ -225,7 +181,7 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
 
 
 def _last_changed(records: list[Record]) -> list[Record]:
-    return _changed(_all, APC_PACKET_STATES, _version)(records[::-1])[::-1]
+    return changed(_all, APC_PACKET_STATES, _version)(records[::-1])[::-1]
 
 
 @pytest.mark.parametrize(
