@@ -91,6 +91,9 @@ class Checker:
             self.broken(rules.BAD_TYPE, place, "must be an object")
             return
         known = {member.name for member in shape.members}
+        if shape.most is not None:
+            given = [name for name in value if value[name] is not None or name not in known]
+            self._count(given, place, shape.most)
         for name, kind, required in shape.members:
             inner = value.get(name)
             if inner is not None:
@@ -165,9 +168,9 @@ class Checker:
                 )
             self.check(kind.value, value[name], _inside(place, name))
 
-    def _count(self, value: Any, place: Place) -> None:
-        if len(value) > MOST:
-            self.broken(rules.TOO_MANY_ITEMS, place, f"must have at most {MOST} entries")
+    def _count(self, value: Any, place: Place, most: int = MOST) -> None:
+        if len(value) > most:
+            self.broken(rules.TOO_MANY_ITEMS, place, f"must have at most {most} entries")
 
     def _open(self, kind: Open, value: Any, place: Place) -> None:
         if value is UNREAD:

@@ -46,6 +46,7 @@ def _object(shape: Shape, definitions: dict[str, JsonSchema]) -> JsonSchema:
         "type": "object",
         "properties": properties,
         "required": [member.name for member in shape.members if member.required],
+        **({} if shape.most is None else {"maxProperties": shape.most}),
     }
 
 

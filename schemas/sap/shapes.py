@@ -82,10 +82,14 @@ class Member(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """record: the Avro record, by its name in headrace.sap."""
+    """record: the Avro record, by its name in headrace.sap.
+
+    most: members that an object which is a map as well may have, named ones included.
+    """
 
     record: str
     members: tuple[Member, ...]
+    most: int | None = None
 
 
 Kind = Text | Form | Word | Number | Integer | Flag | Open | ListOf | Numbers | OfSignal | Shape
@@ -164,7 +168,11 @@ CONTEXT = Shape(
     ),
 )
 CONTRACT = Shape("SapContract", (Member("schema", Open()), Member("format", NAME)))
-BUDGET = Shape("SapBudget", (Member("tokens", Number(0)), Member("seconds", Number(0))))
+BUDGET = Shape(
+    "SapBudget",
+    (Member("tokens", Number(0)), Member("seconds", Number(0))),
+    most=MOST,  # each number in it is a limit
+)
 TELEMETRY = Shape(
     "SapTelemetry",
     (

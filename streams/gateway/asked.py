@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import NamedTuple
 
@@ -22,10 +22,14 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")
 
 
 class Asked(NamedTuple):
-    """ids: as fields of a log line.  positions: of the records that the request has produced."""
+    """ids: as fields of a log line.  positions: of the records that the request has produced.
+
+    headers: of the answer, whatever it will be; what the request is about, once that is known.
+    """
 
     ids: dict[str, str]
     positions: list[str]
+    headers: dict[str, str]
 
     @property
     def request_id(self) -> str:
@@ -44,7 +48,7 @@ def asking(headers: Iterable[tuple[bytes, bytes]]) -> Asked:
     if TRACEPARENT.encode() in given:
         traced = trace_of({TRACEPARENT: given[TRACEPARENT.encode()].decode("latin-1")})
         ids |= {name: value.decode() for name, value in traced}
-    return Asked(ids, [])
+    return Asked(ids, [], {})
 
 
 def _is_id(text: str) -> bool:
@@ -56,3 +60,10 @@ def produced(records: Sequence[Record]) -> None:
     asked = ASKED.get()
     if asked is not None:
         asked.positions.extend(map(position, records))
+
+
+def about(headers: Mapping[str, str]) -> None:
+    """The answer to the request being answered, if there is one, bears these: a failure, too."""
+    asked = ASKED.get()
+    if asked is not None:
+        asked.headers.update(headers)

@@ -150,7 +150,8 @@ class Seen:
             kinds = [v for n, v in message.get("headers", ()) if n.lower() == b"content-type"]
             self.streamed = any(kind.startswith(b"text/event-stream") for kind in kinds)
             named = (HEADER, self.asked.request_id.encode())
-            message = {**message, "headers": [*message.get("headers", ()), named]}
+            more = ((n.lower().encode(), v.encode()) for n, v in self.asked.headers.items())
+            message = {**message, "headers": [*message.get("headers", ()), named, *more]}
         elif message["type"] == "http.response.body":
             self.sent_bytes += len(message.get("body", b""))
         await self._send(message)

@@ -15,7 +15,7 @@ from streams.access import senders
 from streams.engine.records import Output, Record, position
 from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
 from streams.gateway.answer import http
-from streams.gateway.asked import produced
+from streams.gateway.asked import about, produced
 from streams.gateway.awaited import awaited, judged
 from streams.gateway.body import body_of
 from streams.gateway.caller import caller, signed
@@ -159,7 +159,8 @@ def needs_broker(gateway: Gateway) -> None:
 async def _produce(
     gateway: Gateway, produce: Produce, asked: Asked, request: Request
 ) -> HttpResponse:
-    needs_broker(gateway)
+    if not produce.terms.correlated:
+        needs_broker(gateway)
     types = (*JSON_TYPES, *produce.terms.others)
     body = await body_of(request, gateway.settings.gateway_max_body_bytes, types)
     headers = headers_of(request)
@@ -168,6 +169,8 @@ async def _produce(
     def outputs() -> list[Output]:
         now = gateway.clock()
         sendings.append(sending_of(produce, body, headers, now, gateway.settings, caller()))
+        about(sendings[0].headers)
+        needs_broker(gateway)  # said only now where the answer has to say what it is about
         return sendings[0].outputs
 
     done = accepted(await sent(gateway, produce.topic, outputs), produce.terms)
@@ -183,7 +186,7 @@ async def _produce(
             headers,
             done,
         )
-    return http(done, sending.headers)
+    return http(done)
 
 
 def headers_of(request: Request) -> dict[str, str]:

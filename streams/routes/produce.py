@@ -12,8 +12,8 @@ from streams.access.callers import Caller
 from streams.edges import Blocks, Kind, Unparsed, edge_of, read_values, to_output
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, Record, position
-from streams.errors import InvalidInput
-from streams.problems import Response, problem
+from streams.errors import HeadraceError, InvalidInput
+from streams.problems import Response, failed, problem
 from streams.routes import correlation
 from streams.routes.media import media_type
 from streams.routes.route import Produce, Refused, Terms
@@ -42,20 +42,39 @@ def sending_of(
     """body: JSON text, of one value, a list or one value on each line; or a value or a list.
 
     headers: of the request; the records carry its trace context.  caller: whom a token names.
-    Raises Refused (413, 422), Forbidden for values that are not theirs, OutputTooLarge.
+    Raises Refused (413, 422), Forbidden for values that are not theirs, OutputTooLarge; where the
+    answer has to say what it is about, Refused instead of these.
     """
-    topic = action.topic
-    values = [senders.filled(topic, v, caller) for v in _values(action, body, headers)]
+    values = [senders.filled(action.topic, v, caller) for v in _values(action, body, headers)]
     more = correlation.shared(values) if action.terms.correlated else {}
-    _check_count(action, values)
+    try:
+        _check_count(action, values)
+        outputs = _outputs(action, values, headers, now_ms, settings)
+        senders.check(action.topic, values, caller)
+    except Refused as exc:
+        raise Refused(exc.response._replace(headers=more)) from exc
+    except HeadraceError as exc:
+        if not more:
+            raise
+        raise Refused(failed(exc)._replace(headers=more)) from exc
+    return Sending(outputs, values, _is_single(body, values), more)
+
+
+def _outputs(
+    action: Produce,
+    values: Sequence[Any],
+    headers: Mapping[str, str],
+    now_ms: int,
+    settings: Settings,
+) -> list[Output]:
+    """Raises Refused with all that is wrong, OutputTooLarge."""
     outputs, errors = _encoded(action, values, headers, now_ms, settings)
     if errors:
         first = errors[0]
         status = 413 if first["rule"] == action.terms.too_large else 422
         refused = problem(status, first["message"], first["rule"], first["path"])
-        raise Refused(Response(refused.status, {**refused.body, "errors": errors}, more))
-    senders.check(topic, values, caller)
-    return Sending(outputs, values, _is_single(body, values), more)
+        raise Refused(Response(refused.status, {**refused.body, "errors": errors}))
+    return outputs
 
 
 def _check_count(action: Produce, values: Sequence[Any]) -> None:

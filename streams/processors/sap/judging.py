@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.alignment import Constitution, Evaluation, combine, evaluate
+from streams.processors.sap import bounds
 from streams.processors.sap.case import Case
 from streams.processors.sap.outcomes import VALID, Finding
 
@@ -98,6 +99,16 @@ def phase_of(result: Json) -> str | None:
 def _combined(found: Evaluation | None, evidence: Mapping[str, Any], case: Case) -> Finding:
     both = combine(found, evidence, case.task["constitutionalContext"])
     alignment, checks, violations, readings = both
-    service = VALID if found is None else found.alignment
-    steps = () if found is None else found.steps
-    return Finding(service, alignment, checks, violations, readings, steps)
+    own = Evaluation(VALID, [], [], []) if found is None else found
+    kept_checks = bounds.checks(checks, len(own.checks))
+    kept_violations = bounds.violations(violations, len(own.violations))
+    omitted = {"policyChecks": kept_checks.omitted, "violations": kept_violations.omitted}
+    return Finding(
+        own.alignment,
+        alignment,
+        kept_checks.kept,
+        kept_violations.kept,
+        readings,
+        own.steps,
+        {name: count for name, count in omitted.items() if count},
+    )

@@ -16,8 +16,12 @@ Json = dict[str, Any]
 
 
 def read(case: Case) -> None:
-    """Ask for an answer that is there already."""
-    _send(case, "READ", task=case.envelope)
+    """Ask for an answer that is there already.
+
+    The reason names the constitution under which the policy holds: the cache may look at it much
+    later, under another one.
+    """
+    _send(case, "READ", task=case.envelope, reason=case.row["constitution"])
 
 
 def is_stored(answer: Answer, outcome: Json, row: AvroValue) -> bool:

@@ -10,9 +10,11 @@ Source: SAP spec, 5.1 and 3.6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from schemas import canonical_json, sha256_hex
+from schemas.nesting import too_deep
 
 Json = dict[str, Any]
 
@@ -25,7 +27,8 @@ class Finding(NamedTuple):
     """What is found of an answer.
 
     service: the service's own alignment.  alignment, checks, violations: with the agent's.
-    readings: the pressure that it was decided at.
+    readings: the pressure that it was decided at.  omitted: by the member's name, how many checks
+    and violations are left out, where a result may not have so many.
     """
 
     service: str
@@ -34,6 +37,7 @@ class Finding(NamedTuple):
     violations: Sequence[Json] = ()
     readings: Json | None = None
     steps: Sequence[Any] = ()
+    omitted: Mapping[str, int] = MappingProxyType({})
 
 
 class About(NamedTuple):
@@ -55,7 +59,10 @@ class About(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an outcome is to be.  error, output, citations, record: of the service's own."""
+    """What an outcome is to be.  error, output, citations, record: of the service's own.
+
+    brief: without the steps, though the task asks for a trace.
+    """
 
     status: str
     rule: str
@@ -64,6 +71,7 @@ class Answer(NamedTuple):
     output: Any = None
     citations: Sequence[str] | None = None
     record: Json | None = None
+    brief: bool = False
 
 
 def own(answer: Answer, about: About) -> Json:
@@ -107,7 +115,7 @@ def of_result(result: Json, result_sha256: str, answer: Answer, about: About) ->
         for name in _WITHHELD:
             outcome.pop(name, None)
     if agent.get("cache") is not None:
-        said["reportedCache"] = agent["cache"]
+        said["reportedCache"] = _reported(agent["cache"])
     outcome["status"] = answer.status
     outcome["constitutionalEvidence"] = _evidence(agent, finding, about)
     outcome["meta"] = {**(result.get("meta") or {}), "headrace": said}
@@ -145,6 +153,8 @@ def cache_miss(verdict: str, reason: str, cache_key: str) -> Json:
 
 
 _LONGEST = 4000
+_REPORTED_LEVEL = 5
+"""The nesting at which members of `meta.headrace.reportedCache` stand; the outcome is level 1."""
 
 
 def _headrace(answer: Answer, about: About) -> Json:
@@ -159,9 +169,19 @@ def _headrace(answer: Answer, about: About) -> Json:
         "heuristicsVersion": about.heuristics_version,
         "constitution": about.constitution,
     }
-    if about.trace:
+    omitted = dict(answer.finding.omitted)
+    if about.trace and answer.brief:
+        omitted["steps"] = len(answer.finding.steps)
+    elif about.trace:
         said["steps"] = list(answer.finding.steps)
+    if omitted:
+        said["omitted"] = omitted
     return said
+
+
+def _reported(cache: Json) -> Json:
+    """An agent's own `cache`; without members that nest too deep for where it stands now."""
+    return {n: value for n, value in cache.items() if not too_deep(value, _REPORTED_LEVEL)}
 
 
 def _evidence(agent: Mapping[str, Any], finding: Finding, about: About) -> Json:

@@ -13,12 +13,12 @@ from typing import Any
 
 from schemas.sap import rules
 from streams.alignment import constitution_of
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, Timer, TooLarge, Work
 from streams.engine.records import header, position
 from streams.processors.decision import traceparent_of
 from streams.processors.sap import acks, deadlines, preload, results, signals, tasks, verdicts
 from streams.processors.sap.acks import Ruling
-from streams.processors.sap.case import DEADLINE, find
+from streams.processors.sap.case import DEADLINE, Case, find
 from streams.processors.sap.inbound import Command
 from streams.processors.sap.scene import Scene
 from topology import processors
@@ -53,10 +53,12 @@ class SapProcessor:
             _fire(timer, now_ms, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        too_much = f"causes {size} bytes on {topic.name}, more than one record may"
         if message.topic is SAP_VERDICTS:
-            raise ValueError(f"a verdict of the cache causes {size} bytes on {topic.name}")
+            _apply_briefly(message, f"its outcome {too_much}", work)
+            return
         command = Command(message)
-        reason = f"The envelope causes {size} bytes on {topic.name}, more than one record may."
+        reason = f"The envelope {too_much}."
         ruling = Ruling(rules.TOO_LARGE.code, reason, fault="service")
         acks.send(command, ruling, _scene(command, work))
 
@@ -75,14 +77,28 @@ def _scene(command: Command, work: Work) -> Scene:
     return Scene(work, constitution, command.cause, command.at, command.traceparent)
 
 
-def _apply(message: Message, work: Work) -> None:
+def _apply(message: Message, work: Work, *, brief: bool = False) -> None:
     """A verdict of the cache."""
+    verdicts.apply(_asker(message, work), message.value, brief=brief)
+
+
+def _apply_briefly(message: Message, reason: str, work: Work) -> None:
+    """One that causes too much: the task was accepted, so it goes on all the same."""
+    failure = work.attempt(lambda part: _apply(message, part, brief=True))
+    if isinstance(failure, TooLarge):
+        verdicts.decline(_asker(message, work), message.value, reason)
+    elif failure is not None:
+        raise failure
+
+
+def _asker(message: Message, work: Work) -> Case:
+    """The task that a verdict answers."""
     verdict, record = message.value, message.record
     constitution, parent = constitution_of(work.settings), header(record, "traceparent")
     scene = Scene(work, constitution, position(record), verdict["at"], parent)
     case = find(verdict["taskId"], scene)
     assert case is not None, "the cache answers accepted tasks only"
-    verdicts.apply(case, verdict)
+    return case
 
 
 def _fire(timer: Timer, now_ms: int, work: Work) -> None:

@@ -3,6 +3,9 @@
 A hit answers the task.  A miss sends it to an agent, or fails it if only the cache was to answer.
 For a task that is closed meanwhile, a place in a queue or a lead is given back.
 
+A hit whose outcome would be too much for one record is told without the steps of its check; if it
+is too much even so, it counts as a miss.
+
 A task that a `system` producer has begun to report on before its answer came goes on with that:
 the machine lets a cached answer, or the lack of one, end a task from QUEUED only.
 
@@ -29,8 +32,8 @@ _ENDED = frozenset({"store_duplicate", "released", "flight_lapsed"})
 """Verdicts after which the task leads no flight."""
 
 
-def apply(case: Case, verdict: AvroValue) -> None:
-    """verdict: SapCacheVerdict."""
+def apply(case: Case, verdict: AvroValue, *, brief: bool = False) -> None:
+    """verdict: SapCacheVerdict.  brief: what comes of it does without the steps of a trace."""
     name = verdict["verdict"]
     deadlines.expire_overdue(case)
     if name == "stored":
@@ -40,9 +43,21 @@ def apply(case: Case, verdict: AvroValue) -> None:
     elif name in _ENDED:
         _note(case, flightLeader=False)
     elif not case.closed:
-        _answer(case, verdict)
+        _answer(case, verdict, brief)
     elif name == "waiting" or verdict["leader"]:
         lookups.release(case, f"the task is {case.state}")
+
+
+def decline(case: Case, verdict: AvroValue, reason: str) -> None:
+    """A hit whose outcome is more than one record may hold: as good as no answer.
+
+    Raises ValueError for any other verdict, which never causes as much.
+    """
+    if verdict["verdict"] != "hit" or case.state != "QUEUED":
+        raise ValueError(f"{verdict['verdict']} for a task that is {case.state}: {reason}")
+    case.row["cacheState"] = "missed"
+    _missed(case, {**verdict, "reason": f"{verdict['reason']}; {reason}"})
+    case.save()
 
 
 def _note(case: Case, **changes: Any) -> None:
@@ -51,14 +66,14 @@ def _note(case: Case, **changes: Any) -> None:
         case.save()
 
 
-def _answer(case: Case, verdict: AvroValue) -> None:
+def _answer(case: Case, verdict: AvroValue, brief: bool) -> None:
     name, row = verdict["verdict"], case.row
     if name == "waiting":
         row["cacheState"] = "waiting"
     elif name == "hit":
         row["cacheState"] = "hit" if case.state == "QUEUED" else "missed"
         if case.state == "QUEUED":
-            _hit(case, verdict)
+            _hit(case, verdict, brief)
     elif name in _UNANSWERED:
         row["cacheState"], row["flightLeader"] = "missed", verdict["leader"]
         _missed(case, verdict)
@@ -67,7 +82,7 @@ def _answer(case: Case, verdict: AvroValue) -> None:
     case.save()
 
 
-def _hit(case: Case, verdict: AvroValue) -> None:
+def _hit(case: Case, verdict: AvroValue, brief: bool) -> None:
     shown = to_json(VERDICT, verdict)
     record: Json = shown["record"]
     case.row["hitVersion"] = verdict["version"]
@@ -79,6 +94,7 @@ def _hit(case: Case, verdict: AvroValue) -> None:
         output=record["output"],
         citations=record["citations"],
         record={name: record[name] for name in ("version", "recordSha256", "taskId", "producer")},
+        brief=brief,
     )
     publishing.publish(case, answer, hit=Hit(verdict["version"], verdict["ageSec"]))
 
@@ -90,8 +106,7 @@ def _rechecked(shown: Json, case: Case) -> Evaluation | None:
     steps: list[Any] = []
     constitution = case.scene.constitution
     if case.row["trace"] and shown["constitution"] == constitution.label:
-        policy = case.accepted["policy"]
-        steps = judging.evaluate_record(case.task, shown["record"], policy, constitution).steps
+        steps = judging.evaluate_record(case.task, shown["record"], case.policy, constitution).steps
     return Evaluation("VALID", shown["checks"], shown["violations"] or [], steps)
 
 

@@ -18,6 +18,7 @@ from streams.engine.records import header, position
 from streams.processors.decision import traceparent_of
 from streams.processors.sap_cache import flights, storing, verdicts
 from streams.processors.sap_cache.entry import Entry
+from streams.processors.sap_cache.reading import MISS
 from streams.processors.sap_cache.scene import Scene
 from topology import processors
 from topology.declarations import Table, Topic
@@ -53,9 +54,7 @@ class SapCacheProcessor:
         )
         constitution = constitution_of(work.settings)
         for message, lookup in zip(batch, lookups, strict=True):
-            record = message.record
-            parent = header(record, "traceparent")
-            scene = Scene(work, constitution, position(record), lookup["at"], parent)
+            scene = _scene(message, constitution, work)
             entry = Entry(lookup["cacheKey"], scene)
             _OPERATIONS[lookup["op"]](lookup, entry, scene)
             entry.save()
@@ -67,12 +66,26 @@ class SapCacheProcessor:
             _fire(timer, now_ms, constitution, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
-        raise ValueError(f"a lookup causes {size} bytes on {topic.name}")
+        """Who asks is told that there is nothing; what was to be kept is not."""
+        lookup, reason = message.value, f"{size} bytes on {topic.name} are more than a record may"
+        scene = _scene(message, constitution_of(work.settings), work)
+        entry = Entry(lookup["cacheKey"], scene)
+        if lookup["op"] == "READ":
+            verdicts.plain(lookup, MISS, reason, entry, scene)
+        else:
+            storing.release({**lookup, "reason": reason}, entry, scene)
+        entry.save()
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
     ) -> bytes | None:
         return value
+
+
+def _scene(message: Message, constitution: Constitution, work: Work) -> Scene:
+    record = message.record
+    parent = header(record, "traceparent")
+    return Scene(work, constitution, position(record), message.value["at"], parent)
 
 
 def _fire(timer: Timer, now_ms: int, constitution: Constitution, work: Work) -> None:

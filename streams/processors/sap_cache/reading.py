@@ -4,7 +4,7 @@ Of the newest versions those count that are fresh.  If the answer must align wit
 each is evaluated again as if it had just come, and the newest that is VALID is the hit; else the
 newest that is fresh.
 
-Source: SAP spec, 5.4 (READ).
+Source: SAP spec, 5.4 (READ) and 5.5 (SapHeuristics).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _aligned(
     seen: list[AvroValue],
     constitution: Constitution,
 ) -> Answer:
-    task, policy = to_json(_TASK, lookup["task"]), lookup["policy"]
+    task, policy = to_json(_TASK, lookup["task"]), _policy(lookup, constitution)
     newest: Evaluation | None = None
     for n in fresh:
         evaluation = _evaluate(task, policy, versions[n].json, constitution)
@@ -79,6 +79,16 @@ def _aligned(
         newest = newest or evaluation
     told = ", ".join(f"version {c['version']} {c['alignment']}" for c in seen if c["alignment"])
     return Answer(MISALIGNED, f"{told}{_failed(newest)}", tuple(seen), checked=newest)
+
+
+def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
+    """What the evaluations go by: thresholds and learned checks hold only under the constitution
+    that they were derived under.  A READ names it as its reason, one of an earlier release none.
+    """
+    policy: AvroValue = lookup["policy"]
+    if lookup["reason"] in (None, constitution.label):
+        return policy
+    return {**policy, "thresholds": {}, "extraChecks": []}
 
 
 def _hit(

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
+from importlib.resources import files
 from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from schemas import Problem, canonical_json, validate
 from schemas.rules import Stage, Where
@@ -226,3 +229,28 @@ def test_what_is_told_is_bounded_and_the_verdict_is_not_changed_by_that() -> Non
         ("out_of_range", "/constitutionalContext/pressure"),
         ("too_long", "/constitutionalContext/pressure"),
     ]
+
+
+LIMITS = {f"limit {n}": n for n in range(255)}
+
+
+@pytest.mark.parametrize(
+    ("budget", "fits"),
+    [
+        ({"tokens": 1, **LIMITS}, True),
+        ({"tokens": 1, "seconds": 1, **LIMITS}, False),
+        ({"more": 1, "most": 1, **LIMITS}, False),
+    ],
+)
+def test_a_budget_is_a_map_like_others(budget: dict[str, Any], fits: bool) -> None:
+    """Each number in it is a limit."""
+    value = changed(TASK, telemetry={"budget": budget})
+    wanted = [] if fits else [("too_many_items", "/telemetry/budget")]
+    assert shown(validate("sap.task", value)) == wanted
+    text = files("schemas").joinpath("json/sap/task.json").read_text("utf-8")
+    assert Draft202012Validator(json.loads(text)).is_valid(value) is fits
+
+
+def test_a_limit_that_is_null_is_none() -> None:
+    budget = {"seconds": None, "tokens": 1, **LIMITS}
+    assert validate("sap.task", changed(TASK, telemetry={"budget": budget})) == []

@@ -139,6 +139,10 @@ class Bench(Harness):
 
     def verdict(self, name: str, at: int | None = None, **members: Any) -> list[Sent]:
         """What the cache's answer to the last lookup causes."""
+        return self.decide(self.answer(name, at, **members))
+
+    def answer(self, name: str, at: int | None = None, **members: Any) -> Message:
+        """That answer itself."""
         lookup = self.of(SAP_LOOKUPS)[-1].value
         stamp = self.now if at is None else at
         value = {
@@ -161,13 +165,17 @@ class Bench(Harness):
             "constitution": "1@000000000000",
             **members,
         }
-        return self.decide(self.message(value, stamp, avro=True, topic=SAP_VERDICTS))
+        return self.message(value, stamp, avro=True, topic=SAP_VERDICTS)
 
     def hit(self, version: int = 1, age_s: int = 5, **members: Any) -> list[Sent]:
         """The cache answers with what another task has stored."""
+        return self.decide(self.found(version, age_s, **members))
+
+    def found(self, version: int = 1, age_s: int = 5, **members: Any) -> Message:
+        """That answer itself."""
         record = cached(self.of(SAP_LOOKUPS)[-1].value, version)
         more = {"version": version, "ageSec": age_s, "record": record, **members}
-        return self.verdict("hit", **more)
+        return self.answer("hit", **more)
 
     def row(self, table: Any = SAP_TASK_STATES, key: str = TASK) -> Any:
         return super().row(table, key)

@@ -170,3 +170,18 @@ def test_a_result_under_another_constitution_is_judged_by_that_one(tmp_path: Pat
     assert bench.last["meta"]["headrace"]["rule"] == "alignment_refused"
     assert bench.row()["constitution"] != label
     assert bench.learned()[-1]["constitution"] == label
+
+
+def test_a_hit_shows_the_steps_of_the_constitution_that_it_was_checked_under(
+    tmp_path: Path,
+) -> None:
+    bench = Bench()
+    heuristics(bench, extraChecks=["no_pii"])
+    bench.task(task("prefer", telemetry={"trace": True}))
+    path = tmp_path / "constitution.toml"
+    path.write_text('version = "2"\n')
+    label = bind(path).label
+    bench.settings["SAP_CONSTITUTION"] = path
+    bench.hit(checks=[], violations=[], constitution=label)
+    steps = bench.last["meta"]["headrace"]["steps"]
+    assert [step["name"] for step in steps] == ["sum"]

@@ -164,7 +164,7 @@ def test_the_cache_is_asked_first(mode: str) -> None:
         "policy": ack["accepted"]["policy"],
         "task": value,
         "draft": None,
-        "reason": None,
+        "reason": ack["constitution"],
     }
     (sent,) = bench.of(SAP_LOOKUPS)
     assert sent.key == lookup["cacheKey"]

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from streams.processors.sap import SapProcessor
+from streams.engine.processor import TooLarge
+from tests.unit.processors.harness import StepWork
 from tests.unit.processors.sap.support import START_MS, TASK, Bench, Json, result, signal, task
-from topology.topics import SAP_VERDICTS
+from topology.topics import SAP_OUTCOMES
 
 SYSTEM = {"agentId": "scheduler", "agentKind": "system"}
 MISSES = ("miss", "stale", "misaligned", "wait_expired")
@@ -198,18 +199,42 @@ def test_a_verdict_that_is_none_is_for_the_dead_letters() -> None:
         bench.verdict("maybe")
 
 
-def test_a_verdict_that_causes_too_much_is_for_the_dead_letters() -> None:
+def test_a_hit_that_is_too_much_with_its_steps_is_told_without_them() -> None:
+    constraints = {"constraints": ["No PII"]}
+    bench = asked(constitutionalContext=constraints, telemetry={"trace": True})
+    message = bench.found(checks=[], violations=[], constitution=bench.row()["constitution"])
+    bench.too_large(message, SAP_OUTCOMES, 10**8)
+    last, said = bench.last, bench.last["meta"]["headrace"]
+    assert (last["status"], last["output"]) == ("SUCCEEDED", "as before")
+    assert (said["rule"], said["omitted"]) == ("cache_hit", {"steps": 2})
+    assert "steps" not in said
+    assert (bench.state, bench.row()["hitVersion"]) == ("SUCCEEDED", 1)
+
+
+@pytest.mark.parametrize("mode", ["prefer", "only"])
+def test_a_hit_that_no_outcome_can_hold_counts_as_none(
+    mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = asked(mode)
+    monkeypatch.setattr(StepWork, "attempt", lambda work, part: TooLarge(SAP_OUTCOMES, 10**8))
+    bench.too_large(bench.found(), SAP_OUTCOMES, 10**8)
+    row = bench.row()
+    assert (row["cacheState"], row["hitVersion"], row["flightLeader"]) == ("missed", None, False)
+    if mode == "prefer":
+        assert (row["state"], row["dispatched"], len(bench.inbox())) == ("QUEUED", True, 1)
+        assert bench.outcomes() == []
+    else:
+        error = bench.last["error"]
+        assert (row["state"], error["code"], bench.inbox()) == ("FAILED", "CACHE_MISS", [])
+        assert error["details"]["verdict"] == "hit"
+        assert "100000000 bytes on sap.outcomes" in error["details"]["reason"]
+        assert bench.last["meta"]["headrace"]["rule"] == "cache_only_miss"
+
+
+@pytest.mark.parametrize("failure", [TooLarge(SAP_OUTCOMES, 10**8), ValueError("it is broken")])
+def test_what_else_fails_is_not_hidden(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = asked()
-    bench.verdict("waiting")
-    message = bench.message({**_verdict(bench)}, bench.now, avro=True, topic=SAP_VERDICTS)
-    with pytest.raises(ValueError, match=r"sap\.outcomes"):
-        bench.too_large(message, SapProcessor.declaration.outputs[1], 10**8)
-
-
-def _verdict(bench: Bench) -> dict[str, Any]:
-    return {
-        "at": START_MS, "verdictId": "v", "lookupId": "l", "taskId": TASK, "cacheKey": "k",
-        "verdict": "miss", "reason": "", "leader": False, "leaderTaskId": None, "waitUntil": None,
-        "version": None, "ageSec": None, "record": None, "checks": None, "violations": None,
-        "candidates": [], "constitution": "",
-    }  # fmt: skip
+    monkeypatch.setattr(StepWork, "attempt", lambda work, part: failure)
+    with pytest.raises(ValueError, match=r"sap\.outcomes|it is broken"):
+        bench.too_large(bench.answer("miss"), SAP_OUTCOMES, 10**8)
+    assert bench.row()["cacheState"] == "lookup"

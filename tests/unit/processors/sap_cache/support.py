@@ -53,6 +53,11 @@ class Cache(Harness):
         self.inputs: list[Message] = []
 
     def lookup(self, op: str, name: str, at: int, key: str = KEY, **more: Any) -> Any:
+        """The verdicts on one lookup."""
+        return self.verdicts(self.decide(self.asked(op, name, at, key, **more)))
+
+    def asked(self, op: str, name: str, at: int, key: str = KEY, **more: Any) -> Message:
+        """The lookup itself."""
         value: dict[str, Any] = {
             "at": NINE + at,
             "lookupId": task_id(f"l{next(_lookups)}"),
@@ -73,7 +78,7 @@ class Cache(Harness):
             value["deadlineAt"] += NINE
         message = self.message(_avro(value), max(self.now, NINE + at), avro=True)
         self.inputs.append(message)
-        return self.verdicts(self.decide(message))
+        return message
 
     def read(
         self, name: str, at: int, *, context: dict[str, Any] | None = None, **more: Any
