@@ -39,10 +39,11 @@ READER = {
     "isolation.level": "read_committed",
     "auto.offset.reset": "error",
     "fetch.max.bytes": 64 << 20,
-    "max.partition.fetch.bytes": 16 << 20,
+    "max.partition.fetch.bytes": 4 << 20,
     "message.max.bytes": MAX_MESSAGE,
     "receive.message.max.bytes": 2 * MAX_MESSAGE,
-    "queued.min.messages": 1_000_000,
+    # What is fetched ahead counts by message: a small one takes the client ten times its bytes.
+    "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 65_536,
     "fetch.queue.backoff.ms": 5,
     "check.crcs": False,
