@@ -75,21 +75,21 @@ def from_json(record: str, value: Any) -> dict[str, Any]:
 def _named(record: str) -> dict[str, Schema]:
     """The named types of a record's schema, by full name."""
     found: dict[str, Schema] = {}
-
-    def visit(schema: Any) -> None:
-        if isinstance(schema, list):
-            for branch in schema:
-                visit(branch)
-        elif isinstance(schema, dict):
-            if "namespace" in schema:
-                found[f"{schema['namespace']}.{schema['name']}"] = schema
-            for field in schema.get("fields", ()):
-                visit(field["type"])
-            visit(schema.get("items"))
-            visit(schema.get("values"))
-
-    visit(schema_of(record))
+    _collect(schema_of(record), found)
     return found
+
+
+def _collect(schema: Any, found: dict[str, Schema]) -> None:
+    if isinstance(schema, list):
+        for branch in schema:
+            _collect(branch, found)
+    elif isinstance(schema, dict):
+        if "namespace" in schema:
+            found[f"{schema['namespace']}.{schema['name']}"] = schema
+        for field in schema.get("fields", ()):
+            _collect(field["type"], found)
+        _collect(schema.get("items"), found)
+        _collect(schema.get("values"), found)
 
 
 _LONG_INTEGER = re.compile(r"[0-9]{16}")
@@ -131,17 +131,6 @@ class _Reader:
         self.asap = record.startswith(ASAP)
         self.summit = record.startswith(SUMMIT)
         self.shape = _SUMMIT_RULES.get(record.removeprefix(SUMMIT))
-        self.kinds: dict[str, Callable[[Any, Any, str], Any]] = {
-            "record": self.record,
-            "array": self.array,
-            "map": self.map,
-            "enum": self.enum,
-            "string": self.string,
-            "boolean": self.boolean,
-            "double": self.double,
-            "int": self.integer,
-            "long": self.integer,
-        }
 
     def fail(self, rule: str, path: str, message: str, saop: str = "schema_invalid") -> ShapeError:
         """saop: the rule that a turn, an event or a rewind breaks instead."""
@@ -166,7 +155,7 @@ class _Reader:
         if isinstance(schema, str):
             schema = self.named.get(schema, schema)
         kind = schema["type"] if isinstance(schema, dict) else schema
-        return self.kinds[kind](schema, value, path)
+        return _KINDS[kind](self, schema, value, path)
 
     def record(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -325,3 +314,16 @@ class _Reader:
         if not -(1 << bits) <= value < 1 << bits:
             raise self.fail("number_range", path, f"does not fit {bits + 1} bits")
         return value
+
+
+_KINDS: dict[str, Callable[[_Reader, Any, Any, str], Any]] = {
+    "record": _Reader.record,
+    "array": _Reader.array,
+    "map": _Reader.map,
+    "enum": _Reader.enum,
+    "string": _Reader.string,
+    "boolean": _Reader.boolean,
+    "double": _Reader.double,
+    "int": _Reader.integer,
+    "long": _Reader.integer,
+}

@@ -251,7 +251,7 @@ def decode_many(values: Sequence[bytes | None], record: str) -> list[Decoded | U
                     continue
             results.append(decode(value, record))
         except Undecodable as exc:
-            results.append(exc)
+            results.append(exc.with_traceback(None))  # whose frames hold these very results
         except ERRORS as exc:
             results.append(Undecodable("body_invalid", f"The body is no {record}: {exc}."))
     return results

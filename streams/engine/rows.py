@@ -51,6 +51,19 @@ def row_of(table: Table, key: str, raw: bytes) -> AvroValue:
         raise InternalUnreadable(f"row {key} of {table.name}: {exc.message}") from exc
 
 
+class Cause:
+    """position: of the record that is being decided.
+
+    What a step and its tables share, so that no table needs its step: objects that form no circle
+    are gone with their batch, and the collector, which holds everyone up, has nothing to find.
+    """
+
+    __slots__ = ("position",)
+
+    def __init__(self, position: str = "") -> None:
+        self.position = position
+
+
 class TableRows:
     """One table of one step (the `Rows` that processors see).
 
@@ -61,7 +74,7 @@ class TableRows:
         self,
         table: Table,
         read: GetMany,
-        cause: Callable[[], str],
+        cause: Cause,
         below: TableRows | None = None,
     ) -> None:
         self.table = table
@@ -89,10 +102,10 @@ class TableRows:
         return None if raw is None else row_of(self.table, key, raw)
 
     def put(self, key: str, row: AvroValue) -> None:
-        self.changed[key] = (row, self._cause())
+        self.changed[key] = (row, self._cause.position)
 
     def delete(self, key: str) -> None:
-        self.changed[key] = (None, self._cause())
+        self.changed[key] = (None, self._cause.position)
 
     def encoded(self) -> list[tuple[str, bytes | None, str]]:
         """(key, row or tombstone, cause) of every changed row, in order of first change."""

@@ -15,7 +15,7 @@ from streams.engine.letters import letter, told
 from streams.engine.principals import Principals, Senders
 from streams.engine.processor import AvroValue, Processor, Timer, TooLarge, Work
 from streams.engine.records import Headers, Output, Record, position
-from streams.engine.rows import Bytes, GetMany, TableRows, store_key
+from streams.engine.rows import Bytes, Cause, GetMany, TableRows, store_key
 from streams.errors import HeadraceError, InternalUnreadable
 from streams.logs import fields
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
@@ -116,7 +116,7 @@ class StepWork:
         self.partition = context.partition
         self.partitions = context.partitions
         self.settings = context.settings
-        self.cause = ""
+        self._cause = Cause()
         self._declaration = declaration
         self._context = context
         self._read = read
@@ -127,11 +127,19 @@ class StepWork:
         self._whole: StepWork | None = None
         self._letters: list[tuple[Topic, Output]] = []
 
+    @property
+    def cause(self) -> str:
+        return self._cause.position
+
+    @cause.setter
+    def cause(self, position: str) -> None:
+        self._cause.position = position
+
     def rows(self, table: Table) -> TableRows:
         rows = self._tables.get(table.name)
         if rows is None:
             below = None if self._whole is None else self._whole.rows(table)
-            rows = TableRows(table, self._read, lambda: self.cause, below)
+            rows = TableRows(table, self._read, self._cause, below)
             self._tables[table.name] = rows
         return rows
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from schemas import decode, encode
 from schemas.catalogue import LATEST_ID
 from streams.engine.processor import AvroValue
-from streams.engine.rows import TableRows, layered, store_key
+from streams.engine.rows import Cause, TableRows, layered, store_key
 from streams.errors import InternalUnreadable
 from tests.toy import OPEN, RECORD
 
@@ -39,7 +39,7 @@ def test_the_topmost_layer_that_has_a_key_hides_the_rest(
 
 def test_a_row_of_a_later_version_is_no_fault_of_the_record_that_asks_for_it() -> None:
     later = encode(RECORD, row("x"))[:1] + (LATEST_ID + 1).to_bytes(4, "big") + b"\0"
-    rows = TableRows(OPEN, lambda keys: [later for _ in keys], lambda: "c1")
+    rows = TableRows(OPEN, lambda keys: [later for _ in keys], Cause("c1"))
     with pytest.raises(InternalUnreadable, match=f"row a of {OPEN.name}"):
         rows.get("a")
 
@@ -53,14 +53,14 @@ class Table:
 
     def __init__(self, **stored: str) -> None:
         self.reads: list[list[bytes]] = []
-        self.cause = "c1"
+        self.cause = Cause("c1")
         rows = {store_key(OPEN.name, k): encode(RECORD, row(v)) for k, v in stored.items()}
 
         def read(keys: Sequence[bytes]) -> list[bytes | None]:
             self.reads.append(list(keys))
             return [rows.get(key) for key in keys]
 
-        self.rows = TableRows(OPEN, read, lambda: self.cause)
+        self.rows = TableRows(OPEN, read, self.cause)
 
 
 def test_loaded_rows_are_read_once() -> None:
@@ -88,7 +88,7 @@ def test_a_deleted_row_is_gone_and_may_come_back() -> None:
     assert table.rows.get("a") is None
     table.rows.put("a", row("2"))
     assert table.rows.get("a") == row("2")
-    table.cause = "c2"
+    table.cause.position = "c2"
     table.rows.delete("a")
     assert table.rows.encoded() == [("a", None, "c2")]
 
@@ -97,7 +97,7 @@ def test_changes_keep_the_order_of_their_first_change_and_the_last_cause() -> No
     table = Table()
     table.rows.put("b", row("1"))
     table.rows.put("a", row("2"))
-    table.cause = "c2"
+    table.cause.position = "c2"
     table.rows.put("b", row("3"))
     table.rows.delete("z")
     found = [(k, v and decode(v, RECORD).value, cause) for k, v, cause in table.rows.encoded()]
