@@ -1,6 +1,8 @@
 """Mixed traffic of all five protocols at a steady rate for a long time, and what stays flat.
 
-python -m bench.soak [--minutes N] [--rate N] [--sample SECONDS] [--into DIRECTORY]
+python -m bench.soak [--minutes N] [--rate N] [--fill N] [--sample SECONDS] [--into DIRECTORY]
+First so many records at a higher rate, so that RocksDB's buffers and caches are as full as they
+become: what grows after that grows for good.  Then the warm-up, and then what counts.
 A worker, a gateway, an agent of SAP in this process and one of Summit in its own.  Every sample is
 a line of `soak.csv`: memory and open files of worker and gateway, size of their RocksDB, lag of the
 workers' group, and milliseconds from a packet to its committed verdict.  `soak.png` draws them; the
@@ -46,6 +48,7 @@ from topology.topics import (
 PER_CYCLE = {"apc": 6, "rtes": 6, "saop": 2, "sap": 2, "asap": 3, "summit": 1}
 """Records of each kind in twenty."""
 STORIES = 40
+FILL_PER_S = 500
 
 
 class Sample(NamedTuple):
@@ -114,20 +117,23 @@ def _summit(own: Bench) -> Iterator[Output]:
 
 
 class Traffic(threading.Thread):
-    """Sends at the rate until it is stopped, and keeps when each packet was sent."""
+    """Sends at the rate until it is stopped, and keeps when each packet was sent.
 
-    def __init__(self, own: Bench, records: Iterator[Output], rate: float) -> None:
+    fill: so many records come first, faster.
+    """
+
+    def __init__(self, own: Bench, records: Iterator[Output], rate: float, fill: int) -> None:
         super().__init__(name="traffic")
         self.sent = 0
         self.at: dict[str, float] = {}
         self.stopped = threading.Event()
-        self._own, self._records, self._rate = own, records, rate
+        self._own, self._records, self._rate, self._fill = own, records, rate, fill
 
     def run(self) -> None:
         client = ck.Producer({"bootstrap.servers": self._own.settings.bootstrap, "linger.ms": 0})
         count, began = self._own.settings.partitions, time.perf_counter()
         for record in self._records:
-            due = began + self.sent / self._rate
+            due = began + self._due_s(self.sent)
             while (now := time.perf_counter()) < due and not self.stopped.is_set():
                 client.poll(min(0.002, due - now))
             if self.stopped.is_set():
@@ -137,6 +143,10 @@ class Traffic(threading.Thread):
             client.produce(record.topic, record.value, record.key, placed, on_delivery=note)
             self.sent += 1
         client.flush(30)
+
+    def _due_s(self, count: int) -> float:
+        filling = min(count, self._fill)
+        return filling / FILL_PER_S + (count - filling) / self._rate
 
     def _note(self, at: float) -> Callable[[Any, Any], None]:
         def note(error: Any, message: Any) -> None:
@@ -194,7 +204,9 @@ def lag(own: Bench) -> int:
 
 
 def soak(options: argparse.Namespace) -> list[Sample]:
-    seconds = options.minutes * 60 + options.warm_up
+    before = options.fill // FILL_PER_S + options.warm_up
+    seconds = options.minutes * 60 + before
+    count = options.fill + int(options.rate * seconds) + 1
     samples: list[Sample] = []
     with (
         bench() as own,
@@ -204,7 +216,7 @@ def soak(options: argparse.Namespace) -> list[Sample]:
         wait_ready(own, "worker")
         with worker(own, AGENT_PROCESS, "agent"), sap.agent(own):
             wait_agent(own)
-            sending = Traffic(own, traffic(own, int(options.rate * seconds) + 1), options.rate)
+            sending = Traffic(own, traffic(own, count), options.rate, options.fill)
             verdicts = Verdicts(own, sending.at)
             verdicts.start()
             sending.start()
@@ -215,7 +227,7 @@ def soak(options: argparse.Namespace) -> list[Sample]:
                     took = verdicts.take() or [0.0]
                     samples.append(
                         Sample(
-                            second + options.sample - options.warm_up,
+                            second + options.sample - before,
                             sending.sent,
                             working.memory_mb(),
                             files(working),
@@ -264,9 +276,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--rate", type=float, default=40)
+    parser.add_argument("--fill", type=int, default=40_000, help="records")
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
-    options = parse(parser, arguments, {"minutes": 0.5, "sample": 5, "warm_up": 10})
+    options = parse(parser, arguments, {"minutes": 0.5, "fill": 500, "sample": 5, "warm_up": 10})
     with kept("soak", __doc__, options) as runs:
         samples = soak(options)
         options.into.mkdir(parents=True, exist_ok=True)
