@@ -178,7 +178,10 @@ class LocalBus:
         return count
 
     async def deliver_pending_async(self) -> int:
-        """As `deliver_pending`, and awaits handlers that are async."""
+        """As `deliver_pending`, and awaits handlers that are async.
+
+        A task whose handler is cancelled with this call waits again.
+        """
         count = 0
         while (found := self._next_delivery(awaiting=True)) is not None:
             agent, task = found
@@ -287,6 +290,9 @@ class LocalBus:
         except Exception as exc:
             self._take(RESULT, handling.of_error(exc, agent, task, self._read_clock()))
             return
+        except BaseException:  # given up, not failed: whoever delivers next hands it over again
+            self._pending.appendleft(task)
+            raise
         reported = self._reports.get(task_id, 0) > before
         if values[0] is None and reported:
             return  # it has reported for itself

@@ -43,21 +43,25 @@ class KafkaDesk:
     ) -> None:
         self._log, self._prefix, self._send, self._reading = log, prefix, send, reading
         self.wait_s = wait_s
-        self._watch: Watch | None = None
-        self._opening = asyncio.Lock()
+        self._watch: asyncio.Future[Watch] | None = None
+        self._one_at_a_time = asyncio.Lock()
 
     async def _watching(self) -> Watch:
-        async with self._opening:
-            if self._watch is not None and self._watch.over:
+        """Shielded: one who gives up while it opens leaves it to the others, and to `close`."""
+        async with self._one_at_a_time:
+            if self._watch is not None and _is_over(self._watch):
                 await self.close()
             if self._watch is None:
-                self._watch = await asyncio.to_thread(Watch, self._log, self._prefix)
-            return self._watch
+                opening = asyncio.to_thread(Watch, self._log, self._prefix)
+                self._watch = asyncio.ensure_future(opening)
+            return await asyncio.shield(self._watch)
 
     async def close(self) -> None:
-        watch, self._watch = self._watch, None
-        if watch is not None:
-            await asyncio.to_thread(watch.close)
+        opened, self._watch = self._watch, None
+        if opened is not None:
+            await asyncio.wait({opened})
+            if not opened.cancelled() and opened.exception() is None:
+                await asyncio.to_thread(opened.result().close)
 
     async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         watch = await self._watching()
@@ -168,6 +172,13 @@ class _Following:
             return None
         found: Json = summit.call_result(self._row, self._output)
         return found
+
+
+def _is_over(watch: asyncio.Future[Watch]) -> bool:
+    """Whether it has not opened, or has failed since."""
+    if not watch.done():
+        return False
+    return watch.cancelled() or watch.exception() is not None or watch.result().over
 
 
 def _verdict_on(position: str) -> str:

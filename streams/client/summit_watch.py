@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from streams.errors import HeadraceError
 from streams.show import value_json
 from topology.declarations import Topic
 from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS, full_name
+
+log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
 News = asyncio.Queue[tuple[Topic, Json] | HeadraceError]
@@ -76,6 +79,9 @@ class Watch:
                         self._tell(record)
         except HeadraceError as exc:
             self._fail(exc)
+        except Exception as exc:  # an unreadable record, say: who waits would wait in vain
+            log.exception("what comes of calls is read no more")
+            self._fail(HeadraceError(f"what comes of calls cannot be read on: {exc!r}"))
         finally:
             self._reader.close()
 

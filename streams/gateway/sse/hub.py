@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -33,6 +34,7 @@ from streams.tailing.cursors import offsets_cursor
 from topology.topics import RTES_EVENTS, full_name
 
 T = TypeVar("T")
+log = logging.getLogger(__name__)
 
 MOST_CLIENTS = 2000
 PATIENCE_S = 10.0
@@ -186,6 +188,9 @@ class TailHub:
                 await self._come_in(subscriber, catch_up)
         except HeadraceError:
             self._end(subscriber)  # it comes again, and is told then
+        except Exception:
+            log.exception("a client of the tail is not served on")
+            self._end(subscriber)
 
     def _is_near(self, catch_up: CatchUp) -> bool:
         near = catch_up.distance(self._positions) <= NEAR

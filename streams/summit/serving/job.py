@@ -82,6 +82,8 @@ class Job:
 
     async def handled(self) -> Json:
         """The final reply; one that nobody is to see if the run was stopped."""
+        if self._stopped:  # before it was the turn of this
+            return self._failed(asyncio.CancelledError("the run has ended"))
         self._sent({"replyId": START, "kind": "progress", "metrics": dict(_NOTHING_SPENT)})
         return await self._reply()
 

@@ -161,6 +161,32 @@ def test_async_handlers_are_awaited() -> None:
         asyncio.run(run(at))
 
 
+def test_a_task_whose_handler_is_cancelled_waits_again() -> None:
+    began, go = asyncio.Event(), asyncio.Event()
+
+    async def slow(task: SapTask) -> Any:
+        began.set()
+        await go.wait()
+        return {"of": task.taskId}
+
+    async def run(at: Desk) -> None:
+        at.bus.register("a", [CAPABILITY], slow)
+        dispatching = asyncio.create_task(at.bus.dispatch_async(task()))
+        await began.wait()
+        dispatching.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await dispatching
+        assert at.bus.outcome(id_of(1)) is None
+        go.set()
+        assert await at.bus.deliver_pending_async() == 1
+        found = at.bus.outcome(id_of(1))
+        assert found is not None
+        assert found.output == {"of": id_of(1)}
+
+    with desk() as at:
+        asyncio.run(run(at))
+
+
 def test_async_handlers_that_raise_have_failed() -> None:
     async def raising(task: SapTask) -> Any:
         raise ValueError("no")

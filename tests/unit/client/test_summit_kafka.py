@@ -14,9 +14,12 @@ import pytest
 
 from streams.agents.summit.__main__ import manifest_of
 from streams.agents.summit.words import counted
+from streams.client import summit_kafka
 from streams.client.summit_kafka import KafkaDesk
+from streams.client.summit_watch import Watch
+from streams.engine.log import Log
 from streams.engine.records import Output, position
-from streams.errors import BrokerUnavailable
+from streams.errors import BrokerUnavailable, HeadraceError
 from streams.show import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
 from streams.views import Reads
@@ -109,6 +112,46 @@ def test_a_verdict_is_found_by_its_position(tmp_path: Path) -> None:
         assert (first["rule"], second["rule"]) == ("manifest.accepted", "manifest.duplicate")
         gone = await site.desk.judged("summit.manifests", AGENT, None, 10)
         assert gone["rule"] == "manifest.withdrawn"
+
+    tell(tmp_path, story)
+
+
+def test_who_gives_up_while_the_log_is_opened_leaves_nothing_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`tell` looks for the thread that would be left."""
+    began, go = threading.Event(), threading.Event()
+
+    def slow(log: Log, prefix: str) -> Watch:
+        began.set()
+        assert go.wait(60)
+        return Watch(log, prefix)
+
+    monkeypatch.setattr(summit_kafka, "Watch", slow)
+
+    async def story(site: Site) -> None:
+        giving_up = asyncio.create_task(site.desk.judged("summit.manifests", AGENT, None, 10))
+        assert await asyncio.to_thread(began.wait, 60)
+        giving_up.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await giving_up
+        go.set()
+
+    tell(tmp_path, story)
+
+
+def test_a_log_that_did_not_open_is_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(log: Log, prefix: str) -> Watch:
+        raise BrokerUnavailable("it is gone")
+
+    async def story(site: Site) -> None:
+        with monkeypatch.context() as patched:
+            patched.setattr(summit_kafka, "Watch", away)
+            with pytest.raises(BrokerUnavailable):
+                await site.register()
+        assert (await site.register())["rule"] == "manifest.accepted"
 
     tell(tmp_path, story)
 
@@ -261,22 +304,30 @@ def test_many_wait_at_once_each_for_its_own(tmp_path: Path) -> None:
     tell(tmp_path, story)
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (BrokerUnavailable("it is gone"), "it is gone"),
+        (ValueError("odd"), r"cannot be read on: .*odd"),
+    ],
+    ids=["foreseen", "not foreseen"],
+)
 def test_who_waits_is_told_when_reading_fails_and_the_next_reads_anew(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
 ) -> None:
     async def story(site: Site) -> None:
         await site.register()
         waiting = asyncio.create_task(site.desk.ended(call("run-1"), math.inf, None))
         while not site.bench.records("summit.calls"):
             await asyncio.sleep(0)
-        watch = site.desk._watch
-        assert watch is not None
+        assert site.desk._watch is not None
+        watch = await site.desk._watch
 
         def poll(timeout_s: float, max_records: int = 0) -> Any:
-            raise BrokerUnavailable("it is gone")
+            raise error
 
         monkeypatch.setattr(watch._reader, "poll", poll)
-        with pytest.raises(BrokerUnavailable):
+        with pytest.raises(HeadraceError, match=told):
             await waiting
         async with calling(site, call("run-1")) as again:
             site.reply("run-1", counted(TEXT, 3))

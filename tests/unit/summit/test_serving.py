@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from streams.engine.records import LogRecord
+from streams.summit.serving.intake import Letter
+from streams.summit.serving.job import Handlers, Job
 from streams.summit.serving.run import ThreadRun
-from tests.unit.summit.support import Agent, Open, invoke, stop, words
+from tests.unit.summit.support import AGENT, DUE_MS, TP, Agent, Open, Sent, invoke, stop, words
 
 Json = dict[str, Any]
 
@@ -84,6 +88,24 @@ def test_a_run_stopped_before_it_is_picked_up_is_not_begun() -> None:
         assert "run-2" not in handler.runs
 
     Agent(handler, concurrency=1).tell(story)
+
+
+def test_a_run_stopped_before_its_first_step_is_not_begun() -> None:
+    record = LogRecord(*TP, 0, 1000, AGENT.encode(), b"", ())
+    letter = Letter(TP, "run-1", invoke("run-1"), record, DUE_MS)
+    handler, sent = Open(), Sent()
+
+    async def story() -> Json:
+        with ThreadPoolExecutor(1) as threads:
+            job = Job(letter, sent, Handlers(handler, {}), threads)
+            working = asyncio.create_task(job.handled())
+            job.stop()
+            reply = await working
+            await job.answer(reply)
+            return reply
+
+    assert asyncio.run(story())["kind"] == "error"
+    assert (handler.runs, sent.replies) == ({}, [])
 
 
 def test_an_offset_is_done_when_all_before_it_are_acknowledged() -> None:

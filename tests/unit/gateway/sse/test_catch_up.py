@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from streams.errors import BrokerUnavailable
 from streams.gateway.sse.catch_up import CatchUp
+from streams.gateway.sse.hub import NEAR
 from streams.tailing import Filters, OffsetPlace
-from tests.unit.gateway.sse.harness import Bench
+from tests.unit.gateway.sse.harness import Bench, connect, run
 from topology.topics import RTES_EVENTS
 
 PAGES = 10
@@ -39,3 +45,25 @@ def test_a_later_target_is_reached_with_the_same_reader() -> None:
         assert catch_up.distance(target) == 0
     catch_up.close()
     assert found == 20
+
+
+@pytest.mark.parametrize("error", [BrokerUnavailable("away"), ValueError("odd")], ids=str)
+def test_a_client_ends_when_what_lies_before_cannot_be_read(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not left with nothing but heartbeats: it comes again, and is told then."""
+    bench = Bench()
+    bench.send("a", NEAR + 100)
+
+    def page(self: CatchUp, target: dict[int, int]) -> Any:
+        raise error
+
+    async def scene() -> None:
+        async with bench.hub(most_recent=0) as hub:
+            monkeypatch.setattr(CatchUp, "page", page)
+            client = await connect(hub, start="earliest")
+            while await client.frame() is not None:
+                pass
+            await client.close()
+
+    run(scene())
