@@ -231,7 +231,7 @@ def murmur2(key: bytes) -> int:
     return h ^ h >> 15
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def partition_of(key: bytes, partitions: int) -> int:
     """The partition of a keyed record among `partitions`, as Java's default partitioner says."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

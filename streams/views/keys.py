@@ -21,7 +21,7 @@ def _number(number: int) -> bytes:
     return (number + _SIGN).to_bytes(8, "big")
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 12)
 def _text(text: str) -> bytes:
     return text_key(text)
 
