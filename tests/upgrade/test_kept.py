@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,14 @@ import pytest
 from tests.upgrade.kept_history import KEPT, History, rest_of, whole
 
 ARCHIVES = sorted(KEPT.rglob("*.tar.gz"))
+CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
+
+
+def test_every_release_has_left_its_logs() -> None:
+    """Written by its own code: see `write.py`."""
+    released = re.findall(r"^## (\d+\.\d+\.\d+) ", CHANGELOG.read_text("utf-8"), re.MULTILINE)
+    assert released
+    assert set(released) <= {path.parent.name for path in ARCHIVES}
 
 
 @pytest.mark.parametrize("state", ["kept", "gone"])

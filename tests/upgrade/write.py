@@ -2,7 +2,8 @@
 
     PYTHONPATH=<checkout of the version> python tests/upgrade/write.py VERSION SCENARIO...
 
-Writes `kept/VERSION/<scenario>.tar.gz`.  Uses that version's own code, so it imports nothing from
+Writes `kept/VERSION/<scenario>.tar.gz`: once for each release, from a checkout of its tag, in the
+commit that opens the next version.  Uses that version's own code, so it imports nothing from
 the tests, and only what versions have had from the beginning.
 """
 
