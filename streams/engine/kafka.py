@@ -52,10 +52,8 @@ _TIMEOUT_S = 30
 _ANSWER_S = 10
 _TRIES = 3
 """A question that meets a broker coming back is now and then lost by the client: asked again."""
-_DEFAULT = -1
-"""As many replicas as the brokers' default says."""
-_LEADERS_S = 120
-"""How long new topics may take until each partition has a leader."""
+_DEFAULT = -1  # as many replicas as the brokers' default says
+_LEADERS_S = 120  # how long new topics may take until each partition has a leader
 _LEADER_PAUSE_S = 0.01
 _POLL_S = 0.005
 _FENCED = (
@@ -114,7 +112,9 @@ class KafkaLog:
         self._ask(lambda: self._result(answer))
 
     def cluster_id(self) -> str:
-        return str(self._ask(lambda: self._result(self._admin.describe_cluster()).cluster_id))
+        # By describe_cluster, an answer that a frozen broker gives too late would end the process:
+        # librdkafka 2.16 asserts what does not hold then, and gateways ask each second.
+        return self._ask(lambda: str(self._admin.list_topics(timeout=_TIMEOUT_S).cluster_id))
 
     def topics(self) -> dict[str, TopicInfo]:
         def ask() -> dict[str, TopicInfo]:
@@ -153,8 +153,8 @@ class KafkaLog:
                     raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
             except TimeoutError as exc:
                 raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
-        fresh = [t for t in topics if t.name in made]
-        self._await_leaders([TopicPartition(t.name, p) for t in fresh for p in range(t.partitions)])
+        fresh = [TopicPartition(t.name, p) for t in topics for p in range(t.partitions)]
+        self._await_leaders([tp for tp in fresh if tp.topic in made])
 
     def _await_leaders(self, tps: Sequence[TopicPartition]) -> None:
         """A new topic is not known everywhere, or has no leader, for a moment."""
