@@ -119,6 +119,9 @@ class ServiceSettings:
     crash_at: str = setting(
         "CRASH_AT", "", "NAME[:N], a point at which a worker dies, to test what survives it"
     )
+    block_cache_mib: int = number(
+        "BLOCK_CACHE_MIB", 64, "MiB of RocksDB's blocks that a process keeps in memory", 1, 1 << 20
+    )
     batch: int = number("BATCH", 1000, "most records of one transaction", 1, 100_000)
     broker_port: int = number(
         "BROKER_PORT", 19640, "port of the local broker; a free one if it is taken", 1024, 65535

@@ -16,7 +16,7 @@ from schemas.asap.entities import (
     Task,
 )
 from schemas.asap.enums import MessageRole, TaskStatus, UpdateType
-from schemas.asap.envelope import Envelope
+from schemas.asap.envelope import Envelope, json_form
 from schemas.asap.errors import (
     ASAPError,
     HandlerNotFoundError,
@@ -186,6 +186,7 @@ __all__ = [
     "is_urn",
     "iso_of_ms",
     "iso_utc",
+    "json_form",
     "judge",
     "judge_manifest",
     "list_schema_entries",

@@ -37,7 +37,17 @@ def _time(value: Any) -> Any:
 
 
 def _object(value: Any) -> Any:
-    return value.model_dump(mode="json") if isinstance(value, BaseModel) else value
+    return json_form(value) if isinstance(value, BaseModel) else value
+
+
+def json_form(model: BaseModel) -> dict[str, Any]:
+    """As it is sent; also of one that holds a lone surrogate, so that a rule can say so."""
+    try:
+        return model.model_dump(mode="json")
+    except UnicodeEncodeError:
+        told = model.model_dump()
+        times = {name: at.isoformat() for name, at in told.items() if isinstance(at, datetime)}
+        return told | times
 
 
 class Envelope(ASAPBaseModel):

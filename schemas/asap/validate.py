@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from schemas.asap import rules
 from schemas.asap.config import broken_config
-from schemas.asap.envelope import Envelope
+from schemas.asap.envelope import Envelope, json_form
 from schemas.asap.extensions import broken_extensions
 from schemas.asap.faults import Violation, unknown_type, validation_problems
 from schemas.asap.forms import canonical_form, iso_utc
@@ -69,7 +69,7 @@ def validate(obj: object, limits: Limits = _DEFAULT) -> list[Problem]:
 
 
 def _json_of(obj: object) -> Any:
-    return obj.model_dump(mode="json") if isinstance(obj, Envelope) else obj
+    return json_form(obj) if isinstance(obj, Envelope) else obj
 
 
 def problems_of(envelope: Any, limits: Limits, size: int | None = None) -> list[Problem]:

@@ -18,6 +18,7 @@ from schemas.asap import (
     PARSE_ERROR,
     Envelope,
     generate_id,
+    json_form,
 )
 from schemas.asap.spelling import dotted
 from streams.access.callers import bearer as bearer
@@ -74,7 +75,7 @@ class Sending(NamedTuple):
     ) -> Sending:
         """key: generated where none is given.  wait: seconds for `Prefer`."""
         key = key or generate_id()
-        params = {"envelope": envelope.model_dump(mode="json"), "idempotency_key": key}
+        params = {"envelope": json_form(envelope), "idempotency_key": key}
         request = {"jsonrpc": "2.0", "method": METHOD, "params": params, "id": request_id}
         headers = {"Content-Type": "application/json", KEY_HEADER: key, **bearer(token)}
         if wait is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any, Literal
 
 import orjson
@@ -31,7 +32,16 @@ def dumped(value: Any) -> bytes:
     try:
         return orjson.dumps(value, default=str)
     except TypeError:  # a lone surrogate, or an integer of more than 64 bits
-        return json.dumps(value, default=str).encode()
+        return json.dumps(_finite(value), default=str).encode()
+
+
+def _finite(value: Any) -> Any:
+    """With null for the numbers that JSON has no form for, as orjson writes them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _finite(inner) for name, inner in value.items()}
+    return [_finite(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 class JsonRpcRequest(ASAPBaseModel):

@@ -12,7 +12,7 @@ from concurrent.futures import Future
 from typing import NamedTuple
 
 from schemas import sha256_hex
-from schemas.asap import Envelope, MalformedEnvelopeError, envelope_hash
+from schemas.asap import Envelope, MalformedEnvelopeError, envelope_hash, json_form
 
 MOST = 10_000
 LIFETIME_S = 24 * 3600.0
@@ -83,4 +83,4 @@ def _hash(envelope: Envelope) -> str:
     try:
         return envelope_hash(envelope)
     except (MalformedEnvelopeError, ValueError):
-        return sha256_hex(json.dumps(envelope.model_dump(mode="json"), sort_keys=True).encode())
+        return sha256_hex(json.dumps(json_form(envelope), sort_keys=True).encode())

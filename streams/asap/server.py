@@ -20,6 +20,7 @@ from schemas.asap import (
     HandlerNotFoundError,
     MalformedEnvelopeError,
     Manifest,
+    json_form,
     normalize_payload_type,
 )
 from streams.asap.auth import Door, TokenValidator
@@ -113,7 +114,7 @@ class Server:
             raise _other_sender()
         self._check_payload(envelope)
         served = await self._served(envelope, key, given)
-        result = {"envelope": served.reply.model_dump(mode="json"), **served.more}
+        result = {"envelope": json_form(served.reply), **served.more}
         return Reply({"jsonrpc": "2.0", "result": result, "id": asked.id}, served.headers)
 
     def _label(self, payload_type: str | None) -> str:
@@ -163,7 +164,7 @@ class Server:
         try:
             reply: Any = await self._registry.dispatch_async(envelope, self.manifest)
             if isinstance(reply, Envelope):
-                reply.model_dump(mode="json")  # it can be sent
+                json_form(reply)  # it can be sent
                 return reply
         except asyncio.CancelledError as exc:
             if _is_cancelled():

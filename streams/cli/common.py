@@ -127,9 +127,10 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
     It is kept under the state directory; while another process has that one, it is a private
     temporary one.
     """
-    from streams.engine.store import DirectoryLock
+    from streams.engine.store import DirectoryLock, limit_block_cache
     from streams.views import View
 
+    limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-view-") as folder:
         kept = settings.state_dir / "view"
         lock: DirectoryLock | None = None

@@ -82,7 +82,13 @@ def _position(text: str) -> Position:
 @click.option("--code", "codes", multiple=True, help="Only those with this code.")
 @click.option("--dry-run", is_flag=True, help="Send nothing; say what each would come to now.")
 @click.option("--again", is_flag=True, help="Those too that failed again after a redrive.")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Most records a second.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0, min_open=True),
+    default=100,
+    show_default=True,
+    help="Most records a second.",
+)
 @click.option("--reason", metavar="TEXT", help="Kept with the fact that each is sent with.")
 @click.option("--operator", metavar="NAME", help="Who orders it; else the user's name.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -92,7 +98,7 @@ def redrive(
     codes: tuple[str, ...],
     dry_run: bool,
     again: bool,
-    rate: float | None,
+    rate: float,
     reason: str | None,
     operator: str | None,
     as_json: bool,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from streams.engine.log import Log
-from streams.engine.store import DirectoryLock
+from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.errors import HeadraceError, StateLocked, UsageError
 from streams.routes.past import looking_back
 from streams.routes.route import Call, Query
@@ -90,6 +90,7 @@ class KeptView:
             except StateLocked:
                 folder = Path(held.enter_context(tempfile.TemporaryDirectory("-headrace-view")))
             prefix = self._settings.prefix
+            limit_block_cache(self._settings.block_cache_mib << 20)
             view = held.enter_context(View(self._log, folder / "rows", prefix))
             self._partitions = {t.name: t.partitions for t in self._log.topics().values()}
             self._held = held.pop_all()

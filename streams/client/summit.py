@@ -80,7 +80,8 @@ class SummitCalls(ABC):
         run_id: default `run-<uuid4>`.  context: an object of what one likes; trace_id,
         parent_run_id and budget (`usd`, `tokens`, `seconds`) stand in it too.
         caller: who calls.  id: of the request; default: the run_id.
-        Raises CallRejected, and RunPending when it has not ended in time.
+        Raises CallRejected, RunPending when it has not ended in time, BrokerUnavailable, and Gone
+        when it ended long ago and its reply is kept no more.
         """
         whole = _context(context, trace_id, parent_run_id, budget)
         params = _params(agent_id, run_id, whole)

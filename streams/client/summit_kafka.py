@@ -12,8 +12,11 @@ from schemas import summit
 from schemas.summit.words import COMPLETED, TERMINAL
 from streams.client.desk import rejection
 from streams.client.summit_watch import News, Watch
-from streams.engine.log import Log, Pace
-from streams.engine.records import Record, TopicPartition
+from streams.engine.log import Log
+from streams.engine.records import TopicPartition
+from streams.errors import Gone
+from streams.fetching import records_of
+from streams.reading import records
 from streams.show import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
 from streams.summit.rpc.errors import RpcError
@@ -25,7 +28,6 @@ from topology.keys import partition_of
 from topology.topics import SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_RUNS, full_name
 
 Json = dict[str, Any]
-_POLL_S = 0.1
 Send = Callable[[str, str, Json | None, str | None], Awaitable[str]]
 """Puts a value, or null, on a topic: name, key, value, trace context; its position."""
 
@@ -101,11 +103,9 @@ class KafkaDesk:
         """The latest row of a run, with all that was committed before the question."""
         name = full_name(SUMMIT_RUNS, self._prefix)
         tp = TopicPartition(name, self._partition(name, run_id))
-        end, latest = self._log.high_watermarks([tp])[tp], None
-        with self._log.reader(self._log.starts([tp])) as reader:
-            while reader.position(tp) < end:
-                for record in reader.poll(_POLL_S):
-                    latest = record if record.key == run_id.encode() else latest
+        latest, ends = None, self._log.high_watermarks([tp])
+        for record in records(self._log, [tp], ends):
+            latest = record if record.key == run_id.encode() else latest
         return None if latest is None else value_json(SUMMIT_RUNS, latest)
 
     def _partition(self, name: str, run_id: str) -> int:
@@ -120,13 +120,13 @@ class KafkaDesk:
         return found
 
     def _reply(self, position: str) -> Json:
-        topic, partition, offset = position.rsplit("/", 2)
-        tp = TopicPartition(topic, int(partition))
-        with self._log.reader({tp: int(offset)}, Pace.LIVE) as reader:
-            records: list[Record] = []
-            while not records:
-                records = reader.poll(_POLL_S, 1)
-        found: Json = value_json(SUMMIT_REPLIES, records[0])
+        record = records_of(self._log)(position)
+        if record is None:
+            raise Gone(
+                f"the reply at {position} is not on the log any more",
+                advice="The run has ended; its evidence has the hash of what it said.",
+            )
+        found: Json = value_json(SUMMIT_REPLIES, record)
         return found
 
     async def status(self, params: Json) -> Json:

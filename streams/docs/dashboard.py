@@ -137,6 +137,15 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "bytes",
         ),
         Panel(
+            "Memory of RocksDB",
+            "Write buffers and block cache of each worker and gateway.",
+            {
+                "max by (instance, use) (headrace_store_memory_bytes)": "{{instance}} {{use}}",
+                "max by (instance, use) (headrace_view_memory_bytes)": "{{instance}} {{use}}",
+            },
+            "bytes",
+        ),
+        Panel(
             "Last restore",
             "Time that a task took to open.",
             {"max by (partition) (headrace_task_restore_seconds)": "task {{partition}}"},

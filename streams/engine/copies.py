@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,7 @@ class Copies:
         self._thread: threading.Thread | None = None
         self._moved = threading.Condition()
         self._changed: dict[str, dict[str, None]] = {t.name: {} for t in tables if t.fresh}
+        self._broken: StoreFailed | None = None
         self._indexes: dict[str, Any] = {}
         self._indexed: dict[str, list[int]] = {}
         self.size_bytes = 0
@@ -71,9 +73,18 @@ class Copies:
         """Open or rebuild the store, and read to the ends that the topics have now."""
         if not self._tps:
             return
-        identity = self._identity()
-        self._store, self._positions = self._open_store(identity)
-        self._identity_now = identity
+        self._identity_now = self._identity()
+        self._store, self._positions = self._open_store(self._identity_now)
+        try:
+            self._read_in()
+        except StoreFailed as exc:  # a bad block, which is met when it is read
+            self._built_anew(exc)
+            self._discard()
+            self._store, self._positions = Store(self._path), dict(self._log.starts(self._tps))
+            self._read_in()
+        self._measure()
+
+    def _read_in(self) -> None:
         ends = self._log.ends(self._tps)
         self._reader = self._log.reader(self._positions, Pace.LIVE)
         for name in self._changed:
@@ -84,12 +95,20 @@ class Copies:
             while any(self._reader.position(tp) < end for tp, end in ends.items()):
                 self.poll(_POLL_S)
                 told(self._reader.position)
-        self._measure()
+
+    def _built_anew(self, why: StoreFailed) -> None:
+        log.warning("the copies at %s are built anew: %s", self._path, why)
+
+    def _discard(self) -> None:
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        with suppress(StoreFailed):
+            self._store.close()
+        Store.destroy(self._path)
 
     def _identity(self) -> dict[str, str]:
-        topics = self._log.topics()
-        ids = {name: topics[name].topic_id for name in self._tables}
-        return {"": self._log.cluster_id(), **ids}
+        return {"": self._log.cluster_id(), **self._log.topic_ids(self._tables)}
 
     def _open_store(self, identity: dict[str, str]) -> tuple[Store, dict[TopicPartition, int]]:
         starts = self._log.starts(self._tps)
@@ -97,7 +116,7 @@ class Copies:
             store = Store(self._path)
             meta = orjson.loads(store.get(_META) or b"{}")
         except StoreFailed as exc:
-            log.warning("the copies at %s are built anew: %s", self._path, exc)
+            self._built_anew(exc)
             meta = {}
         else:
             if meta.get("identity") == identity:
@@ -121,10 +140,10 @@ class Copies:
                 if failed:
                     self._read_anew()
                 self.poll(_POLL_S)
-                failed = False
+                failed, self._broken = False, None
             except Exception as exc:  # whatever it is, the tasks rest on this thread
                 log.warning("copies of tables are not read on: %r", exc)
-                failed = True
+                failed, self._broken = True, exc if isinstance(exc, StoreFailed) else None
                 self._stopping.wait(_PAUSE_S)
 
     def _read_anew(self) -> None:
@@ -168,7 +187,8 @@ class Copies:
     def freshen(self, tables: Collection[Table]) -> None:
         """Wait until these tables are read to the ends that their topics have now.
 
-        Raises BrokerUnavailable when that takes too long.
+        Raises BrokerUnavailable when that takes too long, StoreFailed when what is read cannot be
+        written.
         """
         asked = [tp for tp in self._tps if self._tables[tp.topic] in tables]
         owned = [tp for tp in asked if not _is_given(self._tables[tp.topic])]
@@ -179,6 +199,11 @@ class Copies:
             return
         ends |= self._log.ends(owned) if owned else {}
         if not self._reached(ends, _FRESH_S):
+            if self._broken is not None:
+                raise StoreFailed(
+                    f"copies of tables are not read on: {self._broken.message}",
+                    advice="Check the disk; a worker that starts builds damaged copies anew.",
+                )
             raise BrokerUnavailable(f"copies of tables are not read to their ends: {ends}")
 
     def _reached(self, ends: Mapping[TopicPartition, int], timeout_s: float) -> bool:

@@ -5,9 +5,9 @@ first).  The points are the seams of a task's life; between two of them nothing 
 process, or only the log does.  They are wrapped around the methods when asked for, so a worker
 without the setting runs no code of this module.
 
-No point is named for offsets, nor for the writing of positions: no offsets are sent with a
-transaction.  Where a task stands are rows of the same transaction, the last ones of it.  They are
-missing at `in-produce`, on the log at `before-commit`, and in the store at `after-apply`.
+No offsets are sent with a transaction.  Where a task stands are rows of it, the last ones: they are
+missing at `in-produce`, on the log at `before-commit`, and in the store at `after-apply`.  What the
+group hears, once a second, serves lag tools only.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from streams.engine import kafka
+from streams.engine.faust_host.thread import ConsumerThread
 from streams.engine.kafka import KafkaTransactions
 from streams.engine.positions import Positions
 from streams.engine.runner import TaskRunner
@@ -63,6 +64,10 @@ POINTS: dict[str, CrashPoint] = {
     "after-commit": CrashPoint(KafkaTransactions, "_end", True, "committed, and not yet stored"),
     "before-apply": CrashPoint(State, "apply", False, "committed, and its end is known"),
     "after-apply": CrashPoint(State, "apply", True, "rows and positions are stored"),
+    "before-offsets": CrashPoint(
+        ConsumerThread, "tell_group", False, "the group has not heard where the tasks stand"
+    ),
+    "after-offsets": CrashPoint(ConsumerThread, "tell_group", True, "the group has heard of it"),
     "before-fire": CrashPoint(Task, "fire", False, "timers are due, and nothing is in flight"),
     "after-fire": CrashPoint(Task, "fire", True, "due timers are judged, none of it sent"),
     "before-revoke": CrashPoint(TaskRunner, "park", False, "a rebalance has begun"),

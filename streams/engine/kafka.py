@@ -31,7 +31,7 @@ from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER,
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
 from streams.engine.kafka_refusals import Refusals, refusal_of, unusable
-from streams.engine.kafka_words import placed_record, produce, topic_info
+from streams.engine.kafka_words import placed_record, produce, topic_id
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (
@@ -118,23 +118,18 @@ class KafkaLog:
 
     def topics(self) -> dict[str, TopicInfo]:
         def ask() -> dict[str, TopicInfo]:
-            names = [n for n in self._admin.list_topics(timeout=_TIMEOUT_S).topics if n[:2] != "__"]
-            if not names:
-                return {}
-            described = self._admin.describe_topics(TopicCollection(names))
-            found = {n: self._described(n, f) for n, f in described.items()}
-            return {n: info for n, info in found.items() if info is not None}
+            listed = self._admin.list_topics(timeout=_TIMEOUT_S).topics
+            sound = [t for name, t in listed.items() if name[:2] != "__" and t.error is None]
+            return {t.topic: TopicInfo(t.topic, len(t.partitions)) for t in sound}
 
         return self._ask(ask)
 
-    def _described(self, name: str, future: Future[Any]) -> TopicInfo | None:
-        """None for a topic that was deleted since it was listed."""
-        try:
-            return topic_info(name, self._result(future))
-        except KafkaException as exc:
-            if exc.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-                return None
-            raise
+    def topic_ids(self, names: Collection[str]) -> dict[str, str]:
+        def ask() -> dict[str, str]:
+            described = self._admin.describe_topics(TopicCollection(list(names))) if names else {}
+            return {name: topic_id(self._result(future)) for name, future in described.items()}
+
+        return self._ask(ask)
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         new = [

@@ -39,7 +39,7 @@ READER = {
     "isolation.level": "read_committed",
     "auto.offset.reset": "error",
     "fetch.max.bytes": 64 << 20,
-    "max.partition.fetch.bytes": 4 << 20,
+    "max.partition.fetch.bytes": 1 << 20,  # compressed: ten times that in memory
     "message.max.bytes": MAX_MESSAGE,
     "receive.message.max.bytes": 2 * MAX_MESSAGE,
     # What is fetched ahead counts by message: a small one takes the client ten times its bytes.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from streams.engine.log import TopicInfo
 from streams.engine.records import LogRecord, Output
 
 
@@ -28,11 +27,10 @@ def placed_record(output: Output, message: Any) -> LogRecord:
     )
 
 
-def topic_info(name: str, description: Any) -> TopicInfo:
+def topic_id(description: Any) -> str:
     uuid = description.topic_id
     bits = (uuid.get_most_significant_bits(), uuid.get_least_significant_bits())
-    topic_id = "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
-    return TopicInfo(name, topic_id, len(description.partitions))
+    return "".join(f"{part & (1 << 64) - 1:016x}" for part in bits)
 
 
 def produce(producer: Any, output: Output, delivered: Callable[[Any, Any], None]) -> None:

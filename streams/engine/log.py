@@ -8,7 +8,7 @@ take offsets too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
 from enum import Enum
 from types import TracebackType
@@ -18,10 +18,9 @@ from streams.engine.records import Output, Record, TopicPartition
 
 
 class TopicInfo(NamedTuple):
-    """A topic as the log has it.  topic_id changes when a topic is deleted and created again."""
+    """A topic as the log has it."""
 
     name: str
-    topic_id: str
     partitions: int
 
 
@@ -92,6 +91,13 @@ class Log(Protocol):
 
     def topics(self) -> dict[str, TopicInfo]:
         """Every topic by full name."""
+
+    def topic_ids(self, names: Collection[str]) -> dict[str, str]:
+        """Ids of these topics; one that is deleted and created again has another.
+
+        Not to be asked all the time: Kafka's client keeps 120 bytes of each answer for good.
+        Raises errors.TopicsMismatch when one is missing.
+        """
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         """Create topics that are missing; one that is there already is left as it is."""

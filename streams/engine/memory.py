@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from types import TracebackType
 from typing import Self
@@ -54,9 +54,11 @@ class MemoryLog:
 
     def topics(self) -> dict[str, TopicInfo]:
         return {
-            name: TopicInfo(name, topic.topic_id, topic.spec.partitions)
-            for name, topic in self._topics.items()
+            name: TopicInfo(name, topic.spec.partitions) for name, topic in self._topics.items()
         }
+
+    def topic_ids(self, names: Collection[str]) -> dict[str, str]:
+        return {name: self._topic(name).topic_id for name in names}
 
     def create(self, topics: Sequence[NewTopic]) -> None:
         for spec in topics:

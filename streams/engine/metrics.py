@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.core import Metric
 
 from streams.declared_metrics import Declared, asked_family, made
+from streams.engine.store_metrics import declared, memory
 from streams.rule_codes import CODES
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ STORE = Declared(
     ("store",),
     True,
 )
+MEMORY = declared("headrace_store_memory_bytes")
 ALL = (
     VERDICTS,
     DEAD_LETTERS,
@@ -110,6 +112,7 @@ ALL = (
     RESTORE,
     RESTORED,
     STORE,
+    MEMORY,
 )
 OTHER = "other"
 """The label of a rule that nobody declared."""
@@ -192,3 +195,4 @@ class _Asked:
         yield asked_family(RESTORED, {n: task.restored for n, task in numbered})
         sizes = {n: task.store_bytes for n, task in numbered}
         yield asked_family(STORE, sizes | {("copies",): copies_bytes})
+        yield memory(MEMORY)

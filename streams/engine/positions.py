@@ -39,8 +39,8 @@ class Positions:
 
     def load(self, log: Log, read: GetMany, empty: bool) -> None:
         """From the restored rows.  Raises PositionsLost, InputTruncated."""
-        topics = log.topics()
-        self._ids = {t.name: topics[self._prefix + t.name].topic_id for t in self._inputs}
+        ids = log.topic_ids([self._prefix + t.name for t in self._inputs])
+        self._ids = {t.name: ids[self._prefix + t.name] for t in self._inputs}
         known = self._known(read)
         if known is None and not empty:
             raise PositionsLost(

@@ -43,7 +43,7 @@ def accept_gap(log: Log, settings: Settings, topic: str, partition: int) -> Gap:
     """
     declared = _input(settings, topic)
     tp = TopicPartition(topic, partition)
-    topic_id = log.topics()[topic].topic_id
+    topic_id = log.topic_ids([topic])[topic]
     producer = log.producer(transactional_id(settings, partition))
     producer.open()
     try:

@@ -209,6 +209,8 @@ class TaskRunner:
             self._asking.cancel()
         if self._inflight is not None:
             await asyncio.wait([self._inflight])
+            with contextlib.suppress(asyncio.CancelledError):
+                self._inflight.exception()  # that it failed is no news: the task is given up
         try:
             await loop.run_in_executor(self._thread, self.task.close)
         finally:

@@ -65,9 +65,8 @@ class State:
 
     def open(self, now_ms: int, stopping: threading.Event | None = None) -> int:
         """Open or rebuild the store, then apply the changelog to its end; returns records read."""
-        topics = self._log.topics()
         self._cluster = self._log.cluster_id()
-        self._ids = {tp.topic: topics[tp.topic].topic_id for tp in self._tps}
+        self._ids = self._log.topic_ids({tp.topic for tp in self._tps})
         ends = self._log.ends(self._tps)
         self._opened = self._open_store(ends, now_ms)
         read = self._restore(ends, stopping, now_ms)

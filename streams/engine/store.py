@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, NamedTuple, Self, cast
 
 from rocksdict import (
     BlockBasedOptions,
@@ -23,17 +23,40 @@ from rocksdict import (
     Options,
     Rdict,
     WriteBatch,
+    WriteBufferManager,
     WriteOptions,
 )
 
 from streams.errors import StateLocked, StoreFailed
 
 _WRITE_BUFFER = 8 << 20
-_BLOCK_CACHE = 8 << 20
+_FILE = 8 << 20
+_CACHE = Cache(1 << 20)  # made small, or it has shards of a size that holds no large block
+_CACHE.set_capacity(64 << 20)
+_BUFFERS = WriteBufferManager(1 << 40, False)
+"""Shared by all stores of the process.  The manager only counts: a store's buffers have a limit of
+their own, and one for all of them would have the busy stores flush for the idle ones."""
 _NO_SUCH_KEY = "key not found"
 """What rocksdict raises, as a plain Exception, where a snapshot has no such row."""
 
 Failed = Callable[[str, Exception], StoreFailed]
+
+
+class Held(NamedTuple):
+    """Bytes of memory that all stores of this process hold, by what for."""
+
+    write_buffers: int
+    block_cache: int
+
+
+def held() -> Held:
+    """Any thread may ask."""
+    return Held(_BUFFERS.get_usage(), _CACHE.get_usage())
+
+
+def limit_block_cache(size: int) -> None:
+    """How many bytes of blocks the stores of this process, open and to come, keep in memory."""
+    _CACHE.set_capacity(size)
 
 
 def _options() -> Options:
@@ -41,12 +64,17 @@ def _options() -> Options:
     options.create_if_missing(True)
     options.set_write_buffer_size(_WRITE_BUFFER)
     options.set_max_write_buffer_number(2)
-    options.set_max_open_files(64)
+    options.set_write_buffer_manager(_BUFFERS)
+    # Compaction holds a file that it writes in memory, with what becomes its index and filter.
+    options.set_target_file_size_base(_FILE)
+    options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
     options.set_compression_type(DBCompressionType.lz4())
     table = BlockBasedOptions()
-    table.set_block_cache(Cache(_BLOCK_CACHE))
+    table.set_block_cache(_CACHE)
     table.set_bloom_filter(10, False)
+    table.set_cache_index_and_filter_blocks(True)  # else they grow with the rows, without a limit
+    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
     options.set_block_based_table_factory(table)
     return options
 
@@ -61,7 +89,9 @@ class Store:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
-            self._db = Rdict(str(path), _options())
+            options = _options()
+            # For the family too: else it has the ones that it was last opened with, and no cache.
+            self._db = Rdict(str(path), options, {"default": options})
             self._inode = (path / "LOCK").stat().st_ino
         except Exception as exc:  # rocksdict raises plain Exception
             if f"{path}/LOCK" in str(exc):
@@ -220,6 +250,7 @@ def _scan(
     try:
         rows.status()  # an iterator that meets a bad block just ends
     except Exception as exc:
+        del rows  # it keeps the store locked, and whoever keeps the error would keep it
         raise failed("read", exc) from exc
 
 

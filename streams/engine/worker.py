@@ -17,7 +17,7 @@ from streams.engine.log import Log
 from streams.engine.metrics import Standing, WorkerMetrics
 from streams.engine.metrics_server import served
 from streams.engine.processor import Processor
-from streams.engine.store import DirectoryLock
+from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
 from streams.errors import TopicsMismatch
@@ -69,6 +69,7 @@ def _run(
     lock = DirectoryLock(directory)
     _spare_the_collector()
     _hand_over_often()
+    limit_block_cache(settings.block_cache_mib << 20)
     try:
         source = connected(settings)
         declared = [p.declaration for p in processors()]

@@ -15,6 +15,7 @@ from prometheus_client import (
 from prometheus_client.core import Metric
 
 from streams.declared_metrics import Declared, asked_family, made
+from streams.engine.store_metrics import declared, memory
 from streams.gateway.live import Live
 from streams.views.status import State
 
@@ -75,6 +76,7 @@ DLQ = Declared(
     ("topic",),
     True,
 )
+MEMORY = declared("headrace_view_memory_bytes")
 ALL = (
     REQUESTS,
     SECONDS,
@@ -90,6 +92,7 @@ ALL = (
     ROWS,
     CLIENTS,
     DLQ,
+    MEMORY,
 )
 
 
@@ -159,5 +162,6 @@ class _Asked:
         yield asked_family(REBUILDS, {(): float(stats.rebuilds)})
         yield asked_family(ROWS, {(): float(stats.rows_bytes)})
         yield asked_family(CLIENTS, {(): float(self._sources.clients())})
+        yield memory(MEMORY)
         letters = self._sources.dead_letters()
         yield asked_family(DLQ, {(topic,): float(count) for topic, count in letters.items()})

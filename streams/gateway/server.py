@@ -23,6 +23,7 @@ from streams import connecting, logs
 from streams.access.tokens import load
 from streams.addresses import address_file, gateway_directory
 from streams.engine.kafka import KafkaLog
+from streams.engine.store import limit_block_cache
 from streams.errors import (
     AddressTaken,
     BrokerRefuses,
@@ -146,6 +147,7 @@ def followed(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView, b
     While another gateway has that one, it is a private temporary one.
     """
     directory = gateway_directory(settings)
+    limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-gateway-") as folder:
         kept = True
         view = LiveView(source, directory / "view", settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,7 @@ from schemas import decode
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import Gone
-from streams.fetching import PATIENCE_S
+from streams.fetching import fetched
 from streams.folding import CommandGone, Folding, Row
 from streams.past.point import AsOf, place_of
 from streams.past.steps import Step, kept
@@ -19,8 +18,6 @@ from streams.views import Position
 from streams.views.reads import Reads
 from topology import topics
 from topology.declarations import Topic
-
-_POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -75,21 +72,8 @@ class Looking:
             topic, partition, offset = text.split("/")
             wanted.setdefault(TopicPartition(topic, int(partition)), set()).add(int(offset))
         for tp, offsets in wanted.items():
-            start = self.log.starts([tp])[tp]
-            self._read(tp, sorted(offset for offset in offsets if offset >= start))
-
-    def _read(self, tp: TopicPartition, offsets: Sequence[int]) -> None:
-        """One reader for all of a partition."""
-        if not offsets:
-            return
-        with self.log.reader({tp: offsets[0]}) as reader:
-            for offset in offsets:
-                reader.seek(tp, offset)
-                deadline, found = time.monotonic() + PATIENCE_S, list[Record]()
-                while not found and time.monotonic() < deadline:
-                    found = reader.poll(_POLL_S, 1)
-                if found and found[0].offset == offset:
-                    self._note(found[0])
+            for record in fetched(self.log, tp, offsets):
+                self._note(record)
 
     def _note(self, record: Record) -> None:
         topic = topics.BY_NAME[record.topic.removeprefix(self.prefix)]

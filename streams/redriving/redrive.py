@@ -28,10 +28,13 @@ from topology.topics import AUDIT_REDRIVES, full_name
 
 Pause = Callable[[float], None]
 """Waits that many seconds."""
+Elapsed = Callable[[], float]
+"""Seconds since any moment; they never go back."""
 
 
 class Order(NamedTuple):
-    """operator: who orders it.  reason: why, in words.  rate: most records a second."""
+    """operator: who orders it.  reason: why, in words.  rate: most records a second, at any time;
+    None: as many as go."""
 
     operator: str
     reason: str | None = None
@@ -47,9 +50,15 @@ class Redrive:
     """
 
     def __init__(
-        self, log: Log, settings: Settings, clock: Callable[[], int], pause: Pause = time.sleep
+        self,
+        log: Log,
+        settings: Settings,
+        clock: Callable[[], int],
+        pause: Pause = time.sleep,
+        elapsed: Elapsed = time.monotonic,
     ) -> None:
-        self._log, self._prefix, self._clock, self._pause = log, settings.prefix, clock, pause
+        self._log, self._prefix, self._clock = log, settings.prefix, clock
+        self._pause, self._elapsed = pause, elapsed
         self._settings, self._partitions = settings, settings.partitions
         self._principals = Principals.of(settings.principal_key)
         self._producer = log.producer(f"{group_of(settings)}-redrive")
@@ -73,14 +82,14 @@ class Redrive:
         Raises Fenced when another redrive has begun, CommitFailed, BrokerUnavailable: whoever
         runs it again goes on after what is done.
         """
-        begun, count = time.monotonic(), 0
+        due = self._elapsed()
         for letter in letters:
             if letter.standing is not Standing.READY or letter.place in self.done:
                 yield letter, None
                 continue
             if order.rate is not None:
-                self._pause(max(0.0, begun + count / order.rate - time.monotonic()))
-            count += 1
+                self._pause(max(0.0, due - self._elapsed()))
+                due = self._elapsed() + 1 / order.rate
             place = self._commit(letter, order)
             self.done.add(letter.place)
             yield letter, place

@@ -50,7 +50,7 @@ class Sink:
         self._topics = {prefix + topic.name: topic for topic in TOPICS}
         there = _there(log, self._topics)
         self._tps = [TopicPartition(t.name, n) for t in there for n in range(t.partitions)]
-        ids = {f"topic_id {info.name}": info.topic_id for info in there}
+        ids = {f"topic_id {n}": i for n, i in log.topic_ids([t.name for t in there]).items()}
         meta = {"cluster_id": log.cluster_id(), "prefix": prefix, **ids}
         self._said = said
         self._database = Database(path, meta)

@@ -34,6 +34,8 @@ from streams.views.watch import Ends, Watch
 POLL_S = 0.05
 TICK_S = 0.5
 PAUSE_S = 0.5
+IDS_S = 60.0
+"""How long a reader that fails again and again goes without asking for the ids of its topics."""
 SLICE = 500
 """Most records of one step beside queries: they wait while a step converts what it has read."""
 CLOSE_ENOUGH_S = 1.0
@@ -70,7 +72,7 @@ class Keeper:
         self._damage: str | None = None
         self._why: str | None = None
         self._mark: Ends | None = None
-        self._next_tick = 0.0
+        self._next_tick = self._next_ids = 0.0
         self._before = self.stats = ViewStats()
         self.serving: View | None = None
         self.state: tuple[State, int, str | None] = ("starting", clock(), None)
@@ -199,7 +201,7 @@ class Keeper:
         """The reader has failed: read on with another, if the log still continues the copy."""
         self._enter(self.state[0], exc.message)
         try:
-            why = view.why_not()
+            why = view.why_not(same_topics=not self._ids_are_due())
         except (BrokerUnavailable, TopicsMismatch):
             why = None
         if why is not None:
@@ -207,6 +209,12 @@ class Keeper:
         self._stopping.wait(PAUSE_S)
         view.reread()
         self._enter(self.state[0], self._why)
+
+    def _ids_are_due(self) -> bool:
+        due = time.monotonic() >= self._next_ids
+        if due:
+            self._next_ids = time.monotonic() + IDS_S
+        return due
 
     def _tick(self, view: View) -> None:
         damage = self._damage or view.damage() or self._watch.broken

@@ -17,6 +17,9 @@ FORMAT = 7
 """Raised when the rows of a view change their form; older copies are then rebuilt."""
 
 
+_ANOTHER = "the topics, the cluster or the form of the rows are not those of the copy"
+
+
 class Source:
     """The followed topics with this prefix.  Raises TopicsMismatch when one is missing."""
 
@@ -32,7 +35,7 @@ class Source:
         self._identity = {
             "format": FORMAT,
             "cluster": log.cluster_id(),
-            "topics": {topic.name: topic.topic_id for topic in followed},
+            "topics": log.topic_ids([topic.name for topic in followed]),
         }
 
     def of_task(self, number: int) -> list[TopicPartition]:
@@ -42,6 +45,10 @@ class Source:
             for tp in self.partitions
             if tp.partition == number or self.topics[tp.topic].kind is Kind.DEAD_LETTER
         ]
+
+    def moved(self) -> str | None:
+        """Why these topics cannot be those that they were, without a look at their ids."""
+        return None if self._log.cluster_id() == self._identity["cluster"] else _ANOTHER
 
     @property
     def identity(self) -> bytes:
@@ -62,7 +69,7 @@ class Source:
         if kept is None:
             return "there was no copy"
         if kept != self.identity:
-            return "the topics, the cluster or the form of the rows are not those of the copy"
+            return _ANOTHER
         starts = self._log.starts(self.partitions)
         ends = self._log.high_watermarks(self.partitions)  # the LSO may lie below what was read
         for tp in self.partitions:

@@ -200,11 +200,14 @@ class View(KeptReads):
         """How many offsets lie between the view and these."""
         return sum([max(0, end - self._positions[tp]) for tp, end in ends.items()])
 
-    def why_not(self) -> str | None:
+    def why_not(self, *, same_topics: bool = False) -> str | None:
         """Why this copy cannot go on, None if it can.  Asks the log; any thread may call it.
 
-        Raises TopicsMismatch when topics are missing, BrokerUnavailable.
+        same_topics: take for granted that none was created again, which the client cannot be asked
+        all the time.  Raises TopicsMismatch when topics are missing, BrokerUnavailable.
         """
+        if same_topics:
+            return self._source.moved() or self._why_not(self._source)
         return self._why_not(Source(self._log, self._prefix))
 
     def _why_not(self, source: Source) -> str | None:

@@ -19,7 +19,9 @@ from streams.views.waiters import Waiter, Waiters
 
 LOOK_S = 1.0
 CHECK_EVERY = 5
-"""Looks from one check of the log's identity to the next."""
+"""Looks from one check to the next of whether the log still has what the view is to read."""
+TOPICS_EVERY = 300
+"""Looks from one check to the next of whether its topics are the same; after trouble, at once."""
 SILENCE_S = 2.0
 _PAUSE_S = 0.2
 
@@ -45,6 +47,7 @@ class Watch:
         self._stopped = threading.Event()
         self._asking_since: float | None = None
         self._trouble: str | None = None
+        self._looks = 0
         self.view: View | None = None
         self.latest: Ends | None = None
         self.broken: str | None = None
@@ -69,7 +72,7 @@ class Watch:
 
     def run(self) -> None:
         """Until stopped."""
-        looks, next_look = 0, 0.0
+        next_look = 0.0
         while not self._stopped.is_set():
             due = self._waiters.due(max(0.0, next_look - time.monotonic()))
             view = self.view
@@ -83,14 +86,16 @@ class Watch:
                 if due:
                     self._serve(due, view)
                 if time.monotonic() >= next_look:
-                    self._look(view, check=looks % CHECK_EVERY == 0)
-                    looks, next_look = looks + 1, time.monotonic() + LOOK_S
+                    self._look(view)
+                    next_look = time.monotonic() + LOOK_S
                 self._trouble = None
             except (BrokerUnavailable, TopicsMismatch) as exc:
-                self._trouble = exc.message
+                self._trouble, self._looks = exc.message, 0
                 self._stopped.wait(_PAUSE_S)
             finally:
-                self._asking_since = None
+                since, self._asking_since = self._asking_since, None
+                if since is not None and time.monotonic() - since > SILENCE_S:
+                    self._looks = 0  # the client rides out what it does not tell of
 
     def _serve(self, due: Sequence[Waiter], view: View) -> None:
         numbers = {waiter.position.partition for waiter in due}
@@ -104,11 +109,13 @@ class Watch:
         ends = {number: {tp: found[tp] for tp in tps} for number, tps in own.items()}
         self._waiters.passing(due, ends, view)
 
-    def _look(self, view: View, *, check: bool) -> None:
+    def _look(self, view: View) -> None:
         self._asking_since = time.monotonic()
         at_ms = self._clock()
         ends = self._log.ends(view.partitions)
-        broken = view.why_not() if check else None
+        check, topics = (self._looks % every == 0 for every in (CHECK_EVERY, TOPICS_EVERY))
+        broken = view.why_not(same_topics=not topics) if check else None
+        self._looks += 1
         if view is self.view:
             self.latest = Ends(at_ms, ends)
             self.broken = self.broken or broken

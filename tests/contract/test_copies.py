@@ -122,6 +122,39 @@ def test_it_is_known_how_far_an_index_was_brought(twin: Twin, copies: Open) -> N
     assert CopiedTable(opened, NAMES).indexed() == [end]
 
 
+def test_a_bad_block_is_met_while_opening_and_all_is_read_anew(
+    twin: Twin, copies: Open, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = [f"n{n:05}" for n in range(4000)]
+    give(twin, *names)
+    copies().close()
+    (file,) = (tmp_path / "copies").glob("*.sst")
+    data = file.read_bytes()
+    file.write_bytes(data[:9000] + b"\xff" * 30000 + data[39000:])
+    for _ in range(2):
+        assert copies().index(NAMES, Index).there() == names
+    assert len([one for one in caplog.messages if "are built anew" in one]) == 1
+
+
+def test_what_cannot_be_written_down_is_said_to_whoever_waits_for_it(
+    twin: Twin, copies: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streams.engine.copies._FRESH_S", 0.5)
+    opened = copies()
+
+    def fail(store: Store, rows: Any) -> None:
+        raise StoreFailed("no space")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Store, "write", fail)
+        give(twin, "a")
+        with pytest.raises(StoreFailed, match=r"not read on: no space\. Check the disk"):
+            opened.freshen([NAMES])
+    monkeypatch.setattr("streams.engine.copies._FRESH_S", 10.0)
+    opened.freshen([NAMES])
+    assert opened.index(NAMES, Index).there() == ["a"]
+
+
 def test_what_could_not_be_written_down_is_read_again(
     twin: Twin, copies: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:

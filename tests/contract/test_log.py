@@ -246,21 +246,27 @@ def test_a_reader_refuses_a_position_that_is_not_in_the_log(twin: Twin, position
 
 def test_a_topic_created_again_has_another_id_and_is_empty(twin: Twin) -> None:
     twin.log.append([output(twin, "a")])
-    before = twin.log.topics()
+    topics, before = twin.log.topics(), {topic: twin.topic_id(topic) for topic in (FACTS, INPUT)}
     twin.recreate(FACTS)
-    after = twin.log.topics()
-    assert before[twin.name(FACTS)].topic_id != after[twin.name(FACTS)].topic_id
-    assert before[twin.name(INPUT)] == after[twin.name(INPUT)]
+    assert twin.topic_id(FACTS) != before[FACTS]
+    assert twin.topic_id(INPUT) == before[INPUT]
+    assert twin.log.topics() == topics
     assert texts(twin) == []
+
+
+def test_a_topic_that_is_not_there_has_no_id(twin: Twin) -> None:
+    assert twin.log.topic_ids([]) == {}
+    with pytest.raises(TopicsMismatch):
+        twin.log.topic_ids([twin.name(INPUT), "no-such-topic"])
 
 
 def test_creating_again_leaves_a_topic_as_it_is(twin: Twin) -> None:
     twin.log.append([output(twin, "a")])
-    before = twin.log.topics()
+    names = [spec.name for spec in twin.specs()]
+    before = twin.log.topic_ids(names)
     twin.log.create([spec._replace(partitions=5) for spec in twin.specs()])
-    after = twin.log.topics()
-    assert all(before[s.name] == after[s.name] for s in twin.specs())
-    assert before[twin.name(FACTS)].partitions == twin.partitions
+    assert twin.log.topic_ids(names) == before
+    assert {twin.log.topics()[name].partitions for name in names} == {twin.partitions}
     assert texts(twin) == ["a"]
 
 

@@ -58,7 +58,7 @@ def test_an_input_taken_away_keeps_its_place(twin: Twin, task: OpenTask) -> None
 
 def test_an_input_created_again_stops_the_task_until_released(twin: Twin, task: OpenTask) -> None:
     work(twin, task, "a", "b")
-    former = twin.log.topics()[twin.name(INPUT)].topic_id
+    former = twin.topic_id(INPUT)
     twin.recreate(INPUT)
     send(twin, "c", "d", "e")
     command = f"headrace topics accept-gap {twin.name(INPUT)} 0"
@@ -73,7 +73,7 @@ def test_an_input_created_again_stops_the_task_until_released(twin: Twin, task: 
     (row,) = gap_rows(twin)
     assert (row["from_offset"], row["to_offset"], row["partition"]) == (2, 0, 0)
     assert row["former_topic_id"] == former
-    assert row["topic_id"] == twin.log.topics()[twin.name(INPUT)].topic_id
+    assert row["topic_id"] == twin.topic_id(INPUT)
 
 
 def test_a_truncated_input_stops_the_task_until_released(twin: Twin, task: OpenTask) -> None:

@@ -64,6 +64,11 @@ class Twin(ABC):
     def name(self, topic: Topic) -> str:
         return self.prefix + topic.name
 
+    def topic_id(self, topic: Topic) -> str:
+        name = self.name(topic)
+        ids: dict[str, str] = self.log.topic_ids([name])
+        return ids[name]
+
     def tp(self, topic: Topic, partition: int = 0) -> TopicPartition:
         return TopicPartition(self.name(topic), partition)
 

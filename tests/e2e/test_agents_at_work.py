@@ -180,31 +180,7 @@ def test_events_are_kept_once_and_in_order_though_every_process_is_killed(
                 at_work.kill(("worker", "gateway", "sink")[burst % 3])
             environment.drain(150)
             events = values_of(environment, RTES_EVENTS)
-            try:
-                wait_for(lambda: len(follower.seen) >= len(events), "the tail has seen all", 25)
-            except AssertionError:
-                a = {(e["session_id"], e["sequence"]): e["cause"] for e in events}
-                b = [(e["session_id"], e["sequence"]) for e in follower.seen]
-                import collections
-
-                print(
-                    "DBG", len(a), len(b), len(set(b)), len(set(a) - set(b)), len(set(b) - set(a))
-                )
-                miss = sorted(set(a) - set(b))
-                print(
-                    "DBG miss",
-                    miss[:5],
-                    miss[-5:],
-                    [a[m] for m in miss[:3]],
-                    collections.Counter(a[m].split("/")[1] for m in miss),
-                )
-                print("DBG last", b[-1], follower.failed)
-                for number in environment.numbers:
-                    offs = [
-                        r.offset for r in environment.records(RTES_EVENTS) if r.partition == number
-                    ]
-                    print("DBG p", number, len(offs), offs[-1:])
-                raise
+            wait_for(lambda: len(follower.seen) >= len(events), "the tail has seen all", 25)
             metrics = httpx.get(f"{at_work.url}/metrics").text
             wait_for(lambda: rows(at_work.file) >= total(environment), "the sink has all")
         at_work.end()

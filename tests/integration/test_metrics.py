@@ -84,6 +84,13 @@ def test_what_is_exported_is_what_is_declared(system: Live, worker: str) -> None
     assert names(worker) == {declared.name for declared in worker_metrics.ALL}
 
 
+def test_both_tell_what_rocksdb_holds(system: Live, worker: str) -> None:
+    for url, metric in ((system.url, gateway_metrics.MEMORY), (worker, worker_metrics.MEMORY)):
+        held = scraped(url)
+        for use in ("write_buffers", "block_cache"):
+            assert value(held, metric.name, use=use) > 0
+
+
 def test_verdicts_dead_letters_and_lag_show_what_was_decided(system: Live, worker: str) -> None:
     before = scraped(worker)
     name = APC_PACKETS.name
@@ -149,15 +156,21 @@ def test_a_request_is_found_again_by_its_ids(system: Live) -> None:
         headers = {"x-request-id": wanted, "traceparent": TRACE}
         answer = http.post("/v1/apc/packets", json=packet, headers=headers)
     assert answer.headers["x-request-id"] == wanted
-    lines = [line for line in logged(system.gateway.text()) if line.get("request_id") == wanted]
-    (line,) = lines
+
+    def said() -> list[dict[str, object]]:
+        """Once the answer is on its way."""
+        return [line for line in logged(system.gateway.text()) if line.get("request_id") == wanted]
+
+    wait_for(said, "the request is logged")
+    (line,) = said()
     assert (line["positions"], line["traceparent"]) == (answer.json()["positions"], TRACE)
     assert (line["logger"], line["route"]) == ("streams.gateway.access", "/v1/apc/packets")
 
 
 def logged(text: str) -> list[dict[str, object]]:
     """All lines, each an object, but those that a command prints on stdout."""
-    lines = [line for line in text.splitlines() if not line.startswith("gateway http")]
+    whole = text[: text.rfind("\n") + 1].splitlines()
+    lines = [line for line in whole if not line.startswith("gateway http")]
     return [json.loads(line) for line in lines]
 
 

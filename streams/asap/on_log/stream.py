@@ -15,6 +15,7 @@ from schemas.asap import (
     TaskUpdate,
     UpdateType,
     canonical_form,
+    json_form,
     reply_to,
     rules,
     task_key,
@@ -78,7 +79,7 @@ class LogStream:
     async def _decided(self, envelope: Envelope, headers: Mapping[str, str]) -> Decided:
         """Accepted or duplicate.  Raises Fault: row 12, and what 6.3 adds."""
         try:
-            position = await self._host.append(_json(envelope), headers)
+            position = await self._host.append(json_form(envelope), headers)
         except InvalidInput as exc:
             rule, _, message = exc.problems[0]
             raise _rejected(message, rule, rules.ASAP_ERRORS.get(rule)) from exc
@@ -222,14 +223,6 @@ def _rejected(
 ) -> Fault:
     where = {} if position is None else {"position": position}
     return Fault(INVALID_PARAMS, "rejected", message, asap_error, rule=rule, **where)
-
-
-def _json(envelope: Envelope) -> Json:
-    """As it is sent; of one that holds what is no Unicode text, so that a rule can say so."""
-    try:
-        return envelope.model_dump(mode="json")
-    except UnicodeEncodeError:
-        return {**envelope.model_dump(), "timestamp": envelope.timestamp.isoformat()}
 
 
 def _envelope(form: Json) -> Envelope:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from streams.engine.log import Log, Pace, Reader, TopicInfo
+from streams.engine.log import Log, Pace, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.errors import TopicsMismatch
 from streams.gateway.sse.events import Event
@@ -31,10 +31,27 @@ class Batch(NamedTuple):
     positions: dict[int, int]
 
 
+class Followed(NamedTuple):
+    """A topic as it is now.  topic_id: another one once it was created anew."""
+
+    name: str
+    partitions: int
+    topic_id: str
+
+
+def followed(log: Log, name: str) -> Followed:
+    """Raises TopicsMismatch when it is missing, BrokerUnavailable."""
+    (topic_id,) = log.topic_ids([name]).values()
+    topic = log.topics().get(name)
+    if topic is None:
+        raise TopicsMismatch(f"topic {name} is missing")
+    return Followed(name, topic.partitions, topic_id)
+
+
 class Listener(Protocol):
     """begin, deliver and lose are called on the event loop, in order; the others in the thread."""
 
-    def begin(self, topic: TopicInfo, earlier: Mapping[int, int], batch: Batch) -> None: ...
+    def begin(self, topic: Followed, earlier: Mapping[int, int], batch: Batch) -> None: ...
 
     def deliver(self, batch: Batch) -> None: ...
 
@@ -86,9 +103,7 @@ class Head:
             self._stopping.wait(_RETRY_S)
 
     def _follow(self) -> None:
-        topic = self._log.topics().get(self._topic)
-        if topic is None:
-            raise TopicsMismatch(f"topic {self._topic} is missing")
+        topic = followed(self._log, self._topic)
         tps = [TopicPartition(topic.name, number) for number in range(topic.partitions)]
         starts, ends = self._log.starts(tps), self._log.ends(tps)
         share = self._earlier // len(tps)

@@ -17,14 +17,14 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-from streams.engine.log import Log, TopicInfo
+from streams.engine.log import Log
 from streams.engine.records import Record
-from streams.errors import HeadraceError, InfrastructureError
+from streams.errors import HeadraceError, InfrastructureError, TopicsMismatch
 from streams.gateway.sse.audience import Audience
 from streams.gateway.sse.beginnings import Beginnings, Wanted
 from streams.gateway.sse.catch_up import CatchUp
 from streams.gateway.sse.events import Frame
-from streams.gateway.sse.head import Batch, Head
+from streams.gateway.sse.head import Batch, Followed, Head, followed
 from streams.gateway.sse.recent import MOST_EVENTS, Recent
 from streams.gateway.sse.stream import Stream
 from streams.gateway.sse.subscriber import Bounds, Subscriber
@@ -45,7 +45,7 @@ NEAR = 500
 """Offsets before the end where a client joins."""
 _WAKE_S = 0.0001
 _MOST_PAUSE_S = 0.02
-_LOOK_S = 10.0
+_LOOK_S = 30.0
 _TURN_S = 2.0
 _STALL_S = 0.2
 
@@ -78,7 +78,7 @@ class TailHub:
         self._streams: set[Stream] = set()
         self._audience = Audience()
         self._opening = 0
-        self._info: TopicInfo | None = None
+        self._followed: Followed | None = None
         self._beginnings: Beginnings | None = None
         self._recent = Recent(most_recent, {})
         self._positions: dict[int, int] = {}
@@ -262,11 +262,11 @@ class TailHub:
         shared = subscriber.live and not subscriber.by_sequence and subscriber.end is None
         return self._cursor if shared else subscriber.cursor
 
-    def begin(self, topic: TopicInfo, earlier: Mapping[int, int], batch: Batch) -> None:
+    def begin(self, topic: Followed, earlier: Mapping[int, int], batch: Batch) -> None:
         """The head has read from `earlier` to the end, and goes on from there."""
-        if self._info != topic:
+        if self._followed != topic:
             self._beginnings = Beginnings(self._log, topic.name, topic.partitions)
-        self._info = topic
+        self._followed = topic
         self._recent = Recent(self._most_recent, earlier)
         self._recent.add(batch.events)
         self._positions = batch.positions
@@ -296,14 +296,18 @@ class TailHub:
             self._beginnings.feed(number, records, begin, end)
 
     async def _watch_topic(self, head: Head) -> None:
-        """A topic that was deleted and created again is not told by reading it."""
+        """A topic that was deleted and created again is not told by reading it, nor asked for
+        often: see `Log.topic_ids`."""
         while True:
             await asyncio.sleep(_LOOK_S)
+            now: Followed | None = None
             try:
-                topics = await self._in(self._readers, self._log.topics)
+                now = await self._in(self._readers, partial(followed, self._log, self._topic))
+            except TopicsMismatch:
+                pass
             except InfrastructureError:
                 continue
-            if self._ready.is_set() and topics.get(self._topic) != self._info:
+            if self._ready.is_set() and now != self._followed:
                 head.reopen()
 
     async def _in(self, pool: Executor, call: Callable[[], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from typing import Any
@@ -281,3 +282,13 @@ def test_two_agents_meet() -> None:
     found = Envelope.model_validate(reply)
     assert found.recipient == PLANNER
     assert found.typed_payload().payload_type == "TaskResponse"
+
+
+@pytest.mark.parametrize("text", ['{"\\ud800": 1}', '{"\\ud800": 1e999}', '{"a": "\\ud800"}'])
+def test_what_is_no_unicode_text_is_echoed_as_it_came(text: str) -> None:
+    asked = json.dumps(call(envelope_json(), idempotency_key="k"))
+    body = asked.replace(json.dumps(PAYLOADS["TaskRequest"]["input"]), text)
+    assert text in body
+    answer = ask(create_app(manifest()), "POST", "/asap", content=body)
+    echoed = json.loads(answer.content)["result"]["envelope"]["payload"]["result"]["echoed"]
+    assert echoed == json.loads(text.replace("1e999", "null"))

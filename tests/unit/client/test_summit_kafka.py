@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -18,8 +19,8 @@ from streams.client import summit_kafka
 from streams.client.summit_kafka import KafkaDesk
 from streams.client.summit_watch import Watch
 from streams.engine.log import Log
-from streams.engine.records import Output, position
-from streams.errors import BrokerUnavailable, HeadraceError
+from streams.engine.records import Output, TopicPartition, position
+from streams.errors import BrokerUnavailable, Gone, HeadraceError
 from streams.show import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
 from streams.views import Reads
@@ -205,6 +206,21 @@ def test_a_tool_may_give_any_json(tmp_path: Path, output: Any) -> None:
             site.reply("run-1", output)
             assert await ended == {"id": "c-1", "output": output}
         assert await site.desk.ended(request, 20, None) == {"id": "c-1", "output": output}
+
+    tell(tmp_path, story)
+
+
+def test_a_call_whose_reply_is_kept_no_more(tmp_path: Path) -> None:
+    async def story(site: Site) -> None:
+        await site.register()
+        async with calling(site, call("run-1")) as ended:
+            site.reply("run-1", counted(TEXT, 3))
+            await ended
+        (reply,) = site.bench.records("summit.replies")
+        place = TopicPartition(reply.topic, reply.partition)
+        site.bench.log.slots(place)[reply.offset] = None
+        with pytest.raises(Gone, match=re.escape(position(reply))):
+            await site.desk.ended(call("run-1"), 20, None)
 
     tell(tmp_path, story)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Coroutine
 from functools import partial
@@ -220,6 +221,29 @@ def test_what_was_still_opening_cannot_be_parked() -> None:
         assert task.calls == ["open", "close"]
 
     run(test())
+
+
+def test_a_commit_that_fails_while_its_task_is_closed_is_no_unseen_error() -> None:
+    unseen: list[dict[str, Any]] = []
+
+    async def test() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: unseen.append(told))
+        task = FakeTask(todo=1)
+        task.gate = threading.Event()
+        task.commit_errors = [CommitFailed("x")]
+        runner = made(task)
+        running = started(runner)
+        await until(task.committing.is_set)
+        running.cancel()
+        closing = asyncio.ensure_future(runner.close())
+        await until(task.stopping.is_set)
+        task.gate.set()
+        await closing
+        assert task.calls[-1] == "close"
+
+    run(test())
+    gc.collect()
+    assert unseen == []
 
 
 def test_the_error_of_a_commit_or_of_opening_comes_out() -> None:

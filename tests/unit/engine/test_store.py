@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.engine.store import DirectoryLock, Store
+from streams.engine.store import DirectoryLock, Store, held, limit_block_cache
 from streams.errors import StateLocked, StoreFailed
+from streams.settings import Settings
 
 
 @pytest.fixture
@@ -56,6 +59,22 @@ def test_scans_are_in_key_order_both_ways(
         assert list(store.scan(b"t\0", start)) == at
         before = [item for item in sorted(rows.items(), reverse=True) if item[0] <= start]
         assert list(store.scan(b"t\0", start, reverse=True)) == before
+
+
+def test_who_keeps_the_error_of_a_bad_block_does_not_keep_the_store(tmp_path: Path) -> None:
+    rows = {b"k%05d" % n: b"%d" % n for n in range(20_000)}
+    with Store(tmp_path / "db") as store:
+        store.write(rows)
+    for file in (tmp_path / "db").glob("*.sst"):
+        data = file.read_bytes()
+        file.write_bytes(data[:9000] + b"\xff" * 3000 + data[12000:])
+    store = Store(tmp_path / "db")
+    with pytest.raises(StoreFailed) as kept:
+        list(store.scan(b"k"))
+    store.close()
+    with Store(tmp_path / "db") as again:
+        assert list(again.scan(b"k")) == []
+    assert "Corruption" in str(kept.value)
 
 
 def test_rows_survive_closing(tmp_path: Path) -> None:
@@ -193,3 +212,42 @@ def test_compaction_is_no_damage(store: Store) -> None:
         store.flush()
         assert store.damage() is None
     assert store.size_bytes() > 0
+
+
+@pytest.fixture
+def small_cache() -> Iterator[int]:
+    size = 1 << 20
+    limit_block_cache(0)  # what other tests have left
+    limit_block_cache(size)
+    yield size
+    limit_block_cache(Settings().block_cache_mib << 20)
+
+
+def test_stores_share_one_block_cache_and_its_limit(tmp_path: Path, small_cache: int) -> None:
+    body = random.Random(1).randbytes(1000)
+    for name in ("one", "two"):
+        with Store(tmp_path / name) as store:
+            store.write({b"row-%05d" % n: body + b"%d" % n for n in range(4000)})
+    with Store(tmp_path / "one") as one, Store(tmp_path / "two") as two:
+        for store in (one, two):
+            assert len(list(store.scan(b"row-"))) == 4000
+            assert small_cache / 2 < held().block_cache < small_cache * 1.1
+
+
+def test_large_rows_find_a_place_in_a_small_cache(tmp_path: Path, small_cache: int) -> None:
+    with Store(tmp_path / "large") as store:
+        store.write({b"row": random.Random(1).randbytes(small_cache // 5)})
+    with Store(tmp_path / "large") as store:
+        store.get(b"row")
+        assert held().block_cache > small_cache / 5
+
+
+def test_write_buffers_are_counted_until_they_are_flushed(tmp_path: Path) -> None:
+    gc.collect()  # stores that other tests left open
+    before = held().write_buffers
+    with Store(tmp_path / "one") as one, Store(tmp_path / "two") as two:
+        opened = held().write_buffers
+        for store in (one, two):
+            store.write({b"row-%d" % n: bytes(10_000) for n in range(300)})
+        assert held().write_buffers - opened >= 2 * 300 * 10_000
+    assert held().write_buffers <= before

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -201,14 +201,45 @@ def test_a_topic_without_dead_letters_is_wrong_usage(bench: Bench) -> None:
         standings(bench, Wanted(topics=frozenset({"apc.events"})))
 
 
-def test_no_more_are_sent_in_a_second_than_wanted(bench: Bench, broken: Broken) -> None:
+class Moments:
+    """A clock that goes on while it is waited for; what was waited, in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.waited: list[float] = []
+
+    def pause(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        self.now += seconds
+
+
+@pytest.mark.parametrize(("slow", "waited"), [(0, [0, 2, 2, 2]), (0.5, [0, 1.5, 1.5, 1.5])])
+def test_no_more_are_sent_in_a_second_than_wanted(
+    bench: Bench, broken: Broken, slow: float, waited: list[float]
+) -> None:
     broken(*(idea(n) for n in range(4)))
-    pauses: list[float] = []
-    with Redrive(bench.log, bench.settings, lambda: bench.now, pauses.append) as one:
+    time = Moments()
+
+    def read(found: Iterable[Letter]) -> Iterator[Letter]:
+        for one in found:
+            time.now += slow
+            yield one
+
+    with Redrive(bench.log, bench.settings, lambda: bench.now, time.pause, lambda: time.now) as one:
         found = letters(bench.log, "acme.", ALL, one.done)
-        list(one.send(found, Order("ann", rate=0.001)))
-    assert pauses[0] == 0
-    assert [round(pause / 1000) for pause in pauses] == [0, 1, 2, 3]
+        list(one.send(read(found), Order("ann", rate=0.5)))
+    assert time.waited == waited
+
+
+def test_time_that_passes_before_is_not_made_up_for(bench: Bench, broken: Broken) -> None:
+    broken(*(idea(n) for n in range(3)))
+    time = Moments()
+    with Redrive(bench.log, bench.settings, lambda: bench.now, time.pause, lambda: time.now) as one:
+        sent = one.send(letters(bench.log, "acme.", ALL, one.done), Order("ann", rate=0.5))
+        next(sent)
+        time.now += 60
+        list(sent)
+    assert time.waited == [0, 0, 2]
 
 
 def test_a_sender_that_was_proved_stays_so(

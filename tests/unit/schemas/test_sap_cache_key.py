@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import random
 import subprocess
 import sys
 from typing import Any
@@ -227,3 +229,58 @@ def test_another_process_finds_the_same_keys_of_any_task() -> None:
     )
     assert json.loads(answer.stdout) == [found for _, found in drawn]
     assert len(drawn) >= 200
+
+
+MANY = 2000
+OF_MANY = "d6eb503860a5b184ddab7db6"
+"""The digest of their keys: written under Python 3.11.7, the same under 3.12.1 and 3.13.0."""
+_LETTERS = (
+    range(0x20, 0xD800),
+    range(0xE000, 0x11000),
+    range(0x105C0, 0x105F4),  # of Unicode 16
+    range(0x11F00, 0x11F60),  # of Unicode 15
+    range(0x1F000, 0x1FAFF),
+)
+
+
+class Drawn:
+    """JSON of all kinds, from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._dice = random.Random(seed)
+
+    def text(self) -> str:
+        dice = self._dice
+        return "".join(chr(dice.choice(dice.choice(_LETTERS))) for _ in range(dice.randrange(8)))
+
+    def members(self, depth: int = 0) -> dict[str, Any]:
+        return {self.text(): self.value(depth + 1) for _ in range(self._dice.randrange(5))}
+
+    def value(self, depth: int) -> Any:
+        dice = self._dice
+        match dice.randrange(8 if depth < 4 else 6):
+            case 0:
+                return self.text()
+            case 1:
+                return dice.randrange(-(2**53), 2**53)
+            case 2:
+                return dice.uniform(-1e9, 1e9)
+            case 3:
+                return 10.0 ** dice.randrange(-20, 20)
+            case 4:
+                return float(dice.randrange(10**6))
+            case 5:
+                return dice.choice([True, False, None])
+            case 6:
+                return [self.value(depth + 1) for _ in range(dice.randrange(4))]
+            case _:
+                return self.members(depth)
+
+
+def test_keys_are_those_of_every_version_of_python() -> None:
+    """Versions differ in what they know of Unicode, and workers of one group may run on several."""
+    drawn, digest = Drawn(5), hashlib.sha256()
+    for _ in range(MANY):
+        task = with_context(constraints=[drawn.text()]) | {"payload": drawn.members()}
+        digest.update(key(task).encode())
+    assert digest.hexdigest()[:24] == OF_MANY

@@ -53,7 +53,7 @@ class Outage:
         self.away = threading.Event()
         self.asked = threading.Event()
         log = bench.log
-        for name in ("ends", "starts", "high_watermarks", "topics", "cluster_id"):
+        for name in ("ends", "starts", "high_watermarks", "topics", "topic_ids", "cluster_id"):
             setattr(self, name, self._guarded(getattr(log, name)))
 
     def _guarded(self, question: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
@@ -23,6 +24,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at now and then is looked at often."""
     monkeypatch.setattr(watch, "LOOK_S", 0.02)
     monkeypatch.setattr(watch, "CHECK_EVERY", 1)
+    monkeypatch.setattr(watch, "TOPICS_EVERY", 1)
     monkeypatch.setattr(keeper, "TICK_S", 0.02)
     monkeypatch.setattr(keeper, "PAUSE_S", 0.02)
 
@@ -79,7 +81,7 @@ def test_a_damaged_copy_is_noticed_and_rebuilt(
 def test_nobody_is_answered_while_it_is_rebuilt(
     bench: Bench, live: LiveView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = _hold(monkeypatch)
+    held = _Held(monkeypatch)
     _delete(bench)
     until(live, "rebuilding")
     with pytest.raises(ViewNotReady, match="rebuilding"), live.reader():
@@ -93,15 +95,22 @@ def test_nobody_is_answered_while_it_is_rebuilt(
         assert apc.packet(reads, "s1", packet_id(2))["state"] == "ROUTED"
 
 
-def _hold(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """No view reads on while the list holds anything."""
-    held, step = [True], View.step
+class _Held:
+    """No view reads on until it is cleared.  met: one was to read on, and reads no more."""
 
-    def slow(view: View, timeout_s: float) -> int:
-        return 0 if held else step(view, timeout_s)
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.met, self._over, step = threading.Event(), threading.Event(), View.step
 
-    monkeypatch.setattr(View, "step", slow)
-    return held
+        def slow(view: View, timeout_s: float) -> int:
+            if self._over.is_set():
+                return step(view, timeout_s)
+            self.met.set()
+            return 0
+
+        monkeypatch.setattr(View, "step", slow)
+
+    def clear(self) -> None:
+        self._over.set()
 
 
 def _recreate(bench: Bench) -> None:
@@ -127,6 +136,21 @@ def test_a_log_that_does_not_continue_the_copy_is_read_anew(
         other.catch_up(0)
         with live.reader() as reads:
             assert rows_of(reads) == rows_of(other)
+
+
+def test_topics_that_were_away_are_looked_at_as_soon_as_they_are_back(
+    bench: Bench, live: LiveView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "TOPICS_EVERY", 1_000_000)
+    held = _Held(monkeypatch)  # Kafka's reader just waits for a topic that is away
+    assert held.met.wait(60)
+    wait_for(lambda: live._watch.latest is not None, "the topics were looked at before")
+    bench.log.delete("rtes.rejections")
+    wait_for(lambda: "rtes.rejections" in (live.status().reason or ""), "it is missed")
+    bench.create()
+    wait_for(lambda: live.stats().rebuilds == 1, "the copy is begun anew")
+    held.clear()
+    until(live, "ready")
 
 
 def test_a_log_without_the_topics_is_waited_for(bench: Bench) -> None:

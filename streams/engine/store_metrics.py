@@ -1,0 +1,25 @@
+"""The memory of RocksDB as a metric, of whatever process has stores."""
+
+from __future__ import annotations
+
+from prometheus_client.core import Metric
+
+from streams.declared_metrics import Declared, asked_family
+from streams.engine.store import held
+
+
+def declared(name: str) -> Declared:
+    """The metric of one kind of process, under a name of its own."""
+    return Declared(
+        name,
+        "gauge",
+        "Memory that RocksDB holds in this process, by what for: `write_buffers` (about 16 MiB of"
+        " each store, more for one large commit or an old snapshot) or `block_cache` (up to"
+        " `HEADRACE_BLOCK_CACHE_MIB`, indexes and filters of the files among it).",
+        ("use",),
+        True,
+    )
+
+
+def memory(of: Declared) -> Metric:
+    return asked_family(of, {(use,): float(size) for use, size in held()._asdict().items()})
