@@ -65,12 +65,17 @@ class Call:
         return [(self.session, told)]
 
 
+def answers(call: Call, envelope: Json) -> bool:
+    """Whether its kind is that of an answer to the call."""
+    return bool(ANSWERING.get(envelope["payload_type"]) == call.envelope["payload_type"])
+
+
 def judge(call: Call | None, envelope: Json) -> str:
     """The rule of an MCP envelope that is neither broken nor known."""
     kind = envelope["payload_type"]
     if kind in OPENING:
         return "call_opened" if call is None else "call_conflict"
-    if call is None or call.envelope["payload_type"] != ANSWERING[kind]:
+    if call is None or not answers(call, envelope):
         return "call_not_found"
     asked = call.envelope
     if envelope["sender"] != asked["recipient"]:

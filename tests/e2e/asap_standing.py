@@ -95,12 +95,19 @@ class Standing:
         return self.seen.get((key, envelope["sender"], envelope["id"]))
 
     def overdue(self, command: Entry) -> str | None:
-        """What should have ended before the command came."""
-        key = record_key(command.value)
+        """What should have ended before the command was judged.
+
+        Its timer may fire after the command is decided, so only who judges by it lets it end first:
+        not where the command is wrong in itself, or was accepted before, or calls once more.
+        """
+        envelope, key = command.value, record_key(command.value)
+        if asap.validate(envelope) or self.known(envelope) is not None:
+            return None
         task, call = self.tasks.get(key), self.calls.get(key)
         if task is not None and not task.terminal and command.at > task.due_ms:
             return f"the task {key}"
-        if call is not None and call.is_open and command.at > call.due_ms:
+        answers = call is not None and asap_calls.answers(call, envelope)
+        if call is not None and answers and call.is_open and command.at > call.due_ms:
             return f"the call {key}"
         return None
 

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
 from streams.engine.records import Record, position
+from tests.e2e import checker_links
 from tests.e2e.findings import repeated
 from tests.e2e.history import Source, values_of
 from tests.e2e.outputs import Json
@@ -34,14 +35,16 @@ def check(source: Source, thoughts: dict[tuple[str, int], str]) -> list[str]:
     refused = values_of(source, RTES_REJECTIONS)
     raw, dead = source.records(RTES_RAW), source.records(RTES_RAW_DLQ)
     turns, dead_turns = source.records(SAOP_TURNS), source.records(SAOP_TURNS_DLQ)
+    said = [event for event in events if event["rewind_id"] is None]
     return [
-        *_answered("event", raw, [*events, *refused], dead),
+        *_answered("event", raw, [*said, *refused], dead),
         *_answered("turn", turns, verdicts, dead_turns),
         *_numbered(events),
         *_in_order(logged),
         *_logged_once(verdicts, logged),
         *_verbatim(logged, thoughts),
         *_streamed(events, thoughts),
+        *checker_links.check(events),
     ]
 
 
@@ -97,17 +100,31 @@ def _verbatim(logged: Sequence[Json], thoughts: dict[tuple[str, int], str]) -> I
 
 
 def _streamed(events: Sequence[Json], thoughts: dict[tuple[str, int], str]) -> Iterator[str]:
-    """Chunks of a stream, joined, are the thought of its turn."""
+    """Chunks of a stream, joined, are the thought of its turn, unless its session was turned back:
+    what an agent says then belongs to the task that it was turned back to.
+    """
+    turned_back = {event["session_id"] for event in events if event["rewind_id"] is not None}
+    for place, session in astray(events, thoughts).items():
+        if session not in turned_back:
+            yield f"the stream of {place} is not its thought"
+
+
+def astray(
+    events: Sequence[Json], thoughts: dict[tuple[str, int], str]
+) -> dict[tuple[str, int], str]:
+    """Sessions of the streams that are not the thought of their turn, by task and index."""
     chunks: dict[tuple[str, int], list[str]] = defaultdict(list)
+    sessions: dict[tuple[str, int], str] = {}
     for event in events:
         if event["payload"]["type"] == "THOUGHT_STREAM":
-            chunks[event["task_id"], event["payload"]["turn_index"]].append(
-                event["payload"]["chunk"]
-            )
-    for place, said in chunks.items():
-        whole = thoughts.get(place)
-        if whole is not None and "".join(said) != whole:
-            yield f"the stream of {place} is not its thought"
+            place = event["task_id"], event["payload"]["turn_index"]
+            chunks[place].append(event["payload"]["chunk"])
+            sessions[place] = event["session_id"]
+    return {
+        place: sessions[place]
+        for place, said in chunks.items()
+        if place in thoughts and "".join(said) != thoughts[place]
+    }
 
 
 def secrets_kept(source: Source, secrets: Iterable[str]) -> list[str]:

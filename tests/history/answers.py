@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from schemas import Undecodable, decode_many
 from streams.engine.records import Output, position
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.sources import Source, cause_of
 from topology.declarations import Topic
+from topology.machines.saop_rewind import RewindEvent
 from topology.topics import dead_letters_of
 from topology.verdicts import VERDICTS
 
@@ -48,6 +50,11 @@ def _answers(source: Source, topic: Topic, facts: tuple[Topic, ...]) -> Counter[
         for record, read in zip(records, values, strict=True):
             assert not isinstance(read, Undecodable), position(record)
             cause = cause_of(record)
-            if cause.startswith(name) and read.value.get("verdict", "accepted") in OWED:
+            if cause.startswith(name) and _answers_a_command(read.value):
                 found[cause] += 1
     return +found
+
+
+def _answers_a_command(fact: Mapping[str, Any]) -> bool:
+    """What a timer does is told with the cause of what set it: `fired`, or a rewind's lapse."""
+    return fact.get("verdict", "accepted") in OWED and fact.get("phase") != RewindEvent.LAPSE

@@ -14,23 +14,35 @@ from contextlib import ExitStack
 from itertools import islice
 from typing import Self
 
+from streams.engine.appender import Appender
 from streams.engine.headers import CAUSE
-from streams.engine.kafka import KafkaLog
+from streams.engine.kafka import KafkaAppender, KafkaLog
+from streams.engine.kafka_clients import APPENDER
 from streams.engine.records import Output, Record, header, position
 from streams.engine.task import group_of
-from tests.e2e import asap_traffic, sap_agents, sap_traffic, summit_traffic, traffic
-from tests.e2e.agents import Agents
+from streams.errors import ProduceUnknown
+from tests.e2e import (
+    asap_traffic,
+    rewind_traffic,
+    sap_agents,
+    sap_traffic,
+    summit_traffic,
+    traffic,
+)
+from tests.e2e.agents import SESSIONS, Agents
 from tests.e2e.agents import outputs as said_as
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
 from tests.processes import wait_for
 from topology.topics import SUMMIT_EVENTS
 
-PACKETS, SAID, TASKS, STORIES, RUNS = 240, 240, 36, 24, 20
+PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS = 240, 240, 36, 24, 20, 12
 """Of each burst, by protocol."""
 RICH = 10
 FAMILIES = 3
 AT_ONCE = 30
+IMPATIENT = {"delivery.timeout.ms": 2000, "enable.gapless.guarantee": True}
+"""So soon a record is in doubt, and with it all that its producer was given after it."""
 
 
 class NotingLog(KafkaLog):
@@ -48,20 +60,53 @@ class NotingLog(KafkaLog):
         return records
 
 
-class Clients:
-    """notes: of all of them.  doers: agents that work off the inbox of SAP."""
+class StubbornLog(NotingLog):
+    """Sends what was not acknowledged again, as clients are told to, by a new producer.
 
-    def __init__(self, environment: Environment, dice: random.Random) -> None:
-        self._environment, self._dice = environment, dice
+    doubts: what was not, each time: it may lie there, at most once for each time.  A producer's
+    records in doubt are the last of their partition, so what comes again leaves order as it is.
+    """
+
+    def __init__(
+        self, environment: Environment, notes: dict[str, Output], doubts: list[Output]
+    ) -> None:
+        super().__init__(environment, notes)
+        self._doubts = doubts
+        config = {**self._base, **APPENDER, **IMPATIENT}
+        self._appender = Appender(lambda: KafkaAppender(config))
+        self.submit = self._appender.submit
+
+    def append(self, outputs: Sequence[Output]) -> list[Record]:
+        while True:
+            try:
+                return super().append(outputs)
+            except ProduceUnknown:
+                self._doubts.extend(outputs)
+                self.close()
+
+
+class Clients:
+    """notes, doubts: of all of them.  doers: agents that work off the inbox of SAP.
+
+    stubborn: what is not acknowledged is sent again; else it raises.
+    """
+
+    def __init__(
+        self, environment: Environment, dice: random.Random, *, stubborn: bool = False
+    ) -> None:
+        self._environment, self._dice, self._stubborn = environment, dice, stubborn
         self._stack = ExitStack()
         self._pool = self._stack.enter_context(ThreadPoolExecutor(len(self._sayings())))
         self.notes: dict[str, Output] = {}
+        self.doubts: list[Output] = []
         self._packets = iter(traffic.Traffic(self._own(), traffic.SESSIONS // 4))
         self.agents = Agents(self._own())
         self._said = self.agents.said()
         self._sap = sap_traffic.Traffic(environment, self._own())
         self._asap = asap_traffic.Traffic(environment, self._own())
         self._summit = summit_traffic.Traffic(environment, self._own())
+        sessions = [f"session-{number}" for number in range(1, SESSIONS + 1)]
+        self._rewinds = rewind_traffic.Traffic(environment, self._own(), sessions)
         self._logs = {name: self._log() for name in self._sayings()}
         self.doers = sap_agents.Agents(
             self._log(), environment, PARTITIONS, dice.randrange(1000), time.monotonic
@@ -71,7 +116,11 @@ class Clients:
         return random.Random(self._dice.random())
 
     def _log(self) -> NotingLog:
-        log = NotingLog(self._environment, self.notes)
+        log = (
+            StubbornLog(self._environment, self.notes, self.doubts)
+            if self._stubborn
+            else NotingLog(self._environment, self.notes)
+        )
         self._stack.callback(log.close)
         return log
 
@@ -112,6 +161,7 @@ class Clients:
         return {
             "apc": self._say_packets,
             "saop": self._say_turns,
+            "rewinds": self._say_rewinds,
             "sap": self._say_tasks,
             "asap": self._say_envelopes,
             "summit": self._say_calls,
@@ -123,6 +173,9 @@ class Clients:
 
     def _say_turns(self) -> Iterator[Sequence[Output]]:
         yield list(said_as(self._environment, islice(self._said, SAID)))
+
+    def _say_rewinds(self) -> Iterator[Sequence[Output]]:
+        yield from self._rewinds.burst(REWINDS)
 
     def _say_tasks(self) -> Iterator[Sequence[Output]]:
         yield self._sap.burst(TASKS, int(time.time() * 1000))

@@ -5,8 +5,8 @@ names one.  The machines are the tables that the service declares; which facts a
 is told here once more.  What RTES hears of another protocol's tasks is held to that protocol's
 machine too.
 
-Not here are the machines whose facts name neither their states nor their events: admissions and
-calls of ASAP, flights of SAP, the order of turns, and the blocks of private keys.
+Not here are the machines whose steps no fact names: admissions of ASAP and flights of SAP, whose
+ends `tests.history.protocols` checks, and the blocks of private keys.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ from topology.machines import (
     apc_inter,
     apc_intra,
     apc_packet,
+    asap_call,
     asap_task,
     rtes_call,
     rtes_thought,
     saop_rewind,
+    saop_turn,
     sap_task,
     summit_agent,
     summit_run,
@@ -39,6 +41,7 @@ from topology.topics import (
     ASAP_EVENTS,
     RTES_EVENTS,
     SAOP_REWIND_LOG,
+    SAOP_VERDICTS,
     SAP_OUTCOMES,
     SUMMIT_EVENTS,
 )
@@ -52,7 +55,7 @@ _BACK = "back to "
 class Move(NamedTuple):
     """machine: None where any state may follow any other.  key: of what moves.  event: None where
     the fact does not name it.  start: None for what begins, or is not named.  stood: before any
-    fact of it."""
+    fact of it (`_NONE`: nowhere, or where its machine begins); None where it may begin anywhere."""
 
     machine: Machine[Any] | None
     key: tuple[object, ...]
@@ -80,6 +83,8 @@ def _legal(source: Source) -> Iterator[Finding]:
 
 def _wrong(move: Move, stands: str | None) -> str | None:
     start, stands = move.start, move.stood if stands is None else stands
+    if stands == _NONE and move.machine is not None and start == move.machine.initial:
+        stands = start
     if stands is not None and start not in (None, stands):
         return f"leaves {start}, and stood in {stands}"
     stands = stands or start
@@ -119,13 +124,15 @@ def facts(source: Source, topic: Topic) -> Iterator[tuple[str, Json]]:
 def _apc(fact: Json) -> Iterator[Move]:
     key = ("packet", fact["session_id"], fact["packet_id"])
     for moved in fact["transitions"]:
-        yield Move(apc_packet.MACHINE, key, moved["event"], moved["from_state"], moved["to_state"])
+        start, end = moved["from_state"], moved["to_state"]
+        yield Move(apc_packet.MACHINE, key, moved["event"], start, end, _NONE)
     for note in fact["coordination"]:
         if note["applied"]:
             inter = note["machine"] == "inter"
             machine: Machine[Any] = apc_inter.MACHINE if inter else apc_intra.MACHINE
             key = ("session", fact["session_id"], note["agent_id"])
-            yield Move(machine, key, note["event"], note["from_state"], note["to_state"])
+            start, end = note["from_state"], note["to_state"]
+            yield Move(machine, key, note["event"], start, end, _NONE)
 
 
 def _sap(outcome: Json) -> Iterator[Move]:
@@ -139,7 +146,10 @@ def _sap(outcome: Json) -> Iterator[Move]:
 def _asap(fact: Json) -> Iterator[Move]:
     for moved in fact["transitions"]:
         start, end = moved["from_status"], moved["to_status"]
-        yield Move(asap_task.MACHINE, (fact["task_id"],), None, start, end)
+        yield Move(asap_task.MACHINE, (fact["task_id"],), None, start, end, _NONE)
+    if fact["rule"] in _CALLS:
+        event, end = _CALLS[fact["rule"]]
+        yield Move(asap_call.MACHINE, ("call", fact["call_key"]), event, None, end, _NONE)
 
 
 def _summit(fact: Json) -> Iterator[Move]:
@@ -147,9 +157,20 @@ def _summit(fact: Json) -> Iterator[Move]:
         return
     start, end = fact["fromState"], fact["toState"]
     if fact["subject"] == "manifest":
-        yield Move(summit_agent.MACHINE, ("agent", fact["agentId"]), None, start, end)
+        yield Move(summit_agent.MACHINE, ("agent", fact["agentId"]), None, start, end, _NONE)
     else:
-        yield Move(summit_run.MACHINE, (fact["runId"],), None, start, end)
+        yield Move(summit_run.MACHINE, (fact["runId"],), None, start, end, _NONE)
+
+
+def _turn(verdict: Json) -> Iterator[Move]:
+    """How a turn begins: one that was held is logged without another verdict.  What is missed is
+    missed again whenever it is sent, and no step."""
+    if verdict["verdict"] == "accepted":
+        states, said = saop_turn.TurnState, saop_turn.TurnEvent
+        held = verdict["rule"] == "turn_held"
+        event, end = (said.AHEAD, states.HELD) if held else (said.DUE, states.LOGGED)
+        key = ("turn", verdict["task_id"], verdict["turn_index"])
+        yield Move(saop_turn.MACHINE, key, event, states.NEW, end, states.NEW)
 
 
 def _rewind(fact: Json) -> Iterator[Move]:
@@ -213,6 +234,12 @@ def _of_profile(profile: Profile) -> Machine[str]:
     return define(profile.name, profile.states[0], edges, anywhere=back)
 
 
+_CALLS: Mapping[str, tuple[str, str]] = {
+    "call_opened": (asap_call.CallEvent.CALL, asap_call.CallState.OPEN),
+    "call_answered": (asap_call.CallEvent.ANSWER, asap_call.CallState.ANSWERED),
+    "call_timeout": (asap_call.CallEvent.TIME_OUT, asap_call.CallState.TIMED_OUT),
+}
+"""By the rule of the fact."""
 _TASKS: Mapping[str, Machine[Any] | None] = {
     DEVS.name: _of_profile(DEVS),
     OPEN.name: None,
@@ -235,6 +262,7 @@ MOVES: Mapping[Topic, Callable[[Json], Iterator[Move]]] = {
     ASAP_EVENTS: _asap,
     SUMMIT_EVENTS: _summit,
     RTES_EVENTS: _rtes,
+    SAOP_VERDICTS: _turn,
     SAOP_REWIND_LOG: _rewind,
 }
 """By the topic of the facts."""

@@ -17,8 +17,11 @@ from tests.e2e import (
     asap_history,
     checker,
     checker_agents,
+    checker_escalations,
     checker_lineage,
+    checker_rewinds,
     checker_sessions,
+    checker_tasks,
     history,
     sap_check_cache,
     sap_check_commands,
@@ -112,3 +115,6 @@ def _saop(
     source: Source, thoughts: Mapping[tuple[str, int], str]
 ) -> Iterator[tuple[Anomaly, Check]]:
     yield Anomaly.OUTPUT, lambda: checker_agents.check(source, dict(thoughts))
+    yield Anomaly.OUTPUT, lambda: checker_rewinds.check(source)
+    yield Anomaly.OUTPUT, lambda: checker_escalations.check(source)
+    yield Anomaly.TABLE, lambda: checker_tasks.check(source)

@@ -11,6 +11,7 @@ from pathlib import Path
 from streams.engine.worker import worker_directory
 from streams.views import View
 from tests.e2e.environment import Environment, Worker
+from tests.e2e.outputs import Json
 from tests.history import answers, paths, protocols, stores, views
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.clients import Clients
@@ -29,6 +30,7 @@ SETTINGS = {
     "ASAP_CALL_TIMEOUT_SECONDS": "8",
     "SUMMIT_RUN_TIMEOUT_S": str(SUMMIT_TIMEOUT_S),
     "SAOP_HOLD_S": "2",
+    "SAOP_REWIND_LAPSE_S": "2",
 }
 """Short times, so that every timer of a run fires within it."""
 INPUTS: tuple[Topic, ...] = tuple(dict.fromkeys(t for p in processors.ALL for t in p.inputs))
@@ -96,15 +98,28 @@ class Site(Environment):
 
     def verified(self) -> list[Finding]:
         """What `headrace verify` finds, at one cut of the log as it is now."""
+        return self._findings(self._verification())
+
+    def _verification(self) -> Json:
         self._verifications += 1
         process = self.process(f"verify-{self._verifications}", "verify", "--json")
         assert process.exit_code(PATIENCE_S) in (0, 1), process.text()[-3000:]
         text = process.text()
-        report = json.loads(text[text.index("{") :])
-        found = report["findings"]
+        report: Json = json.loads(text[text.index("{") :])
+        return report
+
+    def _findings(self, report: Json) -> list[Finding]:
         return [
-            Finding(Anomaly.TABLE, one["place"], f"{one['fault']}: {one['told']}") for one in found
+            Finding(Anomaly.TABLE, one["place"], f"{one['fault']}: {one['told']}")
+            for one in report["findings"]
         ]
+
+    def _verified_whole(self) -> list[Finding]:
+        """At rest nothing is left out of the verification."""
+        report = self._verification()
+        left: int = report["unchecked"]
+        told = [Finding(Anomaly.TABLE, "verify", f"leaves {left} unchecked")] if left else []
+        return [*self._findings(report), *told]
 
     def report(self, clients: Clients, view: View) -> list[Finding]:
         """Everything that is wrong, clause by clause.  All workers have ended."""
@@ -119,5 +134,5 @@ class Site(Environment):
             *stores.check(self, directories),
             *protocols.check(self, expected),
             *views.check(self, view),
-            *self.verified(),
+            *self._verified_whole(),
         ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,12 @@ import pytest
 from streams.engine.records import Output, Record, position
 from streams.engine.rows import store_key
 from streams.views import View
+from tests.e2e import checker_agents, rewind_traffic
 from tests.e2e.agents import Agents
 from tests.e2e.agents import outputs as said_as
+from tests.e2e.history import values_of
 from tests.e2e.recorded import Recorded
+from tests.e2e.stuck_agents import Stuck
 from tests.e2e.traffic import Traffic, output_of
 from tests.history import answers, paths, protocols, stores, views
 from tests.history.anomalies import Anomaly, Finding, shown
@@ -30,12 +33,24 @@ from topology.topics import (
     APC_PACKETS,
     CHANGELOG,
     RTES_EVENTS,
+    SAOP_ESCALATIONS,
+    SAOP_REWIND_LOG,
+    SAOP_TASK_SIGNALS,
     SAOP_VERDICTS,
 )
 
-COUNT = 400
+COUNT, AGENTS, REWINDS = 400, 6, 24
+AT_WORK = 10
+"""What agents say between two rewinds."""
+SEED = 10
+"""Under which an agent is turned back amid a thought."""
 START_MS = 1_790_000_000_000
-HORIZON_MS = 60_000
+HORIZON_MS = 660_000
+STUCK = 60
+
+
+def _parts(said: Sequence[Output], size: int) -> Iterator[Sequence[Output]]:
+    return (said[start : start + size] for start in range(0, len(said), size))
 
 
 class Told(Recorded):
@@ -45,16 +60,19 @@ class Told(Recorded):
         super().__init__(directory, START_MS)
         self.directory = directory / "1"
         self.notes: dict[str, Output] = {}
-        dice = random.Random(11)
+        dice = random.Random(SEED)
         self.agents = Agents(dice)
-        packets = islice(Traffic(dice, 20), COUNT)
-        said = [output_of(self, sent) for sent in packets]
-        said += said_as(self, islice(self.agents.said(6), COUNT))
-        for start in range(0, len(said), 50):
-            part = said[start : start + 50]
+        packets = [output_of(self, sent) for sent in islice(Traffic(dice, 20), COUNT)]
+        said = list(said_as(self, islice(self.agents.said(AGENTS), COUNT)))
+        others = [f"session-{number}" for number in range(1, AGENTS + 1)]
+        stuck = Stuck(self, random.Random(SEED))
+        turned = rewind_traffic.Traffic(self, dice, others).burst(REWINDS)
+        amid = chain.from_iterable(zip_longest(_parts(said, AT_WORK), turned, fillvalue=()))
+        for part in (*_parts(packets, 50), *stuck.said(STUCK), *amid):
             for output, record in zip(part, self.log.append(part), strict=True):
                 self.notes[position(record)] = output
             self.pass_(200)
+        self.agents.turns.update(stuck.thoughts)
         self.pass_(HORIZON_MS)
         self.host.close()
 
@@ -80,6 +98,39 @@ def report(source: Source, told: Told, view: View) -> list[Finding]:
         *protocols.check(source, protocols.Expected(told.agents.turns, 60)),
         *views.check(source, view),
     ]
+
+
+def test_rewinds_go_every_way(told: Told) -> None:
+    facts = values_of(told, SAOP_REWIND_LOG)
+    ends = {(fact["phase"], fact["state"]) for fact in facts if fact["verdict"] == "accepted"}
+    assert ends >= {
+        ("apply", "applied"),
+        ("prepare", "prepared"),
+        ("confirm", "applied"),
+        ("abort", "aborted"),
+        ("lapse", "lapsed"),
+    }
+    assert {"duplicate", "rejected"} < {fact["verdict"] for fact in facts}
+    assert any(len(fact["moved"]) > 1 for fact in facts)
+
+
+def test_agents_are_turned_back_amid_their_thoughts(told: Told) -> None:
+    assert checker_agents.astray(values_of(told, RTES_EVENTS), told.agents.turns)
+
+
+def test_what_is_stuck_is_escalated_in_every_way(told: Told) -> None:
+    escalated = values_of(told, SAOP_ESCALATIONS)
+    assert {rule for one in escalated for rule in one["rules"]} == {
+        "confidence_slope",
+        "confidence_drop",
+        "observation_repeated",
+        "failures_reached",
+    }
+    signals = values_of(told, SAOP_TASK_SIGNALS)
+    turned_back = {one["task_id"] for one in signals if one["kind"] == "rewound"}
+    assert {one["task_id"] in turned_back for one in escalated} == {False, True}
+    cleared = [one for one in signals if one["kind"] == "failures" and one["first_sequence"] > 20]
+    assert cleared
 
 
 def test_nothing_is_found_in_a_sound_history(told: Told, view: View) -> None:
@@ -108,6 +159,55 @@ def _astray(fact: Any) -> None:
 def _first(event: Any) -> bool:
     """Of a session that goes on."""
     return bool(event["sequence"] == 1 and event["session_id"].startswith("session-"))
+
+
+def _linked(event: Any) -> bool:
+    return bool(event["payload"][0].endswith("SandboxPulse") and event["task_id"] is not None)
+
+
+def _committed(event: Any) -> bool:
+    """As done, not as turned back."""
+    return bool(event["payload"][1].get("git_hash") and event["rewind_id"] is None)
+
+
+def _commit(event: Any) -> None:
+    event["payload"][1]["git_hash"] = "0" * 40
+
+
+def _of_other_protocol(event: Any) -> bool:
+    return bool(event["profile"] == "apc")
+
+
+def _vocabulary(event: Any) -> None:
+    event["profile"] = "open"
+
+
+def _escalates(said: Any) -> bool:
+    return "escalated" in said["flags"]
+
+
+def _failures(said: Any) -> bool:
+    return bool(said["kind"] == "failures")
+
+
+def _stuck(task: int, detector: str) -> Callable[[Any], bool]:
+    return lambda said: (said["task_id"], said["detector"]) == (f"stuck-{task}", detector)
+
+
+def _steeper(said: Any) -> None:
+    said["confidences"][-1] -= 0.01
+
+
+def _rewound(said: Any) -> bool:
+    return said["rewind_id"] is not None
+
+
+def _applied(fact: Any) -> bool:
+    return bool(fact["rule"] == "rewind_applied")
+
+
+def _elsewhere(event: Any) -> None:
+    event["payload"][1]["to_state"] = "FAILED"
 
 
 def _all(*_: Any) -> bool:
@@ -162,6 +262,97 @@ FAULTS: Sequence[tuple[str, Topic, Change, frozenset[Anomaly]]] = (
         without(_first, RTES_EVENTS),
         frozenset({Anomaly.SEQUENCE, Anomaly.UNANSWERED}),
     ),
+    (
+        "an event is linked to no task",
+        RTES_EVENTS,
+        changed(_linked, RTES_EVENTS, lambda event: event.update(task_id=None)),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "a rewind moves a task elsewhere than it says",
+        RTES_EVENTS,
+        changed(_rewound, RTES_EVENTS, _elsewhere),
+        frozenset({Anomaly.OUTPUT, Anomaly.ILLEGAL_STEP}),
+    ),
+    (
+        "a rewind that is applied moves nothing",
+        SAOP_REWIND_LOG,
+        changed(_applied, SAOP_REWIND_LOG, lambda fact: fact["moved"].clear()),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "a rewind names other numbers",
+        SAOP_REWIND_LOG,
+        changed(_applied, SAOP_REWIND_LOG, lambda fact: fact.update(last_sequence=0)),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "the signal of a rewind is gone",
+        SAOP_TASK_SIGNALS,
+        without(_rewound, SAOP_TASK_SIGNALS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "a commit is another",
+        RTES_EVENTS,
+        changed(_committed, RTES_EVENTS, _commit),
+        frozenset({Anomaly.TABLE}),
+    ),
+    (
+        "the task of another protocol is told in other words",
+        RTES_EVENTS,
+        changed(_of_other_protocol, RTES_EVENTS, _vocabulary),
+        frozenset({Anomaly.TABLE}),
+    ),
+    (
+        "a prepared rewind waits for ever",
+        SAOP_REWIND_LOG,
+        without(lambda fact: fact["phase"] == "lapse", SAOP_REWIND_LOG),
+        frozenset({Anomaly.TABLE}),
+    ),
+    (
+        "a failure has no flag",
+        RTES_EVENTS,
+        changed(_escalates, RTES_EVENTS, lambda event: event.update(flags=[])),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "the signal of failures is another",
+        SAOP_TASK_SIGNALS,
+        changed(_failures, SAOP_TASK_SIGNALS, lambda said: said.update(failures=6)),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "the signal of failures is gone",
+        SAOP_TASK_SIGNALS,
+        without(_failures, SAOP_TASK_SIGNALS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "an escalation of failures is gone",
+        SAOP_ESCALATIONS,
+        without(lambda said: said["detector"] == "failures", SAOP_ESCALATIONS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "an escalation of confidence is gone",
+        SAOP_ESCALATIONS,
+        without(_stuck(0, "confidence"), SAOP_ESCALATIONS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "an escalation of repetition is gone",
+        SAOP_ESCALATIONS,
+        without(_stuck(0, "repetition"), SAOP_ESCALATIONS),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    (
+        "an escalation amid rewinds has other figures",
+        SAOP_ESCALATIONS,
+        changed(_stuck(1, "confidence"), SAOP_ESCALATIONS, _steeper),
+        frozenset({Anomaly.OUTPUT}),
+    ),
+    ("an escalation is there twice", SAOP_ESCALATIONS, _twice, frozenset({Anomaly.OUTPUT})),
     ("a position moves back", CHANGELOG, _position_again, frozenset({Anomaly.POSITION_BACK})),
     ("a delivery is gone", APC_INBOX, without(_all, APC_INBOX), frozenset({Anomaly.OUTPUT})),
     (

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.asap_envelopes import envelope
 from tests.e2e.outputs import Json
 from tests.e2e.recorded import Recorded
 from tests.history import paths
@@ -16,12 +17,17 @@ from tests.history.anomalies import Anomaly, shown
 from tests.history.spoiling import Spoiled, changed
 from tests.unit.bus.support import START_MS, id_of, result, task
 from tests.unit.envelopes import transition
+from tests.unit.views.saop.stage import turn
 from topology.declarations import Topic
 from topology.topics import (
+    ASAP_ENVELOPES,
+    ASAP_EVENTS,
     RTES_EVENTS,
     RTES_RAW,
     SAOP_REWIND_LOG,
     SAOP_REWINDS,
+    SAOP_TURNS,
+    SAOP_VERDICTS,
     SAP_OUTCOMES,
     SAP_RESULTS,
     SAP_TASKS,
@@ -29,11 +35,14 @@ from topology.topics import (
 
 AT = "2026-01-01T00:00:00Z"
 COMMIT = "5c0ffee"
+HOUR_MS = 3_600_000
+PARTIES = "urn:asap:agent:asks", "urn:asap:agent:answers"
 
 
 class Told(Recorded):
     """A task of SAP that an agent works on, and one that the cache answers; a session with a task
-    that is turned back, two calls, one of them told the wrong way round, and a thought.
+    that is turned back, two calls, one of them told the wrong way round, and a thought; three
+    turns, of which one comes early; and a call of ASAP.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -56,6 +65,23 @@ class Told(Recorded):
         for number, phase in ((1, "apply"), (2, "prepare"), (2, "abort")):
             target = {} if phase == "abort" else {"task_id": "t1"}
             self.tell(SAOP_REWINDS, _rewind(phase, number) | target)
+        for index in (0, 2, 1):
+            self.tell(SAOP_TURNS, turn("t1", index))
+        asked: Json = {
+            "request_id": "c3",
+            "tool_name": "find",
+            "arguments": {},
+            "mcp_context": None,
+        }
+        self.tell(ASAP_ENVELOPES, envelope("e1", "McpToolCall", asked, *PARTIES))
+        answer = {"request_id": "c3", "result": {}, "success": True, "error": None}
+        self.tell(
+            ASAP_ENVELOPES,
+            envelope("e2", "McpToolResult", answer, *PARTIES[::-1], correlation_id="e1"),
+        )
+        late = asked | {"request_id": "c5"}
+        self.tell(ASAP_ENVELOPES, envelope("e3", "McpToolCall", late, *PARTIES))
+        self.pass_(HOUR_MS)
         self.host.close()
 
     def tell(self, topic: Topic, value: Json) -> None:
@@ -114,6 +140,11 @@ def test_the_story_takes_the_steps_that_it_is_told_for(told: Told) -> None:
         ("devs", "COMPLETED", "COMPLETED"),
         ("devs", "back to IN_PROGRESS", "IN_PROGRESS"),
         (None, None, "DONE"),
+        ("saop-turn", "due", "LOGGED"),
+        ("saop-turn", "ahead", "HELD"),
+        ("asap-call", "call", "open"),
+        ("asap-call", "answer", "answered"),
+        ("asap-call", "time_out", "timed_out"),
         ("saop-rewind", "apply", "applied"),
         ("saop-rewind", "prepare", "prepared"),
         ("saop-rewind", "abort", "aborted"),
@@ -179,6 +210,30 @@ FAULTS: Sequence[tuple[str, Topic, Callable[[Json], bool], Callable[[Json], None
         RTES_EVENTS,
         _said("ToolInvoked", call_id="c2"),
         _payload(call_id="c1"),
+    ),
+    (
+        "a turn is accepted twice",
+        SAOP_VERDICTS,
+        lambda verdict: bool(verdict["turn_index"] == 1),
+        _member(turn_index=2),
+    ),
+    (
+        "a turn that is logged is held",
+        SAOP_VERDICTS,
+        lambda verdict: bool(verdict["rule"] == "turn_held"),
+        _member(turn_index=0),
+    ),
+    (
+        "a call is answered and its time runs out",
+        ASAP_EVENTS,
+        lambda fact: bool(fact["rule"] == "call_timeout"),
+        _member(call_key="e1"),
+    ),
+    (
+        "a call is answered that nobody made",
+        ASAP_EVENTS,
+        lambda fact: bool(fact["rule"] == "call_answered"),
+        _member(call_key="c4"),
     ),
     (
         "an aborted rewind is applied",

@@ -1,0 +1,263 @@
+"""What is escalated of agents and tasks, told anew from turns and events: each exactly once, with
+all its figures; and the signals on tasks that failed too often.
+
+Detectors begin anew when a task is turned back, and where that falls among its turns is written
+nowhere.  So of a task that never was, escalations are exactly those of its turns; of another they
+are those of its turns if its detectors begin anew at some places, at most as many as it was turned
+back.  Where these are, and that they are any, is not checked.  Nor are the rows of detectors and
+the edges of escalations.  It is for runs with the default thresholds.
+
+Source: SAOP/RTES spec, 2.3, 4.2, 4.3 and 5.1, clarification 10.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from schemas import uuid5_url
+from schemas.formats import iso_ms
+from streams.engine.records import Record, position
+from tests.e2e.checker_tasks import FAILURES, Fold
+from tests.e2e.findings import differences, repeated
+from tests.e2e.history import Source, values_of
+from tests.e2e.outputs import Json
+from topology.topics import RTES_EVENTS, SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASK_SIGNALS
+
+_WINDOW, _SLOPE, _CEILING = 5, -0.05, 0.6
+_DECLINES, _DROP = 3, 0.25
+_REPEATS = 3
+_DECIMALS = 9
+_FIRST = 2
+"""What a turn gives rise to is its verdict, its line in the log, then its escalations."""
+_NOTHING: Mapping[str, Any] = {
+    "session_id": None,
+    "agent_id": None,
+    "turn_index": None,
+    "turn_indexes": [],
+    "confidences": [],
+    "slope": None,
+    "decline": None,
+    "observation_sha256": None,
+    "run_length": None,
+    "failures": None,
+    "first_sequence": None,
+    "last_sequence": None,
+}
+
+Found = dict[str, Json]
+"""Escalations by their ids."""
+
+
+def check(source: Source) -> list[str]:
+    signals = values_of(source, SAOP_TASK_SIGNALS)
+    records = source.records(SAOP_TASK_SIGNALS)
+    both = zip(records, signals, strict=True)
+    failures = [(record, signal) for record, signal in both if signal["kind"] == "failures"]
+    turned_back = Counter(signal["task_id"] for signal in signals if signal["kind"] == "rewound")
+    escalated = values_of(source, SAOP_ESCALATIONS)
+    of_tasks = [one for one in escalated if one["detector"] == "failures"]
+    wanted = dict(_of_signal(record, signal) for record, signal in failures)
+    return [
+        *_signals(values_of(source, RTES_EVENTS), [signal for _, signal in failures]),
+        *repeated("escalation", (one["escalation_id"] for one in escalated)),
+        *differences("escalation", {one["escalation_id"]: one for one in of_tasks}, wanted),
+        *_of_agents(values_of(source, SAOP_LOG), escalated, turned_back),
+    ]
+
+
+def _signals(events: Sequence[Json], signals: Sequence[Json]) -> Iterator[str]:
+    """Each failure with which a count is escalated has its flag and its signal, and no other."""
+    wanted = {
+        (event["session_id"], event["sequence"]): {
+            "kind": "failures",
+            "task_id": row["task_id"],
+            "session_id": row["session_id"],
+            "failures": row["failures"],
+            "threshold": FAILURES,
+            "first_sequence": row["first_failure_sequence"],
+            "last_sequence": row["last_sequence"],
+            "rewind_id": None,
+            "at": event["recorded_at"],
+            "cause": event["cause"],
+        }
+        for event, row in Fold(events).reached
+    }
+    heard = [(one["session_id"], one["last_sequence"]) for one in signals]
+    flagged = [(e["session_id"], e["sequence"]) for e in events if "escalated" in e["flags"]]
+    yield from repeated("signal of failures", heard)
+    yield from differences("signal of failures", dict(zip(heard, signals, strict=True)), wanted)
+    yield from differences("flag", dict.fromkeys(flagged), dict.fromkeys(wanted))
+
+
+def _of_signal(record: Record, signal: Json) -> tuple[str, Json]:
+    """The escalation that a signal of failures gives rise to, and its id."""
+    own = ("task_id", "session_id", "failures", "first_sequence", "last_sequence")
+    ident = uuid5_url(f"headrace:{position(record)}/0")
+    found = {
+        "escalation_id": ident,
+        "detector": "failures",
+        "rules": ["failures_reached"],
+        "outcome": "paused_for_intervention",
+        "thresholds": {"failures": FAILURES},
+        "at": iso_ms(record.timestamp),
+        "cause": position(record),
+    }
+    return ident, {**_NOTHING, **{name: signal[name] for name in own}, **found}
+
+
+def _of_agents(
+    logged: Sequence[Json], escalated: Sequence[Json], turned_back: Counter[str]
+) -> Iterator[str]:
+    turns: defaultdict[str, list[Json]] = defaultdict(list)
+    for line in logged:
+        turns[line["turn"]["metadata"]["task_id"]].append(line)
+    found: defaultdict[str, Found] = defaultdict(dict)
+    for one in escalated:
+        if one["detector"] != "failures":
+            found[one["task_id"]][one["escalation_id"]] = one
+    for task in turns.keys() | found.keys():
+        wanted = _watched(turns[task])
+        if not turned_back[task]:
+            yield from differences("escalation", found[task], wanted)
+        elif not _follows(found[task], turns[task], turned_back[task]):
+            yield f"what is escalated of {task} does not follow from its turns"
+
+
+def _watched(turns: Sequence[Json]) -> Found:
+    task = _Task()
+    return {ident: one for line in turns for ident, one in task.take(line).items()}
+
+
+def _follows(found: Found, turns: Sequence[Json], most: int) -> bool:
+    """Whether there are places, so many at most, at which the detectors can have begun anew."""
+    told: defaultdict[str, Found] = defaultdict(dict)
+    for ident, one in found.items():
+        told[one["cause"]][ident] = one
+    if not told.keys() <= {line["cause"] for line in turns}:
+        return False
+    fewest = {0: 0}
+    for start in range(len(turns)):
+        count = fewest.get(start, most + 1)
+        if count > most:
+            continue
+        task = _Task()
+        for after, line in enumerate(turns[start:], start + 1):
+            if task.take(line) != told.get(line["cause"], {}):
+                break
+            fewest[after] = min(count + 1, fewest.get(after, most + 1))
+        else:
+            return True
+    return not turns
+
+
+class _Task:
+    """The detectors of all its agents."""
+
+    def __init__(self) -> None:
+        self._agents: defaultdict[str, _Agent] = defaultdict(_Agent)
+
+    def take(self, line: Json) -> Found:
+        """What the next turn that is logged gives rise to."""
+        turn, found = line["turn"], {}
+        for number, figures in enumerate(self._agents[turn["agent_id"]].take(turn), _FIRST):
+            ident = uuid5_url(f"headrace:{line['cause']}/{number}")
+            own = {
+                "escalation_id": ident,
+                "task_id": turn["metadata"]["task_id"],
+                "agent_id": turn["agent_id"],
+                "turn_index": turn["turn_index"],
+                "at": line["at"],
+                "cause": line["cause"],
+            }
+            found[ident] = {**_NOTHING, **own, **figures}
+        return found
+
+
+class _Seen(NamedTuple):
+    turn: int
+    confidence: float
+
+
+class _Agent:
+    def __init__(self) -> None:
+        self._seen: list[_Seen] = []
+        self._said = ""
+        self._same: list[int] = []
+        self._losing = self._stuck = False
+
+    def take(self, turn: Json) -> Iterator[Json]:
+        """The figures of the episodes that the next turn begins."""
+        index, said = turn["turn_index"], turn["content"]["observation"]
+        self._seen.append(_Seen(index, turn["metadata"]["confidence"]))
+        lost = _lost(self._seen)
+        if lost and not self._losing:
+            yield lost
+        self._losing = bool(lost)
+        self._same = [*self._same, index] if said and said == self._said else [index] * bool(said)
+        self._said = said
+        stuck = len(self._same) >= _REPEATS
+        if stuck and not self._stuck:
+            yield _repeated(said, self._same)
+        self._stuck = stuck
+
+
+def _lost(seen: Sequence[_Seen]) -> Json:
+    """What speaks for it that an agent loses confidence, by either rule; empty if nothing does."""
+    slope, decline = _slope(seen[-_WINDOW:]), _decline(seen[-_DECLINES - 1 :])
+    rules: list[str] = []
+    limits: dict[str, float] = {}
+    if slope is not None:
+        rules.append("confidence_slope")
+        limits |= {"window": _WINDOW, "slope": _SLOPE, "ceiling": _CEILING}
+    if decline is not None:
+        rules.append("confidence_drop")
+        limits |= {"declines": _DECLINES, "drop": _DROP}
+    if not rules:
+        return {}
+    used = seen[-(_WINDOW if slope is not None else _DECLINES + 1) :]
+    return {
+        "detector": "confidence",
+        "rules": rules,
+        "outcome": "review",
+        "turn_indexes": [one.turn for one in used],
+        "confidences": [one.confidence for one in used],
+        "slope": slope,
+        "decline": decline,
+        "thresholds": limits,
+    }
+
+
+def _slope(seen: Sequence[_Seen]) -> float | None:
+    """None unless its rule holds."""
+    if len(seen) < _WINDOW or seen[-1].confidence > _CEILING:
+        return None
+    c0, c1, _, c3, c4 = (one.confidence for one in seen)
+    slope = round((-2 * c0 - c1 + c3 + 2 * c4) / 10, _DECIMALS)
+    return slope if slope <= _SLOPE else None
+
+
+def _decline(seen: Sequence[_Seen]) -> float | None:
+    """None unless its rule holds."""
+    if len(seen) <= _DECLINES:
+        return None
+    steps = pairwise(one.confidence for one in seen)
+    if any(round(before - after, _DECIMALS) <= 0 for before, after in steps):
+        return None
+    decline = round(seen[0].confidence - seen[-1].confidence, _DECIMALS)
+    return decline if decline >= _DROP else None
+
+
+def _repeated(said: str, run: Sequence[int]) -> Json:
+    return {
+        "detector": "repetition",
+        "rules": ["observation_repeated"],
+        "outcome": "strategy_pivot",
+        "turn_indexes": list(run[-_REPEATS:]),
+        "observation_sha256": sha256(said.encode()).hexdigest(),
+        "run_length": len(run),
+        "thresholds": {"repeats": _REPEATS},
+    }
