@@ -24,7 +24,7 @@ from tests.processes import wait_for
 from tests.unit.gateway.sse.harness import Bench, Frame, connect, places
 from topology.topics import RTES_EVENTS
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 AWAY_S = 6.0
 
 
