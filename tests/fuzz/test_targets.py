@@ -15,7 +15,14 @@ import pytest
 
 from tests.processes import ROOT, environ_of
 
-RUNS = {"codec": 60_000, "edges": 12_000, "masking": 4_000, "processors": 20_000, "scenario": 1_500}
+RUNS = {
+    "codec": 60_000,
+    "edges": 12_000,
+    "jsonrpc": 10_000,
+    "masking": 4_000,
+    "processors": 20_000,
+    "scenario": 1_500,
+}
 _DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
 
 

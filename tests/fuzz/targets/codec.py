@@ -7,6 +7,7 @@ import re
 import pytest
 
 from schemas import CATALOGUE, Undecodable, decode, decode_many, encode, from_json
+from schemas.codec import fingerprint_of
 from streams.edges import EDGES
 from tests.fuzz import examples
 
@@ -22,8 +23,14 @@ def seeds() -> list[bytes]:
             body = encode(record, from_json(record, value))
         except Exception:  # an example that Avro cannot carry is none here
             continue
-        found.append(bytes([RECORDS.index(record)]) + body)
+        found += [bytes([RECORDS.index(record)]) + form for form in (body, *single(record, body))]
     return found
+
+
+def single(record: str, framed: bytes) -> list[bytes]:
+    """The same in single-object encoding, under the fingerprint of each version."""
+    versions = CATALOGUE.versions(record)
+    return [b"\xc3\x01" + fingerprint_of(entry.schema) + framed[5:] for entry in versions]
 
 
 def run(data: bytes) -> None:

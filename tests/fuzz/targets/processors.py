@@ -14,7 +14,7 @@ from streams.admin import create_topics
 from streams.edges import EDGES, Unparsed
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
-from streams.engine.records import Output, TopicPartition, header
+from streams.engine.records import Output, Record, TopicPartition, header
 from streams.engine.work import DECIDE_FAILED
 from streams.processors import all_processors
 from streams.settings import Settings
@@ -48,10 +48,11 @@ class System:
         self.seen: dict[str, int] = {}
         self.count = 0
 
-    def judge(self, output: Output) -> None:
+    def judge(self, output: Output) -> Record:
+        """Its record, once every processor is at rest and nothing has failed."""
         self.count += 1
         self.now += 1 + self.count % 7 * 1000
-        self.log.append([output])
+        (record,) = self.log.append([output])
         self.host.run()
         for name in self.letters:
             slots = self.log.slots(TopicPartition(name, 0))
@@ -59,6 +60,7 @@ class System:
                 if slot is not None:
                     check(name, slot)
             self.seen[name] = len(slots)
+        return record
 
     def close(self) -> None:
         self.host.close()

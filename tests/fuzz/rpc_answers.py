@@ -1,0 +1,162 @@
+"""What the two JSON-RPC servers may answer, whatever is posted (asap spec 6.2, Summit 3 and 6.1).
+
+Internal errors are none of it: nobody's request makes the service fail.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from schemas import ShapeError, parse_ijson
+from schemas.asap import ERROR_MESSAGES, Envelope
+from schemas.asap.rules import ASAP_ERRORS
+from schemas.nesting import MAX_OPEN_NESTING, too_deep
+from schemas.summit import read_json, rules
+from streams.asap.faults import HANDLER_NOT_FOUND, MALFORMED
+from streams.summit.rpc.errors import NAMES
+
+Json = dict[str, Any]
+TASK_TIMEOUT = "asap:execution/task_timeout"
+_SURE = 500
+"""Brackets: what nests deeper is read or not by how much of Python's stack is left."""
+_LISTED = {"jsonrpc", "id", "method", "params", "caller", "delivery"}
+_DATA = {"rule", "path", "errors", "runId", "status", "position", "poll"}
+_OWN_FAULTS = (rules.SERVICE_INTERNAL.code, rules.SERVICE_UNAVAILABLE.code)
+_ASAP_ERRORS: dict[int, tuple[str | None, ...]] = {
+    -32700: (None,),
+    -32600: (MALFORMED,),
+    -32601: (None, HANDLER_NOT_FOUND),
+    -32602: (MALFORMED, *ASAP_ERRORS.values()),
+    -32603: (TASK_TIMEOUT,),
+}
+"""Code of JSON-RPC → codes of ASAP; of the internal errors only that nobody answered a call."""
+
+
+def check_asap(body: bytes, text: bytes) -> None:
+    """text: the answer to a body, of a server that wants no tokens."""
+    found, asked = _read(text), _asked(body)
+    request = asked if isinstance(asked, dict) else {}
+    _check_shape(found, _asap_id(request.get("id")))
+    if "result" in found:
+        assert request.get("method") == "asap.send", found
+        Envelope.model_validate(found["result"]["envelope"])
+        return
+    error = found["error"]
+    code, data = error["code"], error["data"]
+    assert error["message"] == ERROR_MESSAGES[code], found
+    assert isinstance(data["error"], str), found
+    assert data["error"], found
+    assert data.get("asap_error") in _ASAP_ERRORS[code], found
+    assert (code == -32700) == isinstance(asked, ShapeError), found
+    if "rule" in data:
+        assert ASAP_ERRORS[data["rule"]] == data["asap_error"], found
+    if "asap_error" in data:
+        assert repr(data.get("correlation_id")) == repr(_correlation(request)), found
+
+
+def _asked(body: bytes) -> Any:
+    """The value posted, or why it is none."""
+    try:
+        value = parse_ijson(body, surrogates=True)
+    except ShapeError as exc:
+        return exc
+    deep = too_deep(value, limit=MAX_OPEN_NESTING)
+    return ShapeError("json_invalid", "", "too deep") if deep else value
+
+
+def _asap_id(told: Any) -> Any:
+    if isinstance(told, float) and told.is_integer():
+        return int(told)
+    return told if isinstance(told, str | int) and not isinstance(told, bool) else None
+
+
+def _correlation(request: Json) -> str | None:
+    params = request.get("params")
+    envelope = params.get("envelope") if isinstance(params, dict) else None
+    told = envelope.get("correlation_id") if isinstance(envelope, dict) else None
+    return told if isinstance(told, str) and told else None
+
+
+def check_summit(body: bytes, status: int, text: bytes | None, most: int) -> None:
+    """text: the answer to a body, None for an empty one.  most: requests in a batch."""
+    if body.count(b"[") + body.count(b"{") > _SURE:
+        _check_all(_read(text) if text else [])
+        return
+    try:
+        asked = read_json(body)
+    except ShapeError as exc:
+        asked = exc
+    several = isinstance(asked, list) and 1 <= len(asked) <= most
+    requests = [each for each in (asked if several else [asked]) if not _is_notification(each)]
+    if not requests:
+        assert (status, text) == (204, None), text
+        return
+    assert status == 200
+    found = _read(text or b"")
+    answers = found if several else [found]
+    assert len(answers) == len(requests), found
+    for request, answer in zip(requests, answers, strict=True):
+        _check_one(request, answer)
+
+
+def _check_all(found: Any) -> None:
+    """Without their ids."""
+    for answer in found if isinstance(found, list) else [found]:
+        _check_shape(answer, answer["id"])
+        _check_outcome(answer)
+
+
+def _is_notification(request: Any) -> bool:
+    """Whether it is one that is not answered: an `agent.cancel` that JSON-RPC has no fault with."""
+    if not isinstance(request, dict) or request.get("method") != "agent.cancel":
+        return False
+    return "id" not in request and request.get("jsonrpc") == "2.0" and set(request) <= _LISTED
+
+
+def _check_one(request: Any, answer: Json) -> None:
+    id = _summit_id(request.get("id")) if isinstance(request, dict) else None
+    _check_shape(answer, id)
+    assert id is not None or "error" in answer, answer
+    _check_outcome(answer)
+    if isinstance(request, ShapeError):
+        assert answer["error"]["data"]["rule"] == request.rule, answer
+
+
+def _check_outcome(answer: Json) -> None:
+    if "result" in answer:
+        assert isinstance(answer["result"], dict), answer
+        return
+    error = answer["error"]
+    code, data = error["code"], error["data"]
+    assert data["rule"] not in _OWN_FAULTS, answer
+    assert rules.RPC[data["rule"]] == code, answer
+    assert error["message"].split(": ")[0] == NAMES[code], answer
+    assert set(data) <= _DATA, answer
+
+
+def _summit_id(told: Any) -> Any:
+    if isinstance(told, str):
+        return told if len(told) <= 256 else None
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return None
+    return told if told == int(told) and abs(told) < 2**53 else None
+
+
+def _check_shape(answer: Json, id: Any) -> None:
+    """What JSON-RPC 2.0 says of any answer."""
+    kind = "error" if "error" in answer else "result"
+    assert set(answer) == {"jsonrpc", "id", kind}, answer
+    assert answer["jsonrpc"] == "2.0", answer
+    assert repr(answer["id"]) == repr(id), (answer, id)  # 1 is no True
+    if kind == "error":
+        assert set(answer["error"]) == {"code", "message", "data"}, answer
+
+
+def _read(text: bytes) -> Any:
+    """Raises ValueError for what is no JSON; Python takes words for numbers as well."""
+    return json.loads(text.decode("utf-8"), parse_constant=_no_number)
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
