@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import shutil
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,15 @@ ARCHIVES = sorted(KEPT.rglob("*.tar.gz"))
 CHANGELOG = Path(__file__).parents[2] / "CHANGELOG.md"
 
 
-def test_every_release_has_left_its_logs() -> None:
+def test_every_release_has_left_its_logs_and_directories() -> None:
     """Written by its own code: see `write.py`."""
-    released = re.findall(r"^## (\d+\.\d+\.\d+) ", CHANGELOG.read_text("utf-8"), re.MULTILINE)
+    released = set(re.findall(r"^## (\d+\.\d+\.\d+) ", CHANGELOG.read_text("utf-8"), re.MULTILINE))
     assert released
-    assert set(released) <= {path.parent.name for path in ARCHIVES}
+    assert released <= {path.parent.name for path in ARCHIVES}
+    for archive in ARCHIVES:
+        if archive.parent.name in released:
+            with tarfile.open(archive) as kept:
+                assert {"log.json", "state/1/0/CURRENT", "view-1/CURRENT"} <= set(kept.getnames())
 
 
 @pytest.mark.parametrize("state", ["kept", "gone"])
@@ -34,10 +39,13 @@ def test_this_version_goes_on_as_if_it_had_been_there_from_the_beginning(
     history = History(archive, tmp_path / "kept")
     if state == "gone":
         shutil.rmtree(tmp_path / "kept/state")
+        shutil.rmtree(tmp_path / "kept/view-1", ignore_errors=True)
+    had_view = (tmp_path / "kept/view-1").exists()
     with caplog.at_level(logging.WARNING):
         scenario = history.upgraded(monkeypatch)
         (own,) = scenario._host.tasks
         assert bool(own.task.restored) == (state == "gone")
+        assert (scenario._view.begun_anew is None) == had_view
         found = rest_of(scenario, history)
         scenario.close()
     assert "is rebuilt from its changelog" not in caplog.text

@@ -1,4 +1,5 @@
-"""Keeps what a version leaves behind in the middle of scenarios: its log and its state directory.
+"""Keeps what a version leaves behind in the middle of scenarios: its log, and the state directories
+of a worker and of a gateway.
 
     PYTHONPATH=<checkout of the version> python tests/upgrade/write.py VERSION SCENARIO...
 
@@ -69,6 +70,8 @@ def keep(path: Path, into: Path) -> None:
             kept.add(folder / "log.json", "log.json")
             last = max((folder / "state").iterdir(), key=lambda start: int(start.name))
             kept.add(last, "state/1", filter=_without_logs)
+            view = max(folder.glob("view-*"), key=lambda start: int(start.name.split("-")[1]))
+            kept.add(view, "view-1", filter=_without_logs)
 
 
 def _without_logs(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
