@@ -33,7 +33,7 @@ demo: setup
 	@$(BIN)/headrace demo
 
 test: setup
-	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 
 check: setup
 	$(BIN)/ruff check $(CHECKED)

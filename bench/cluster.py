@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -104,6 +106,12 @@ class Worker:
             if line.startswith(kind):
                 return int(line.split()[1]) / 1024
         return 0.0
+
+    def values(self, name: str) -> list[float]:
+        """Of this metric, whatever its labels, as it is served now."""
+        with urllib.request.urlopen(self.metrics or "", timeout=10) as answer:
+            text = answer.read().decode()
+        return [float(v) for v in re.findall(rf"^{name}{{[^}}]*}} (\S+)$", text, re.MULTILINE)]
 
 
 @dataclass

@@ -15,8 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench.comparison_table import rows as compared
+from bench import comparison_table
 from bench.results import ROOT, text
+from bench.targets import HEAD, rows
 from streams.docs.markdown import code, grid
 
 NOTICE = "<!-- Written by `python -m bench.report bench/results`; do not edit. -->"
@@ -55,7 +56,7 @@ def page(results: Sequence[Result], directory: Path) -> str:
     if not results:
         parts.append("No results have been chosen yet.\n")
     else:
-        parts += [_runs(results), *(_section(one, directory) for one in results)]
+        parts += [_runs(results), _aims(results), *(_section(one, directory) for one in results)]
     return "\n".join(parts)
 
 
@@ -88,6 +89,10 @@ def _runs(results: Sequence[Result]) -> str:
     return f"{grid(head, lines)}\nVersions: {used}.\n"
 
 
+def _aims(results: Sequence[Result]) -> str:
+    return f"## What was aimed at\n\n{grid(HEAD, rows(results))}"
+
+
 def _machine(machine: Result) -> str:
     memory = f"{machine['memory_gib']:.0f} GiB"
     return f"{machine['cores']} cores, {machine['processor']}, {memory}, {machine['kernel']}"
@@ -98,7 +103,11 @@ def _section(result: Result, directory: Path) -> str:
     if result["quick"]:
         parts.append("**A quick run: it shows that the command works, not what is reached.**\n")
     if result["bench"] == "comparison":
-        parts += [grid(*compared(result["runs"])), "Every run:\n", *_tables(result["runs"])]
+        parts += [
+            grid(*comparison_table.rows(result["runs"])),
+            "Every run:\n",
+            *_tables(result["runs"]),
+        ]
     else:
         parts += _tables(result["runs"])
     picture, table = directory / f"{result['bench']}.png", directory / f"{result['bench']}.csv"
@@ -110,9 +119,13 @@ def _section(result: Result, directory: Path) -> str:
 
 
 def _command(result: Result) -> str:
-    given = ", ".join(f"{n} {_plain(v)}" for n, v in result["parameters"].items() if v is not None)
+    """As it can be given again; where its peers were installed is not part of it."""
     module = MODULES.get(result["bench"], f"bench.{result['bench']}")
-    return f"{code('python -m ' + module)}: {given}."
+    words = ["python", "-m", module]
+    for name, value in result["parameters"].items():
+        if value is not None and name != "peers":
+            words += [f"--{name.replace('_', '-')}", _plain(value)]
+    return code(" ".join(words))
 
 
 def _plain(value: Any) -> str:

@@ -3,7 +3,7 @@
 python -m bench.restore_rows [--rows N]
 A loader writes rows of 70 bytes, each under a key of its own, to the changelog of a table;
 the worker that knew that table is started again without its state.  Seconds are its own, of the
-slowest of four tasks, as `headrace_task_restore_seconds` says.  About three minutes.
+slowest of four tasks, as `headrace_task_restore_seconds` says.  About a minute.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ def restore(own: Bench, rows: int) -> tuple[Restored, float]:
     where = f"127.0.0.1:{port}"
     with worker(own, "tests.toy_worker", "worker", more={"METRICS": where}) as running:
         wait_ready(own, "worker", LIMIT_S)
-        found = scraped(f"http://{where}/metrics")
+        running.metrics = f"http://{where}/metrics"
+        found = scraped(running)
         if found.records < rows:
             raise RuntimeError(f"{found.records} records were restored of {rows}")
         return found, running.memory_mb("VmHWM")

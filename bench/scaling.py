@@ -7,7 +7,7 @@ its key and leaves one fact, exactly once in both (`tests.toy`).  Every key has 
 measured records come, drawn evenly over the keys, all at one moment, while the workers are held.
 From one worker, four partitions and 10,000 keys one thing at a time is varied.  Workers and broker
 share the machine's cores.
-About twelve minutes; with --quick three.
+About seven minutes; with --quick three.
 """
 
 from __future__ import annotations

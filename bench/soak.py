@@ -1,12 +1,14 @@
 """Mixed traffic of all five protocols at a steady rate for a long time, and what stays flat.
 
-python -m bench.soak [--minutes N] [--rate N] [--fill N] [--sample SECONDS] [--into DIRECTORY]
-First so many records at a higher rate, so that RocksDB's buffers and caches are as full as they
-become: what grows after that grows for good.  Then the warm-up, and then what counts.
+python -m bench.soak [--minutes N] [--rate N] [--fill N] [--block-cache MIB] [--sample SECONDS]
+First so many records at a higher rate, so that RocksDB's buffers and its cache, which is smaller
+than by default, are as full as they become: what grows after that grows for good.  Then the
+warm-up, and then what counts.
 A worker, a gateway, an agent of SAP in this process and one of Summit in its own.  Every sample is
-a line of `soak.csv`: memory and open files of worker and gateway, size of their RocksDB, lag of the
-workers' group, and milliseconds from a packet to its committed verdict.  `soak.png` draws them; the
-result compares the first quarter after the warm-up with the last one.
+a line of `soak.csv`: memory and open files of worker and gateway, what RocksDB has of that memory
+and what they have on disk, lag of the workers' group, and milliseconds from a packet to its
+committed verdict.  `soak.png` draws them; the result compares the first quarter after the warm-up
+with the last one.
 """
 
 from __future__ import annotations
@@ -31,8 +33,12 @@ from bench.results import Kept, kept, parse
 from bench.soak_plot import draw
 from bench.summit import AGENT, AGENT_PROCESS, inputs, wait_agent
 from schemas import asap, encode, from_json
+from streams.broker import network
+from streams.declared_metrics import Declared
+from streams.engine import metrics as worker_metrics
 from streams.engine.log import Pace
 from streams.engine.records import Output, TopicPartition, header
+from streams.gateway import metrics as gateway_metrics
 from tests.e2e.asap_stories import Story, mixed
 from topology import processors
 from topology.keys import partition_of
@@ -57,11 +63,13 @@ class Sample(NamedTuple):
     second: int
     sent: int
     worker_mb: float
+    worker_rocksdb_mb: float
     worker_files: int
-    worker_store_mb: float
+    worker_disk_mb: float
     gateway_mb: float
+    gateway_rocksdb_mb: float
     gateway_files: int
-    gateway_store_mb: float
+    gateway_disk_mb: float
     lag: int
     p50_ms: float
     p99_ms: float
@@ -194,6 +202,11 @@ def size_mb(directory: Path) -> float:
     return total / (1 << 20)
 
 
+def rocksdb_mb(process: Worker, metric: Declared) -> float:
+    """Of its memory, what RocksDB says that it holds."""
+    return sum(process.values(metric.name)) / (1 << 20)
+
+
 def lag(own: Bench) -> int:
     """Of all inputs, by the group's offsets, which are told once a second."""
     names = sorted({t.name for p in processors.ALL for t in p.inputs})
@@ -208,12 +221,15 @@ def soak(options: argparse.Namespace) -> list[Sample]:
     seconds = options.minutes * 60 + before
     count = options.fill + int(options.rate * seconds) + 1
     samples: list[Sample] = []
+    cache = {"BLOCK_CACHE_MIB": str(options.block_cache)}
+    metrics, listen = (f"127.0.0.1:{port}" for port in network.pick_ports([], 2))
     with (
         bench() as own,
-        worker(own, "streams.cli worker", "worker") as working,
-        worker(own, "streams.cli gateway --listen 127.0.0.1:0", "gateway") as serving,
+        worker(own, f"streams.cli worker --metrics {metrics}", "worker", more=cache) as working,
+        worker(own, f"streams.cli gateway --listen {listen}", "gateway", more=cache) as serving,
     ):
         wait_ready(own, "worker")
+        working.metrics, serving.metrics = f"http://{metrics}/metrics", f"http://{listen}/metrics"
         with worker(own, AGENT_PROCESS, "agent"), sap.agent(own):
             wait_agent(own)
             sending = Traffic(own, traffic(own, count), options.rate, options.fill)
@@ -230,9 +246,11 @@ def soak(options: argparse.Namespace) -> list[Sample]:
                             second + options.sample - before,
                             sending.sent,
                             working.memory_mb(),
+                            rocksdb_mb(working, worker_metrics.MEMORY),
                             files(working),
                             size_mb(own.directory / "worker"),
                             serving.memory_mb(),
+                            rocksdb_mb(serving, gateway_metrics.MEMORY),
                             files(serving),
                             size_mb(own.directory / "gateway"),
                             lag(own),
@@ -252,8 +270,9 @@ def soak(options: argparse.Namespace) -> list[Sample]:
 def show(sample: Sample) -> None:
     print(
         f"  {sample.second:5} s  {sample.sent:7} sent  worker {sample.worker_mb:4.0f} MB"
-        f" {sample.worker_files} files {sample.worker_store_mb:.0f} MB on disk"
-        f"  gateway {sample.gateway_mb:4.0f} MB  lag {sample.lag}"
+        f" ({sample.worker_rocksdb_mb:.0f} of RocksDB)"
+        f" {sample.worker_files} files {sample.worker_disk_mb:.0f} MB on disk"
+        f"  gateway {sample.gateway_mb:4.0f} MB ({sample.gateway_rocksdb_mb:.0f})  lag {sample.lag}"
         f"  p50 {sample.p50_ms:.1f}  p99 {sample.p99_ms:.1f} ms",
         flush=True,
     )
@@ -276,7 +295,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--rate", type=float, default=40)
-    parser.add_argument("--fill", type=int, default=40_000, help="records")
+    parser.add_argument("--fill", type=int, default=120_000, help="records")
+    parser.add_argument("--block-cache", type=int, default=8, help="MiB of each process")
     parser.add_argument("--sample", type=int, default=10)
     parser.add_argument("--warm-up", type=int, default=WARM_UP_S, help="seconds")
     options = parse(parser, arguments, {"minutes": 0.5, "fill": 500, "sample": 5, "warm_up": 10})

@@ -13,23 +13,26 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 
 PANELS = {
-    "resident memory, MB": ("worker_mb", "gateway_mb"),
+    "resident memory, MB": ("worker_mb", "worker_rocksdb_mb", "gateway_mb", "gateway_rocksdb_mb"),
     "open files": ("worker_files", "gateway_files"),
-    "RocksDB and logs on disk, MB": ("worker_store_mb", "gateway_store_mb"),
+    "RocksDB and logs on disk, MB": ("worker_disk_mb", "gateway_disk_mb"),
     "lag, records": ("lag",),
     "packet to verdict, ms": ("p50_ms", "p99_ms"),
 }
 
 
 def draw(samples: Sequence[dict[str, Any]], into: Path) -> None:
-    """A panel for each kind of figure, over minutes; the warm-up lies before zero."""
+    """A panel for each kind of figure, over minutes.  What is measured sets the scale: the warm-up,
+    before zero, is cut off where it goes beyond.
+    """
     minutes = [sample["second"] / 60 for sample in samples]
+    measured = [sample for sample in samples if sample["second"] >= 0] or samples
     figure, axes = plt.subplots(len(PANELS), 1, figsize=(9, 11), sharex=True)
     for axis, (title, names) in zip(axes, PANELS.items(), strict=True):
         for name in names:
             axis.plot(minutes, [sample[name] for sample in samples], label=name, linewidth=1)
         axis.set_title(title, loc="left", fontsize=9)
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.15 * max(max(one[name] for name in names) for one in measured) or 1)
         axis.grid(alpha=0.3)
         axis.legend(fontsize=7, loc="upper left", frameon=False)
     axes[-1].set_xlabel("minutes")

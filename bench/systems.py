@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,14 +26,12 @@ WORKER = "streams.cli worker"
 
 @dataclass(frozen=True)
 class System:
-    """module: what to run, with its arguments.  backlog: its share of the packets; what is slower
-    need not work longer.  own: it is headrace itself."""
+    """module: what to run, with its arguments.  own: it is headrace itself."""
 
     name: str
     delivery: str
     module: str
     python: str = sys.executable
-    backlog: float = 1.0
     own: bool = False
 
     @contextmanager
@@ -48,9 +45,9 @@ def systems(peers: Path) -> list[System]:
     quix, python = "Quix Streams", str(peers)
     return [
         System("headrace", "exactly once", WORKER, own=True),
-        System("stock Faust", "at least once", "bench.stock_faust", backlog=0.25),
-        System(quix, "at least once", "bench.quix at-least-once", python, 0.5),
-        System(f"{quix} EO", "exactly once", "bench.quix exactly-once", python, 0.5),
+        System("stock Faust", "at least once", "bench.stock_faust"),
+        System(quix, "at least once", "bench.quix at-least-once", python),
+        System(f"{quix} EO", "exactly once", "bench.quix exactly-once", python),
     ]
 
 
@@ -78,7 +75,7 @@ def restoring(own: Bench, system: System, name: str = "worker") -> Iterator[Work
 def restored(own: Bench, system: System, process: Worker, name: str = "worker") -> Restored:
     """What that took; ask once it has gone on."""
     if process.metrics is not None:
-        return scraped(process.metrics)
+        return scraped(process)
     said = (own.directory / f"{name}.log").read_text(errors="replace")
     took = [float(seconds) for seconds in _SAID.findall(said)]
     if not took:
@@ -86,15 +83,9 @@ def restored(own: Bench, system: System, process: Worker, name: str = "worker") 
     return Restored(_changelog(own), max(took))
 
 
-def scraped(metrics: str) -> Restored:
+def scraped(process: Worker) -> Restored:
     """Records of all tasks, and the seconds of the slowest: they restore side by side."""
-    with urllib.request.urlopen(metrics, timeout=10) as answer:
-        text = answer.read().decode()
-
-    def values(name: str) -> list[float]:
-        return [float(v) for v in re.findall(rf"^{name}{{[^}}]*}} (\S+)$", text, re.MULTILINE)]
-
-    return Restored(int(sum(values(RESTORED.name))), max(values(RESTORE.name)))
+    return Restored(int(sum(process.values(RESTORED.name))), max(process.values(RESTORE.name)))
 
 
 def _changelog(own: Bench) -> int:

@@ -1,0 +1,96 @@
+"""What is aimed at, beside what the chosen results say of it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bench.results import text
+
+Run = dict[str, Any]
+Figure = Callable[[Sequence[Run]], float | None]
+"""Of the runs of one benchmark; None if none of them has it."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """bench: whose runs tell.  aim: the figure is to be no less, or no more where it is a bound."""
+
+    what: str
+    bench: str
+    figure: Figure
+    aim: float
+    bound: bool = False
+
+    def row(self, runs: Sequence[Run]) -> list[str]:
+        aim = f"at {'most' if self.bound else 'least'} {text(self.aim)}"
+        value = self.figure(runs)
+        if value is None:
+            return [self.what, aim, "not measured", "–"]
+        reached = value <= self.aim if self.bound else value >= self.aim
+        return [self.what, aim, text(value), "yes" if reached else "**no**"]
+
+
+def of(figure: str, **run: object) -> Figure:
+    """The median over the runs that are as described."""
+
+    def find(runs: Sequence[Run]) -> float | None:
+        found = [
+            one[figure]
+            for one in runs
+            if figure in one and all(one.get(name) == value for name, value in run.items())
+        ]
+        return statistics.median(found) if found else None
+
+    return find
+
+
+def times(one: Figure, other: Figure) -> Figure:
+    """How many times the other the one is."""
+
+    def divided(runs: Sequence[Run]) -> float | None:
+        above, below = one(runs), other(runs)
+        return above / below if above is not None and below else None
+
+    return divided
+
+
+_ALONE = {"run": "headrace", "workers": 1, "partitions": 4, "keys": 10_000}
+_PER_CPU = "packets_per_cpu_s"
+TARGETS = (
+    Target("small records/s of one worker", "scaling", of("records_per_s", **_ALONE), 20_000.0),
+    Target("the same, per CPU-second", "scaling", of("records_per_cpu_s", **_ALONE), 20_000.0),
+    Target(
+        "packets per CPU-second, of stock Faust's",
+        "comparison",
+        times(of(_PER_CPU, run="headrace"), of(_PER_CPU, run="stock Faust")),
+        4.0,
+    ),
+    Target(
+        "packet to verdict at 100/s, p50 ms",
+        "latency",
+        of("p50_ms", run="100 packets/s"),
+        10.0,
+        True,
+    ),
+    Target("the same, p99 ms", "latency", of("p99_ms", run="100 packets/s"), 40.0, True),
+    Target(
+        "three processors one behind the other at 50/s (a cached answer of SAP), p99 ms",
+        "sap",
+        of("p99_ms", run="hits, workers 1, partitions 4"),
+        80.0,
+        True,
+    ),
+    Target("records/s that a view applies", "view_apply", of("per_s", run="ideas: all"), 50_000.0),
+    Target("small rows/s restored by one worker", "restore_rows", of("rows_per_s"), 150_000.0),
+    Target("a worker's memory at rest, MB", "memory", of("rss_mb", run="at rest"), 250.0, True),
+)
+HEAD = ("", "aim", "measured", "reached")
+
+
+def rows(results: Sequence[dict[str, Any]]) -> list[list[str]]:
+    """A line for each target."""
+    runs = {one["bench"]: one["runs"] for one in results}
+    return [target.row(runs.get(target.bench, ())) for target in TARGETS]
