@@ -55,7 +55,7 @@ _TRIES = 3
 _DEFAULT = -1  # as many replicas as the brokers' default says
 _LEADERS_S = 120  # how long new topics may take until each partition has a leader
 _LEADER_PAUSE_S = 0.01
-_POLL_S = 0.005
+_FIRST_WAIT_S, _POLL_S = 0.25, 0.05
 _FENCED = (
     KafkaError._FENCED,
     KafkaError.PRODUCER_FENCED,
@@ -104,16 +104,21 @@ class KafkaLog:
 
         Raises LoginFailed, TlsFailed, AccessDenied, as soon as one says so, BrokerUnavailable.
         """
-        answer = self._admin.describe_cluster(request_timeout=_TIMEOUT_S)
-        while not answer.done():
-            self._admin.poll(_POLL_S)
-            if reason := self._refusals.hopeless():
-                raise reason
-        self._ask(lambda: self._result(answer))
+        deadline, wait_s = time.monotonic() + _TIMEOUT_S, _FIRST_WAIT_S
+        while (asked := time.monotonic()) + wait_s < deadline:
+            try:
+                self._admin.list_topics(timeout=wait_s)
+                break
+            except KafkaException:  # at once where a broker has only come up, else in time
+                self._admin.poll(max(_POLL_S, asked + wait_s - time.monotonic()))
+                if reason := self._refusals.hopeless():
+                    raise reason from None
+            wait_s *= 2
+        self._ask(lambda: self._admin.list_topics(timeout=_ANSWER_S))
 
     def cluster_id(self) -> str:
-        # By describe_cluster, an answer that a frozen broker gives too late would end the process:
-        # librdkafka 2.16 asserts what does not hold then, and gateways ask each second.
+        # describe_cluster ends the process, by an assertion of librdkafka 2.16, where a broker that
+        # was frozen answers before it knows of any brokers.
         return self._ask(lambda: str(self._admin.list_topics(timeout=_TIMEOUT_S).cluster_id))
 
     def topics(self) -> dict[str, TopicInfo]:
