@@ -46,17 +46,25 @@ class Fact(NamedTuple):
 
 
 class Tail:
-    """What is committed on one topic, read as it grows."""
+    """What is committed on one topic, read as it grows.
+
+    next: the offset after the last record read, by partition.
+    """
 
     def __init__(self, log: KafkaLog, topic: str, partitions: int) -> None:
         self._log = log
         self._tps = [TopicPartition(topic, p) for p in range(partitions)]
         self._reader = log.reader(dict.fromkeys(self._tps, 0))
         self.records: list[Record] = []
+        self.next: dict[int, int] = {}
+        self._rows: dict[tuple[int, bytes], bytes] = {}
+        self._folded = 0
 
     def poll(self) -> int:
         """Read what is there now, a little at least; returns how many there are by now."""
-        self.records += self._reader.poll(0.05)
+        found = self._reader.poll(0.05)
+        self.records += found
+        self.next.update((record.partition, record.offset + 1) for record in found)
         return len(self.records)
 
     def until(self, count: int, patience_s: float = PATIENCE_S) -> None:
@@ -70,6 +78,18 @@ class Tail:
         while any(self._reader.position(tp) < end for tp, end in ends.items()):
             self.poll()
         return self.records
+
+    def rows(self) -> Mapping[tuple[int, bytes], bytes]:
+        """What compaction keeps of the records committed by now, by partition and key."""
+        self.catch_up()
+        for record in self.records[self._folded :]:
+            key = record.partition, record.key or b""
+            if record.value is None:
+                self._rows.pop(key, None)
+            else:
+                self._rows[key] = record.value
+        self._folded = len(self.records)
+        return self._rows
 
     def close(self) -> None:
         self._reader.close()
@@ -182,16 +202,9 @@ class Cluster:
         values = decode_many([r.value for r in records], RECORD)
         return [_fact(record, value) for record, value in zip(records, values, strict=True)]
 
-    def fold(self, topic: Topic) -> dict[tuple[int, bytes], bytes]:
+    def fold(self, topic: Topic) -> Mapping[tuple[int, bytes], bytes]:
         """The live rows of a table topic or of the changelog, by partition and key."""
-        rows: dict[tuple[int, bytes], bytes] = {}
-        for record in self.tail(topic).catch_up():
-            key = record.partition, record.key or b""
-            if record.value is None:
-                rows.pop(key, None)
-            else:
-                rows[key] = record.value
-        return rows
+        return self.tail(topic).rows()
 
     def positions(self) -> dict[TopicPartition, int]:
         """Where the tasks go on reading, by their own rows."""

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from streams.broker import running_broker
-from streams.settings import Settings
 from tests.chaos.cluster import Cluster
 
 SEED = pytest.StashKey[int]()
@@ -17,19 +15,16 @@ SEED = pytest.StashKey[int]()
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--chaos-seed", type=int, help="repeat a run of tests/chaos")
+    parser.addoption(
+        "--each-point",
+        action="store_true",
+        help="a mixed history meets every crash point, not some",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("chaos_seed", default=None)
     config.stash[SEED] = random.randrange(1_000_000) if given is None else given
-
-
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real Kafka: HEADRACE_BOOTSTRAP's, else one for this session of tests."""
-    state_dir: Path = tmp_path_factory.mktemp("state")
-    with running_broker(Settings.load(state_dir=state_dir)) as bootstrap:
-        yield bootstrap
 
 
 @pytest.fixture

@@ -54,7 +54,7 @@ def private(tmp_path: Path) -> Iterator[PrivateBroker]:
     broker.end()
 
 
-@pytest.mark.parametrize(("how", "away_s"), [("killed", 30.0), ("frozen", 15.0)])
+@pytest.mark.parametrize(("how", "away_s"), [("killed", 20.0), ("frozen", 15.0)])
 def test_a_worker_waits_for_a_broker_that_is_away_and_goes_on(
     private: PrivateBroker, tmp_path: Path, dice: random.Random, how: str, away_s: float
 ) -> None:

@@ -6,7 +6,7 @@ import random
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,17 +14,20 @@ import pytest
 
 from tests.e2e.history import values_of
 from tests.history.anomalies import Finding, shown
-from tests.history.clients import Clients
+from tests.history.clients import PACKETS, Clients
 from tests.history.site import Site
 from topology.topics import APC_EVENTS, SAOP_REWIND_LOG
 from topology.verdicts import VERDICTS
+
+PAUSE_S = 2.0
+"""Between bursts, while a verification is under way."""
 
 
 @contextmanager
 def amid(site: Site, clients: Clients, dice: random.Random) -> Iterator[None]:
     """While a burst is sent and decided: after any of the facts to come, anywhere in a cycle."""
     tail = site.tail(APC_EVENTS)
-    aim = tail.poll() + dice.randrange(1, 150)
+    aim = tail.poll() + dice.randrange(1, PACKETS * 3 // 4)
     sending = clients.burst()
     tail.until(aim, 120)
     time.sleep(dice.random() / 20)
@@ -40,6 +43,7 @@ def verified_amid(site: Site, clients: Clients) -> list[Finding]:
         while not verifying.done():
             for client in clients.burst():
                 client.result(120)
+            wait([verifying], PAUSE_S)
     return verifying.result()
 
 
@@ -109,7 +113,7 @@ def test_a_mixed_history_is_whole_though_workers_are_killed_join_and_leave(
 
 def check_variety(site: Site, clients: Clients) -> None:
     """Every protocol was there, and the clients noted what they sent."""
-    assert len(clients.notes) > 2000
+    assert len(clients.notes) > 1500
     commands = {topic: len(site.records(topic)) for topic in VERDICTS}
     assert all(commands.values()), commands
     rules = {fact["rule"] for fact in values_of(site, SAOP_REWIND_LOG)}

@@ -15,9 +15,8 @@ import pytest
 from streams.engine.records import Output
 from streams.errors import BrokerUnavailable
 from tests.chaos.test_broker_away import PrivateBroker
-from tests.chaos.test_history_crash_points import SMALL
 from tests.history.anomalies import shown
-from tests.history.clients import Clients
+from tests.history.clients import PACKETS, Clients
 from tests.history.site import INPUTS, Site
 from tests.history.sources import cause_of
 from tests.processes import wait_for
@@ -101,10 +100,8 @@ def _counted(outputs: Iterable[Output]) -> Counter[Sent]:
 
 @pytest.mark.timeout(600)
 def test_a_mixed_history_is_whole_though_the_broker_is_killed_amid_it(
-    private: PrivateBroker, tmp_path: Path, dice: random.Random, monkeypatch: pytest.MonkeyPatch
+    private: PrivateBroker, tmp_path: Path, dice: random.Random
 ) -> None:
-    for name, count in SMALL.items():
-        monkeypatch.setattr(f"tests.history.clients.{name}", count)
     with Site(private.bootstrap, tmp_path) as site, site.view() as view:
         workers = [site.start_worker("first"), site.start_worker("second")]
         for worker in workers:
@@ -114,7 +111,7 @@ def test_a_mixed_history_is_whole_though_the_broker_is_killed_amid_it(
             kills = Kills(private, site, clients)
             kills.while_sending(dice.random() / 5)
             view.catch_up(120)
-            kills.while_deciding(dice.randrange(1, SMALL["PACKETS"] // 2))
+            kills.while_deciding(dice.randrange(1, PACKETS // 2))
             site.settle(clients)
         for worker in workers:
             assert worker.running, worker.text()[-3000:]

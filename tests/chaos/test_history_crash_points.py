@@ -1,4 +1,8 @@
-"""One history of all five protocols, in which workers die at each of their points."""
+"""One history of all five protocols, in which workers die at their points.
+
+`tests.chaos.test_crash_points` kills at each of them in turn; here are others in each run, or all
+of them: `pytest tests/chaos/test_history_crash_points.py --each-point`.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,12 @@ from tests.e2e.environment import Worker
 from tests.history.anomalies import shown
 from tests.history.clients import Clients
 from tests.history.site import SETTINGS, Site
-from tests.history.sources import cause_of
+from tests.history.sources import Causes
 from tests.processes import wait_for
 from topology.topics import APC_EVENTS, APC_PACKETS, dead_letters_of
 from topology.verdicts import VERDICTS
 
-SMALL = {
-    "PACKETS": 80,
-    "SAID": 80,
-    "REWINDS": 4,
-    "TASKS": 12,
-    "STORIES": 8,
-    "RICH": 4,
-    "FAMILIES": 1,
-    "RUNS": 6,
-}
-"""Of each burst, by protocol: `tests.history.clients`."""
+SOME = 8
 AWAY_S = 12.0
 """Longer than a session lasts."""
 STILL_S = 2 * AWAY_S
@@ -53,9 +47,9 @@ class Mortals:
     comes when the session of who has died is over.
     """
 
-    def __init__(self, site: Site, dice: random.Random) -> None:
+    def __init__(self, site: Site, dice: random.Random, count: int) -> None:
         self._site, self._dice = site, dice
-        self._left = dice.sample(list(POINTS), len(POINTS))
+        self._left = dice.sample(list(POINTS), count)
         self._doomed: dict[str, str] = {}
         names = ("first", "second")
         self._workers = {name: site.start_worker(name) for name in names}
@@ -71,7 +65,7 @@ class Mortals:
             worker.kill()
 
     def all_died(self) -> bool:
-        """Start who has died again; True once there was a death at every point."""
+        """Start who has died again; True once there was a death at each of the points."""
         for name, worker in self._workers.items():
             if not worker.running and time.monotonic() > self._away.get(name, 0.0):
                 assert worker.exit_code() == -signal.SIGKILL, worker.text()[-3000:]
@@ -117,7 +111,8 @@ class Bursts:
     def __init__(self, site: Site, clients: Clients) -> None:
         self._clients = clients
         self._sending: list[Future[None]] = []
-        self._answers = [site.tail(topic) for topic in (APC_EVENTS, dead_letters_of(APC_PACKETS))]
+        answers = APC_EVENTS, dead_letters_of(APC_PACKETS)
+        self._causes = Causes(site.tail(topic) for topic in answers)
         self._packets = f"{site.name(APC_PACKETS)}/"
 
     def go_on(self) -> None:
@@ -126,11 +121,8 @@ class Bursts:
             self._sending = self._clients.burst()
 
     def _answered(self) -> bool:
-        for tail in self._answers:
-            tail.poll()
-        causes = {cause_of(record) for tail in self._answers for record in tail.records}
         sent = {place for place in list(self._clients.notes) if place.startswith(self._packets)}
-        return sent <= causes
+        return sent <= self._causes.now()
 
     def wait(self) -> None:
         """Until all is acknowledged.  Raises what has gone wrong."""
@@ -139,13 +131,12 @@ class Bursts:
 
 
 @pytest.mark.timeout(1200)
-def test_a_mixed_history_is_whole_though_workers_die_at_each_point(
-    broker: str, tmp_path: Path, dice: random.Random, monkeypatch: pytest.MonkeyPatch
+def test_a_mixed_history_is_whole_though_workers_die_at_their_points(
+    broker: str, tmp_path: Path, dice: random.Random, request: pytest.FixtureRequest
 ) -> None:
-    for name, count in SMALL.items():
-        monkeypatch.setattr(f"tests.history.clients.{name}", count)
+    count = len(POINTS) if request.config.getoption("each_point") else SOME
     with Site(broker, tmp_path) as site, site.view() as view:
-        workers = Mortals(site, dice)
+        workers = Mortals(site, dice, count)
         workers.wait_ready()
         with Clients(site, dice) as clients:
             clients.begin()
@@ -156,7 +147,7 @@ def test_a_mixed_history_is_whole_though_workers_die_at_each_point(
                 bursts.go_on()
                 return workers.all_died()
 
-            wait_for(done, "a death at every point", 600, 0.05)
+            wait_for(done, "a death at each of the points", 600, 0.1)
             bursts.wait()
             site.settle(clients)
         workers.end()

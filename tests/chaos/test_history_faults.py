@@ -18,7 +18,7 @@ from tests.history.anomalies import Anomaly, Finding, shown
 from tests.history.clients import Clients
 from tests.history.faults import ARM, TOLD, Fault
 from tests.history.site import Site
-from tests.history.sources import cause_of
+from tests.history.sources import Causes
 from tests.processes import wait_for
 from topology.topics import dead_letters_of
 from topology.verdicts import VERDICTS
@@ -96,12 +96,8 @@ class Struck:
 
     def _await_answers(self, places: set[str]) -> None:
         topics = [one for topic, of in VERDICTS.items() for one in (*of, dead_letters_of(topic))]
-
-        def answered() -> bool:
-            records = (record for topic in topics for record in self._site.records(topic))
-            return places <= {cause_of(record) for record in records}
-
-        wait_for(answered, f"{len(places)} commands are answered", 240, 0.5)
+        causes = Causes(self._site.tail(topic) for topic in topics)
+        wait_for(lambda: places <= causes.now(), f"{len(places)} commands are answered", 240, 0.5)
 
     def _strike(self, worker: Worker) -> None:
         """Commands of APC and SAOP until the fault has happened."""

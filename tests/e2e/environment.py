@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -23,7 +23,7 @@ from streams.engine.work import timer_of
 from streams.settings import Settings
 from tests.chaos import workers
 from tests.chaos.cluster import Tail
-from tests.e2e.outputs import PARTITIONS, Json, Outputs, latest, shown
+from tests.e2e.outputs import PARTITIONS, Json, Outputs, shown
 from tests.processes import PATIENCE_S, ROOT, Process, environ_of, named, wait_for
 from topology import topics
 from topology.declarations import Topic
@@ -190,9 +190,13 @@ class Environment(Outputs):
         assert all(kind == "fact" for kind, _ in answers), answers
         return [fact for _, fact in answers]
 
-    def changelog(self) -> dict[tuple[int, bytes], bytes]:
+    def count(self, topic: Topic) -> int:
+        """How many records are committed by now."""
+        return len(self.tail(topic).catch_up())
+
+    def changelog(self) -> Mapping[tuple[int, bytes], bytes]:
         """The live rows of internal tables, by partition and key."""
-        return latest(self.tail(CHANGELOG).catch_up())
+        return self.tail(CHANGELOG).rows()
 
     def drained(self, inputs: Sequence[Topic] = INPUTS) -> bool:
         """All input is decided, nothing is on its way, and no timer is due soon."""
@@ -204,9 +208,10 @@ class Environment(Outputs):
                 if timer.due_ms < horizon:
                     return False
         for topic in inputs:
-            next_offset = {record.partition: record.offset + 1 for record in self.records(topic)}
+            tail = self.tail(topic)
+            tail.catch_up()
             key = store_key(INPUT_POSITIONS.name, topic.name)
-            for partition, offset in next_offset.items():
+            for partition, offset in tail.next.items():
                 row = rows.get((partition, key))
                 if row is None or decode(row, INPUT_POSITIONS.record).value["next_offset"] < offset:
                     return False

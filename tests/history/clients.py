@@ -36,10 +36,10 @@ from tests.e2e.outputs import PARTITIONS
 from tests.processes import wait_for
 from topology.topics import SUMMIT_EVENTS
 
-PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS = 240, 240, 36, 24, 20, 12
+PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS = 80, 80, 12, 8, 6, 4
 """Of each burst, by protocol."""
-RICH = 10
-FAMILIES = 3
+RICH = 4
+FAMILIES = 1
 AT_ONCE = 30
 IMPATIENT = {"delivery.timeout.ms": 2000, "enable.gapless.guarantee": True}
 """So soon a record is in doubt, and with it all that its producer was given after it."""

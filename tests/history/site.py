@@ -72,11 +72,11 @@ class Site(Environment):
         """Until every input is decided, the agents have said all, and no timer is due soon."""
 
         def sizes() -> list[int]:
-            return [len(self.records(topic)) for topic in (*INPUTS, SAP_INBOX)]
+            return [self.count(topic) for topic in (*INPUTS, SAP_INBOX)]
 
         def quiet() -> bool:
             before, doers = sizes(), clients.doers
-            if doers.waiting or doers.seen != len(self.records(SAP_INBOX)):
+            if doers.waiting or doers.seen != self.count(SAP_INBOX):
                 return False
             return self.drained(INPUTS) and sizes() == before
 
@@ -89,7 +89,7 @@ class Site(Environment):
 
         def still() -> bool:
             nonlocal since, last
-            now = sum(len(self.records(topic)) for topic in topics)
+            now = sum(map(self.count, topics))
             if now != last or clients.doers.waiting:
                 since, last = time.monotonic(), now
             return time.monotonic() - since > still_s

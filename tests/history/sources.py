@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Set
 from typing import Protocol
 
 from schemas import Undecodable, decode_many
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
+from tests.chaos.cluster import Tail
 from topology.declarations import Topic
 from topology.topics import LINEAGE_EDGES, RTES_EVENTS, RTES_RAW, full_name
 
@@ -49,3 +51,18 @@ class Part:
 
 def cause_of(record: Record) -> str:
     return (header(record, CAUSE) or b"").decode()
+
+
+class Causes:
+    """What the records of some topics were caused by, read as they grow."""
+
+    def __init__(self, tails: Iterable[Tail]) -> None:
+        self._seen = dict.fromkeys(tails, 0)
+        self._found: set[str] = set()
+
+    def now(self) -> Set[str]:
+        """Of all that are committed by now."""
+        for tail, seen in self._seen.items():
+            self._found.update(map(cause_of, tail.catch_up()[seen:]))
+            self._seen[tail] = len(tail.records)
+        return self._found

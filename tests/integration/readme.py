@@ -109,15 +109,16 @@ def plain(lines: list[str], prefix: str) -> list[str]:
 def told(example: Example, system: Live, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
     """What a command prints on this system, and what its page says, both without what differs.
 
-    One that only reads is asked again until it has it.
+    One that only reads is asked again until it has it, if the page shows any.
     """
     shown = example.output[:-1] if example.cut else example.output
     command, count = here(example.command, system), len(shown) if example.cut else None
     wanted = plain(shown, "")
     deadline = time.monotonic() + PATIENCE_S
+    once = not (example.reads and example.output)
     while True:
         printed = plain(run(command, count, environ), system.prefix)
-        if printed == wanted or not example.reads or time.monotonic() > deadline:
+        if printed == wanted or once or time.monotonic() > deadline:
             return printed, wanted
 
 
