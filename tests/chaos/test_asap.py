@@ -32,7 +32,7 @@ from topology.topics import (
     ASAP_SNAPSHOTS,
 )
 
-TASKS = 1_000
+TASKS = 500
 SAVES = 2
 KILLS = 4
 PLANNER = "urn:asap:agent:planner"
@@ -130,7 +130,7 @@ def environment(broker: str, tmp_path: Path) -> Iterator[Environment]:
 def killed(worker: Worker, environment: Environment, dice: random.Random) -> Worker:
     """SIGKILL while records are decided, and a new worker in the same place."""
     tail = environment.tail(ASAP_EVENTS)
-    tail.until(tail.poll() + dice.randrange(1, 800))
+    tail.until(tail.poll() + dice.randrange(1, 400))
     time.sleep(dice.random() / 20)
     worker.kill()
     return environment.start(worker.name, "--static", BATCH="200")

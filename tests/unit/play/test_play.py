@@ -261,7 +261,7 @@ def test_a_line_that_says_nothing_is_named(line: Json | str) -> None:
         run({"advance_ms": 1}, line)
 
 
-PLACES = 8
+PLACES = 4
 """Of a restart by itself: each opens every store anew."""
 SCENARIO_FILES = sorted(SCENARIOS.glob("*.jsonl"))
 
