@@ -134,7 +134,7 @@ class Bursts:
 def test_a_mixed_history_is_whole_though_workers_die_at_their_points(
     broker: str, tmp_path: Path, dice: random.Random, request: pytest.FixtureRequest
 ) -> None:
-    count = len(POINTS) if request.config.getoption("each_point") else SOME
+    count = len(POINTS) if request.config.getoption("each_point", default=False) else SOME
     with Site(broker, tmp_path) as site, site.view() as view:
         workers = Mortals(site, dice, count)
         workers.wait_ready()
