@@ -1,7 +1,8 @@
 """Operators who turn sessions back: their own, with commits to go back to, and those of agents.
 
 Rewinds go every way that their machine has: at once, prepared and confirmed or aborted, and left
-until they lapse; some are asked for twice, out of turn, or of what nobody knows.
+until they lapse; some are asked for twice, out of turn, or of what nobody knows.  The first go each
+way once, in sessions of which all is known.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Traffic:
     def __init__(self, made: Outputs, dice: random.Random, others: Sequence[str]) -> None:
         self._made, self._dice, self._others = made, dice, others
         self._sessions = self._ids = 0
+        self._first = [*_WAYS]
+        dice.shuffle(self._first)
 
     def burst(self, sessions: int) -> Iterator[list[Output]]:
         """Parts, each of which the ones before precede: what is done, then turning it back."""
@@ -41,10 +44,7 @@ class Traffic:
         done = [step for name in names for step in self._done(name)]
         yield [self._made.record(RTES_RAW, event) for event in done]
         for name in names:
-            session, task = name, self._dice.choice(_TASKS)
-            if self._dice.random() < FOREIGN:
-                session, task = self._foreign()
-            yield [self._made.record(SAOP_REWINDS, each) for each in self._rewind(session, task)]
+            yield [self._made.record(SAOP_REWINDS, each) for each in self._rewind(name)]
 
     def _session(self) -> str:
         self._sessions += 1
@@ -71,9 +71,15 @@ class Traffic:
             "payload": payload | {"from_state": source, "to_state": target},
         }
 
-    def _rewind(self, session: str, task: str) -> Iterator[Json]:
+    def _rewind(self, session: str) -> Iterator[Json]:
         rewind_id = str(UUID(int=self._dice.getrandbits(128), version=4))
-        for phase in self._dice.choice(_WAYS):
+        if self._first:
+            task, way = self._dice.choice(_TASKS[:-1]), self._first.pop()
+        else:
+            task, way = self._dice.choice(_TASKS), self._dice.choice(_WAYS)
+            if self._dice.random() < FOREIGN:
+                session, task = self._foreign()
+        for phase in way:
             command = {
                 "rewind_id": rewind_id,
                 "session_id": session,

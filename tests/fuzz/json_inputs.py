@@ -20,17 +20,16 @@ ODD: tuple[Any, ...] = (
 
 
 def mutated(data: bytes, dice: random.Random) -> bytes | None:
-    """With one to three values, members or items changed; None for what is no JSON."""
+    """With one to three values, members or items changed; None for what is no JSON, or too deep to
+    be changed.
+    """
     try:
         value = parse_ijson(data[1:], surrogates=True)
-    except ShapeError:
-        return None
-    for _ in range(dice.randrange(1, 4)):
-        value = _changed(value, dice)
-    try:
+        for _ in range(dice.randrange(1, 4)):
+            value = _changed(value, dice)
         text = json.dumps(value, ensure_ascii=dice.random() < 0.5)
         return data[:1] + text.encode("utf-8")
-    except (ValueError, RecursionError):
+    except (ShapeError, ValueError, RecursionError):
         return None
 
 

@@ -29,7 +29,7 @@ from tests.e2e import (
     summit_traffic,
     traffic,
 )
-from tests.e2e.agents import SESSIONS, Agents
+from tests.e2e.agents import Agents
 from tests.e2e.agents import outputs as said_as
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
@@ -38,6 +38,8 @@ from topology.topics import SUMMIT_EVENTS
 
 PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS = 80, 80, 12, 8, 6, 4
 """Of each burst, by protocol."""
+SESSIONS = 6
+"""Of agents, at once: each has turns in every burst or two."""
 RICH = 4
 FAMILIES = 1
 AT_ONCE = 30
@@ -101,7 +103,7 @@ class Clients:
         self.doubts: list[Output] = []
         self._packets = iter(traffic.Traffic(self._own(), traffic.SESSIONS // 4))
         self.agents = Agents(self._own())
-        self._said = self.agents.said()
+        self._said = self.agents.said(SESSIONS)
         self._sap = sap_traffic.Traffic(environment, self._own())
         self._asap = asap_traffic.Traffic(environment, self._own())
         self._summit = summit_traffic.Traffic(environment, self._own())

@@ -20,6 +20,7 @@ from tests.processes import wait_for
 from topology import processors
 from topology.declarations import Topic
 from topology.topics import SAP_INBOX
+from topology.verdicts import VERDICTS
 
 SUMMIT_TIMEOUT_S = 6
 SETTINGS = {
@@ -95,6 +96,10 @@ class Site(Environment):
             return time.monotonic() - since > still_s
 
         wait_for(still, "still", PATIENCE_S, 0.3)
+
+    def unused(self) -> list[str]:
+        """Topics of commands on which nothing was sent."""
+        return [topic.name for topic in VERDICTS if not self.records(topic)]
 
     def verified(self) -> list[Finding]:
         """What `headrace verify` finds, at one cut of the log as it is now."""
