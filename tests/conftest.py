@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,9 @@ import pytest
 
 from streams.broker import running_broker
 from streams.settings import Settings
+
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+"""Brokers of tests are too short of life to earn what the optimizing compiler costs."""
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from confluent_kafka.admin import AdminClient
 from schemas import decode, decode_many
 from streams.engine.headers import CAUSE
 from streams.engine.kafka import KafkaLog
+from streams.engine.log import Pace
 from streams.engine.records import Output, Record, TopicPartition, header
 from streams.engine.rows import store_key
 from streams.engine.task import group_of
@@ -54,7 +55,7 @@ class Tail:
     def __init__(self, log: KafkaLog, topic: str, partitions: int) -> None:
         self._log = log
         self._tps = [TopicPartition(topic, p) for p in range(partitions)]
-        self._reader = log.reader(dict.fromkeys(self._tps, 0))
+        self._reader = log.reader(dict.fromkeys(self._tps, 0), Pace.LIVE)
         self.records: list[Record] = []
         self.next: dict[int, int] = {}
         self._rows: dict[tuple[int, bytes], bytes] = {}

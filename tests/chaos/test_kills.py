@@ -45,7 +45,7 @@ def test_every_record_is_decided_once_though_workers_are_killed_join_and_leave(
 
 
 def test_many_small_batches_survive_kills_and_stops(cluster: Cluster, dice: random.Random) -> None:
-    count = 150_000
+    count = 60_000
     cluster.send_counts(count, dice, ids=5000)
     ends = ["kill"] * 5 + ["end"] * 2
     dice.shuffle(ends)

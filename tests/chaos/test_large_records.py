@@ -25,6 +25,7 @@ from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster
 from tests.e2e.environment import Environment
+from tests.history.site import SETTINGS
 from tests.processes import wait_for
 from tests.toy import FACTS, INPUT
 from tests.unit.schemas import examples
@@ -191,7 +192,7 @@ def test_commands_at_the_limit_of_their_topics_have_one_answer_each(
                     environment.send([output])
                     sent[topic.name] += 1
         assert sent.keys() == {topic.name for topic in topics}
-        worker = environment.start("only")
+        worker = environment.start("only", **SETTINGS)
         wait_for(lambda: environment.drained(topics), "all is decided", 600.0, 0.5)
         assert worker.running
         environment.verify()
