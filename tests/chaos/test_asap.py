@@ -127,10 +127,14 @@ def environment(broker: str, tmp_path: Path) -> Iterator[Environment]:
         yield environment
 
 
-def killed(worker: Worker, environment: Environment, dice: random.Random) -> Worker:
-    """SIGKILL while records are decided, and a new worker in the same place."""
+def killed_amid(
+    worker: Worker, environment: Environment, records: Sequence[Output], dice: random.Random
+) -> Worker:
+    """SIGKILL while these records are decided, and a new worker in the same place."""
     tail = environment.tail(ASAP_EVENTS)
-    tail.until(tail.poll() + dice.randrange(1, 400))
+    aim = tail.poll() + dice.randrange(1, len(records) // 2)
+    environment.send(records)
+    tail.until(aim)
     time.sleep(dice.random() / 20)
     worker.kill()
     return environment.start(worker.name, "--static", BATCH="200")
@@ -144,8 +148,8 @@ def test_versions_and_sequences_are_without_gap_though_workers_are_killed(
     worker.wait_ready()
     share = len(traffic.records) // (KILLS + 1)
     for n in range(KILLS):
-        environment.send(traffic.records[n * share : (n + 1) * share])
-        worker = killed(worker, environment, dice)
+        part = traffic.records[n * share : (n + 1) * share]
+        worker = killed_amid(worker, environment, part, dice)
     environment.send(traffic.records[KILLS * share :])
     tail = environment.tail(ASAP_EVENTS)
     tail.until(len(traffic.records), 300)

@@ -24,7 +24,7 @@ from tests.history.sources import Causes
 from tests.processes import wait_for
 from topology.topics import APC_EVENTS, APC_PACKETS, dead_letters_of
 
-SOME = 8
+SOME = 6
 AWAY_S = 12.0
 """Longer than a session lasts."""
 STILL_S = 2 * AWAY_S

@@ -19,6 +19,7 @@ from pathlib import Path
 import httpx
 
 from streams.client import Client, TailStream
+from streams.engine.records import Output
 from tests.e2e import checker_agents
 from tests.e2e.agents import Agents, outputs
 from tests.e2e.environment import Environment
@@ -82,10 +83,12 @@ class Site:
         getattr(self, name).kill()
         setattr(self, name, getattr(self, f"start_{name}")())
 
-    def wait_progress(self, events: int) -> None:
+    def send(self, records: Sequence[Output], events: int) -> None:
         """Until so many more events are recorded, and the sink has more than it had."""
         tail, kept = self._environment.tail(RTES_EVENTS), rows(self.file)
-        tail.until(tail.poll() + events)
+        aim = tail.poll() + events
+        self._environment.send(records)
+        tail.until(aim)
         wait_for(lambda: rows(self.file) > kept, "the sink goes on")
 
     def end(self) -> None:
@@ -175,8 +178,8 @@ def test_events_are_kept_once_and_in_order_though_every_process_is_killed(
     with site(environment, unused_tcp_port) as at_work:
         with Follower(at_work.url) as follower:
             for burst in range(BURSTS):
-                environment.send(records[burst * size : (burst + 1) * size])
-                at_work.wait_progress(dice.randrange(size // 2))
+                part = records[burst * size : (burst + 1) * size]
+                at_work.send(part, dice.randrange(1, size // 2))
                 at_work.kill(("worker", "gateway", "sink")[burst % 3])
             environment.drain(150)
             events = values_of(environment, RTES_EVENTS)
