@@ -73,6 +73,11 @@ class Tail:
         what = f"{count} records of {self._tps[0].topic}"
         wait_for(lambda: self.poll() >= count, what, patience_s, 0)
 
+    def amid(self, dice: random.Random, sure: int) -> None:
+        """After any of those to come in the first half, if so many are sure to come in all."""
+        seen = self.poll()
+        self.until(seen + dice.randrange(max(1, (sure - seen) // 2)))
+
     def catch_up(self) -> list[Record]:
         """All records committed by now."""
         ends = self._log.ends(self._tps)
@@ -119,7 +124,8 @@ class Cluster:
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
             worker.abandon()
-            print(f"--- {worker.name}\n{worker.text()[-20_000:]}")  # shown when the test fails
+            lines = worker.text()[-20_000:].splitlines()  # shown when the test fails
+            print("\n".join([f"--- {worker.name}", *(line[:200] for line in lines)]))
         self.forget()
         self.log.delete([t.name for t in toy_topics(PARTITIONS, self.prefix)])
 

@@ -23,10 +23,10 @@ def test_every_record_is_decided_once_though_workers_are_killed_join_and_leave(
     cluster.send(records[:half])
     facts = cluster.tail(FACTS)
     first = cluster.start("first", "static")
-    facts.until(dice.randrange(1, half // 4))
+    facts.until(dice.randrange(1, half // 8))
     second = cluster.start("second")
     for _ in range(kills - 1):
-        facts.until(facts.poll() + dice.randrange(1, half // kills))
+        facts.amid(dice, half)
         first.kill()
         first = cluster.start("first", "static")
     second.wait_ready()
@@ -56,7 +56,7 @@ def test_many_small_batches_survive_kills_and_stops(cluster: Cluster, dice: rand
 
     worker = start()
     for end in ends:
-        facts.until(facts.poll() + dice.randrange(1, count // 10))
+        facts.until(min(count, facts.poll() + dice.randrange(1, count // 10)))
         time.sleep(dice.random() / 20)  # anywhere within a cycle
         worker.kill() if end == "kill" else worker.end()
         worker = start()

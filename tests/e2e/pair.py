@@ -78,9 +78,7 @@ class Pair:
         """Amid the facts to come; more often the one whose place is kept for it, and sometimes
         with all that it had on disk.
         """
-        tail = self.environment.tail(self._events)
-        seen = tail.poll()
-        tail.until(seen + self.dice.randrange(max(1, (self.sent - seen) // 2)))
+        self.environment.tail(self._events).amid(self.dice, self.sent)
         time.sleep(self.dice.random() / 20)
         name = self.dice.choice(("first", "first", "second"))
         self._workers[name].kill()

@@ -55,11 +55,11 @@ class Run:
         """While records come in and are decided: after any of the facts to come, anywhere in a
         cycle.
         """
-        facts = self._dice.randrange(1, BURST * 3 // 4)
+        aim = self._tail.poll() + self._dice.randrange(1, BURST * 3 // 4)
         sizes = [self._dice.randrange(1, 300) for _ in range(BURST)]
         with ThreadPoolExecutor(1) as pool:
             sending = pool.submit(self._burst, sizes)
-            self._tail.until(self._tail.poll() + facts)
+            self._tail.until(aim)
             time.sleep(self._dice.random() / 20)
             print(f"at {self._tail.poll()} facts")
             yield
