@@ -1,28 +1,39 @@
-# setup   .venv in this checkout, with everything in it        test    the tests
-# demo    set up, then run the main job                         check   lint, types, layers, docs
-# bench   headrace beside its peers                             lock    pin the requirements anew
-# clean   remove what was built, but not the state directory
+# setup     .venv in this checkout, with everything in it
+# demo      set up, then run the main job
+# test      the quick tests, in ten minutes      test-all  every test, in an hour (TIER=chaos: one tier)
+# check     lint, types, layers, docs            bench     headrace beside its peers
+# lock      pin the requirements anew            clean     remove what was built, but not the state
+#
+# PYTHON=/path/to/python3.13 chooses the interpreter; a .venv of another one is made anew.
 
 RUNS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
-PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3; do \
-	"$$python" -c '$(RUNS)' >/dev/null 2>&1 && echo "$$python" && break; done)
+BASE := import sys; print(sys._base_executable)
+WHICH := import sys; print(sys.version, sys.base_prefix)
 BIN := .venv/bin
+PYTHON ?= $(shell for python in "$$($(BIN)/python -c '$(BASE)' 2>/dev/null)" \
+	python3.13 python3.12 python3.11 python3; do \
+	"$$python" -c '$(RUNS)' >/dev/null 2>&1 && echo "$$python" && break; done)
 PEERS := .venv/peers
 READY := .venv/.ready
 CHECKED := schemas topology streams tests $(wildcard bench)
 TESTERS ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: setup demo test check bench lock clean
+.PHONY: setup demo test test-all check bench lock clean
+ifneq ($(shell $(BIN)/python -c '$(WHICH)' 2>/dev/null),$(shell $(PYTHON) -c '$(WHICH)' 2>/dev/null))
+.PHONY: $(READY)
+endif
 
 setup: $(READY)
 
 $(READY): pyproject.toml requirements-dev.txt
 	@test -n "$(PYTHON)" || { \
 		echo "Python 3.11 or later, with venv, is needed: install it, or name one with PYTHON="; exit 1; }
-	@$(BIN)/python -c '$(RUNS)' >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@test "$$($(BIN)/python -c '$(WHICH)' 2>/dev/null)" = "$$($(PYTHON) -c '$(WHICH)')" || \
+		$(PYTHON) -m venv --clear .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 		--require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
@@ -33,7 +44,10 @@ demo: setup
 	@$(BIN)/headrace demo
 
 test: setup
-	@$(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+	@exec $(PYTEST) --quick
+
+test-all: setup
+	@exec $(PYTEST) $(if $(TIER),-m "$(TIER)")
 
 check: setup
 	$(BIN)/ruff check $(CHECKED)

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -16,6 +17,9 @@ PATIENCE_S = 60.0
 PREFIX = "HEADRACE_"
 REGISTRY_URL = "SCHEMA_REGISTRY_URL"
 """The one variable without it."""
+_LAUNCH = ROOT / "streams" / "broker" / "launch.py"
+_STARTER = ThreadPoolExecutor(1)
+"""The kernel binds a process to the thread that started it: to one that lasts, here."""
 
 
 def wait_for(
@@ -43,7 +47,8 @@ def environ_of(settings: Mapping[str, str]) -> dict[str, str]:
 class Process:
     """One module of this project as a process.  settings: named with HEADRACE_.
 
-    A log that is there already is written on.  before: a command that runs the one after it.
+    A log that is there already is written on.  before: a command that runs the one after it, under
+    its own process id.  The process gets SIGTERM when this one ends, however that ends.
     """
 
     def __init__(
@@ -57,14 +62,9 @@ class Process:
     ) -> None:
         self.name = name
         self._log = log
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
-                [*before, sys.executable, "-m", module, *arguments],
-                cwd=ROOT,
-                env=environ_of(settings),
-                stdout=output,
-                stderr=subprocess.STDOUT,
-            )
+        launch = [sys.executable, "-I", "-S", str(_LAUNCH), str(os.getpid())]
+        command = [*before, *launch, sys.executable, "-m", module, *arguments]
+        self._process = _STARTER.submit(_start, command, log, settings).result()
 
     def text(self) -> str:
         return self._log.read_text(errors="replace")
@@ -100,6 +100,19 @@ class Process:
             return self._process.wait(patience_s)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{self.name} does not end:\n{self.text()[-3000:]}") from None
+
+
+def _start(
+    command: Sequence[str], log: Path, settings: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=environ_of(settings),
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
 
 
 def loaded_by(statement: str, modules: Collection[str]) -> list[str]:

@@ -27,11 +27,16 @@ def command(size: str, at: Path) -> tuple[str, ...]:
     return (*_NAMESPACE, "sh", "-c", MOUNT, size, str(at))
 
 
+def inside(pid: int, path: Path) -> Path:
+    """The file that a process sees under that path."""
+    return Path(f"/proc/{pid}/root{path}")
+
+
 class Ballast:
     """A file that leaves no room for another.  pid: of a process that sees the file system."""
 
     def __init__(self, pid: int, at: Path) -> None:
-        self._path = Path(f"/proc/{pid}/root{at}/ballast")
+        self._path = inside(pid, at / "ballast")
 
     def fill(self) -> None:
         with self._path.open("wb", buffering=0) as file, pytest.raises(OSError) as refused:

@@ -32,6 +32,8 @@ from topology.topics import (
     ASAP_SNAPSHOTS,
 )
 
+pytestmark = pytest.mark.slow
+
 TASKS = 500
 SAVES = 2
 KILLS = 4

@@ -5,12 +5,16 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from streams.engine.headers import CAUSE
 from streams.engine.records import Output, header, position
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster
 from tests.toy import FACTS, INPUT
 from topology.topics import dead_letters_of
+
+pytestmark = pytest.mark.slow
 
 DEAD = dead_letters_of(INPUT)
 

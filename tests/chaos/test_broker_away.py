@@ -54,7 +54,9 @@ def private(tmp_path: Path) -> Iterator[PrivateBroker]:
     broker.end()
 
 
-@pytest.mark.parametrize(("how", "away_s"), [("killed", 20.0), ("frozen", 15.0)])
+@pytest.mark.parametrize(
+    ("how", "away_s"), [("killed", 20.0), pytest.param("frozen", 15.0, marks=pytest.mark.slow)]
+)
 def test_a_worker_waits_for_a_broker_that_is_away_and_goes_on(
     private: PrivateBroker, tmp_path: Path, dice: random.Random, how: str, away_s: float
 ) -> None:
@@ -79,6 +81,7 @@ def test_a_worker_waits_for_a_broker_that_is_away_and_goes_on(
         exact.check_stores(cluster, "only")
 
 
+@pytest.mark.slow
 def test_a_worker_whose_session_ends_while_its_broker_is_frozen_is_fenced(
     private: PrivateBroker, tmp_path: Path, dice: random.Random
 ) -> None:

@@ -16,6 +16,8 @@ from tests.chaos.stepping import SteppingClock
 from tests.processes import wait_for
 from tests.toy import FACTS
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3600
 FAR_MS = 1_200_000
 """A deadline that a run does not reach."""

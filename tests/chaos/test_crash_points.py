@@ -24,6 +24,9 @@ AS_TASKS_LEAVE = {"before-revoke", "after-revoke", "before-close", "after-close"
 OF_A_CYCLE = tuple(name for name in POINTS if name not in AS_TASKS_OPEN | AS_TASKS_LEAVE)
 """Those that a task passes again and again while it runs."""
 _FEW = PARTITIONS // 2
+QUICK = ("before-commit", "after-restore")
+"""The points of the quick run: one of a cycle, one of a task that opens."""
+SLOW = pytest.mark.slow
 _ASSIGNED = re.compile(r"assigned \[([0-9, ]+)\], kept")
 
 
@@ -72,7 +75,9 @@ def decided_by_all(cluster: Cluster, count: int) -> None:
     wait_for(every, "facts of every task", look_s=0.01)
 
 
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize(
+    "point", [*QUICK, *(pytest.param(p, marks=SLOW) for p in POINTS if p not in QUICK)]
+)
 def test_nothing_is_lost_or_doubled(cluster: Cluster, dice: random.Random, point: str) -> None:
     timed = {f"t{i}" for i in range(40)}
     records = [cluster.record(f"k{dice.randrange(200)}") for _ in range(2000)]
@@ -121,6 +126,7 @@ def uncommitted(cluster: Cluster, topic: Topic) -> set[int]:
     return {tp.partition for tp in tps if stable[tp] < written[tp]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("crash_at", "whole"), [("in-produce:3", False), ("before-commit", True)])
 def test_a_transaction_is_on_the_log_in_part_or_as_a_whole(
     cluster: Cluster, dice: random.Random, crash_at: str, whole: bool

@@ -20,6 +20,8 @@ from tests.chaos.cluster import PARTITIONS, Cluster
 from tests.chaos.workers import Worker
 from tests.toy import FACTS
 
+pytestmark = pytest.mark.slow
+
 IDS = 5000
 """So many that the rows of each task fill a dozen blocks and more."""
 LONG, LONG_IDS = "x" * 12_000, 1000

@@ -18,6 +18,8 @@ from tests.history.clients import PACKETS, Clients
 from tests.history.site import Site
 from topology.topics import APC_EVENTS, SAOP_REWIND_LOG
 
+pytestmark = pytest.mark.slow
+
 PAUSE_S = 2.0
 """Between bursts, while a verification is under way."""
 

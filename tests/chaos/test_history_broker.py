@@ -23,6 +23,8 @@ from tests.processes import wait_for
 from topology.topics import APC_EVENTS
 from topology.verdicts import VERDICTS
 
+pytestmark = pytest.mark.slow
+
 Sent = tuple[str, bytes | None, bytes | None]
 """Topic, key and value."""
 

@@ -24,6 +24,8 @@ from tests.history.sources import Causes
 from tests.processes import wait_for
 from topology.topics import APC_EVENTS, APC_PACKETS, dead_letters_of
 
+pytestmark = pytest.mark.slow
+
 SOME = 6
 AWAY_S = 12.0
 """Longer than a session lasts."""

@@ -23,6 +23,8 @@ from tests.processes import wait_for
 from topology.topics import dead_letters_of
 from topology.verdicts import VERDICTS
 
+pytestmark = pytest.mark.slow
+
 FATAL = frozenset({Fault.NONE, Fault.APPLY_FIRST})
 """The worker dies of them at once."""
 ASLEEP = frozenset({Fault.SLEEP, Fault.NO_FENCING})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
+
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster
 from tests.chaos.workers import Worker
@@ -44,6 +46,7 @@ def test_every_record_is_decided_once_though_workers_are_killed_join_and_leave(
     exact.check_stores(cluster, "first")
 
 
+@pytest.mark.slow
 def test_many_small_batches_survive_kills_and_stops(cluster: Cluster, dice: random.Random) -> None:
     count = 60_000
     cluster.send_counts(count, dice, ids=5000)
@@ -66,6 +69,7 @@ def test_many_small_batches_survive_kills_and_stops(cluster: Cluster, dice: rand
     exact.check_stores(cluster, "only")
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_told_to_end_in_mid_run_loses_nothing(
     cluster: Cluster, dice: random.Random
 ) -> None:

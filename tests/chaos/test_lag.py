@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from tests.chaos.cluster import Cluster
 from tests.chaos.lag import work_off
+
+pytestmark = pytest.mark.slow
 
 RECORDS = 60_000
 PAD = 12_000

@@ -32,6 +32,8 @@ from tests.unit.schemas import examples
 from topology.declarations import Topic
 from topology.topics import dead_letters_of
 
+pytestmark = pytest.mark.slow
+
 _BATCH = 200
 """Bytes of a batch of one record besides key, value and headers, at the most."""
 ROOM = 32 << 10

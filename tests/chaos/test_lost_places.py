@@ -13,6 +13,8 @@ from tests.chaos.workers import Worker
 from tests.toy import FACTS, INPUT, ToyProcessor
 from topology import processors
 
+pytestmark = pytest.mark.slow
+
 
 def decided(cluster: Cluster, dice: random.Random, count: int) -> None:
     """A worker that has decided so many records, and ended."""

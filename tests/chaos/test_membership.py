@@ -13,6 +13,7 @@ from tests.processes import wait_for
 from tests.toy import FACTS, INPUT, SECOND
 
 
+@pytest.mark.slow
 def test_a_state_directory_belongs_to_one_worker(cluster: Cluster, dice: random.Random) -> None:
     first = cluster.start("only")
     first.wait_ready()
@@ -26,6 +27,7 @@ def test_a_state_directory_belongs_to_one_worker(cluster: Cluster, dice: random.
     exact.check(cluster)
 
 
+@pytest.mark.slow
 def test_lag_tools_see_where_the_tasks_stand(cluster: Cluster, dice: random.Random) -> None:
     inputs = [TopicPartition(cluster.prefix + INPUT.name, p) for p in range(PARTITIONS)]
     cluster.send_counts(2000, dice)
@@ -57,6 +59,7 @@ def test_an_input_can_be_added_to_state_that_is_kept(cluster: Cluster, dice: ran
     exact.check_stores(cluster, "only")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", ["the lesser version", "the fuller version"])
 def test_a_worker_that_reads_fewer_topics_than_the_others_stops(
     cluster: Cluster, dice: random.Random, late: str

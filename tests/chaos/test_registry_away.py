@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+import pytest
+
 from streams.engine.records import Output, position
 from tests.chaos.registry_server import RegistryServer
 from tests.e2e.environment import Environment
@@ -15,6 +17,8 @@ from tests.processes import wait_for
 from tests.unit.processors.apc.packets import packet
 from topology.keys import partition_of
 from topology.topics import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ
+
+pytestmark = pytest.mark.slow
 
 PACKET = "headrace.apc.ApcPacket"
 ALL = range(PARTITIONS)

@@ -20,6 +20,7 @@ INTERNAL = ("__transaction_state", "__consumer_offsets")
 _LONG_S = 240.0
 _CORES = 4
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.timeout(900),
     pytest.mark.skipif(
         (os.cpu_count() or 1) < _CORES and "THREE_BROKERS" not in os.environ,

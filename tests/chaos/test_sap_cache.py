@@ -27,6 +27,8 @@ from tests.e2e.sap_traffic import plain_task
 from tests.processes import wait_for
 from topology.topics import SAP_CACHE, SAP_OUTCOMES, SAP_TASKS, SAP_VERDICTS
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS = 12
 VERSIONS = 3
 CONTROL = b"control"

@@ -24,6 +24,8 @@ from tests.processes import wait_for
 from tests.unit.gateway.sse.harness import Bench, Frame, connect, places
 from topology.topics import RTES_EVENTS
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 120.0
 AWAY_S = 6.0
 

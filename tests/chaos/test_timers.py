@@ -5,10 +5,14 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
+
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster
 from tests.processes import wait_for
 from tests.toy import FACTS, INPUT
+
+pytestmark = pytest.mark.slow
 
 
 def test_an_answer_that_lay_in_the_log_in_time_counts_though_the_worker_was_down(

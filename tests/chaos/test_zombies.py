@@ -30,7 +30,9 @@ def fenced_until_settled(owner: Worker, facts: Tail) -> int:
     raise AssertionError("zombie and owner go on fencing each other")
 
 
-@pytest.mark.parametrize("when", ["while it decides", "while it opens"])
+@pytest.mark.parametrize(
+    "when", ["while it decides", pytest.param("while it opens", marks=pytest.mark.slow)]
+)
 def test_a_zombie_that_wakes_leaves_the_new_owner_alone(
     cluster: Cluster, dice: random.Random, when: str
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from streams.engine.records import header
 from streams.errors import InternalUnreadable
-from tests.contract.test_task import OpenTask, send
+from tests.contract.test_task import HOUR_MS, OpenTask, send
 from tests.contract.twins import Twin
 from tests.toy import FACTS, INPUT, SECOND, toy_record
 from topology.topics import dead_letters_of
@@ -20,16 +20,16 @@ def told(twin: Twin) -> list[tuple[str, str]]:
 
 def test_due_timers_fire_in_order_and_once(twin: Twin, task: OpenTask) -> None:
     driver = task()
-    for ident, delay in (("late", 50_000), ("c", 30_000), ("a", 10_000), ("b", 20_000)):
-        send(twin, ident, timer=delay)
+    for ident, hours in (("late", 5), ("c", 3), ("a", 1), ("b", 2)):
+        send(twin, ident, timer=hours * HOUR_MS)
     driver.drain()
-    twin.pass_ms(40_000)
+    twin.pass_ms(4 * HOUR_MS)
     driver.drain()
     driver.drain()
     assert told(twin)[4:] == [("a", "fired"), ("b", "fired"), ("c", "fired")]
     assert driver.task.next_due is not None
     assert list(driver.rows()["toy-open"]) == [b"late"]
-    twin.pass_ms(20_000)
+    twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     assert told(twin)[7:] == [("late", "fired")]
     assert driver.rows()["timers"] == {}
@@ -38,11 +38,11 @@ def test_due_timers_fire_in_order_and_once(twin: Twin, task: OpenTask) -> None:
 
 def test_a_timer_set_before_the_last_one_fired_is_found(twin: Twin, task: OpenTask) -> None:
     driver = task()
-    send(twin, "far", timer=100_000)
+    send(twin, "far", timer=9 * HOUR_MS)
     driver.drain()
-    send(twin, "near", timer=1_000)
+    send(twin, "near", timer=HOUR_MS)
     driver.drain()
-    twin.pass_ms(2_000)
+    twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     assert told(twin)[-1] == ("near", "fired")
     send(twin, "past", timer=-500_000)
@@ -51,10 +51,10 @@ def test_a_timer_set_before_the_last_one_fired_is_found(twin: Twin, task: OpenTa
 
 
 def test_a_timer_survives_a_restore(twin: Twin, task: OpenTask) -> None:
-    send(twin, "a", timer=1_000)
+    send(twin, "a", timer=HOUR_MS)
     with task("one") as driver:
         driver.drain()
-    twin.pass_ms(2_000)
+    twin.pass_ms(2 * HOUR_MS)
     with task("two") as driver:
         driver.drain()
     with task("one") as driver:
@@ -63,10 +63,10 @@ def test_a_timer_survives_a_restore(twin: Twin, task: OpenTask) -> None:
 
 
 def test_a_timer_of_a_processor_that_this_version_lacks_is_kept(twin: Twin, task: OpenTask) -> None:
-    send(twin, "a", timer=1_000)
+    send(twin, "a", timer=HOUR_MS)
     with task("one") as driver:
         driver.drain()
-    twin.pass_ms(2_000)
+    twin.pass_ms(2 * HOUR_MS)
     with task("two") as driver:
         (toy,) = driver.task._processors
         toy.declaration = replace(toy.declaration, name="another")
@@ -81,11 +81,11 @@ def test_an_answer_in_time_counts_however_long_the_task_was_down(
     twin: Twin, task: OpenTask
 ) -> None:
     names = [f"k{n}" for n in range(50)]
-    send(twin, *names, timer=60_000)
+    send(twin, *names, timer=HOUR_MS)
     with task() as driver:
         driver.drain()
     send(twin, *names, answer=1)
-    twin.pass_ms(3_600_000)
+    twin.pass_ms(2 * HOUR_MS)
     with task(batch=7) as driver:
         assert driver.fire() is False  # the answers are not decided yet
         driver.drain()
@@ -94,10 +94,10 @@ def test_an_answer_in_time_counts_however_long_the_task_was_down(
 
 def test_the_gate_waits_for_every_input(twin: Twin, task: OpenTask) -> None:
     with task(second=True) as driver:
-        send(twin, "a", timer=60_000)
+        send(twin, "a", timer=HOUR_MS)
         driver.drain()
         twin.log.append([toy_record("a", topic=SECOND, prefix=twin.prefix, answer=1)])
-        twin.pass_ms(61_000)
+        twin.pass_ms(2 * HOUR_MS)
         assert driver.task.ends_wanted
         assert driver.fire() is False
         driver.drain()
@@ -106,34 +106,34 @@ def test_the_gate_waits_for_every_input(twin: Twin, task: OpenTask) -> None:
 
 def test_the_gate_opens_behind_a_tail_of_markers(twin: Twin, task: OpenTask) -> None:
     with task() as driver:
-        send(twin, "a", timer=60_000)
+        send(twin, "a", timer=HOUR_MS)
         driver.drain()
         twin.abort([toy_record("never", prefix=twin.prefix)._replace(partition=0)])
-        twin.pass_ms(61_000)
+        twin.pass_ms(2 * HOUR_MS)
         driver.drain()
     assert told(twin) == [("a", "seen"), ("a", "fired")]
 
 
 def test_timers_fire_up_to_the_clock_of_the_question(twin: Twin, task: OpenTask) -> None:
     driver = task()
-    send(twin, "a", timer=1_000)
-    send(twin, "b", timer=10_000)
+    send(twin, "a", timer=HOUR_MS)
+    send(twin, "b", timer=3 * HOUR_MS)
     driver.drain()
-    twin.pass_ms(5_000)
+    twin.pass_ms(2 * HOUR_MS)
     driver.task.ask_ends()
-    twin.pass_ms(10_000)
+    twin.pass_ms(2 * HOUR_MS)
     limit = driver.task.timers_due()
     assert limit is not None
-    assert limit < twin.clock() - 5_000
+    assert limit < twin.clock() - HOUR_MS
     driver.drain()
     assert [t for t in told(twin) if t[1] == "fired"] == [("a", "fired"), ("b", "fired")]
 
 
 def test_a_timer_that_raises_is_set_aside_and_the_others_fire(twin: Twin, task: OpenTask) -> None:
     driver = task()
-    send(twin, "a", "bad1", "c", timer=1_000)
+    send(twin, "a", "bad1", "c", timer=HOUR_MS)
     driver.drain()
-    twin.pass_ms(2_000)
+    twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     assert sorted(told(twin)[3:]) == [("a", "fired"), ("c", "fired")]
     (dead,) = twin.read(dead_letters_of(INPUT))
@@ -144,9 +144,9 @@ def test_a_timer_that_raises_is_set_aside_and_the_others_fire(twin: Twin, task: 
 
 def test_a_fired_timer_is_the_cause_of_its_fact(twin: Twin, task: OpenTask) -> None:
     driver = task()
-    send(twin, "a", timer=1_000)
+    send(twin, "a", timer=HOUR_MS)
     driver.drain()
-    twin.pass_ms(2_000)
+    twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     assert header(twin.read(FACTS)[-1], "headrace-cause") == f"{twin.name(INPUT)}/0/0".encode()
 
@@ -154,10 +154,10 @@ def test_a_fired_timer_is_the_cause_of_its_fact(twin: Twin, task: OpenTask) -> N
 def test_more_timers_than_a_batch_fire_in_several_cycles(twin: Twin, task: OpenTask) -> None:
     driver = task(batch=4)
     names = [f"k{n}" for n in range(10)]
-    send(twin, *names, timer=1_000)
+    send(twin, *names, timer=HOUR_MS)
     driver.drain()
     before = driver.cycles
-    twin.pass_ms(2_000)
+    twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     assert driver.cycles == before + 3
     assert sorted(told(twin)[10:]) == sorted((name, "fired") for name in names)

@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 
 import httpx
+import pytest
 
 from streams.client import Client, TailStream
 from streams.engine.records import Output
@@ -27,6 +28,8 @@ from tests.e2e.history import values_of
 from tests.e2e.outputs import Json
 from tests.processes import Process, named, wait_for
 from topology.topics import RTES_EVENTS, RTES_RAW, SAOP_LOG
+
+pytestmark = pytest.mark.slow
 
 SAID = 24_000
 BURSTS = 9

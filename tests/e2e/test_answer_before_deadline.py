@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from tests.e2e import checker, history
 from tests.e2e.environment import Environment
 from tests.e2e.figures import ms
 from tests.e2e.outputs import Json
 from tests.unit.processors.apc.packets import ack, packet, pid, retraction, waiting
 from topology.topics import APC_EVENTS, APC_PACKETS
+
+pytestmark = pytest.mark.slow
 
 WAITING = 400
 TTL_MS = 5000

@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from streams.routes import Routes
 from streams.views import View
 from tests.e2e import asap_check_views, asap_history, checker_asap
@@ -26,6 +28,8 @@ from topology.topics import (
     ASAP_LINKS,
     ASAP_MANIFESTS,
 )
+
+pytestmark = pytest.mark.slow
 
 TASKS = 10_000
 RICH = 480

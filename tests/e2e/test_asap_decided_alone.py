@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from schemas import asap, decode, encode, from_json, to_json
 from streams.engine.processor import Message
 from streams.engine.records import Output, Record
@@ -31,6 +33,8 @@ from topology.topics import (
     LINEAGE_EDGES,
     RTES_RAW,
 )
+
+pytestmark = pytest.mark.slow
 
 TASKS = 160
 KILLS = 4

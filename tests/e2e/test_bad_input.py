@@ -6,6 +6,7 @@ import random
 import struct
 from typing import Any
 
+import pytest
 from confluent_kafka import Producer
 
 from schemas import CATALOGUE
@@ -19,6 +20,8 @@ from tests.e2e.outputs import Json
 from tests.unit.processors.apc.packets import packet, transfer
 from topology.declarations import Topic
 from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ
+
+pytestmark = pytest.mark.slow
 
 
 def test_each_record_gets_the_answer_it_is_owed(shared: Environment) -> None:

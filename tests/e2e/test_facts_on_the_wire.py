@@ -36,6 +36,8 @@ from topology.topics import (
     SAOP_TASKS,
 )
 
+pytestmark = pytest.mark.slow
+
 SESSION = "wire/1%"
 PARENT = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 TRACE = "0af7651916cd43dd8448eb211c80319c"

@@ -12,6 +12,8 @@ from tests.unit.processors.apc.packets import packet
 from topology.keys import partition_of
 from topology.topics import APC_PACKETS
 
+pytestmark = pytest.mark.slow
+
 NONE, LZ4 = 0, 3
 TRACE = ("traceparent", b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 """Every reader must make the same of it beside such a name: nothing."""

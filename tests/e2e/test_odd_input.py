@@ -6,11 +6,15 @@ import random
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from streams.engine.records import Output
 from tests.e2e import checker, history
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import Json
 from tests.unit.processors.apc.packets import packet, waiting
+
+pytestmark = pytest.mark.slow
 
 HEADERS: tuple[list[tuple[str, bytes | None]], ...] = (
     [("traceparent", None)],

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from streams.engine.letters import letter
 from streams.engine.records import LogRecord, Output, header
 from streams.redriving.letters import REDRIVEN_FROM
@@ -11,6 +13,8 @@ from tests.e2e.environment import Environment
 from tests.processes import PATIENCE_S
 from tests.unit.envelopes import idea
 from topology.topics import APC_PACKETS, APC_PACKETS_DLQ, AUDIT_REDRIVES
+
+pytestmark = pytest.mark.slow
 
 LETTERS = 200
 KILLS = 3

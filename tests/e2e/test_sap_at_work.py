@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import time
 
+import pytest
+
 from schemas import decode
 from streams.engine.records import Record
 from tests.e2e import checker_sap, sap_history
@@ -15,6 +17,8 @@ from tests.e2e.sap_traffic import Traffic
 from tests.e2e.sap_variety import check_variety
 from tests.processes import wait_for
 from topology.topics import SAP_ACKS, SAP_LOOKUPS
+
+pytestmark = pytest.mark.slow
 
 KILLS = 6
 BURST = 360

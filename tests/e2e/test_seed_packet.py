@@ -6,9 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import schemas
 from tests.e2e.environment import Environment
 from topology.topics import APC_INBOX, RTES_EVENTS
+
+pytestmark = pytest.mark.slow
 
 Json = dict[str, Any]
 

@@ -23,6 +23,8 @@ from topology.keys import partition_of
 from topology.tables import SUMMIT_AGENTS
 from topology.topics import SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_MANIFESTS
 
+pytestmark = pytest.mark.slow
+
 ROUNDS = 25
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import pytest
+
 from streams.engine.headers import CAUSE
 from streams.engine.records import header, position
 from tests.e2e import checker_summit, summit_history
@@ -27,6 +29,8 @@ from topology.topics import (
     SUMMIT_REPLIES,
     SUMMIT_REPLIES_DLQ,
 )
+
+pytestmark = pytest.mark.slow
 
 RUNS = 3_600
 RICH = 900

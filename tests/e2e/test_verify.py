@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import random
 
+import pytest
+
 from streams.engine.records import Output, position
 from tests.e2e.environment import Environment
 from tests.e2e.traffic import outputs
 from topology.topics import APC_EVENTS, APC_PACKETS
+
+pytestmark = pytest.mark.slow
 
 PACKETS = 600
 

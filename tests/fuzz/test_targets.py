@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import example_count
 from tests.processes import ROOT, environ_of
 
 RUNS = {
@@ -34,7 +35,8 @@ _DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
 @pytest.mark.parametrize("target", RUNS)
 def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
     artifacts = f"-artifact_prefix={tmp_path}/"
-    limits = (f"-runs={RUNS[target]}", "-seed=7", "-timeout=60", "-rss_limit_mb=2048")
+    least = example_count(RUNS[target])
+    limits = (f"-runs={least}", "-seed=7", "-timeout=60", "-rss_limit_mb=2048")
     done = subprocess.run(
         [*BY_A_SHELL, sys.executable, "-m", "tests.fuzz", target, *limits, artifacts],
         cwd=ROOT,
@@ -46,4 +48,4 @@ def test_nothing_but_coded_errors(target: str, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr[-6000:]
     (runs,) = _DONE.findall(done.stderr)
-    assert int(runs) >= RUNS[target]
+    assert int(runs) >= least

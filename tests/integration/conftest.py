@@ -1,4 +1,4 @@
-"""Each module of tests has a system of its own; each test of Summit has its own agents."""
+"""One system for all tests here that leave it as it is; each test of Summit has its own agents."""
 
 from __future__ import annotations
 
@@ -12,26 +12,28 @@ from tests.integration.summit_desk import Desk
 from tests.integration.system import Live, live
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("system")) as system:
+    folder = tmp_path_factory.mktemp("system")
+    with live(broker, folder, GATEWAY_WAIT_S="10", SAP_MAX_WAIT_S="30") as system:
         yield system
 
 
 @pytest.fixture(scope="module")
-def environ(system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def fresh_system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
+    """A system that has seen nothing but the tests of one module."""
+    with live(broker, tmp_path_factory.mktemp("fresh-system")) as system:
+        yield system
+
+
+@pytest.fixture(scope="module")
+def environ(fresh_system: Live, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """With which a page's commands find the system."""
-    return environ_for(system, tmp_path_factory.mktemp("bin"))
-
-
-@pytest.fixture(scope="module")
-def summit_system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("summit-agents")) as system:
-        yield system
+    return environ_for(fresh_system, tmp_path_factory.mktemp("bin"))
 
 
 @pytest.fixture
-def desk(summit_system: Live, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(summit_system, tmp_path)
+def desk(system: Live, tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(system, tmp_path)
     yield made
     made.end()

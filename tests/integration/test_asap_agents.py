@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import signal
 import uuid
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 
 from streams.agents.asap.indexer import State
-from tests.integration.system import Live, live
+from tests.integration.system import Live
 from tests.integration.test_gateway import got
 from tests.processes import Process, wait_for
 
@@ -20,12 +19,6 @@ Json = dict[str, Any]
 MODULE = "streams.agents.asap"
 WAYS = ("http", "kafka")
 SERVICE = "urn:asap:agent:headrace"
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("asap-agents")) as system:
-        yield system
 
 
 class Pair:
@@ -119,6 +112,7 @@ def test_two_agents_complete_a_task(system: Live, over: str) -> None:
     worker.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", WAYS)
 def test_a_worker_that_is_killed_goes_on_from_its_snapshot(system: Live, over: str) -> None:
     """Again and again, in the middle of its work: no page is left out, none is done twice."""
@@ -141,6 +135,7 @@ def test_a_worker_that_is_killed_goes_on_from_its_snapshot(system: Live, over: s
     worker.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("over", WAYS)
 def test_agents_end_when_they_are_told_to(system: Live, over: str) -> None:
     worker = Pair(system, over).worker()

@@ -41,14 +41,10 @@ from tests.unit.asap.served import served
 from tests.unit.asap.snapshot_contract import SnapshotContract
 from tests.unit.asap.support import AGENT, PLANNER, manifest
 
+pytestmark = pytest.mark.slow
+
 CLIENTS, EACH = 200, 20
 TASKS, SAVES, SAVERS = 12, 25, 6
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("asap-http")) as system:
-        yield system
 
 
 def task_for(recipient: str = AGENT) -> Envelope:

@@ -13,8 +13,10 @@ from urllib.parse import quote
 import pytest
 
 from tests.integration.system import Live, live
-from tests.processes import Process, named, wait_for
+from tests.processes import Process, environ_of, named, wait_for
 from tests.unit.envelopes import ack, idea, packet_id
+
+pytestmark = pytest.mark.slow
 
 PATH = f"/v1/apc/sessions/s1/packets/{packet_id(1)}"
 
@@ -32,7 +34,7 @@ def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 def audit(system: Live, *arguments: str, code: int = 0) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "streams.cli", "audit", *arguments],
-        env=named(system.environ),
+        env=environ_of(named(system.environ)),
         capture_output=True,
         text=True,
         timeout=120,

@@ -22,6 +22,8 @@ from streams.errors import BrokerUnavailable, UsageError
 from streams.settings import Settings
 from tests.processes import wait_for
 
+pytestmark = pytest.mark.slow
+
 HOLDER = """
 import sys, time
 from streams import broker

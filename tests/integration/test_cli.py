@@ -27,6 +27,8 @@ from tests.integration.readme import quoted, told_of_demo
 from tests.unit.envelopes import IDEA_ID, ack, idea, transition
 from tests.unit.views.lineage.facts import transfer
 
+pytestmark = pytest.mark.slow
+
 UP_LIMIT_S = 90.0
 PREFIX = "cli."
 

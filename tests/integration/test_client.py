@@ -21,6 +21,8 @@ from tests.integration.system import Live, live
 from tests.unit.client.loops import LOOPS, run_alone
 from tests.unit.envelopes import idea, transition
 
+pytestmark = pytest.mark.slow
+
 IN_A_ROW = {"http": 1000, "kafka": 200}
 WAYS = ("kafka", "http")
 Open = Callable[[str], Client]

@@ -21,6 +21,8 @@ from tests.compose import WORKERS, environment, load
 from tests.processes import Process, wait_for
 from tests.unit.envelopes import idea
 
+pytestmark = pytest.mark.slow
+
 READY_S = 120.0
 KEY = {"HEADRACE_PRINCIPAL_KEY": "of-the-host-it-runs-on"}
 

@@ -27,12 +27,6 @@ READS = 200
 Json = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("gateway")) as system:
-        yield system
-
-
 @pytest.fixture
 def http(system: Live) -> Iterator[httpx.Client]:
     with system.client as client:
@@ -267,6 +261,7 @@ def test_up_says_why_its_gateway_has_ended(broker: str, tmp_path: Path) -> None:
     assert taken in last
 
 
+@pytest.mark.slow
 def test_a_broker_that_hangs_leaves_the_outcome_unknown(tmp_path: Path) -> None:
     private = PrivateBroker(tmp_path / "broker")
     try:

@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from streams import Client, errors
-from tests.integration.system import Live, live
+from tests.integration.system import Live
 from tests.integration.test_gateway import got
 from tests.integration.test_gateway_sap import run
 from tests.unit.views.asap.stage import (
@@ -28,15 +28,11 @@ from tests.unit.views.asap.stage import (
     update,
 )
 
+pytestmark = pytest.mark.slow
+
 ENVELOPES, TASKS = "/v1/asap/envelopes", "/v1/asap/tasks"
 READS = 60
 Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("asap"), GATEWAY_WAIT_S="10") as system:
-        yield system
 
 
 @pytest.fixture

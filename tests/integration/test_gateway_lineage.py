@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.integration import test_gateway_asap as asap
-from tests.integration.system import Live, live
+from tests.integration.system import Live
 from tests.integration.test_gateway import got, sent
 from tests.integration.test_gateway_sap import run
 from tests.unit.envelopes import idea
@@ -20,14 +20,10 @@ from tests.unit.views.graph.facts import distances, names
 from tests.unit.views.sap.stage import task
 from tests.unit.views.test_protocols import retraction
 
+pytestmark = pytest.mark.slow
+
 GRAPH = "/v1/lineage/graph"
 Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("lineage"), GATEWAY_WAIT_S="10") as system:
-        yield system
 
 
 @pytest.fixture

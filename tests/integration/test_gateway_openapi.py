@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.examples import example_count
 from tests.integration.system import Live, live
 from tests.processes import ROOT, wait_for
 from tests.unit.envelopes import IDEA_ID
@@ -195,7 +196,14 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
                 *(sys.executable, "-m", "schemathesis.cli"),
                 *("--config-file", str(HERE / "schemathesis.toml")),
                 *("run", f"{system.url}/openapi.json", "--phases", "examples,coverage,fuzzing"),
-                *("--max-examples", "12", "--seed", "7", "--no-shrink", "--continue-on-failure"),
+                *(
+                    "--max-examples",
+                    str(example_count(12)),
+                    "--seed",
+                    "7",
+                    "--no-shrink",
+                    "--continue-on-failure",
+                ),
             ],
             cwd=ROOT,
             env={

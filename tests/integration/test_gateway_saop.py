@@ -22,14 +22,10 @@ from tests.unit.rewind.trees import Tree
 from tests.unit.views.saop.stage import chunk, invoked, move, pulse, turn
 from topology.topics import RTES_RAW
 
+pytestmark = pytest.mark.slow
+
 READS = 200
 Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("saop"), GATEWAY_WAIT_S="10") as system:
-        yield system
 
 
 @pytest.fixture

@@ -20,16 +20,11 @@ from tests.integration.test_gateway import got, sent
 from tests.processes import ROOT, environ_of, named
 from tests.unit.views.sap.stage import cached, result, signal, task
 
+pytestmark = pytest.mark.slow
+
 TASKS, RESULTS, SIGNALS = "/v1/sap/tasks", "/v1/sap/results", "/v1/sap/signals"
 READS = 60
 Json = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    folder = tmp_path_factory.mktemp("sap")
-    with live(broker, folder, GATEWAY_WAIT_S="10", SAP_MAX_WAIT_S="30") as system:
-        yield system
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.system import Live, live
+from tests.integration.system import Live
 from tests.integration.test_gateway import got
-from tests.processes import ROOT, named, wait_for
+from tests.processes import ROOT, Process, environ_of, named, wait_for
 from tests.unit.views.summit.stage import (
     AGENT,
     RESULT,
@@ -31,19 +31,21 @@ from tests.unit.views.summit.stage import (
     tool_call,
 )
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = files("schemas").joinpath("examples", "summit")
 RUNS, MANIFESTS = "/v1/summit/runs", "/v1/summit/manifests"
 CALLS, REPLIES = "/v1/summit/calls", "/v1/summit/replies"
 AT_ONCE = 40
 
 
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """With the example's agent at work."""
-    with live(broker, tmp_path_factory.mktemp("summit"), GATEWAY_WAIT_S="10") as system:
-        agent = system.process("words", "streams.agents.summit", AGENT)
-        agent.wait_text(f"agent {AGENT}\n")
-        yield system
+@pytest.fixture(scope="module", autouse=True)
+def agent(system: Live) -> Iterator[Process]:
+    """The example's agent at work."""
+    agent = system.process("words", "streams.agents.summit", AGENT)
+    agent.wait_text(f"agent {AGENT}\n")
+    yield agent
+    agent.kill()
 
 
 @pytest.fixture
@@ -164,7 +166,7 @@ def command(system: Live, folder: Path, *words: str) -> subprocess.CompletedProc
     return subprocess.run(
         [sys.executable, "-m", "streams.cli", *words],
         cwd=ROOT,
-        env=named({**system.environ, "STATE_DIR": str(folder)}),
+        env=environ_of(named({**system.environ, "STATE_DIR": str(folder)})),
         capture_output=True,
         text=True,
         timeout=60,
@@ -206,7 +208,7 @@ def test_a_service_that_is_away(system: Live, tmp_path: Path) -> None:
     found = subprocess.run(
         [sys.executable, "-m", "streams.cli", "summit-status", "x"],
         cwd=ROOT,
-        env=named(away),
+        env=environ_of(named(away)),
         capture_output=True,
         text=True,
         timeout=60,

@@ -22,6 +22,8 @@ from streams.reading import partitions, records
 from tests.integration.system import Live, live
 from tests.processes import wait_for
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 120
 IDEA: dict[str, Any] = json.loads(
     files("schemas").joinpath("examples", "apc", "idea.json").read_text()

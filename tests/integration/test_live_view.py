@@ -19,6 +19,8 @@ from tests.processes import wait_for
 from tests.unit.envelopes import ack, idea
 from topology.topics import APC_EVENTS
 
+pytestmark = pytest.mark.slow
+
 IN_A_ROW = 250
 AT_ONCE = 16
 

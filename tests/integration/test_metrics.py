@@ -24,6 +24,8 @@ from topology import topics
 from topology.processors import ALL as PROCESSORS
 from topology.topics import APC_PACKETS
 
+pytestmark = pytest.mark.slow
+
 SECRET = "correct-horse-battery-staple"
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 Series = dict[tuple[str, frozenset[tuple[str, str]]], float]

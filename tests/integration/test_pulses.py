@@ -7,8 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.integration.system import live
 from tests.processes import ROOT, environ_of, named, wait_for
+
+pytestmark = pytest.mark.slow
 
 SECRET = "hunter2Hunter2hunter2"
 PROGRAM = f"""

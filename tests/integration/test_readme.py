@@ -30,20 +30,20 @@ PROGRAMS = blocks("python")
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.command[:60])
 def test_a_command_prints_what_the_readme_says(
-    system: Live, environ: dict[str, str], example: Example
+    fresh_system: Live, environ: dict[str, str], example: Example
 ) -> None:
-    printed, wanted = told(example, system, environ)
+    printed, wanted = told(example, fresh_system, environ)
     assert printed == wanted or not example.output
 
 
 @pytest.mark.parametrize("client", ["Client()", "Client(gateway)"])
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_a_program_prints_what_the_readme_says(
-    system: Live, environ: dict[str, str], number: int, client: str
+    fresh_system: Live, environ: dict[str, str], number: int, client: str
 ) -> None:
     text = PROGRAMS[number].text
     assert "Client()" in text
-    text = text.replace("Client()", client.replace("gateway", repr(system.url)))
+    text = text.replace("Client()", client.replace("gateway", repr(fresh_system.url)))
     ran = subprocess.run(
         [sys.executable, "-W", "error", "-c", text],
         cwd=ROOT,
@@ -54,7 +54,9 @@ def test_a_program_prints_what_the_readme_says(
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert plain(ran.stdout.splitlines(), system.prefix) == plain(output_of(PROGRAMS[number]), "")
+    assert plain(ran.stdout.splitlines(), fresh_system.prefix) == plain(
+        output_of(PROGRAMS[number]), ""
+    )
 
 
 def test_the_readme_shows_every_way_in() -> None:

@@ -33,6 +33,8 @@ from tests.unit.rewind.trees import Tree
 from tests.unit.views.bench import Bench
 from tests.unit.views.saop.stage import move, routes_of
 
+pytestmark = pytest.mark.slow
+
 SESSION = "s-9"
 PATIENCE_S = 60.0
 GIT = shutil.which("git") or "git"

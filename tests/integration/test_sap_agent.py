@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import signal
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
-from tests.integration.system import Live, live
+from tests.integration.system import Live
 from tests.integration.test_gateway import got, sent
 from tests.integration.test_gateway_sap import TASKS, fresh
 from tests.processes import wait_for
 from tests.unit.views.sap.stage import task
 
-
-@pytest.fixture(scope="module")
-def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    with live(broker, tmp_path_factory.mktemp("agent")) as system:
-        yield system
+pytestmark = pytest.mark.slow
 
 
 def states(system: Live, ids: list[str]) -> list[str]:

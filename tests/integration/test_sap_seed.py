@@ -25,6 +25,8 @@ from tests.integration.test_gateway_sap import RESULTS, TASKS, asked
 from tests.processes import ROOT, wait_for
 from topology.topics import SAP_INBOX, full_name, partitions_of
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 EXAMPLES = ROOT / "schemas/examples/sap"

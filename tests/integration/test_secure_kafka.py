@@ -27,6 +27,8 @@ from tests.unit.envelopes import idea
 from topology import topics
 from topology.declarations import Kind
 
+pytestmark = pytest.mark.slow
+
 PREFIX = "safe."
 ROLES = {
     "service": "service",

@@ -34,6 +34,8 @@ from tests.unit.views.saop.stage import pulse as sent_pulse
 from tests.unit.views.saop.stage import turn as envelope
 from topology.topics import RTES_EVENTS, SAOP_LOG, config_of
 
+pytestmark = pytest.mark.slow
+
 PARTITIONS = 4
 TASKS, SESSIONS = 7, 5
 RECORDS = 20_000

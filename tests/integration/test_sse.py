@@ -17,6 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bench.event_source import EventSource, follow_all
 from streams.broker import network
 from streams.edges import edge_of, to_output
@@ -25,6 +27,8 @@ from tests.e2e.environment import Environment
 from tests.processes import ROOT, environ_of, named, wait_for
 from tests.unit.envelopes import transition
 from topology.topics import RTES_EVENTS
+
+pytestmark = pytest.mark.slow
 
 CLIENTS = 200
 SESSIONS = 10

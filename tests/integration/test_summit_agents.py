@@ -18,6 +18,7 @@ from tests.processes import Process, wait_for
 Json = dict[str, Any]
 
 
+@pytest.mark.slow
 def test_a_run_of_a_killed_agent_is_begun_by_the_next(desk: Desk) -> None:
     """Answered once, under the same id."""
     killed, run_id = desk.agent("hold"), new_id()
@@ -31,6 +32,7 @@ def test_a_run_of_a_killed_agent_is_begun_by_the_next(desk: Desk) -> None:
     assert desk.invoke(run_id)["output"] == {"words": 6}
 
 
+@pytest.mark.slow
 def test_a_run_of_an_agent_that_stays_away_ends_in_time(desk: Desk) -> None:
     """It is never stuck, and whoever comes later leaves it alone."""
     killed, run_id = desk.agent("hold"), new_id()
@@ -46,6 +48,7 @@ def test_a_run_of_an_agent_that_stays_away_ends_in_time(desk: Desk) -> None:
     assert finals(desk.rules(run_id)) == ["budget.seconds"]
 
 
+@pytest.mark.slow
 def test_agents_killed_again_and_again_answer_each_run_once(desk: Desk) -> None:
     """Two of a group, one of them killed at a time, while calls come in."""
     ids = run_ids(240)
@@ -71,6 +74,7 @@ def _at_work(pair: list[Process], run_ids: list[str]) -> int:
     return int(any(f"begun {one}\n" in pair[1].text() for one in run_ids))
 
 
+@pytest.mark.slow
 def test_two_processes_of_one_agent_share_its_runs_without_doing_one_twice(desk: Desk) -> None:
     pair = [desk.agent("slow"), desk.agent("slow")]
     ids = run_ids(40)
@@ -82,6 +86,7 @@ def test_two_processes_of_one_agent_share_its_runs_without_doing_one_twice(desk:
         assert desk.rules(run_id) == ["call.accepted", "reply.progress", "reply.result"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("handler", "said"), [("hold", "cancelled"), ("hold_thread", "stopped")])
 def test_a_cancelled_run_is_stopped_and_not_answered(desk: Desk, handler: str, said: str) -> None:
     agent, run_id = desk.agent(handler), new_id()
@@ -96,6 +101,7 @@ def test_a_cancelled_run_is_stopped_and_not_answered(desk: Desk, handler: str, s
     assert finals(desk.rules(run_id)) == ["cancel.accepted", "cancel.duplicate"]
 
 
+@pytest.mark.slow
 def test_a_run_cancelled_while_its_agent_was_away_is_not_begun(desk: Desk) -> None:
     desk.agent("slow").kill()
     run_id, after = run_ids(2)
@@ -106,6 +112,7 @@ def test_a_run_cancelled_while_its_agent_was_away_is_not_begun(desk: Desk) -> No
     assert f"begun {run_id}" not in later.text()
 
 
+@pytest.mark.slow
 def test_runs_wait_for_room_and_are_all_answered(desk: Desk) -> None:
     """Four at a time, without a word lost."""
     agent, held, rest = desk.agent("hold"), run_ids(4), run_ids(3)
@@ -118,6 +125,7 @@ def test_runs_wait_for_room_and_are_all_answered(desk: Desk) -> None:
     desk.has_come(*held[1:], state="running")
 
 
+@pytest.mark.slow
 def test_a_budget_that_is_broken_ends_the_run(desk: Desk) -> None:
     desk.agent("spend")
     within, over = run_ids(2)
@@ -129,6 +137,7 @@ def test_a_budget_that_is_broken_ends_the_run(desk: Desk) -> None:
     assert desk.rules(over).count("reply.progress") == 6  # start, and five within the budget
 
 
+@pytest.mark.slow
 def test_an_output_against_the_schema_is_not_passed_on(desk: Desk) -> None:
     desk.agent("wrong")
     run_id = new_id()
@@ -180,6 +189,7 @@ def test_a_chain_of_three_is_one_lineage_tree(desk: Desk) -> None:
     assert (child["runId"], child["verificationStatus"]) == (runs[1], "passed")
 
 
+@pytest.mark.slow
 def test_an_agent_whose_manifest_is_refused_does_not_start(desk: Desk) -> None:
     async def story(hr: Client) -> None:
         await hr.register(desk.manifest())
@@ -196,12 +206,14 @@ def test_an_agent_whose_manifest_is_refused_does_not_start(desk: Desk) -> None:
     desk.run(story)
 
 
+@pytest.mark.slow
 def test_an_agent_ends_when_it_is_told_to(desk: Desk) -> None:
     agent = desk.example("word-stats")
     agent.signal(signal.SIGTERM)
     assert agent.exit_code() == 0
 
 
+@pytest.mark.slow
 def test_an_agent_in_this_process_stops_when_its_event_is_set(desk: Desk) -> None:
     """What was begun is answered, and nothing is delivered again to the next."""
     run_id = new_id()

@@ -19,6 +19,8 @@ from tests.integration.summit_agent import SEED_METRICS, SEED_OUTPUT
 from tests.integration.summit_desk import TEXT, WAIT_S, Desk, new_id, run_ids
 from tests.integration.system import Live
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 WAYS = ("kafka", "http")
 
@@ -95,7 +97,7 @@ SEED_RESPONSE = """
 """
 
 
-def test_the_documents_of_the_seed_as_printed(summit_system: Live) -> None:
+def test_the_documents_of_the_seed_as_printed(system: Live) -> None:
     """Its manifest, its request, and what its response is made of: the caller reads that."""
     response = json.loads(SEED_RESPONSE)
     told = {name: response["result"][name] for name in ("output", "metrics", "provenance")}
@@ -113,8 +115,8 @@ def test_the_documents_of_the_seed_as_printed(summit_system: Live) -> None:
 
     async def story() -> None:
         async with (
-            Client(settings=summit_system.settings) as hr,
-            httpx.AsyncClient(base_url=summit_system.url, timeout=WAIT_S) as http,
+            Client(settings=system.settings) as hr,
+            httpx.AsyncClient(base_url=system.url, timeout=WAIT_S) as http,
             hr.tail("summit.inbox") as inbox,
         ):
             yaml = {"content-type": "application/yaml", "prefer": "wait=30"}

@@ -147,6 +147,7 @@ def test_an_id_that_the_registry_does_not_know_is_a_dead_letter(lived: Live) -> 
     assert letter(lived, sent(lived, framed(2**32 - 1, body(4)))) == b"schema_unknown"
 
 
+@pytest.mark.slow
 def test_records_wait_while_the_registry_is_away(lived: Live, registry: RealRegistry) -> None:
     subject = f"{lived.prefix}{APC_PACKETS.name}-value"
     with SchemaRegistryClient({"url": registry.url}) as client:
@@ -164,6 +165,7 @@ def test_records_wait_while_the_registry_is_away(lived: Live, registry: RealRegi
     assert verdict(lived, place) == "accepted"
 
 
+@pytest.mark.slow
 def test_an_unknown_id_between_processors_stops_the_worker(
     broker: str, registry: RealRegistry, tmp_path: Path
 ) -> None:
@@ -174,6 +176,7 @@ def test_an_unknown_id_between_processors_stops_the_worker(
         assert "is not in the catalogue" in system.worker.text()
 
 
+@pytest.mark.slow
 def test_a_worker_refuses_a_registry_that_lacks_schemas(
     registry: RealRegistry, lived: Live, tmp_path: Path
 ) -> None:

@@ -41,6 +41,7 @@ def check(rollout: Rollout, traffic: Traffic) -> None:
     assert not rollout.letters()
 
 
+@pytest.mark.slow
 def test_an_added_topic_table_and_schema_version_are_rolled_out_without_a_stop_or_a_loss(
     rollout: Rollout, following: Version, traffic: Traffic
 ) -> None:
@@ -91,6 +92,7 @@ def test_versions_that_read_the_same_share_the_work_and_either_may_go(
     two.end()
 
 
+@pytest.mark.slow
 def test_a_version_that_adds_a_schema_alone_shares_with_no_earlier_one(
     rollout: Rollout, following: Version, traffic: Traffic
 ) -> None:
@@ -107,6 +109,7 @@ def test_a_version_that_adds_a_schema_alone_shares_with_no_earlier_one(
     first.end()
 
 
+@pytest.mark.slow
 def test_an_earlier_version_stops_at_what_it_cannot_read_and_spoils_nothing(
     rollout: Rollout, following: Version, traffic: Traffic
 ) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from schemas import canonical_json
 from streams.alignment import combine, evaluate, status_after
 from streams.alignment.words import ALIGNMENTS, LEVELS, PHASES, RISKS, SEVERITIES, STATUSES
+from tests.examples import example_count
 from tests.unit.alignment.support import SHIPPED, constitution, entry
 
 OWN = constitution(
@@ -103,7 +104,7 @@ GIVEN = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.sampled_from(PHASES), _or_any(CONTEXTS), GIVEN, st.sampled_from([SHIPPED, OWN]))
 def test_total_and_pure(phase: str, context: Any, given: dict[str, Any], by: Any) -> None:
     before = copy.deepcopy((context, given))
@@ -133,7 +134,7 @@ SECRETS = [
 ]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(JSON, st.sampled_from(SECRETS), st.lists(st.sampled_from(["name", "text"]), min_size=1))
 def test_evidence_never_holds_the_text_that_was_found(
     around: Any, secret: str, places: list[str]

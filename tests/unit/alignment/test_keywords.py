@@ -11,6 +11,7 @@ from jsonschema import Draft201909Validator, Draft202012Validator
 
 from schemas.json_schema.counted import broken_at
 from schemas.json_schema.keywords import NotTaken
+from tests.examples import example_count
 
 VALUES = st.recursive(
     st.sampled_from([None, True, 0, 1, 1.0, "a", "ab", "b"]),
@@ -59,14 +60,14 @@ TOP = st.builds(
 )
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=example_count(250), deadline=None)
 @given(TOP, VALUES)
 def test_like_jsonschema(schema: Any, value: Any) -> None:
     expected = Draft202012Validator(schema).is_valid(value)
     assert (broken_at(schema, value) is None) == expected
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(TOP, VALUES)
 def test_like_jsonschema_2019(schema: Any, value: Any) -> None:
     """But for unevaluatedProperties, where `jsonschema` reads 2019-09 in its own way."""

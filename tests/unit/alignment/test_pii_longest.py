@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from streams.alignment.pii import kinds_in
+from tests.examples import example_count
 
 
 def _card(text: str) -> bool:
@@ -86,7 +87,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 @given(st.lists(PIECES, max_size=12).map("".join))
 @example("4111 1111 1111 1111")
 @example("2222 4111 1111 1111 1111")

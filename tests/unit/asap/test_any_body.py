@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from streams.asap.registry import create_default_registry
 from streams.asap.server import Reply, Server
+from tests.examples import example_count
 from tests.unit.asap.support import (
     MESSAGES,
     PAYLOADS,
@@ -67,13 +68,13 @@ def changed(value: Any, at: tuple[Any, ...], new: Any) -> Any:
 GOOD: Json = call(envelope_json(correlation_id="c"), idempotency_key="k")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(st.sampled_from(places(GOOD)), VALUES)
 def test_a_request_with_one_member_changed(at: tuple[Any, ...], new: Any) -> None:
     answered(json.dumps(changed(GOOD, at, new)).encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.sampled_from(places(GOOD)[1:]), st.data())
 def test_a_request_with_a_member_more(at: tuple[Any, ...], data: st.DataObject) -> None:
     value = GOOD
@@ -84,13 +85,13 @@ def test_a_request_with_a_member_more(at: tuple[Any, ...], data: st.DataObject) 
         answered(json.dumps(changed(GOOD, at, more)).encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.binary() | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes(body: bytes) -> None:
     answered(body)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.sampled_from(sorted(PAYLOADS)), VALUES)
 def test_any_payload(name: str, payload: Any) -> None:
     answered(json.dumps(call(envelope_json(name, payload=payload))).encode())

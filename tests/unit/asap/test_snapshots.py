@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from streams import InMemorySnapshotStore
+from tests.examples import example_count
 from tests.unit.asap.snapshot_contract import SnapshotContract, snapshot
 
 TASKS = ("t-1", "t-2")
@@ -38,7 +39,7 @@ def test_versions_have_no_gap_and_no_double_whatever_runs_at_once() -> None:
     assert sorted(given) == store.list_versions("t") == list(range(1, THREADS * EACH + 1))
 
 
-@settings(max_examples=60, stateful_step_count=40, deadline=None)
+@settings(max_examples=example_count(60), stateful_step_count=40, deadline=None)
 class Versions(RuleBasedStateMachine):
     """Against a model: a dict of what is there, and the highest version there ever was."""
 

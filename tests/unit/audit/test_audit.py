@@ -17,6 +17,7 @@ from streams.audit.keys import keys_of, new_pair, public_path, signer
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
 from streams.errors import Fenced, InputTruncated, InvalidInput, SettingsError, UsageError
 from streams.reading import partitions, records
+from tests.examples import example_count
 from tests.unit.envelopes import idea
 from tests.unit.views.bench import Bench
 from topology.topics import AUDIT_CHECKPOINTS
@@ -89,7 +90,7 @@ def changed(record: Record, **members: Any) -> LogRecord:
 CHANGES = ("value", "key", "timestamp", "header", "removed", "moved", "added", "offset")
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(40), deadline=None, suppress_health_check=list(HealthCheck))
 @given(place=st.integers(0, 100), change=st.sampled_from(CHANGES), bit=st.integers(0, 10_000))
 def test_one_change_is_found_between_its_checkpoints(
     audited: tuple[Bench, Signer], place: int, change: str, bit: int

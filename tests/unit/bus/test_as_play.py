@@ -14,6 +14,7 @@ from streams.bus.rows import ENTRY_KINDS
 from streams.bus.transcript import Entry
 from streams.play import START_MS, play
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.bus.support import CAPABILITY, Desk, Json, id_of, result, signal, task
 
 TOPICS = {"task": "sap.tasks", "result": "sap.results", "signal": "sap.signals"}
@@ -128,7 +129,7 @@ def run(ops: Sequence[Json], deliver: str) -> Replayed:
     return at
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(OPS, st.sampled_from(["inline", "manual"]))
 def test_ids_and_decisions_are_those_of_play(ops: list[Json], deliver: str) -> None:
     at = run(ops, deliver)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from schemas import canonical_json, parse_ijson, sha256_hex
 from streams.bus.transcript import KINDS, NO_HASH, Transcript
 from streams.errors import TranscriptBroken
+from tests.examples import example_count
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.floats(-1e300, 1e300),
@@ -111,7 +112,7 @@ def test_any_one_byte_that_changes_is_found_at_its_line(tmp_path: Path) -> None:
         assert (found.ok, found.firstBad) == (False, line)
 
 
-@settings(max_examples=60)
+@settings(max_examples=example_count(60))
 @given(st.lists(ENTRIES, min_size=1, max_size=5), st.data())
 def test_any_change_in_any_transcript_is_found(entries: list[Any], data: st.DataObject) -> None:
     with TemporaryDirectory() as folder:

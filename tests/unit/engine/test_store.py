@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from streams.engine.store import DirectoryLock, Store, held, limit_block_cache
 from streams.errors import StateLocked, StoreFailed
 from streams.settings import Settings
+from tests.examples import example_count
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def test_a_scan_stays_within_its_prefix(store: Store) -> None:
     assert list(store.scan(b"b\0", b"c\0", reverse=True)) == []
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=example_count(50), deadline=None)
 @given(
     rows=st.dictionaries(st.text(max_size=4).map(lambda t: b"t\0" + t.encode()), st.binary()),
     start=st.text(max_size=4).map(lambda t: b"t\0" + t.encode()),

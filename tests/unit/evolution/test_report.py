@@ -13,6 +13,8 @@ from bench import evolution_report
 from bench.evolution_plot import plot
 from streams.evolution import PROTOCOLS, Run
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_committed_page_is_what_the_run_says(done: Run) -> None:
     again = "run `python -m bench.evolution_report` and commit what it wrote"

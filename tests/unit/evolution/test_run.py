@@ -12,6 +12,8 @@ from streams.evolution import ENDS, PROTOCOLS, Run
 from streams.processors.apc_lineage.effectiveness import shown
 from streams.routes import Routes
 
+pytestmark = pytest.mark.slow
+
 
 def get(routes: Routes, path: str, query: str = "") -> Any:
     answer = routes.handle("GET", path, query)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+import pytest
+
 from streams.edges import KINDS, check
 from streams.evolution import GENERATIONS, PROTOCOLS, Protocol, tell
 from streams.evolution.world import at
 from streams.settings import Settings
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_same_seed_makes_the_same_packets() -> None:

@@ -18,6 +18,8 @@ from streams.settings import Settings
 from topology.declarations import Topic
 from topology.topics import BY_NAME
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = sorted((Path(__file__).resolve().parents[3] / "scenarios").glob("*.jsonl"))
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from streams.gateway import limits
 from streams.problems import HTTP_RULES
+from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, idea, transition
 from tests.unit.gateway.bench import GatewayBench
 
@@ -248,7 +249,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
         yield gateway
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     path=st.sampled_from(BODIES),
     member=st.sampled_from(sorted(idea())),
@@ -263,7 +264,7 @@ def test_whatever_is_sent_is_taken_or_refused(
     assert answer.status_code < 500, answer.text
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=example_count(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(raw=st.binary(max_size=40), path=st.sampled_from(["/v1/apc/packets", "/v1/lineage/summary"]))
 def test_whatever_is_asked_is_answered_or_refused(
     shared: GatewayBench, raw: bytes, path: str

@@ -19,6 +19,7 @@ from streams.masking import Block, Masker, count_tokens
 from streams.masking.examples import cases
 from streams.masking.rules import ALL
 from streams.masking.tokens import TOKEN
+from tests.examples import example_count
 from tests.unit.masking.made_up import KINDS, key_block, secrets
 from tests.unit.masking.test_corpus import FORMS, left_of
 
@@ -60,7 +61,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(LINES, inner, max_size=3),
     max_leaves=6,
 )
-MANY = settings(max_examples=200, deadline=None)
+MANY = settings(max_examples=example_count(200), deadline=None)
 OPEN = st.none() | st.builds(Block, st.just(0), st.integers(1, 399), st.integers(-1, 30))
 
 

@@ -18,6 +18,9 @@ from streams.engine.records import TopicPartition
 from streams.play.scenario import Scenario
 from streams.processors import all_processors, bind_files
 from streams.settings import Settings
+from tests.examples import example_count
+
+pytestmark = pytest.mark.slow
 
 SCENARIOS = sorted((Path(__file__).resolve().parents[3] / "scenarios").glob("*.jsonl"))
 Json = dict[str, Any]
@@ -131,7 +134,7 @@ POOL = [
 PAUSES = st.integers(1, 400_000).map(lambda ms: json.dumps({"advance_ms": ms}))
 
 
-@settings(max_examples=8, deadline=None, derandomize=True)
+@settings(max_examples=example_count(8), deadline=None, derandomize=True)
 @given(st.lists(st.one_of(st.sampled_from(POOL), st.sampled_from(POOL), PAUSES), max_size=40))
 def test_so_it_does_whatever_comes_in_whatever_order(lines: list[str]) -> None:
     with TemporaryDirectory() as folder:

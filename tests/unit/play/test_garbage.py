@@ -18,6 +18,8 @@ from streams.engine.task import Task
 from streams.play import play
 from streams.settings import Settings
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = sorted((Path(__file__).parents[3] / "scenarios").glob("*.jsonl"))
 
 

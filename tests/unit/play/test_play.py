@@ -264,6 +264,8 @@ def test_a_line_that_says_nothing_is_named(line: Json | str) -> None:
 PLACES = 4
 """Of a restart by itself: each opens every store anew."""
 SCENARIO_FILES = sorted(SCENARIOS.glob("*.jsonl"))
+QUICK = ("idea", "rtes-masking", "summit-overdue")
+"""Scenarios that the quick run restarts too."""
 
 
 @pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
@@ -273,7 +275,13 @@ def test_a_scenario_gives_the_same_output_every_time(path: Path) -> None:
     assert first == [json.dumps(output) for output in play(lines, ONE)]
 
 
-@pytest.mark.parametrize("path", SCENARIO_FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=() if path.stem in QUICK else pytest.mark.slow, id=path.stem)
+        for path in SCENARIO_FILES
+    ],
+)
 def test_restarts_anywhere_change_nothing(path: Path) -> None:
     lines = path.read_text().splitlines()
     plain = _without_places(run(*lines))

@@ -16,6 +16,8 @@ from streams.settings import Settings
 from topology import topics
 from topology.declarations import Kind
 
+pytestmark = pytest.mark.slow
+
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 SETTINGS = Settings(partitions=1)
 CASES = {

@@ -45,11 +45,12 @@ def authority(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 def url(authority: Authority) -> Iterator[str]:
-    """Of a registry that asks for a certificate, too."""
+    """Of a registry that asks for a certificate too, and is strict with it."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(authority.issue("registry"))
     context.load_verify_locations(authority.ca)
     context.verify_mode = ssl.CERT_REQUIRED
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
     with Server(("127.0.0.1", 0), Versions) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})

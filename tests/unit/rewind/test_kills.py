@@ -18,6 +18,8 @@ from streams.rewind.service import OutcomeUnknown, Refused
 from tests.unit.rewind.ledger import SESSION, Killed, Ledger
 from tests.unit.rewind.trees import Tree
 
+pytestmark = pytest.mark.slow
+
 REQUEST = Request(SESSION, Target("A"))
 OPERATIONS = 120
 """More than any of these rewinds has."""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from schemas import CATALOGUE, Undecodable, decode, encode, from_json
 from schemas.codec import fingerprint_of
 from schemas.projection import Projection
+from tests.examples import example_count
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import values
 
@@ -74,7 +75,7 @@ def picked(value: Any, paths: list[tuple[str, ...]]) -> Any:
 def test_it_gives_what_the_decoder_gives_of_these_members(record: str) -> None:
     every = paths_of(record)
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=example_count(40), deadline=None)
     @given(values(record), st.lists(st.sampled_from(every), min_size=1, max_size=6, unique=True))
     def check(value: dict[str, Any], paths: list[str]) -> None:
         steps = [tuple(path.split("/")) for path in paths]

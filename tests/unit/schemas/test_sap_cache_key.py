@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from schemas import sap, sha256_hex
 from schemas.sap.cache_key import nfc
+from tests.examples import example_count
 from tests.unit.schemas.strategies import JSON, TEXT
 
 VOLATILE = ("requestId", "nonce")
@@ -206,8 +207,9 @@ def test_another_process_finds_the_same_key(seed: str) -> None:
 def test_another_process_finds_the_same_keys_of_any_task() -> None:
     """Drawn here, in many orders of their members; a process each time would take minutes."""
     drawn: list[tuple[dict[str, Any], str]] = []
+    count = example_count(200)
 
-    @settings(max_examples=200, database=None)
+    @settings(max_examples=count, database=None)
     @given(payload=st.dictionaries(TEXT, JSON, max_size=5), territory=TEXT)
     def draw(payload: dict[str, Any], territory: str) -> None:
         task = {**with_context(territory=territory), "payload": payload}
@@ -228,7 +230,7 @@ def test_another_process_finds_the_same_keys_of_any_task() -> None:
         env={"PYTHONHASHSEED": "17", "PYTHONPATH": ":".join(sys.path)},
     )
     assert json.loads(answer.stdout) == [found for _, found in drawn]
-    assert len(drawn) >= 200
+    assert len(drawn) >= count
 
 
 MANY = 2000

@@ -27,6 +27,7 @@ from schemas.row_schema import RowSchemas
 from schemas.sap.forms import clean
 from schemas.sap.shapes import ENVELOPES, Kind, ListOf, Open, Shape
 from schemas.sources import definitions
+from tests.examples import example_count
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import JSON, values
 
@@ -174,7 +175,7 @@ def test_a_record_with_wrong_types_in_open_json_says_so() -> None:
 
 @pytest.mark.parametrize("kind", RECORDS)
 def test_any_record_is_judged_without_raising(kind: str) -> None:
-    @settings(max_examples=60)
+    @settings(max_examples=example_count(60))
     @given(values(RECORDS[kind]))
     def check(value: dict[str, Any]) -> None:
         judged = sap.judge(kind, value)

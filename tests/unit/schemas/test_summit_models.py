@@ -33,6 +33,7 @@ from schemas.summit import (
     Verification,
 )
 from schemas.summit.words import EVENT_RECORD, RUN_RECORD
+from tests.examples import example_count
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import values
 
@@ -88,7 +89,7 @@ def test_examples_go_to_json_and_avro_and_back(folder: str, name: str) -> None:
 def test_any_avro_value_goes_to_a_model_and_back(name: str) -> None:
     record, model = f"headrace.summit.{name}", MODELS[name]
 
-    @settings(max_examples=40, deadline=None)
+    @settings(max_examples=example_count(40), deadline=None)
     @given(values(record))
     def check(value: dict[str, Any]) -> None:
         made = model.from_avro(value)
@@ -231,7 +232,7 @@ def test_answers_have_no_avro_form(name: str) -> None:
         model.from_avro({})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(values(RUN_RECORD), values(EVENT_RECORD))
 def test_rows_are_not_for_the_edges_to_judge(run: Any, event: Any) -> None:
     assert summit.SummitRun.from_avro(run).check() == []

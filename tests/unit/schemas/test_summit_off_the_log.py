@@ -10,6 +10,7 @@ from hypothesis import given, settings
 
 from schemas import ShapeError, summit
 from schemas.summit import words
+from tests.examples import example_count
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import values
 from tests.unit.schemas.summit_support import (
@@ -160,7 +161,7 @@ def test_a_delivery_is_the_services() -> None:
     assert judged.json == CALL
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(values(words.CALL_RECORD), values(words.REPLY_RECORD), values(words.MANIFEST_RECORD))
 def test_any_record_is_judged(call: Any, reply: Any, manifest: Any) -> None:
     for judged in (summit.judge_call(call), summit.judge_manifest(manifest)):

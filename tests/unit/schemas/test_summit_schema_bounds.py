@@ -15,6 +15,7 @@ from schemas.summit.schema.check import schema_problems
 from schemas.summit.schema.cost import BEYOND, cost_of, values_in
 from schemas.summit.schema.engine import GIVEN_UP, Schema
 from schemas.summit.schema.graph import graph_of
+from tests.examples import example_count
 from tests.unit.schemas.strategies import JSON
 from tests.unit.schemas.summit_support import OBJECT, errors, member, problems, schema
 
@@ -155,7 +156,7 @@ def _schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 SCHEMAS: st.SearchStrategy[Any] = st.recursive(st.booleans() | st.just({}), _schemas, max_leaves=8)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(SCHEMAS, VALUES)
 def test_both_engines_say_what_jsonschema_says(inner: Any, value: Any) -> None:
     made = {**member(allOf=[inner]), "$defs": {"d": {"type": "string"}}}
@@ -165,7 +166,7 @@ def test_both_engines_say_what_jsonschema_says(inner: Any, value: Any) -> None:
     assert (not compiled._counted({"x": value}, "")) is expected
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(st.dictionaries(st.sampled_from(["type", *NAMES]), SCHEMAS | JSON, max_size=3), JSON)
 def test_any_object_is_taken_or_refused(made: Any, value: Any) -> None:
     made = {**OBJECT, "properties": made, **made}

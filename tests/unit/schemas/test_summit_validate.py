@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from schemas import summit, validate
 from schemas.rules import Where
 from schemas.summit import rules
+from tests.examples import example_count
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import JSON
 from tests.unit.schemas.summit_support import (
@@ -255,7 +256,7 @@ def test_which_members_a_kind_has(kind: str, member: str) -> None:
     assert shown(summit.check_reply(without)) == missing
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(JSON, st.sampled_from(FOLDERS), st.data())
 def test_any_json_is_judged(value: Any, folder: str, data: st.DataObject) -> None:
     base = copy.deepcopy(data.draw(st.sampled_from(list(examples.valid(folder).values()))))

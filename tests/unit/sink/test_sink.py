@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from streams.engine.records import Output, TopicPartition
 from streams.errors import InternalUnreadable
 from streams.settings import Settings
 from streams.sink import FileRefused, LogTruncated, Progress, Sink
+from tests.examples import example_count
 from tests.unit.sink.facts import AT, event, move, pulse, thought, turn
 
 PARTITIONS = 2
@@ -172,7 +174,9 @@ def woven(one: list[Output], other: list[Output], choices: Iterator[bool]) -> It
 
 
 @given(story=stories(), choices=st.lists(st.booleans(), max_size=20), data=st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=example_count(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_the_content_does_not_depend_on_how_the_topics_interleave(
     tmp_path_factory: pytest.TempPathFactory,
     story: tuple[list[Output], list[Output]],
@@ -186,15 +190,15 @@ def test_the_content_does_not_depend_on_how_the_topics_interleave(
     whole.append([*turns, *events])
     with Sink(whole, folder / "whole.db", "") as sink:
         sink.run(once=True)
-    sink = Sink(step, folder / "step.db", "")
-    for output in woven(turns, events, iter(choices)):
-        step.append([output])
-        if data.draw(st.booleans()):
-            sink.close()
-            sink = Sink(step, folder / "step.db", "")
-        sink.ask_ends()
-        sink.run(once=True)
-    sink.close()
+    with ExitStack() as running:
+        sink = running.enter_context(Sink(step, folder / "step.db", ""))
+        for output in woven(turns, events, iter(choices)):
+            step.append([output])
+            if data.draw(st.booleans()):
+                running.close()
+                sink = running.enter_context(Sink(step, folder / "step.db", ""))
+            sink.ask_ends()
+            sink.run(once=True)
     assert content(folder / "step.db") == content(folder / "whole.db")
 
 

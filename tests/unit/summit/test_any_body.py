@@ -20,6 +20,7 @@ from streams.play.summit import PlayHost
 from streams.summit.rpc import POSITIONS, Server
 from streams.summit.rpc.errors import NAMES
 from streams.summit.rpc.server import Reply
+from tests.examples import example_count
 from tests.unit.views.bench import Bench
 from tests.unit.views.summit import stage
 from tests.unit.views.summit.stage import Json
@@ -197,19 +198,19 @@ def test_each_good_request_has_what_it_asks_for(world: World) -> None:
         assert "result" in answer or pending or bad_cursor, answer
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(request=requests())
 def test_one_request(world: World, request: Any) -> None:
     answered(world, json.dumps(request).encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(batch=st.lists(requests() | VALUES, max_size=MOST + 1))
 def test_a_batch(world: World, batch: list[Any]) -> None:
     answered(world, json.dumps(batch).encode())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(batch=st.lists(st.sampled_from((*GOOD, NOTIFICATION)), min_size=1, max_size=MOST))
 def test_a_good_batch_is_answered_in_its_order(world: World, batch: list[Json]) -> None:
     numbered = [{**each, "id": n} if "id" in each else each for n, each in enumerate(batch)]
@@ -219,13 +220,13 @@ def test_a_good_batch_is_answered_in_its_order(world: World, batch: list[Json]) 
         assert set(answer) == set(alone) or numbered[answer["id"]] not in QUERIES
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(ids=st.lists(IDS, min_size=1, max_size=MOST))
 def test_any_ids(world: World, ids: list[Any]) -> None:
     answered(world, json.dumps([{**QUERIES[0], "id": id} for id in ids]).encode())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(params=st.lists(VALUES, min_size=1, max_size=MOST))
 def test_notifications_are_not_answered(world: World, params: list[Any]) -> None:
     body = json.dumps([{**NOTIFICATION, "params": each} for each in params]).encode()
@@ -233,7 +234,7 @@ def test_notifications_are_not_answered(world: World, params: list[Any]) -> None
         assert answered(world, body) == []
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(body=st.binary() | VALUES.map(lambda value: json.dumps(value).encode()))
 def test_any_bytes(world: World, body: bytes) -> None:
     answered(world, body)

@@ -12,6 +12,8 @@ import pytest
 from streams.engine.records import TopicPartition
 from tests.unit.verifying.played import NAMES, Played
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sound_log_is_clean(name: str, tmp_path: Path) -> None:

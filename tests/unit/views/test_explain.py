@@ -16,6 +16,7 @@ from streams.edges import as_it_is
 from streams.processors.apc.throttle import judge
 from streams.processors.apc.transfer import Standing, transfer_of
 from streams.views.explain import NAMES
+from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
 from tests.unit.views.bench import Bench
 from tests.unit.views.lineage.facts import MODES, evaluation, transfer
@@ -209,7 +210,7 @@ def story(rnd: random.Random, count: int) -> list[dict[str, Any]]:
     return packets
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=example_count(6), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_every_verdict_is_derived_again_from_its_recorded_figures(
     seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -248,7 +249,7 @@ VALUES: dict[str, list[Any]] = {
 }
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=example_count(6), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_what_if_agrees_with_really_sending_such_a_packet(
     seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from schemas import decode, encode, to_json
 from streams.engine.records import Output
+from tests.examples import example_count
 from tests.unit.envelopes import idea, packet_id
 from tests.unit.views.bench import Bench
 from tests.unit.views.lineage import brute
@@ -71,7 +72,7 @@ def story(rnd: random.Random, count: int) -> list[dict[str, Any]]:
     return packets
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=example_count(8), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_effectiveness_agrees_with_the_rows_of_the_processor(
     seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -106,7 +107,7 @@ def test_effectiveness_agrees_with_the_rows_of_the_processor(
     bench.close()
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=example_count(4), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_a_view_that_is_rebuilt_answers_alike(
     seed: int, tmp_path_factory: pytest.TempPathFactory

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from streams.gateway.sse import TailHub
 from streams.tailing import Filters
+from tests.examples import example_count
 from tests.unit.gateway.sse.harness import (
     PULSE,
     TRANSITION,
@@ -76,7 +77,7 @@ def _own(kind: str) -> str | None:
     return "t" if kind == TRANSITION else None
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.integers(1, 3), recent, filters, st.lists(steps, max_size=8))
 def test_each_record_once_and_in_order(
     partitions: int, recent: int, wanted: Filters, script: list[tuple[list[Any], int, str]]
@@ -117,7 +118,7 @@ async def _scene(
         ]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(st.integers(1, 3), recent, st.integers(0, 30), st.integers(0, 30), st.booleans())
 def test_streams_that_begin_while_records_come_join_without_gap(
     partitions: int, recent: int, before: int, during: int, one_session: bool

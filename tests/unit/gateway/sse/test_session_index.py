@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.gateway.sse.session_index import SessionIndex, Standing
+from tests.examples import example_count
 from tests.unit.gateway.sse.harness import Bench
 
 NAMES = ("a", "b", "c")
@@ -21,7 +22,7 @@ def own_offsets(bench: Bench, name: str) -> list[int]:
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(written, written, st.integers(1, 3), st.integers(0, 100), st.booleans())
 def test_reading_from_there_finds_all_that_comes_after_a_sequence(
     before: list[tuple[str, int]],

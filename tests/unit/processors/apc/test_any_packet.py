@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import from_json, to_json
+from tests.examples import example_count
 from tests.unit.processors.apc import fold
 from tests.unit.processors.apc.packets import (
     PHASE_OF,
@@ -95,7 +96,7 @@ def values(draw: st.DrawFn) -> Json:
     return value
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=example_count(400), deadline=None)
 @given(st.lists(values(), min_size=1, max_size=3), st.integers(1, 3))
 def test_one_verdict_for_whatever_decodes(given_values: list[Json], partitions: int) -> None:
     bench = Bench(partitions=partitions)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import example_count
 from tests.unit.processors.apc import sums
 from tests.unit.processors.apc.packets import (
     PASSING,
@@ -263,7 +264,7 @@ def loads(draw: st.DrawFn) -> list[Json]:
     return [draw(bearers(n)) for n in range(1, draw(st.integers(2, 10)))]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(loads(), st.randoms(use_true_random=False))
 def test_the_order_of_arrival_does_not_matter(load: list[Json], random: Any) -> None:
     found = []
@@ -276,7 +277,7 @@ def test_the_order_of_arrival_does_not_matter(load: list[Json], random: Any) -> 
     assert found[0] == found[1] == sums.counted(load)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(loads(), loads(), st.randoms(use_true_random=False))
 def test_what_is_retracted_leaves_the_rows_and_sums_as_they_were(
     kept: list[Json], taken: list[Json], random: Any

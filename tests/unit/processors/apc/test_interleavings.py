@@ -6,10 +6,12 @@ import copy
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import to_json
+from tests.examples import example_count
 from tests.unit.processors.apc import fold, fold_sessions, sums
 from tests.unit.processors.apc.packets import (
     PASSING,
@@ -30,6 +32,8 @@ from topology.machines.apc_intra import IntraEvent
 from topology.machines.apc_packet import MACHINE
 from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES, THROTTLING
 from topology.topics import APC_TRANSFERS, RTES_RAW
+
+pytestmark = pytest.mark.slow
 
 AGENTS = ("a", "b")
 KNOWN = (1, 2, 3, 4)
@@ -213,13 +217,13 @@ def topics(bench: Bench) -> Any:
     return bench.processor.declaration.outputs
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(stories(), st.integers(2, 9))
 def test_batches_make_no_difference(story: list[Any], cut: int) -> None:
     assert outcome(told(story, 1)) == outcome(told(story, cut))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(stories())
 def test_promises(story: list[Any]) -> None:
     bench = told(story, 4)

@@ -22,6 +22,8 @@ from topology.keys import partition_of
 from topology.tables import PROTOCOL_LINEAGE
 from topology.topics import APC_LINEAGE, APC_TRANSFERS, APC_TRANSFERS_DLQ
 
+pytestmark = pytest.mark.slow
+
 RECORD = "headrace.apc.ApcTransferDelta"
 
 

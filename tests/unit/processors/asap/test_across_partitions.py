@@ -19,6 +19,7 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output
 from streams.processors.asap import AsapProcessor, tasks
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.asap.requests import manifest
 from tests.unit.processors.asap.support import (
     INDEXER,
@@ -113,7 +114,7 @@ def is_held(written: Sequence[LogRecord]) -> bool:
     return any(rows[key] is not None for key in held)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=example_count(25), deadline=None)
 @given(requests(), st.sets(st.integers(0, 11), max_size=3))
 def test_each_request_gets_one_verdict_and_each_key_one_task(
     values: list[Json], stops: set[int]

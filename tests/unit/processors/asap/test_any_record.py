@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schemas import asap, from_json
 from streams.engine.processor import AvroValue
 from streams.engine.records import position
+from tests.examples import example_count
 from tests.unit.processors.asap.support import (
     INDEXER,
     PLANNER,
@@ -137,7 +138,7 @@ def records(draw: st.DrawFn) -> tuple[AvroValue, Any, int]:
     return value, key, draw(st.sampled_from([0, 0, 0, 500, 1500, 7_200_000]))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(st.lists(records(), max_size=12))
 def test_any_record_gets_one_verdict(line: list[tuple[AvroValue, Any, int]]) -> None:
     bench = Bench()

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import asap
+from tests.examples import example_count
 from tests.unit.processors.asap.support import START_MS, Bench, Json
 from tests.unit.processors.asap.test_any_record import sound
 
@@ -34,7 +35,7 @@ def run(line: list[Json], cuts: list[int]) -> Bench:
     return bench
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(st.lists(sound(), max_size=12), st.lists(st.integers(0, 12), max_size=4))
 def test_any_cut_is_the_same(line: list[Json], cuts: list[int]) -> None:
     cuts = sorted(min(cut, len(line)) for cut in cuts)

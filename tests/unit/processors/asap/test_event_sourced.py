@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import asap
+from tests.examples import example_count
 from tests.unit.processors.asap.support import INDEXER, SERVICE, SNAPSHOT, Bench, Json
 from topology.tables import ASAP_PATCHES
 from topology.topics import ASAP_EVENTS
@@ -151,7 +152,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(STEPS, max_size=10))
 def test_every_version_equals_a_replay_of_the_facts(steps: list[tuple[str, Any]]) -> None:
     bench = working()

@@ -11,6 +11,7 @@ from schemas import Decoded, decode, encode
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord
 from streams.processors.asap.manifests import Fleet
+from tests.examples import example_count
 from tests.unit.processors.asap.requests import manifest
 from tests.unit.processors.asap.support import INDEXER, PLANNER, START_MS, Bench
 from tests.unit.schemas.strategies import values
@@ -103,7 +104,7 @@ def test_the_fleet_is_who_has_a_valid_manifest_now() -> None:
     assert fleet.skills == {}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(values(RECORD), st.booleans())
 def test_whatever_lies_on_the_topic_gets_one_verdict(value: Json, in_place: bool) -> None:
     value = {**value, "id": INDEXER} if in_place else value

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from schemas import asap, to_json
 from streams.engine.processor import AvroValue
+from tests.examples import example_count
 from tests.unit.processors.asap.support import Bench, Json
 from tests.unit.processors.asap.test_any_record import sound
 from topology.tables import ASAP_RESPONSES, ASAP_SNAPSHOTS, ASAP_TASKS
@@ -108,7 +109,7 @@ def shown(value: AvroValue) -> Json:
     return {**to_json("dev.headrace.asap.AsapEvent", value), "at": value["at"]}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.lists(sound(), min_size=4, max_size=20))
 def test_the_facts_are_enough(line: list[Json]) -> None:
     bench = Bench()

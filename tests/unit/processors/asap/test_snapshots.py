@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.asap import EXT_RESTORE
+from tests.examples import example_count
 from tests.unit.processors.asap.support import INDEXER, PLANNER, SERVICE, SNAPSHOT, Bench, Json
 
 
@@ -196,7 +197,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(st.lists(STEPS, max_size=12))
 def test_the_log_keeps_versions_as_the_store_in_memory_does(
     steps: list[tuple[str, int | None]],

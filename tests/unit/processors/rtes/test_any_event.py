@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import example_count
 from tests.unit.processors.rtes.support import Bench, invoked, uuid
 from topology.topics import RTES_EVENTS
 
@@ -58,7 +59,7 @@ def avro_events(draw: st.DrawFn) -> dict[str, Any]:
 KEYS = st.none() | st.binary(max_size=4)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(st.lists(st.tuples(avro_events(), st.booleans(), KEYS), max_size=8))
 def test_any_event_gets_one_verdict(line: list[tuple[dict[str, Any], bool, bytes | None]]) -> None:
     bench = Bench()

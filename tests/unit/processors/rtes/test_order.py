@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import position
 from streams.processors.rtes.transitions import evolve
+from tests.examples import example_count
 from tests.unit.processors.harness import Sent
 from tests.unit.processors.rtes.stories import Story, interleavings, is_command, stories
 from tests.unit.processors.rtes.support import START_MS, Bench, transition
@@ -66,7 +67,7 @@ def calmly(told: dict[str, Story]) -> Bench:
     return run([value for story in told.values() for value in story], [])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.data())
 def test_any_interleaving_and_duplication_gives_gapless_sequences(data: st.DataObject) -> None:
     told = data.draw(stories())
@@ -101,7 +102,7 @@ def positionless(record: AvroValue) -> AvroValue:
     return {**record, "cause": "", **named}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.data())
 def test_rows_and_records_do_not_depend_on_interleaving_or_duplicates(data: st.DataObject) -> None:
     told = data.draw(accepted_stories())
@@ -117,7 +118,7 @@ def test_rows_and_records_do_not_depend_on_interleaving_or_duplicates(data: st.D
         assert [positionless(r) for r in again] == [positionless(r) for r in found]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(st.data())
 def test_how_the_log_is_cut_into_batches_shows_nowhere(data: st.DataObject) -> None:
     line = data.draw(interleavings(data.draw(stories())))
@@ -196,7 +197,7 @@ def failures(moves: list[tuple[AvroValue, Any]]) -> AvroValue:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.data())
 def test_a_row_is_a_fold_of_the_sessions_records_alone(data: st.DataObject) -> None:
     bench = run(data.draw(interleavings(data.draw(stories()))), [])
@@ -217,7 +218,7 @@ def test_a_row_is_a_fold_of_the_sessions_records_alone(data: st.DataObject) -> N
         assert row == folded
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(st.data())
 def test_the_active_tasks_are_those_whose_rows_say_so(data: st.DataObject) -> None:
     bench = run(data.draw(interleavings(data.draw(stories()))), [])

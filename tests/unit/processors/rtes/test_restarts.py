@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,9 +16,12 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output
 from streams.processors.rtes import RtesProcessor
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.rtes.stories import Story, interleavings, is_command, stories
 from tests.unit.processors.rtes.support import START_MS
 from topology import topics
+
+pytestmark = pytest.mark.slow
 
 OUTPUTS = {topic.name for topic in RtesProcessor.declaration.outputs} - {topics.CHANGELOG.name}
 
@@ -62,7 +66,7 @@ def facts(written: list[LogRecord]) -> dict[tuple[str, int], list[LogRecord]]:
     return found
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=example_count(10), deadline=None)
 @given(st.data())
 def test_batches_and_restarts_change_nothing_on_the_log(data: st.DataObject) -> None:
     line = data.draw(interleavings(data.draw(stories())))

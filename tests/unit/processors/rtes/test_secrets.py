@@ -14,6 +14,7 @@ from schemas import canonical_json, encode
 from streams.masking import has_token
 from streams.processors import all_processors
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.rtes.support import (
     NOON,
     Bench,
@@ -55,7 +56,7 @@ def clean(bench: Bench, secret: str) -> bool:
     return secret.encode() not in bench.written()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(secrets(), st.text("ab c", max_size=10))
 def test_recorded_lines_and_arguments_are_masked(given_: tuple[str, str], before: str) -> None:
     secret, text = given_
@@ -69,7 +70,7 @@ def test_recorded_lines_and_arguments_are_masked(given_: tuple[str, str], before
     assert clean(bench, secret)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(secrets())
 def test_events_of_a_wrong_shape_or_key_are_masked_in_every_string(given_: tuple[str, str]) -> None:
     secret, text = given_
@@ -89,7 +90,7 @@ def test_events_of_a_wrong_shape_or_key_are_masked_in_every_string(given_: tuple
     assert clean(bench, secret)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(secrets())
 def test_events_refused_by_their_session_are_masked_like_accepted_ones(
     given_: tuple[str, str],
@@ -107,7 +108,7 @@ def test_events_refused_by_their_session_are_masked_like_accepted_ones(
     assert clean(bench, secret)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(secrets())
 def test_figures_are_masked(given_: tuple[str, str]) -> None:
     secret, text = given_
@@ -195,7 +196,7 @@ def test_a_refusal_keeps_what_is_no_secret() -> None:
     assert encode(str(RTES_REJECTIONS.record), refused)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(secrets())
 def test_a_refused_event_keeps_no_secret_but_in_a_thought(given_: tuple[str, str]) -> None:
     """Names and states are kept as sent in what is recorded only (9.1)."""

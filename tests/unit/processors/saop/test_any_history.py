@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streams.processors.saop.detectors import Thresholds, Watch, observe
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.saop.support import Bench, envelope, signal
 
 LIMITS = Thresholds.of(Settings.load({}).as_work())
@@ -74,7 +75,7 @@ STORIES = st.lists(st.lists(TURNS, max_size=8) | falling(), max_size=5).map(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(STORIES, st.integers(1, 3))
 def test_each_episode_is_reported_once(story: Story, stride: int) -> None:
     bench = Bench(saop_max_ahead=10)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from streams.engine.processor import AvroValue
 from streams.processors.saop.ordering import Limits
+from tests.examples import example_count
 from tests.unit.processors.saop.model import Arrival, Line, Model
 from tests.unit.processors.saop.support import START_MS, Bench, envelope
 from topology.tables import SAOP_TURN_HEADS, SAOP_TURNS_HELD
@@ -47,7 +48,7 @@ def histories(draw: st.DrawFn) -> list[Arrival]:
     return found
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(histories())
 def test_the_table_is_followed_to_the_letter(history: list[Arrival]) -> None:
     bench, model = Bench(**NARROW), Model(LIMITS)
@@ -64,7 +65,7 @@ def test_the_table_is_followed_to_the_letter(history: list[Arrival]) -> None:
     assert not bench.rows(SAOP_TURNS_HELD)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(histories())
 def test_the_log_ascends_and_names_each_hole_once(history: list[Arrival]) -> None:
     bench = Bench(**NARROW)
@@ -92,7 +93,7 @@ def arrivals(draw: st.DrawFn) -> list[int]:
     return line
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(arrivals())
 def test_any_order_of_arrival_gives_the_same_log(line: list[int]) -> None:
     bench = Bench()
@@ -106,7 +107,7 @@ def test_any_order_of_arrival_gives_the_same_log(line: list[int]) -> None:
     assert rules(bench).count("turn_duplicate") == len(line) - count
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(histories(), st.lists(st.integers(0, 100), max_size=6))
 def test_batches_do_not_matter(history: list[Arrival], cuts: list[int]) -> None:
     single, batched = Bench(**NARROW), Bench(**NARROW)
@@ -121,7 +122,7 @@ def test_batches_do_not_matter(history: list[Arrival], cuts: list[int]) -> None:
     assert batched.timers == single.timers
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=example_count(100), deadline=None)
 @given(histories())
 def test_a_late_tick_changes_no_verdict(history: list[Arrival]) -> None:
     prompt, late = Bench(**NARROW), Bench(**NARROW)

@@ -16,6 +16,7 @@ from schemas.saop import rules, turn_hash, turn_json
 from streams.engine.processor import AvroValue, Message
 from streams.processors.saop.processor import _LARGEST
 from streams.processors.saop.verdicts import LONGEST_ID
+from tests.examples import example_count
 from tests.unit.processors.saop.support import START_MS, Bench, derived, envelope
 from topology.keys import partition_of
 from topology.topics import SAOP_LOG, SAOP_TASK_SIGNALS, SAOP_VERDICTS
@@ -257,7 +258,7 @@ def any_turns(draw: st.DrawFn) -> AvroValue:
     )
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=example_count(80), deadline=None)
 @given(st.lists(st.tuples(any_turns(), st.booleans(), st.none() | st.binary(max_size=3))))
 def test_any_record_gets_one_verdict(line: list[tuple[AvroValue, bool, bytes | None]]) -> None:
     bench = Bench()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from schemas import from_json
 from streams.engine.processor import AvroValue
+from tests.examples import example_count
 from tests.unit.processors.sap.support import Bench, Json, result, signal, task
 from topology.declarations import Topic
 from topology.tables import SAP_TASK_STATES
@@ -73,7 +74,7 @@ def records(draw: st.DrawFn) -> tuple[Topic, AvroValue, Any]:
     return topic, value, key
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=example_count(200), deadline=None)
 @given(st.lists(records(), max_size=6))
 def test_any_record_gets_one_verdict(line: list[tuple[Topic, AvroValue, Any]]) -> None:
     bench = Bench()

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.engine.processor import Message
+from tests.examples import example_count
 from tests.unit.processors.sap.support import (
     START_MS,
     Bench,
@@ -35,6 +37,8 @@ from topology.topics import (
     SAP_TASKS,
     SAP_VERDICTS,
 )
+
+pytestmark = pytest.mark.slow
 
 IDS = st.integers(1, 2).map(uuid)
 STATUSES = ("QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "ESCALATED", "CANCELLED")
@@ -155,7 +159,7 @@ class Player:
         self._take(self.bench.decide(message))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(st.lists(STEPS, max_size=40))
 def test_any_line_of_commands(steps: list[Step]) -> None:
     player = Player()
@@ -218,7 +222,7 @@ def _gives_back(bench: Bench, row: Json) -> None:
         assert ops[-1] in ("STORE", "RELEASE")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(STEPS, max_size=25), st.data())
 def test_batches_change_nothing(steps: list[Step], data: st.DataObject) -> None:
     """The same commands in one batch, and one by one: the same facts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,10 +16,13 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output
 from streams.processors.sap import SapProcessor
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.sap.support import START_MS
 from tests.unit.processors.sap.test_interleavings import COMMANDS, TOPICS, Step
 from topology import topics
 from topology.declarations import Kind
+
+pytestmark = pytest.mark.slow
 
 OUTPUTS = {topic.name for topic in SapProcessor.declaration.outputs}
 TABLES = {topic.name for topic in topics.ALL if topic.kind is Kind.TABLE}
@@ -67,7 +71,7 @@ def facts(written: list[LogRecord]) -> dict[str, list[object]]:
     }
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=example_count(8), deadline=None)
 @given(st.data())
 def test_batches_and_restarts_change_nothing_on_the_log(data: st.DataObject) -> None:
     line = data.draw(st.lists(COMMANDS, min_size=1, max_size=25))

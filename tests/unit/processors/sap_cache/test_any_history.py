@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from schemas import sap, to_json
 from streams.processors.sap_cache import SapCacheProcessor
+from tests.examples import example_count
 from tests.unit.processors.sap_cache.histories import BY_ID, LOOKUPS, OPS, SETTINGS, Op, do
 from tests.unit.processors.sap_cache.model import Ask, Model, Told
 from tests.unit.processors.sap_cache.support import NINE, Cache, task_id
@@ -53,7 +54,7 @@ def _check(cache: Cache, model: Model) -> None:
     assert head["version"] == len(model.stored) == len(cache.versions())
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(st.lists(OPS, max_size=40))
 def test_any_history(ops: list[Op]) -> None:
     cache, model, at = Cache(**SETTINGS), Model(), 0
@@ -73,7 +74,7 @@ def test_any_history(ops: list[Op]) -> None:
     assert (cache.waiting(), cache.timers) == ([], {})
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(LOOKUPS, st.data())
 def test_batches_and_restarts_change_nothing(ops: list[Op], data: st.DataObject) -> None:
     """One by one, with a new processor each time, or in batches: the same records."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +19,12 @@ from streams.engine.processor import Message
 from streams.engine.records import LogRecord, Output
 from streams.processors.sap_cache import SapCacheProcessor
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.sap_cache.histories import LOOKUPS, SETTINGS, Op, do
 from tests.unit.processors.sap_cache.support import NINE, Cache
 from topology import topics
+
+pytestmark = pytest.mark.slow
 
 RECORD = "headrace.sap.SapCacheRecord"
 CHANGES: dict[str, Any] = {name.lower(): value for name, value in SETTINGS.items()}
@@ -59,7 +63,7 @@ def of(topic: str, written: Sequence[LogRecord]) -> list[LogRecord]:
     return [record for record in written if record.topic == topic]
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=example_count(12), deadline=None)
 @given(LOOKUPS, st.integers(1, 7), st.sets(st.integers(0, 24)))
 def test_restarts_change_nothing(ops: list[Op], batch: int, stops: set[int]) -> None:
     messages = messages_of(ops)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schemas import parse_ijson
 from streams.engine.processor import AvroValue
 from streams.processors.sap_learning.heuristics import NO_HASH, derive, values_of
+from tests.examples import example_count
 from tests.unit.processors.sap_learning.support import (
     Bench,
     check,
@@ -99,7 +100,7 @@ def _varied(first: int, key: str, groups: int, each: int, output: str) -> list[A
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(BURSTS, st.data())
 def test_batches_and_restarts_change_nothing(bursts: list[Any], data: st.DataObject) -> None:
     signals = signals_of(bursts)
@@ -113,7 +114,7 @@ def test_batches_and_restarts_change_nothing(bursts: list[Any], data: st.DataObj
     assert batched.bytes() == alone.bytes()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(BURSTS)
 def test_versions_derive_from_their_basis_form_a_chain_and_stay(bursts: list[Any]) -> None:
     bench = Bench()
@@ -138,7 +139,7 @@ def test_versions_derive_from_their_basis_form_a_chain_and_stay(bursts: list[Any
         assert versions[0]["previousSha256"] == NO_HASH
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(BURSTS)
 def test_a_basis_counts_what_was_sent(bursts: list[Any]) -> None:
     signals = signals_of(bursts)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import to_json
 from streams.play import play
 from streams.settings import Settings
+from tests.examples import example_count
 from tests.unit.processors.sap_learning.support import check, member, operator, outcome
 from topology.topics import SAP_LEARNING_SIGNALS
+
+pytestmark = pytest.mark.slow
 
 SIGNALS = [
     *(
@@ -64,7 +68,7 @@ def test_the_story_teaches_and_takes_back() -> None:
     ]
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=example_count(8), deadline=None)
 @given(st.frozensets(st.integers(0, len(SIGNALS) - 1), max_size=4))
 def test_restarts_anywhere_change_nothing(restarts: frozenset[int]) -> None:
     assert played(restarts) == WITHOUT

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schemas import from_json, to_json
 from schemas.summit import rules
 from streams.engine.records import position
+from tests.examples import example_count
 from tests.unit.processors.spoiling import change, places
 from tests.unit.processors.summit.support import (
     AGENT,
@@ -90,7 +91,7 @@ def play(history: list[tuple[tuple[Any, Json], int]]) -> Bench:
     return bench
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=example_count(150), deadline=None)
 @given(HISTORIES)
 def test_any_history_is_legal(history: list[tuple[tuple[Any, Json], int]]) -> None:
     bench = play(history)
@@ -137,7 +138,7 @@ def check_rtes(bench: Bench, row: Json) -> None:
     assert len(set(ids)) == len(ids)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(HISTORIES)
 def test_what_is_sent_twice_counts_once(history: list[tuple[tuple[Any, Json], int]]) -> None:
     """Each record right after itself: accepted ones become duplicates, rows stay as they are."""
@@ -155,7 +156,7 @@ def test_what_is_sent_twice_counts_once(history: list[tuple[tuple[Any, Json], in
             assert (again["verdict"], again["rule"]) == (first["verdict"], first["rule"]), method
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(HISTORIES, st.integers(2, 30))
 def test_batches_change_nothing(history: list[tuple[tuple[Any, Json], int]], size: int) -> None:
     alone, together = Bench(), Bench()
@@ -188,7 +189,7 @@ def wild(draw: st.DrawFn) -> tuple[Any, Json]:
     return topic, avro
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=example_count(300), deadline=None)
 @given(st.lists(wild(), min_size=1, max_size=4))
 def test_any_record_gets_one_verdict(records: list[tuple[Any, Json]]) -> None:
     bench = Bench()

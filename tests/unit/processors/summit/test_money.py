@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import example_count
 from tests.unit.processors.summit.support import Bench, Json
 
 
@@ -81,7 +82,7 @@ def test_what_is_not_limited_may_cost_anything() -> None:
 USD = st.integers(0, 3_000).map(lambda n: n / 1000)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=example_count(60), deadline=None)
 @given(st.lists(USD, min_size=1, max_size=6), USD)
 def test_the_larger_total_stands_and_is_held_against_the_budget(
     told: list[float], limit: float

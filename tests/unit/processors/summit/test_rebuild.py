@@ -10,6 +10,7 @@ from schemas import summit, to_json
 from schemas.summit.words import RUN_RECORD
 from streams.engine.headers import iso
 from streams.engine.records import position
+from tests.examples import example_count
 from tests.unit.processors.summit.support import Bench, Json, present
 from tests.unit.processors.summit.test_any_record import HISTORIES
 from topology.machines.summit_run import MACHINE
@@ -122,7 +123,7 @@ def summit_time(ms: float) -> str:
     return iso(int(ms)).decode()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=example_count(120), deadline=None)
 @given(HISTORIES)
 def test_the_facts_are_enough(history: list[tuple[tuple[Any, Json], int]]) -> None:
     bench, commands = Bench(), {}

@@ -15,6 +15,7 @@ from streams.views.lineage import queries
 from streams.views.lineage.summary import summary
 from streams.views.lineage.sums import Sums
 from streams.views.lineage.universe import find
+from tests.examples import example_count
 from tests.unit.views.lineage import brute
 from tests.unit.views.lineage.facts import Told, bearing, evaluation, story, transfer
 
@@ -29,7 +30,7 @@ FILTERS: list[dict[str, str]] = [
 stories = st.builds(story, st.integers(0, 10**6), st.integers(0, 90))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(told=stories, limit=st.integers(1, 12))
 def test_every_query_says_what_its_definition_says(told: Told, limit: int) -> None:
     for filters in FILTERS:
@@ -44,7 +45,7 @@ def test_every_query_says_what_its_definition_says(told: Told, limit: int) -> No
         assert queries.effectiveness(found, names, limit) == brute.effectiveness(packets)[:limit]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=example_count(40), deadline=None)
 @given(told=stories, limit=st.integers(1, 5), protocol=st.sampled_from([None, "p1", "nowhere"]))
 def test_a_summary_agrees_with_the_definitions(
     told: Told, limit: int, protocol: str | None
@@ -95,7 +96,7 @@ def _rate(row: Any) -> float | None:
     return brute.six(Fraction(row["accepted_count"], row["total_count"]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=example_count(30), deadline=None)
 @given(told=stories)
 def test_dropping_every_packet_leaves_no_sum_behind(told: Told) -> None:
     seen = len(told.records)
@@ -107,7 +108,7 @@ def test_dropping_every_packet_leaves_no_sum_behind(told: Told) -> None:
     assert {key.partition(b"\0")[0] for key in rest} <= {b"lineage packet"}
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=example_count(20), deadline=None)
 @given(seed=st.integers(0, 10**6), size=st.integers(1, 50))
 def test_the_size_of_batches_does_not_matter(seed: int, size: int) -> None:
     told = story(seed, 60)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import example_count
 from tests.unit.views.bench import Bench
 from tests.unit.views.saop.stage import ask, chunk, items, move, turn
 
@@ -142,7 +143,9 @@ def test_a_session_has_many(bench: Bench) -> None:
     said=st.none() | st.text(max_size=30),
     cuts=st.lists(st.integers(0, 30), max_size=4),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=example_count(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_any_split_of_a_thought_matches_it_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, thought: str, said: str | None, cuts: list[int]
 ) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import example_count
 from tests.unit.views.bench import Bench
 from tests.unit.views.saop.stage import chunk, completed, invoked, items, move, pulse
 
@@ -181,7 +182,9 @@ def test_what_sessions_come_to(worked: Bench) -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 3), st.booleans()), max_size=25))
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=example_count(25), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 def test_sums_are_those_of_the_lists(
     tmp_path_factory: pytest.TempPathFactory, story: list[tuple[str, int, bool]]
 ) -> None:
