@@ -13,7 +13,8 @@ from streams.connecting import connected
 from streams.doctor import api_versions
 from streams.doctor.findings import Finding, fail, failed, ok, warn
 from streams.engine.kafka import KafkaLog
-from streams.errors import AccessDenied, HeadraceError, SettingsError
+from streams.engine.trust import check_trust
+from streams.errors import AccessDenied, HeadraceError, SettingsError, TlsFailed
 from streams.settings import Settings
 
 TESTED_FROM = "4.0"
@@ -36,16 +37,19 @@ def kafka(settings: Settings) -> Iterator[Finding]:
     with closing(log):
         try:
             yield ok("broker", f"cluster {log.cluster_id()} answers")
-            yield _version(settings)
+            yield broker_version(settings)
             yield from _topics(log, settings)
         except HeadraceError as exc:
             yield failed("topics", exc)
 
 
-def _version(settings: Settings) -> Finding:
+def broker_version(settings: Settings) -> Finding:
     bootstrap = status(settings).bootstrap or ""
     try:
+        check_trust(bootstrap, settings.security())
         release = api_versions.ask(bootstrap, settings.security())
+    except TlsFailed as exc:
+        return failed("broker version", exc)
     except OSError as exc:
         advice = "Look at the broker's log; headrace itself could talk to it."
         return warn("broker version", f"not known: {exc}", advice)

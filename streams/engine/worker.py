@@ -20,7 +20,8 @@ from streams.engine.processor import Processor
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
-from streams.errors import TopicsMismatch
+from streams.engine.trust import check_trust
+from streams.errors import StoreFailed, TopicsMismatch
 from streams.registry.binding import bound
 from streams.registry.ids import RegistryIds
 from streams.settings import Settings
@@ -72,6 +73,7 @@ def _run(
     limit_block_cache(settings.block_cache_mib << 20)
     try:
         source = connected(settings)
+        check_trust(settings.bootstrap or "", settings.security())
         declared = [p.declaration for p in processors()]
         check_topics(source, settings, declared)
         (directory / READY_FILE).unlink(missing_ok=True)
@@ -155,7 +157,10 @@ def _hand_over_often() -> None:
 
 
 class Readiness:
-    """Says once that all assigned tasks are ready: in the log, and by a file."""
+    """Says once that all assigned tasks are ready: in the log, and by a file.
+
+    Raises StoreFailed when the file cannot be written.
+    """
 
     def __init__(self, tasks: TaskSet, directory: Path) -> None:
         self._tasks = tasks
@@ -165,8 +170,15 @@ class Readiness:
         """The task of this number has just become ready."""
         sought = {n for n, runner in self._tasks.runners.items() if runner.sought}
         if self._tasks.numbers <= sought | {number}:
+            self._write()
             log.info("ready: tasks %s", sorted(self._tasks.runners))
-            (self._directory / READY_FILE).write_text(f"{wall_ms()}\n")
+
+    def _write(self) -> None:
+        path = self._directory / READY_FILE
+        try:
+            path.write_text(f"{wall_ms()}\n")
+        except OSError as exc:
+            raise StoreFailed(f"{path} cannot be written: {exc.strerror}") from exc
 
 
 def _instance_id(directory: Path) -> str:

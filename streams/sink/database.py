@@ -46,7 +46,7 @@ class Database:
         self.path = path
         self._wanted = {"format": tables.FORMAT, **meta}
         with self._failures():
-            self._connection = sqlite3.connect(path, BUSY_S, isolation_level=None)
+            self._connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
             with self._failures():
                 self._open()
