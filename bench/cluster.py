@@ -18,13 +18,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from streams.admin import create_topics
-from streams.broker import running_broker
 from streams.engine.kafka import KafkaLog
 from streams.engine.log import NewTopic, Reader
 from streams.engine.records import TopicPartition
 from streams.engine.task import group_of
 from streams.engine.worker import READY_FILE
+from streams.ops.broker import running_broker
+from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.processes import ROOT, named
 from topology.declarations import Topic

@@ -21,11 +21,11 @@ from pathlib import Path
 
 from bench.packets import outputs
 from bench.results import kept, parse
-from streams.admin import create_topics
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output
-from streams.processors import all_processors
+from streams.ops.topics import create_topics
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
 from tests.e2e.agents import Agents
 from tests.e2e.outputs import PARTITIONS, Outputs

@@ -13,9 +13,9 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from streams.evolution import GENERATIONS, Run, Standing
-from streams.evolution.world import FIRST_TRANSFERS, LATE
-from streams.processors.apc_lineage.effectiveness import (
+from streams.demo.fleet_simulation import GENERATIONS, Run, Standing
+from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE
+from streams.protocols.apc.lineage.effectiveness import (
     BELOW_THRESHOLD,
     DRIFT_ABOVE,
     DRIFT_UNMEASURED,

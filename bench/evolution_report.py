@@ -1,7 +1,8 @@
 """What the generated run of a fleet comes to, as a page and a picture.
 
 python -m bench.evolution_report [--check]
-Plays `streams.evolution` on the in-memory log and writes docs/evolution.md and docs/evolution.png.
+Plays `streams.demo.fleet_simulation` on the in-memory log and writes docs/evolution.md and
+docs/evolution.png.
 With --check it writes nothing, and exits 1 if the page differs.
 """
 
@@ -15,8 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from streams.docs.markdown import code, grid
-from streams.evolution import (
+from streams.demo.fleet_simulation import (
     GENERATIONS,
     PROTOCOLS,
     SWARMS,
@@ -27,7 +27,8 @@ from streams.evolution import (
     run,
     tell,
 )
-from streams.processors.apc_lineage.effectiveness import figures
+from streams.docs.markdown import code, grid
+from streams.protocols.apc.lineage.effectiveness import figures
 from streams.settings import Settings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -65,7 +66,8 @@ def _introduction(story: Story) -> str:
 {len(SWARMS)} swarms work on {len(USE_CASES)} use cases. For ten generations they research; then
 they teach each other {len(PROTOCOLS)} protocols, measure what they were taught, veto, retract,
 arbitrate, and keep trying what the rules refuse. The run is generated from a seed:
-{len(story.packets)} packets, made by `streams.evolution`, judged by the real processors.
+{len(story.packets)} packets, made by `streams.demo.fleet_simulation`, judged by the real
+processors.
 
 `headrace demo` sends the same run through Kafka and a worker, as its second act, and checks each
 verdict. The tests play it on the in-memory log and hold the figures below against a count of the

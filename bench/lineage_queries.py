@@ -24,10 +24,10 @@ from bench.results import kept, parse
 from schemas import encode_many
 from streams.engine.records import LogRecord
 from streams.engine.store import Store
+from streams.protocols.apc.queries.lineage.summary import summary
+from streams.protocols.apc.queries.lineage.universe import find
+from streams.view_store.rows import FOLLOWED
 from streams.views.changes import Changes
-from streams.views.lineage.summary import summary
-from streams.views.lineage.universe import find
-from streams.views.rows import FOLLOWED
 from topology.topics import APC_EVENTS
 
 START_MS = 1_767_225_600_000

@@ -17,7 +17,7 @@ from streams.engine.records import LogRecord, Output
 from streams.engine.rows import GetMany
 from streams.engine.step import Step
 from streams.engine.work import Context, Effects
-from streams.processors.apc import ApcProcessor
+from streams.protocols.apc.processor import ApcProcessor
 from streams.settings import Settings
 from tests.toy import ToyProcessor
 from topology.declarations import Kind, Topic

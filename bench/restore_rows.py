@@ -20,8 +20,8 @@ from bench.results import kept, parse
 from bench.systems import Restored, scraped
 from bench.written import uncommitted
 from schemas import encode
-from streams.broker import network
 from streams.engine.kafka_clients import APPENDER
+from streams.ops.broker import network
 from tests.toy import FACTS, RECORD, ROWS, toy_record, toy_topics
 
 PARTITIONS = 4

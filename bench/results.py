@@ -20,7 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from streams.broker.container import IMAGE
+from streams.ops.broker.container import IMAGE
 from streams.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -33,12 +33,12 @@ from bench.results import Kept, kept, parse
 from bench.soak_plot import draw
 from bench.summit import AGENT, AGENT_PROCESS, inputs, wait_agent
 from schemas import asap, encode, from_json
-from streams.broker import network
-from streams.declared_metrics import Declared
 from streams.engine import metrics as worker_metrics
 from streams.engine.log import Pace
 from streams.engine.records import Output, TopicPartition, header
 from streams.gateway import metrics as gateway_metrics
+from streams.ops.broker import network
+from streams.telemetry.metrics import Declared
 from tests.e2e.asap_stories import Story, mixed
 from topology import processors
 from topology.keys import partition_of

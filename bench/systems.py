@@ -14,8 +14,8 @@ from typing import NamedTuple
 from bench.cluster import Bench, Worker, worker
 from bench.results import ROOT
 from bench.written import committed
-from streams.broker import network
 from streams.engine.metrics import RESTORE, RESTORED
+from streams.ops.broker import network
 from topology.topics import ALL as DECLARED
 
 PEERS = ROOT / ".venv" / "peers" / "bin" / "python"

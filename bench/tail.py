@@ -23,7 +23,7 @@ from bench.cluster import WARM_UP_S, Bench, Worker, bench, percentile, wait_read
 from bench.event_source import EventSource, follow_all
 from bench.results import kept, parse
 from schemas import encode, from_json
-from streams.broker import network
+from streams.ops.broker import network
 from topology.keys import partition_of
 from topology.topics import RTES_RAW
 

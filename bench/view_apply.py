@@ -26,14 +26,14 @@ from typing import NamedTuple
 
 from bench.packets import outputs
 from bench.results import Kept, kept, parse
-from streams.admin import create_topics
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
-from streams.processors import all_processors
+from streams.ops.topics import create_topics
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
-from streams.views import View
-from streams.views.rows import FOLLOWED
+from streams.view_store.rows import FOLLOWED
+from streams.view_store.view import View
 from tests.e2e import traffic
 from tests.e2e.outputs import PARTITIONS, Outputs
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
         send_task,
         send_task_sync,
     )
-    from streams.bus import Ack, LocalBus, Nack, Transcript
     from streams.client import Client, TailRecord, TailStream
+    from streams.sdk.local_bus import Ack, LocalBus, Nack, Transcript
     from streams.summit import (
         AgentResult,
         BudgetExceeded,
@@ -79,7 +79,7 @@ _SUMMIT = (
     *("VerdictPending", "serve_agent"),
 )
 _ELSEWHERE = {
-    **dict.fromkeys(("Ack", "LocalBus", "Nack", "Transcript"), "streams.bus"),
+    **dict.fromkeys(("Ack", "LocalBus", "Nack", "Transcript"), "streams.sdk.local_bus"),
     **dict.fromkeys(("Client", "TailRecord", "TailStream"), "streams.client"),
     **dict.fromkeys(_SUMMIT, "streams.summit"),
 }

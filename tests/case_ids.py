@@ -3,8 +3,9 @@
     python -m tests.case_ids BEFORE AFTER
 
 Both are files that `pytest --collect-only --quiet` printed.  A case may have moved: each line of
-`moved_cases.txt`, beside this file, has the beginning of an id before and after.  Exits with 1
-when cases are missing, and prints them.
+`moved_cases.txt`, beside this file, has the beginning of an id before and after; `-` stands for
+cases that follow the files of the product, one for each.  Exits with 1 when cases are missing, and
+prints them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+FOLLOWS_FILES = "-"
 MOVED = Path(__file__).with_name("moved_cases.txt")
 Moves = Sequence[tuple[str, str]]
 
@@ -28,16 +30,17 @@ def read_ids(path: Path) -> set[str]:
     return {line for line in path.read_text().splitlines() if "::" in line}
 
 
-def moved(case: str, moves: Moves) -> str:
-    """Return the id that a case has now."""
+def moved(case: str, moves: Moves) -> str | None:
+    """Return the id that a case has now; None if its test follows the files of the product."""
     for before, after in moves:
         if case.startswith(before):
-            return after + case[len(before) :]
+            return None if after == FOLLOWS_FILES else after + case[len(before) :]
     return case
 
 
 def missing(before: set[str], after: set[str], moves: Moves) -> list[str]:
-    return sorted(case for case in before if moved(case, moves) not in after)
+    expected = {case: moved(case, moves) for case in before}
+    return sorted(case for case, now in expected.items() if now is not None and now not in after)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -35,13 +35,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _interrupt(*_: object) -> None:
-    """Raises KeyboardInterrupt, but only once: `timeout` and make may both send SIGTERM."""
+    """Raise KeyboardInterrupt, but only once: `timeout` and make may both send SIGTERM."""
     signal.signal(signal.SIGTERM, lambda *_: None)
     raise KeyboardInterrupt
 
 
 def _start_guard() -> subprocess.Popen[bytes]:
-    """From now on, whatever this process starts is known to the guard."""
+    """Mark all that this process starts from now on, and start the guard that knows the mark."""
     variable = f"TEST_RUN_{uuid.uuid4().hex}"
     guard = subprocess.Popen(
         [sys.executable, "-I", "-S", __file__, variable],
@@ -55,7 +55,7 @@ def _start_guard() -> subprocess.Popen[bytes]:
 
 
 def _end_run(guard: subprocess.Popen[bytes]) -> None:
-    """Returns when nothing is left."""
+    """Return when nothing is left."""
     guard.communicate(timeout=4 * PATIENCE_S)
 
 
@@ -66,27 +66,27 @@ def main(variable: str) -> None:
 
 
 def _end_all(variable: str, number: signal.Signals) -> bool:
-    """Sends the signal to each process once.  Returns whether all of them end in time."""
+    """Send the signal to each process once.  Return whether all of them end in time."""
     deadline = time.monotonic() + PATIENCE_S
-    signaled: set[int] = set()
+    reached: set[int] = set()
     while left := processes_with(variable):
         if time.monotonic() > deadline:
             return False
-        for pid in left - signaled:
+        for pid in left - reached:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-        signaled |= left
+        reached |= left
         time.sleep(_LOOK_S)
     return True
 
 
 def processes_with(variable: str) -> set[int]:
-    """The ids of all that run with this variable in their environment."""
-    found = _look(variable)
-    if not found:  # one at its exec has no environment, for a moment
+    """Return the ids of all that run with this variable in their environment."""
+    ids = _look(variable)
+    if not ids:  # one at its exec has no environment, for a moment
         time.sleep(_LOOK_S)
-        found = _look(variable)
-    return found
+        ids = _look(variable)
+    return ids
 
 
 def _look(variable: str) -> set[int]:

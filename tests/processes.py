@@ -17,7 +17,7 @@ PATIENCE_S = 60.0
 PREFIX = "HEADRACE_"
 REGISTRY_URL = "SCHEMA_REGISTRY_URL"
 """The one variable without it."""
-_LAUNCH = ROOT / "streams" / "broker" / "launch.py"
+_LAUNCH = ROOT / "streams/ops/broker/launch.py"
 _STARTER = ThreadPoolExecutor(1)
 """The kernel binds a process to the thread that started it: to one that lasts, here."""
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from streams.broker import running_broker
 from streams.errors import HeadraceError
+from streams.ops.broker import running_broker
 from streams.settings import Settings
 
 _ADDRESS = "broker_address"

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from streams.tailing import EARLIEST
+from streams.log.cursors import EARLIEST
 
 _NAME_BYTES = 200
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from streams.broker.process import Child
 from streams.errors import InfrastructureError
+from streams.ops.broker.process import Child
 from streams.settings import Settings
 
 READY_LIMIT_S = 60.0

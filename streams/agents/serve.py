@@ -8,8 +8,8 @@ from pathlib import Path
 from streams.agents.clerk import Clerk
 from streams.agents.place import kept, start_of
 from streams.client import Client
+from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from streams.tailing import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from topology.topics import SAP_INBOX, SAP_RESULTS
 
 ATTEMPTS = 20

@@ -7,7 +7,7 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, disable_created_metrics, generate_latest
 
-from streams.declared_metrics import Declared, made
+from streams.telemetry.metrics import Declared, made
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BEGUN = time.monotonic()

@@ -29,7 +29,7 @@ class Served(NamedTuple):
 
 
 class Stream(Protocol):
-    """`streams.gateway.asap.LogStream` is one."""
+    """`streams.protocols.asap.rpc.LogStream` is one."""
 
     async def serve(self, envelope: Envelope, hosted: Hosted, headers: Mapping[str, str]) -> Served:
         """Append an envelope of a known type, wait for its verdict, and say what came of it.

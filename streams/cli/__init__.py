@@ -26,24 +26,24 @@ COMMANDS = {
     "send": Lazy("send", "Send JSON to a topic."),
     "tail": Lazy("tail", "Follow a stream, decoded."),
     "query": Lazy("query", "Ask any read route."),
-    "packet-trace": Lazy("packet_trace", "Show packets and their histories."),
-    "packet-replay": Lazy("packet_replay", "Show a run, packet by packet and step by step."),
-    "packet-explain": Lazy("packet_explain", "Show why a packet was judged so, and what if."),
+    "packet-trace": Lazy("apc.packet_trace", "Show packets and their histories."),
+    "packet-replay": Lazy("apc.packet_replay", "Show a run, packet by packet and step by step."),
+    "packet-explain": Lazy("apc.packet_explain", "Show why a packet was judged so, and what if."),
     "packet-lineage-summary": Lazy(
-        "packet_lineage_summary", "Show how protocols spread and how well they do."
+        "apc.packet_lineage_summary", "Show how protocols spread and how well they do."
     ),
     "packet-transfer-arbitrate": Lazy(
-        "packet_transfer_arbitrate", "Rank transfers that are not sent, offline."
+        "apc.packet_transfer_arbitrate", "Rank transfers that are not sent, offline."
     ),
-    "packet-evaluate": Lazy("packet_evaluate", "Hold metrics against the gates, offline."),
-    "saop": Lazy("saop", "Ask about turns, tasks, escalations and thoughts."),
-    "rtes": Lazy("rtes", "Ask about tool calls and refused events."),
-    "sap-task": Lazy("sap_task", "Show a SAP task, its verdicts and its outcomes."),
-    "sap-result": Lazy("sap_result", "Show an outcome of a SAP task."),
-    "sap-explain": Lazy("sap_explain", "Show why a SAP task was judged so, check by check."),
-    "sap-cache": Lazy("sap_cache", "Show and verify vetted answers, or compute a task's key."),
-    "sap-learning": Lazy("sap_learning", "Show what was learned of a capability."),
-    "asap": Lazy("asap", "Ask about ASAP tasks, send one, register agents."),
+    "packet-evaluate": Lazy("apc.packet_evaluate", "Hold metrics against the gates, offline."),
+    "saop": Lazy("saop.group", "Ask about turns, tasks, escalations and thoughts."),
+    "rtes": Lazy("saop.rtes", "Ask about tool calls and refused events."),
+    "sap-task": Lazy("sap.task", "Show a SAP task, its verdicts and its outcomes."),
+    "sap-result": Lazy("sap.result", "Show an outcome of a SAP task."),
+    "sap-explain": Lazy("sap.explain", "Show why a SAP task was judged so, check by check."),
+    "sap-cache": Lazy("sap.cache", "Show and verify vetted answers, or compute a task's key."),
+    "sap-learning": Lazy("sap.learning", "Show what was learned of a capability."),
+    "asap": Lazy("asap.group", "Ask about ASAP tasks, send one, register agents."),
     "summit-register": Lazy("summit.register", "Register agents of Summit by their manifests."),
     "summit-withdraw": Lazy("summit.withdraw", "Withdraw an agent of Summit."),
     "summit-agents": Lazy("summit.agents", "Show agents of Summit."),

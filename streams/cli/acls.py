@@ -50,7 +50,7 @@ def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, .
       headrace topics acls
       headrace topics acls --service User:headrace --agent User:alice --agent User:bob --apply
     """
-    from streams.acls import PLACEHOLDERS, granted, script
+    from streams.ops.acls import PLACEHOLDERS, granted, script
     from topology.acls import Role
 
     settings = Settings.load()

@@ -13,9 +13,9 @@ from streams.errors import UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.audit import Account, Keys
     from streams.engine.log import Log
     from streams.engine.records import Record, TopicPartition
+    from streams.ops.audit import Account, Keys
 
 _STANDING = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -48,7 +48,7 @@ def key(file: Path) -> None:
     Example:
       headrace audit key auditor.pem
     """
-    from streams.audit import new_pair, public_path
+    from streams.ops.audit import new_pair, public_path
 
     made = new_pair(file)
     common.show_members(
@@ -87,8 +87,8 @@ def write(once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool)
       headrace audit write
       headrace audit write --once --json
     """
-    from streams.audit import AuditWriter, keys_of, signer
-    from streams.audit.writer import AT_ONCE
+    from streams.ops.audit import AuditWriter, keys_of, signer
+    from streams.ops.audit.writer import AT_ONCE
 
     settings = Settings.load()
     signing = signer(settings.audit_key)
@@ -147,7 +147,7 @@ def verify(
       headrace audit verify --public-key auditor.pem.pub
       headrace audit verify --public-key auditor.pem.pub --segment facts.jsonl.gz
     """
-    from streams.audit import keys_of
+    from streams.ops.audit import keys_of
 
     settings = Settings.load()
     files = public_keys or tuple(filter(None, [settings.audit_public_key]))
@@ -164,8 +164,8 @@ def verify(
 
 
 def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> Account:
-    from streams.audit import segment
-    from streams.audit import verify as check
+    from streams.ops.audit import segment
+    from streams.ops.audit import verify as check
 
     found = segment.read(path)
     chains = [each for each in found.checkpoints if not names or each["topic"] in names]
@@ -174,7 +174,7 @@ def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> Account:
 
 
 def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> Account:
-    from streams.audit import verify as check
+    from streams.ops.audit import verify as check
 
     with common.connect(settings) as log:
         tps = _partitions(log, settings, names)
@@ -183,7 +183,7 @@ def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> Account
 
 def _chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Mapping[str, Any]]:
     """The checkpoints over these partitions."""
-    from streams.audit import checkpoints
+    from streams.ops.audit import checkpoints
 
     wanted = set(tps)
     found = checkpoints(log, settings.prefix)
@@ -191,8 +191,8 @@ def _chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Map
 
 
 def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
-    from streams.audit import COVERED
-    from streams.reading import partitions
+    from streams.log.reading import partitions
+    from streams.ops.audit import COVERED
     from topology.topics import full_name
 
     covered = [full_name(topic, settings.prefix) for topic in COVERED]
@@ -204,8 +204,8 @@ def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[To
 
 def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
     """All there are, with a bar."""
-    from streams.progress import counted
-    from streams.reading import records
+    from streams.log.reading import records
+    from streams.telemetry.progress import counted
 
     ends, starts = log.ends(tps), log.starts(tps)
     total = sum(ends[tp] - starts[tp] for tp in tps)
@@ -245,7 +245,7 @@ def export(file: Path, names: tuple[str, ...]) -> None:
     Example:
       headrace audit export facts.jsonl.gz --topic apc.events
     """
-    from streams.audit import segment
+    from streams.ops.audit import segment
 
     settings = Settings.load()
     with common.connect(settings) as log:

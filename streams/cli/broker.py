@@ -29,7 +29,7 @@ def run_broker(detach: bool) -> None:
     Example:
       headrace broker run --detach
     """
-    from streams import broker
+    from streams.ops import broker
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     status = broker.run(Settings.load(), foreground=not detach, progress=_say)
@@ -46,7 +46,7 @@ def stop_broker(ctx: click.Context) -> None:
     Example:
       headrace broker stop
     """
-    from streams import broker
+    from streams.ops import broker
 
     if not broker.stop(Settings.load(), progress=_say):
         _say("no broker runs here")
@@ -63,7 +63,7 @@ def show_status(ctx: click.Context, as_json: bool) -> None:
     Example:
       headrace broker status --json
     """
-    from streams import broker
+    from streams.ops import broker
 
     status = broker.status(Settings.load())
     shown = {

@@ -20,7 +20,7 @@ from streams.settings import Settings
 if TYPE_CHECKING:
     from streams.engine.kafka import KafkaLog
     from streams.engine.log import Log
-    from streams.views import View
+    from streams.view_store.view import View
 
 CATCH_UP_S = 30.0
 STEP_S = 0.2
@@ -109,7 +109,7 @@ def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 @contextmanager
 def connect(settings: Settings) -> Iterator[KafkaLog]:
     """The log.  Raises BrokerUnavailable when no broker answers."""
-    from streams.connecting import connected
+    from streams.log.connecting import connected
     from streams.registry.binding import COMMAND_S, bound
 
     log = connected(settings)
@@ -128,7 +128,7 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
     temporary one.
     """
     from streams.engine.store import DirectoryLock, limit_block_cache
-    from streams.views import View
+    from streams.view_store.view import View
 
     limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-view-") as folder:
@@ -153,9 +153,9 @@ def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[Kafk
 
     Raises QueryError for a position that cannot be, ViewBehind when that is not seen in time.
     """
-    from streams.routes import WAIT_S
+    from streams.routes.handle import WAIT_S
     from streams.routes.table import check_after
-    from streams.views import parse_position
+    from streams.views.params import parse_position
 
     with connect(settings) as log, open_view(log, settings) as view:
         if after is not None:
@@ -183,7 +183,7 @@ def ask(path: str, query: str, settings: Settings) -> Any:
 
     Raises what the problem says: 404 is a negative answer, 422 wrong usage, 504 infrastructure.
     """
-    from streams.routes import Routes
+    from streams.routes.handle import Routes
 
     with connect(settings) as log, open_view(log, settings) as view:
         answer = Routes(view, log, settings, now_ms).handle("GET", path, query)

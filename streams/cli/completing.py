@@ -12,13 +12,13 @@ def topic(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> li
 
 
 def sent_topic(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    from streams.edges import EDGES
+    from streams.ingress.edges import EDGES
 
     return [name for name in EDGES if name.startswith(incomplete)]
 
 
 def kind(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    from streams.edges import KINDS
+    from streams.ingress.kinds import KINDS
 
     return [name for name in KINDS if name.startswith(incomplete)]
 

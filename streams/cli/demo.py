@@ -41,12 +41,12 @@ def command() -> None:
 @contextmanager
 def _system(settings: Settings) -> Iterator[tuple[Settings, str]]:
     """Settings with the address of a broker that a worker reads from, and that of a gateway."""
-    from streams import broker
-    from streams.system import running_gateway, temporary_system
+    from streams.ops import broker
+    from streams.ops.system import running_gateway, temporary_system
 
     found = broker.status(settings)
     if settings.bootstrap or (found.running and _has_worker(settings)):
-        from streams.connecting import bootstrap_of
+        from streams.log.connecting import bootstrap_of
 
         used = replace(settings, bootstrap=bootstrap_of(settings))
         with running_gateway(used, _say) as url:

@@ -33,7 +33,7 @@ def show_groups(as_json: bool) -> None:
     Example:
       headrace dlq list --json
     """
-    from streams.dead_letters import groups
+    from streams.log.dead_letters import groups
 
     settings = Settings.load()
     with common.connect(settings) as log:
@@ -58,7 +58,7 @@ def show_one(position: str) -> None:
     Example:
       headrace dlq show apc.packets/0/17
     """
-    from streams.dead_letters import one
+    from streams.log.dead_letters import one
 
     settings = Settings.load()
     wanted = _position(position)
@@ -68,7 +68,7 @@ def show_one(position: str) -> None:
 
 def _position(text: str) -> Position:
     """Raises UsageError for what is none."""
-    from streams.views import QueryError, parse_position
+    from streams.views.params import QueryError, parse_position
 
     try:
         return parse_position(text)
@@ -115,7 +115,7 @@ def redrive(
       headrace dlq redrive --topic apc.packets --code decide_failed --rate 50
     """
     from streams.cli import dlq_redrive
-    from streams.redriving import Order, Wanted
+    from streams.ops.redrive import Order, Wanted
 
     settings = Settings.load()
     prefix = settings.prefix

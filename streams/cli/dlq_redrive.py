@@ -14,10 +14,10 @@ import click
 
 from streams.cli import common
 from streams.engine.log import Log
-from streams.progress import progress
-from streams.redriving import Letter, Order, Redrive, Standing, Verdict, Wanted, letters, tried
-from streams.redriving.redrive import sent_back
+from streams.ops.redrive import Letter, Order, Redrive, Standing, Verdict, Wanted, letters, tried
+from streams.ops.redrive.redrive import sent_back
 from streams.settings import Settings
+from streams.telemetry.progress import progress
 
 _QUIET = (Standing.DONE,)
 
@@ -54,7 +54,7 @@ def run(log: Log, settings: Settings, wanted: Wanted, order: Order) -> Iterator[
 
 
 def dry_run(log: Log, settings: Settings, wanted: Wanted) -> Iterator[Row]:
-    from streams.processors import all_processors, bind_files
+    from streams.protocols.commands import all_processors, bind_files
 
     bind_files(settings)
     done = sent_back(log, settings.prefix)

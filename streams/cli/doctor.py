@@ -21,7 +21,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
     Example:
       headrace doctor
     """
-    from streams.doctor import Level, examine
+    from streams.ops.doctor import Level, examine
 
     worst = False
     for finding in examine():

@@ -12,9 +12,9 @@ from schemas import Undecodable, decode
 from streams.engine.log import Log
 from streams.engine.records import Output
 from streams.errors import InvalidInput
-from streams.fetching import records_of
+from streams.log.fetching import records_of
 from streams.settings import Settings
-from streams.views import View
+from streams.view_store.view import View
 from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 _TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS, "SIGNAL": SAP_SIGNALS}
@@ -45,7 +45,7 @@ def record_of(subject: str, value: Any, settings: Settings) -> Output:
     """subject: `TASK` or `RESULT`.  Raises InvalidInput, with all that is wrong, for an envelope
     that no record can carry."""
     from schemas import sap
-    from streams.edges import as_it_is
+    from streams.processing.encode import as_it_is
 
     try:
         return as_it_is(_TOPICS[subject], value, settings)
@@ -58,10 +58,10 @@ def judged(
     outputs: Sequence[Output], settings: Settings, now_ms: int
 ) -> Iterator[tuple[Log, View]]:
     """A task and perhaps its result, judged at that time by the real processors in memory."""
-    from streams.admin import create_topics
     from streams.engine.local import LocalHost
     from streams.engine.memory import MemoryLog
-    from streams.processors import all_processors, bind_files
+    from streams.ops.topics import create_topics
+    from streams.protocols.commands import all_processors, bind_files
 
     bind_files(settings)
     log = MemoryLog(lambda: now_ms)

@@ -44,7 +44,7 @@ def command(wait: float, **given: Any) -> None:
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until it serves
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    from streams.gateway import run_gateway
+    from streams.gateway.server import run_gateway
 
     gc.freeze()
     run_gateway(settings, patience_s=wait, on_ready=_say)

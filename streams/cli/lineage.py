@@ -10,7 +10,7 @@ import click
 from streams.cli import common
 from streams.cli.lineage_drawing import DRAWINGS
 from streams.settings import Settings
-from streams.views.graph.queries import BOTH, DEPTH, WAYS
+from streams.view_store.graph.queries import BOTH, DEPTH, WAYS
 
 
 @click.command("lineage")

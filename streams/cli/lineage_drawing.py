@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from streams.views.graph.joined import joined
+from streams.view_store.graph.joined import joined
 
 Json = Mapping[str, Any]
 _PLAIN = frozenset(" :/_.,=+-")

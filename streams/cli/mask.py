@@ -29,7 +29,7 @@ def command(file: BinaryIO, as_json: bool) -> None:
     Example:
       headrace mask build.log
     """
-    from streams.masker import masker_for
+    from streams.masking.configured import masker_for
 
     masker = masker_for(Settings.load())
     out = click.get_binary_stream("stdout")

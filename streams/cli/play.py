@@ -45,7 +45,7 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
       headrace play scenarios/idea.jsonl
       headrace play --set APC_REQUIRE_ANTI_DRIFT=true scenarios/idea.jsonl
     """
-    from streams.play import play
+    from streams.play.scenario import play
 
     settings = settings_of(sets, partitions)
     for output in play(file, settings):

@@ -11,10 +11,10 @@ from urllib.request import ProxyHandler, build_opener
 
 import click
 
-from streams.addresses import Address
 from streams.cli import common
 from streams.errors import GatewayUnavailable
 from streams.settings import Settings
+from streams.settings.addresses import Address
 
 _ASK_S = 3.0
 _LOOK_S = 0.2

@@ -14,7 +14,7 @@ from streams.errors import SettingsError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.rewind import Place, Request
+    from streams.ops.rewind import Place, Request
 
 USAGE = 1
 """The command's own codes: 2 is taken by an unknown target."""
@@ -32,7 +32,7 @@ class OwnCodes(click.Command):
 
 
 def _usage(do: Callable[[], Any]) -> Any:
-    from streams.rewind.errors import RewindUsage
+    from streams.ops.rewind.errors import RewindUsage
 
     try:
         return do()
@@ -81,8 +81,8 @@ def command(
       headrace rewind --session s-9 --task task-a --repo .
       headrace rewind --session s-9 --git-hash 5c0ffee --repo ~/work --dry-run
     """
-    from streams import rewind
-    from streams.rewind.http import HttpService
+    from streams.ops import rewind
+    from streams.ops.rewind.http import HttpService
 
     request = None if resume else _request(session_id, task_id, git_hash, reason)
     settings = Settings.load()
@@ -99,8 +99,8 @@ def command(
 def _request(
     session_id: str | None, task_id: str | None, git_hash: str | None, reason: str | None
 ) -> Request:
-    from streams.rewind import Request, Target
-    from streams.rewind.git import HASH
+    from streams.ops.rewind import Request, Target
+    from streams.ops.rewind.git import HASH
 
     if session_id is None:
         raise click.UsageError("Missing option '--session'.")
@@ -112,7 +112,7 @@ def _request(
 
 
 def _do(place: Place, request: Request) -> None:
-    from streams.rewind import rewind
+    from streams.ops.rewind import rewind
 
     fact = rewind(place, request)
     for moved in fact["moved"]:

@@ -12,14 +12,14 @@ import click
 
 from streams.cli import common, completing
 from streams.errors import InvalidInput, UsageError
-from streams.progress import counted
 from streams.settings import Settings
+from streams.telemetry.progress import counted
 
 if TYPE_CHECKING:
     from schemas import Problem
-    from streams.edges import Kind
     from streams.engine.log import Log
     from streams.engine.records import Output, Record
+    from streams.processing.ingress import Kind
 
 _AT_ONCE = 500
 _MOST_WAITING = 10_000
@@ -70,8 +70,8 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
 def _send_pulses(
     topic: str, file: BinaryIO, session_id: str, rate: float | None, settings: Settings
 ) -> None:
-    from streams.edges.pulses import TOPIC, pulses
     from streams.engine.records import position
+    from streams.protocols.saop.pulses import TOPIC, pulses
 
     if topic != TOPIC.name:
         raise UsageError(f"sandbox output goes to {TOPIC.name}", advice=f"Not to {topic}.")
@@ -90,18 +90,21 @@ def _send_pulses(
 
 def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
     """Raises InvalidInput with all problems; paths begin with the number of the value."""
-    from streams import edges
+    from streams.ingress.edges import edge_of
+    from streams.processing.encode import to_output
+    from streams.processing.lines import Unparsed
+    from streams.processing.masked import Blocks
 
-    edge = edges.edge_of(topic)
+    edge = edge_of(topic)
     values = _values(edge.kind, text)
-    blocks = edges.Blocks()
+    blocks = Blocks()
     outputs: list[Output] = []
     problems: list[Problem] = []
     for number, value in enumerate(values, 1):
         try:
-            if isinstance(value, edges.Unparsed):
+            if isinstance(value, Unparsed):
                 raise InvalidInput([edge.kind.unread(value)])
-            outputs.append(edges.to_output(edge, value, common.now_ms(), settings, blocks))
+            outputs.append(to_output(edge, value, common.now_ms(), settings, blocks))
         except InvalidInput as exc:
             where = f"value {number}" if len(values) > 1 else ""
             problems += [p._replace(path=f"{where} {p.path}".strip()) for p in exc.problems]
@@ -113,11 +116,11 @@ def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
 def _values(kind: Kind, text: bytes) -> Sequence[Any]:
     """Raises InvalidInput for a text that is neither JSON nor what else the kind can be."""
     from schemas import ShapeError
-    from streams import edges
+    from streams.processing.lines import Unparsed, read_values
 
-    values = edges.read_values(text)
+    values = read_values(text)
     whole = values[0]
-    if kind.other_text is None or not isinstance(whole, edges.Unparsed) or whole.is_json:
+    if kind.other_text is None or not isinstance(whole, Unparsed) or whole.is_json:
         return values
     try:
         return [kind.other_text(text)]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import click
 
 from streams.cli import INTERRUPTED, common
-from streams.progress import Bar, progress, watched
 from streams.settings import Settings
+from streams.telemetry.progress import Bar, progress, watched
 
 if TYPE_CHECKING:
-    from streams.sink import Progress, Sink
+    from streams.ops.sink import Progress, Sink
 
 _EVERY_S = 5.0
 
@@ -50,7 +50,7 @@ def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
       headrace sink sqlite --db agents.db --once
       sqlite3 agents.db 'SELECT task_id, turn_index, agent_id FROM turns_in_order'
     """
-    from streams.sink import Sink
+    from streams.ops.sink import Sink
 
     settings = Settings.load()
     with common.interrupts() as interrupted, common.connect(settings) as log:

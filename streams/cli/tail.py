@@ -12,7 +12,7 @@ from streams.errors import UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.tail import Seen
+    from streams.log.tail import Seen
     from topology.declarations import Topic
 
 
@@ -52,7 +52,7 @@ def command(
       headrace tail rtes --session sess-01
       headrace tail apc.events --until-end --json
     """
-    from streams.tail import Filters, Tail
+    from streams.log.tail import Filters, Tail
 
     declared = topic_of(topic)
     settings = Settings.load()
@@ -87,7 +87,7 @@ def topic_of(name: str) -> Topic:
 
 def _as_json(topic: Topic) -> Callable[[Seen], str]:
     """Of the event stream the records themselves, else with their place on the log."""
-    from streams.show import record_json
+    from streams.log.record_json import record_json
     from topology import topics
 
     def text(seen: Seen) -> str:

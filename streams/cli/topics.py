@@ -11,7 +11,7 @@ from streams.errors import NotFound
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.admin import PlannedTopic
+    from streams.ops.topics import PlannedTopic
 
 
 @click.group("topics")
@@ -35,7 +35,7 @@ def create() -> None:
     Example:
       headrace topics create
     """
-    from streams.admin import create_topics
+    from streams.ops.topics import create_topics
     from streams.registry.binding import register_schemas
 
     settings = Settings.load()
@@ -54,7 +54,7 @@ def show_all(as_json: bool) -> None:
     Example:
       headrace topics list --json
     """
-    from streams.admin import plan
+    from streams.ops.topics import plan
 
     settings = Settings.load()
     with common.connect(settings) as log:
@@ -77,7 +77,7 @@ def describe(topic: str) -> None:
     Example:
       headrace topics describe apc.packets
     """
-    from streams.admin import plan
+    from streams.ops.topics import plan
     from topology.topics import config_of
 
     settings = Settings.load()
@@ -101,7 +101,7 @@ def asyncapi() -> None:
     Example:
       headrace topics asyncapi > headrace.asyncapi.json
     """
-    from streams.asyncapi import document
+    from streams.api.asyncapi import document
 
     common.show_json(document(Settings.load()))
 

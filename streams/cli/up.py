@@ -28,7 +28,7 @@ def command() -> None:
         signal.signal(number, signal.default_int_handler)
     settings = Settings.load()
     begun = time.monotonic()
-    from streams.system import running_system
+    from streams.ops.system import running_system
 
     try:
         with running_system(settings, _say) as system:

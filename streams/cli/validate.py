@@ -33,15 +33,17 @@ def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
 
 def check(kind: str, text: bytes, settings: Settings) -> dict[str, Any]:
     from schemas import ShapeError
-    from streams import edges
+    from streams.ingress.kinds import kind_of
+    from streams.processing import ingress
+    from streams.processing.lines import Unparsed, read_value
 
-    of, value = edges.kind_of(kind), edges.read_value(text)
-    problems = [] if not isinstance(value, edges.Unparsed) else [of.unread(value)]
+    of, value = kind_of(kind), read_value(text)
+    problems = [] if not isinstance(value, Unparsed) else [of.unread(value)]
     if problems and of.other_text is not None and not value.is_json:
         try:
             value, problems = of.other_text(text), []
         except ShapeError as exc:
             problems = [exc.problem]
     if not problems:
-        _, problems = edges.check(of, value, common.now_ms(), settings)
+        _, problems = ingress.check(of, value, common.now_ms(), settings)
     return {"valid": not problems, "errors": [problem._asdict() for problem in problems]}

@@ -12,7 +12,7 @@ from streams.cli import common
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.verifying import Report
+    from streams.verify.report import Report
 
 
 @click.command("verify")
@@ -34,8 +34,8 @@ def command(as_json: bool, scratch: Path | None) -> None:
       headrace verify
       headrace verify --json | jq .findings
     """
-    from streams.verifying import as_json as report_json
-    from streams.verifying import verify
+    from streams.verify.report import as_json as report_json
+    from streams.verify.run import verify
 
     settings = Settings.load()
     with (

@@ -40,15 +40,15 @@ def command(static: bool, metrics: str | None, **given: Any) -> None:
       HEADRACE_LOG_FORMAT=json headrace worker --metrics 127.0.0.1:9464
     """
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    from streams import logs
-    from streams.connecting import bootstrap_of
+    from streams.log.connecting import bootstrap_of
+    from streams.telemetry import logs
 
     logs.configure(settings)
     where = settings.metrics if metrics is None else metrics
     where = None if where == OFF else where
     settings = replace(settings, bootstrap=bootstrap_of(settings), metrics=where)
     from streams.engine.worker import run_worker
-    from streams.processors import all_processors, bind_files
+    from streams.protocols.commands import RULE_CODES, all_processors, bind_files
 
     bind_files(settings)
-    run_worker(settings, all_processors, static=static)
+    run_worker(settings, all_processors, static=static, rule_codes=RULE_CODES)

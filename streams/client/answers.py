@@ -1,4 +1,4 @@
-"""From a problem (RFC 9457) back to the error that it was made of (`streams.problems`)."""
+"""From a problem (RFC 9457) back to the error that it was made of (`streams.api.problems`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from streams.errors import (
     UsageError,
     ViewNotReady,
 )
-from streams.tailing import CursorAhead, CursorExpired, CursorInvalid
-from streams.views import QueryError, ViewBehind, parse_position
+from streams.log.cursors import CursorAhead, CursorExpired, CursorInvalid
+from streams.views.params import QueryError, parse_position
+from streams.views.positions import ViewBehind
 
 
 class Answer(NamedTuple):

@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+from streams.api.route import MOST_AT_ONCE
 from streams.client.transport import Parcel
 from streams.errors import HeadraceError
-from streams.routes import MOST_AT_ONCE
 
 MOST_BYTES = 1 << 20
 

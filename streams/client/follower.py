@@ -11,8 +11,8 @@ from typing import NamedTuple
 from streams.client.transport import Following, Step, TailRecord
 from streams.client.values import context_of
 from streams.engine.log import Log
-from streams.tail import Filters, Seen, Tail
-from streams.tailing import LATEST
+from streams.log.cursors import LATEST
+from streams.log.tail import Filters, Seen, Tail
 from topology.declarations import Topic
 from topology.topics import RTES_EVENTS
 

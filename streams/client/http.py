@@ -12,14 +12,14 @@ import httpx
 import orjson
 
 from streams.access.callers import bearer
+from streams.api.route import Produce
 from streams.client.answers import Answer, problems_of, unanswered, unsent
 from streams.client.batches import Batches, Outcome
 from streams.client.sse import Events
 from streams.client.summit_http import Ask, HttpDesk
 from streams.client.transport import Following, Parcel, Step
 from streams.errors import GatewayUnavailable, HeadraceError, ProduceUnknown, UsageError
-from streams.routes import ROUTES
-from streams.routes.route import Produce
+from streams.routes.table import ROUTES
 from topology.topics import RTES_EVENTS
 
 PATHS: Mapping[str, str] = {

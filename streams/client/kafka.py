@@ -16,13 +16,15 @@ from streams.client.outbox import Outbox
 from streams.client.summit_kafka import KafkaDesk
 from streams.client.transport import Following, Parcel, Step
 from streams.client.values import parcel_of
-from streams.connecting import connected
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, Record, position
 from streams.errors import UsageError
+from streams.log.connecting import connected
 from streams.registry.binding import COMMAND_S, bound
 from streams.settings import Settings
-from streams.views import Reads, ViewBehind, parse_position
+from streams.views.params import parse_position
+from streams.views.positions import ViewBehind
+from streams.views.reads import Reads
 from topology import topics
 
 T = TypeVar("T")

@@ -8,14 +8,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
 
+from streams.api.route import Call, Query
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.errors import HeadraceError, StateLocked, UsageError
 from streams.routes.past import looking_back
-from streams.routes.route import Call, Query
 from streams.routes.table import Asked, NoRoute, asked, check_after, find
 from streams.settings import Settings
-from streams.views import Position, View, ViewBehind
+from streams.view_store.view import View
+from streams.views.positions import Position, ViewBehind
 
 T = TypeVar("T")
 CATCH_UP_S = 30.0

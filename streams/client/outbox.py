@@ -7,10 +7,12 @@ from collections.abc import Callable
 from schemas import Problem
 from streams.client.transport import Parcel
 from streams.client.values import invalid
-from streams.edges import Blocks, edge_of, to_output
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output
 from streams.errors import InvalidInput
+from streams.ingress.edges import edge_of
+from streams.processing.encode import to_output
+from streams.processing.masked import Blocks
 from streams.settings import Settings
 
 

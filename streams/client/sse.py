@@ -14,7 +14,7 @@ from httpx_sse import ServerSentEvent, SSEError, aconnect_sse
 from streams.client.answers import Answer, unanswered
 from streams.client.transport import Following, Step, TailRecord
 from streams.errors import GatewayUnavailable, HeadraceError, InfrastructureError
-from streams.tailing import EARLIEST, LATEST
+from streams.log.cursors import EARLIEST, LATEST
 
 PATH = "/v1/rtes/stream"
 _TIMEOUT = httpx.Timeout(60.0, connect=5.0)

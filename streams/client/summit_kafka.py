@@ -15,9 +15,9 @@ from streams.client.summit_watch import News, Watch
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import Gone
-from streams.fetching import records_of
-from streams.reading import records
-from streams.show import value_json
+from streams.log.fetching import records_of
+from streams.log.reading import records
+from streams.log.record_json import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
 from streams.summit.rpc.errors import RpcError
 from streams.summit.rpc.host import Reading

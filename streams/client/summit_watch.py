@@ -12,7 +12,7 @@ from typing import Any
 from streams.engine.log import Log, Pace
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
-from streams.show import value_json
+from streams.log.record_json import value_json
 from topology.declarations import Topic
 from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS, full_name
 

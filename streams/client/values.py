@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from schemas import Problem, ShapeError, parse_ijson
+from streams.api.route import MOST_AT_ONCE
 from streams.client.transport import Parcel
-from streams.edges import edge_of
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Record, header
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.routes import MOST_AT_ONCE
+from streams.ingress.edges import edge_of
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
 _PATH_SAFE = "/%:@!$&'()*+,;=~"

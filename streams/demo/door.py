@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 
 import httpx
 
+from streams.api.problems import Response
+from streams.api.route import Produce
 from streams.client.http import position_of
 from streams.engine.headers import TRACEPARENT
 from streams.errors import BrokerUnavailable
-from streams.problems import Response
-from streams.routes import ROUTES
-from streams.routes.route import Produce
+from streams.routes.table import ROUTES
 
 Json = dict[str, Any]
 PATHS: Mapping[str, str] = {

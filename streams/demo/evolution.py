@@ -1,7 +1,8 @@
 """The second act: a fleet of swarms teaches itself for forty generations, and is held to the rules.
 
-The run of `streams.evolution` goes through the running system.  Then everything is checked: each
-verdict against what the story says, and the figures of each protocol against a count of the facts.
+The run of `streams.demo.fleet_simulation` goes through the running system.  Then everything is
+checked: each verdict against what the story says, and the figures of each protocol against a count
+of the facts.
 """
 
 from __future__ import annotations
@@ -12,13 +13,22 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import quote
 
+from streams.demo.fleet_simulation import (
+    ENDS,
+    GENERATIONS,
+    PROTOCOLS,
+    SWARMS,
+    Account,
+    Generation,
+    Sent,
+    Story,
+)
+from streams.demo.fleet_simulation import tell as evolve
 from streams.demo.stage import DemoFailed, Json, Stage
 from streams.engine.records import Record, TopicPartition
-from streams.evolution import ENDS, GENERATIONS, PROTOCOLS, SWARMS, Account, Generation, Sent, Story
-from streams.evolution import tell as evolve
-from streams.processors.apc_lineage.effectiveness import shown
+from streams.log.record_json import record_json
+from streams.protocols.apc.lineage.effectiveness import shown
 from streams.settings import Settings
-from streams.show import record_json
 from topology.topics import APC_EVENTS, APC_PACKETS, full_name
 
 DECAYED = ("greedy-merge", "majority-vote", "prompt-cascade")

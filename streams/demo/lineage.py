@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from streams.agents import Clerk
 from streams.demo import answers, case, packets, tasks
 from streams.demo.stage import Json, Stage, act
-from streams.views.graph.joined import joined
+from streams.view_store.graph.joined import joined
 from topology.topics import (
     RTES_RAW,
     SAOP_TURNS,

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from streams.demo.stage import DemoFailed, Json, Stage, act
-from streams.fetching import records_of
-from streams.views.summit.evidence import OK, checks
+from streams.log.fetching import records_of
+from streams.protocols.summit.queries.evidence import OK, checks
 from topology.topics import SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 AGENT = "word-stats"

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.agents.process import running_agent, running_example
-from streams.dead_letters import read
 from streams.demo.door import Door
 from streams.engine.log import Log
 from streams.engine.records import Output, position
 from streams.errors import NegativeAnswer
+from streams.log.dead_letters import read
+from streams.log.record_json import record_json
 from streams.settings import Settings
-from streams.show import record_json
 from topology.declarations import Topic
 
 Json = dict[str, Any]

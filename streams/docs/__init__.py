@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from streams.asyncapi import document
+from streams.api.asyncapi import document
 from streams.docs.flow import processors_page, tables_page, topics_page
 from streams.docs.headers import headers_page
 from streams.docs.http import metrics_page

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.asyncapi.operations import CLIENTS, OPERATORS
+from streams.api.asyncapi.operations import CLIENTS, OPERATORS
 from streams.docs.markdown import code, codes, fenced, grid
 from topology import processors, tables, topics
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic

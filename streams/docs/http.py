@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streams.api.problems import HTTP_RULES
 from streams.asap import metrics as asap_metrics
 from streams.asap.faults import ERROR_TYPES
 from streams.asap.server import UNKNOWN
-from streams.declared_metrics import BUCKETS_S, Declared
 from streams.docs.markdown import code, codes, grid
 from streams.engine import metrics as worker_metrics
 from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
-from streams.problems import HTTP_RULES
+from streams.telemetry.metrics import BUCKETS_S, Declared
 
 
 def metrics_page() -> str:

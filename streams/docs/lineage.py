@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.docs.markdown import code, grid
-from streams.views.graph.queries import GRAPH_PARAMS, MOST_EDGES, MOST_RETRACTIONS
+from streams.view_store.graph.queries import GRAPH_PARAMS, MOST_EDGES, MOST_RETRACTIONS
 from topology.lineage import NODE_KINDS, RELATIONS
 
 

@@ -11,9 +11,9 @@ from schemas.rules import Rule
 from streams import cli
 from streams.docs.http import http_rules
 from streams.docs.markdown import code, codes, fenced, grid
-from streams.rule_codes import BY_PROTOCOL
-from streams.setting_values import Declaration
+from streams.protocols.commands import COMMANDS
 from streams.settings import BY_FIELD
+from streams.settings.values import Declaration
 
 HELP_WIDTH = 96
 Column = Mapping[str, int]
@@ -47,7 +47,8 @@ def rules_page() -> str:
         "edges, before anything is produced; `P` in the processor.\n"
         + "".join(
             _rules(protocol, rules, _SUMMIT if protocol == "Summit" else {})
-            for protocol, rules in BY_PROTOCOL.items()
+            for side in COMMANDS
+            for protocol, rules in side.rules.items()
         )
         + http_rules()
     )

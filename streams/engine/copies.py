@@ -26,7 +26,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, row_of, store_key
 from streams.engine.store import Store
 from streams.errors import BrokerUnavailable, InternalUnreadable, StoreFailed
-from streams.progress import reading
+from streams.telemetry.progress import reading
 from topology.declarations import ProcessorDeclaration, Table
 from topology.keys import partition_of, split
 

@@ -19,7 +19,7 @@ from streams.errors import (
     SettingsError,
     TlsFailed,
 )
-from streams.kafka_security import VARIABLES
+from streams.settings.kafka_security import VARIABLES
 
 log = logging.getLogger(__name__)
 

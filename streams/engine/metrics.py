@@ -6,15 +6,14 @@ asked for when it is exported.  Labels come from declarations, so their number i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.core import Metric
 
-from streams.declared_metrics import Declared, asked_family, made
 from streams.engine.store_metrics import declared, memory
-from streams.rule_codes import CODES
+from streams.telemetry.metrics import Declared, asked_family, made
 
 if TYPE_CHECKING:
     from streams.engine.task import Cycle
@@ -147,9 +146,13 @@ class WorkerMetrics:
     """The metrics of one worker, in a registry of their own.  Any thread may count.
 
     standing: is asked when they are exported, from another thread, and does not block.
+    rule_codes: those that have a label of their own; any other counts as `other`.
     """
 
-    def __init__(self, standing: Callable[[], Standing]) -> None:
+    def __init__(
+        self, standing: Callable[[], Standing], rule_codes: Collection[str] = frozenset()
+    ) -> None:
+        self._rule_codes = rule_codes
         disable_created_metrics()  # they are in no declaration
         self.registry = CollectorRegistry()
         self.registry.register(_Asked(standing))
@@ -162,7 +165,7 @@ class WorkerMetrics:
         self._own[BATCH.name].observe(cycle.decide_s)
         self._own[COMMIT.name].observe(commit_s)
         for (topic, verdict, rule), count in cycle.effects.verdicts.items():
-            known = rule if rule in CODES or rule == "none" else OTHER
+            known = rule if rule in self._rule_codes or rule == "none" else OTHER
             self._own[VERDICTS.name].labels(topic, verdict, known).inc(count)
         for (topic, code), count in cycle.effects.letters.items():
             self._own[DEAD_LETTERS.name].labels(topic, code).inc(count)

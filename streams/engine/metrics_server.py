@@ -13,9 +13,9 @@ from typing import Any
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from streams.addresses import Address
 from streams.engine.metrics import Standing, WorkerMetrics
 from streams.errors import AddressTaken
+from streams.settings.addresses import Address
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from typing import TypeVar
 from streams.engine.records import TopicPartition
 from streams.engine.task import Cycle, Task
 from streams.errors import RegistryUnavailable
-from streams.logs import fields
+from streams.telemetry.logs import fields
 
 T = TypeVar("T")
 Seek = Callable[[Mapping[TopicPartition, int]], Awaitable[None]]

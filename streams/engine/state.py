@@ -23,7 +23,7 @@ from streams.engine.rows import Bytes
 from streams.engine.store import Store
 from streams.engine.work import timer_of
 from streams.errors import StoreFailed
-from streams.progress import reading
+from streams.telemetry.progress import reading
 from topology.declarations import Table
 from topology.tables import TIMERS
 from topology.topics import CHANGELOG, DELETE_RETENTION_MS

@@ -27,7 +27,7 @@ from streams.engine.work import (
     StepWork,
 )
 from streams.errors import InternalUnreadable
-from streams.logs import fields
+from streams.telemetry.logs import fields
 from topology.declarations import Topic
 from topology.tables import TIMERS
 from topology.topics import dead_letters_of

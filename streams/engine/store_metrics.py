@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from prometheus_client.core import Metric
 
-from streams.declared_metrics import Declared, asked_family
 from streams.engine.store import held
+from streams.telemetry.metrics import Declared, asked_family
 
 
 def declared(name: str) -> Declared:

@@ -23,7 +23,7 @@ from streams.errors import (
     HeadraceError,
     StoreFailed,
 )
-from streams.logs import fields
+from streams.telemetry.logs import fields
 
 log = logging.getLogger(__name__)
 

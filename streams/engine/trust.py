@@ -11,9 +11,9 @@ import socket
 import ssl
 from collections.abc import Mapping
 
-from streams.addresses import Address
 from streams.errors import SettingsError, TlsFailed
-from streams.kafka_security import tls_context
+from streams.settings.addresses import Address
+from streams.settings.kafka_security import tls_context
 
 _TIMEOUT_S = 5.0
 

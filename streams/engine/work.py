@@ -17,7 +17,7 @@ from streams.engine.processor import AvroValue, Processor, Timer, TooLarge, Work
 from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, Cause, GetMany, TableRows, store_key
 from streams.errors import HeadraceError, InternalUnreadable
-from streams.logs import fields
+from streams.telemetry.logs import fields
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.keys import composite, split
 from topology.tables import TIMERS

@@ -6,10 +6,9 @@ import gc
 import logging
 import sys
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from streams.connecting import connected
 from streams.engine import crash_points, faust_host
 from streams.engine.clock import WorkerClock, wall_ms
 from streams.engine.copies import Copies, copied
@@ -22,6 +21,7 @@ from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
 from streams.engine.trust import check_trust
 from streams.errors import StoreFailed, TopicsMismatch
+from streams.log.connecting import connected
 from streams.registry.binding import bound
 from streams.registry.ids import RegistryIds
 from streams.settings import Settings
@@ -40,13 +40,18 @@ def worker_directory(settings: Settings) -> Path:
 
 
 def run_worker(
-    settings: Settings, processors: Callable[[], Sequence[Processor]], *, static: bool = False
+    settings: Settings,
+    processors: Callable[[], Sequence[Processor]],
+    *,
+    static: bool = False,
+    rule_codes: Collection[str] = frozenset(),
 ) -> None:
     """Run until SIGINT or SIGTERM, then finish what is in flight and close.
 
-    processors: makes the processors of one task (`streams.processors.all_processors`).
+    processors: makes the processors of one task (`all_processors`).
     static: join the group under an id kept in the state directory, so that a restart finds its
     tasks again at once; only where this worker alone owns that directory.
+    rule_codes: those that metrics name.
     Raises StateLocked, TopicsMismatch, BrokerUnavailable, PositionsLost, InputTruncated,
     NotCoPartitioned, TooManyDeadLetters, SchemasMismatch.
     """
@@ -56,7 +61,7 @@ def run_worker(
     with bound(settings) as ids:
         if ids is not None:
             ids.load()
-        _run(settings, processors, ids, static=static)
+        _run(settings, processors, ids, static=static, rule_codes=rule_codes)
 
 
 def _run(
@@ -65,6 +70,7 @@ def _run(
     ids: RegistryIds | None,
     *,
     static: bool,
+    rule_codes: Collection[str],
 ) -> None:
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
@@ -102,7 +108,7 @@ def _run(
             return Standing(tasks.figures(), copies.size_bytes, tasks.assignments > 0)
 
         topics = {settings.prefix + t.name for d in declared for t in d.inputs}
-        tasks, metrics = TaskSet(make, topics), WorkerMetrics(standing)
+        tasks, metrics = TaskSet(make, topics), WorkerMetrics(standing, rule_codes)
         tasks.on_ready = Readiness(tasks, directory)
         tasks.on_reopen = lambda failure: metrics.reopened(failure.code)
         instance = _instance_id(directory) if static else None

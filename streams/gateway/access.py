@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from streams.access.callers import Role
-from streams.access.senders import SENDERS
+from streams.api.route import Order, Produce, Route
 from streams.asap import jsonrpc
 from streams.gateway import registry
 from streams.gateway.paths import Paths
 from streams.gateway.sse.route import PATH as STREAM
-from streams.routes.route import Order, Produce, Route
+from streams.ingress.senders import SENDERS
 from streams.routes.table import ROUTES
 from streams.summit.rpc import PATH as SUMMIT
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 import socket
 
-from streams.addresses import Address as Address
 from streams.errors import AddressTaken, SettingsError, TokensMissing
+from streams.settings.addresses import Address as Address
 
 
 def bind(address: Address, guarded: bool = False) -> socket.socket:

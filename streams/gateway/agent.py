@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from streams.asap.on_log import LogStream
 from streams.errors import ViewNotReady
 from streams.gateway.app import gateway_over
-from streams.gateway.asap import GatewayHost
 from streams.gateway.server import PATIENCE_S, connected, followed
+from streams.protocols.asap.rpc import GatewayHost
 from streams.settings import Settings
-from streams.views import LiveView
+from streams.view_store.live import LiveView
 
 _LOOK_S = 0.05
 

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 from starlette.responses import Response as HttpResponse
 
+from streams.api.problems import Response
 from streams.gateway.limits import RETRY_AFTER_S
-from streams.problems import Response
 
 JSON = "application/json"
 RETRY_AFTER = {"retry-after": str(RETRY_AFTER_S)}

@@ -12,11 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
-from streams import asyncapi
 from streams.access.tokens import TokenFile
+from streams.api import asyncapi
+from streams.api.problems import no_route, problem
 from streams.engine.log import Log
 from streams.engine.principals import Principals
-from streams.gateway import asap, openapi, registry, service, summit
+from streams.gateway import openapi, registry, service
 from streams.gateway.answer import http, http_text
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
@@ -28,7 +29,7 @@ from streams.gateway.live import Live
 from streams.gateway.metrics import Metrics, Sources
 from streams.gateway.paths import Paths
 from streams.gateway.sse import TailHub, router
-from streams.problems import no_route, problem
+from streams.protocols.queries import QUERIES
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS, ROUTES
 from streams.settings import Settings
@@ -139,8 +140,7 @@ def _add_routes(
         ("GET", "/metrics", service.metrics(gateway)),
         ("GET", "/openapi.json", _document(partial(openapi.text, gateway.settings, app))),
         ("GET", "/asyncapi.json", _document(partial(asyncapi.text, gateway.settings))),
-        *asap.endpoints(gateway),
-        *summit.endpoints(gateway),
+        *(each for side in QUERIES if side.endpoints for each in side.endpoints(gateway)),
         *registry.endpoints(gateway, ids),
     ]
     direct: Paths[Endpoint] = Paths()

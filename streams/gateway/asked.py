@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Record, position
-from streams.logs import masked
 from streams.routes.produce import trace_of
+from streams.telemetry.logs import masked
 
 HEADER = b"x-request-id"
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/+=-]{0,127}")

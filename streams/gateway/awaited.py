@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+from streams.api import prefer
+from streams.api.problems import Response
+from streams.api.route import Call, Verdicts, Wait
 from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
-from streams.problems import Response
-from streams.routes import prefer
-from streams.routes.route import Call, Verdicts, Wait
-from streams.views import ViewBehind
 from streams.views.params import parse_position
+from streams.views.positions import ViewBehind
 
 T = TypeVar("T")
 

@@ -6,10 +6,10 @@ import asyncio
 
 from starlette.requests import ClientDisconnect, Request
 
+from streams.api.media import JSON_TYPES, check_type
+from streams.api.problems import Response, problem
+from streams.api.route import Refused
 from streams.gateway.limits import BODY_S
-from streams.problems import Response, problem
-from streams.routes.media import JSON_TYPES, check_type
-from streams.routes.route import Refused
 
 
 async def body_of(request: Request, most: int, types: tuple[str, ...] | None = JSON_TYPES) -> bytes:

@@ -11,11 +11,11 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping
 
-from streams.dead_letters import TOPICS
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
-from streams.reading import partitions, records
+from streams.log.dead_letters import TOPICS
+from streams.log.reading import partitions, records
 from topology.topics import AUDIT_REDRIVES
 
 EVERY_S = 10.0

@@ -14,7 +14,8 @@ from starlette.responses import Response as HttpResponse
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from streams import logs
+from streams.api.problems import failed, no_route, problem
+from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway.answer import http
 from streams.gateway.asked import ASKED, HEADER, Asked, asking
@@ -23,9 +24,8 @@ from streams.gateway.endpoints import Endpoint
 from streams.gateway.guard import Guard
 from streams.gateway.limits import EXEMPT, MAX_HEAD
 from streams.gateway.paths import Paths
-from streams.problems import failed, no_route, problem
-from streams.routes.route import Refused
 from streams.routes.table import ROUTES, parameters_of
+from streams.telemetry import logs
 
 log = logging.getLogger("streams.gateway")
 access = logging.getLogger("streams.gateway.access")

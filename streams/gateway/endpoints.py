@@ -11,21 +11,9 @@ from typing import Any
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response as HttpResponse
 
-from streams.access import senders
-from streams.engine.records import Output, Record, position
-from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
-from streams.gateway.answer import http
-from streams.gateway.asked import about, produced
-from streams.gateway.awaited import awaited, judged
-from streams.gateway.body import body_of
-from streams.gateway.caller import caller, signed
-from streams.gateway.context import Gateway
-from streams.gateway.limits import PRODUCE_S
-from streams.problems import Response, failed, no_route, unanswered
-from streams.routes.media import JSON_TYPES
-from streams.routes.past import looking_back
-from streams.routes.produce import Sending, accepted, placed, sending_of, trace_of
-from streams.routes.route import (
+from streams.api.media import JSON_TYPES
+from streams.api.problems import Response, failed, no_route, unanswered
+from streams.api.route import (
     Call,
     Compute,
     Order,
@@ -36,6 +24,18 @@ from streams.routes.route import (
     Route,
     Verdicts,
 )
+from streams.engine.records import Output, Record, position
+from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
+from streams.gateway.answer import http
+from streams.gateway.asked import about, produced
+from streams.gateway.awaited import awaited, judged
+from streams.gateway.body import body_of
+from streams.gateway.caller import caller, signed
+from streams.gateway.context import Gateway
+from streams.gateway.limits import PRODUCE_S
+from streams.ingress import senders
+from streams.routes.past import looking_back
+from streams.routes.produce import Sending, accepted, placed, sending_of, trace_of
 from streams.routes.table import Asked, asked, check_after, match
 from streams.views.params import parse_position
 from topology.declarations import Topic

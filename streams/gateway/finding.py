@@ -9,7 +9,7 @@ from typing import TypeVar
 from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import needs_broker
-from streams.views import Reads
+from streams.views.reads import Reads
 
 T = TypeVar("T")
 

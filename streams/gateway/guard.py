@@ -12,13 +12,13 @@ from starlette.types import Scope
 
 from streams.access.callers import Caller
 from streams.access.tokens import TokenFile
+from streams.api.problems import problem
+from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
 from streams.gateway.access import ANY_TOKEN, Need, needs
 from streams.gateway.answer import RETRY_AFTER
 from streams.gateway.caller import answering, caller
 from streams.gateway.sse.route import PATH as STREAM
-from streams.problems import problem
-from streams.routes.route import Refused
 from streams.settings import Settings
 
 ORIGIN_FOREIGN = "origin_foreign"

@@ -6,7 +6,8 @@ from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from streams.views import Position, Reads
+from streams.views.positions import Position
+from streams.views.reads import Reads
 from streams.views.status import ViewStats, ViewStatus
 
 

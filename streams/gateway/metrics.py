@@ -14,9 +14,9 @@ from prometheus_client import (
 )
 from prometheus_client.core import Metric
 
-from streams.declared_metrics import Declared, asked_family, made
 from streams.engine.store_metrics import declared, memory
 from streams.gateway.live import Live
+from streams.telemetry.metrics import Declared, asked_family, made
 from streams.views.status import State
 
 REQUESTS = Declared(

@@ -7,9 +7,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from streams.api.problems import Response, problem
 from streams.gateway.answer import PROBLEM, dump
 from streams.gateway.limits import HEAD_S, MAX_HEAD
-from streams.problems import Response, problem
 
 
 class BoundedProtocol(HttpToolsProtocol):

@@ -19,9 +19,7 @@ import uvicorn
 import uvloop
 from fastapi import FastAPI
 
-from streams import connecting, logs
 from streams.access.tokens import load
-from streams.addresses import address_file, gateway_directory
 from streams.engine.kafka import KafkaLog
 from streams.engine.store import limit_block_cache
 from streams.errors import (
@@ -36,11 +34,14 @@ from streams.gateway.app import create_app
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
 from streams.gateway.protocol import BoundedProtocol
 from streams.gateway.sse import TailHub
+from streams.log import connecting
 from streams.registry.binding import bound
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS
 from streams.settings import Settings
-from streams.views import LiveView
+from streams.settings.addresses import address_file, gateway_directory
+from streams.telemetry import logs
+from streams.view_store.live import LiveView
 
 log = logging.getLogger("streams.gateway")
 

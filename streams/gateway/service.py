@@ -7,11 +7,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
+from streams.api.problems import Response
 from streams.engine.headers import iso
 from streams.gateway.answer import http
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
-from streams.problems import Response
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 

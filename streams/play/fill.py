@@ -8,7 +8,7 @@ from typing import Any
 
 from schemas import ShapeError, parse_ijson, uuid5_url
 from schemas.asap import iso_of_ms
-from streams.edges import Unparsed, read_values
+from streams.processing.lines import Unparsed, read_values
 from topology.topics import ASAP_ENVELOPES
 
 _REWIND = re.compile(r"/v1/saop/sessions/[^/]*/rewind")

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from schemas import ShapeError
 from schemas.asap import derived_id
-from streams.admin import create_topics
-from streams.edges import EDGES, as_it_is, edge_of, to_output
+from streams.api.problems import Response
+from streams.api.protocol import PlayContext
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.play import asap, fill, summit
+from streams.ingress.edges import EDGES, edge_of
+from streams.log.record_json import record_json
+from streams.ops.topics import create_topics
+from streams.play import fill
 from streams.play.lines import (
     Json,
     LineError,
@@ -28,11 +31,12 @@ from streams.play.lines import (
     raw_bytes,
     time_ms,
 )
-from streams.processors import all_processors, bind_files
-from streams.routes import Routes
+from streams.processing.encode import as_it_is, to_output
+from streams.protocols.commands import all_processors, bind_files
+from streams.protocols.queries import QUERIES
+from streams.routes.handle import Routes
 from streams.settings import Settings
-from streams.show import record_json
-from streams.views import View
+from streams.view_store.view import View
 from topology import topics
 from topology.declarations import Topic
 from topology.processors import inputs as all_inputs
@@ -196,8 +200,7 @@ class Scenario:
         self._view.catch_up(0)
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
         body = fill.body(method, path, line.get("body"), self._next(), self._new_id)
-        answer = asap.answer(self._asap_host(), method, path, headers, body)
-        answer = answer or summit.answer(self._summit_host(), method, path, query, headers, body)
+        answer = self._served(method, path, query, headers, body)
         answer = answer or routes.handle(method, path, query, headers, body)
         self._host.run()
         shown = {"query": line["query"], "status": answer.status, "body": answer.body}
@@ -208,14 +211,19 @@ class Scenario:
         self._ids += 1
         return derived_id(f"play/{self._ids}", 0, self._next() if at is None else at)
 
-    def _asap_host(self) -> asap.PlayHost:
-        return asap.PlayHost(self._settings, self._view, self._next, self._judged, self._new_id)
+    def _served(
+        self, method: str, path: str, query: str, headers: Mapping[str, str], body: object
+    ) -> Response | None:
+        """What a server of a protocol's own answers; None where there is none for the path."""
+        context = PlayContext(
+            self._settings, self._view, self._next, self._judged, self._new_id, self._partitions
+        )
+        servers = (side.play for side in QUERIES if side.play is not None)
+        answers = (play(context, method, path, query, headers, body) for play in servers)
+        return next((answer for answer in answers if answer is not None), None)
 
-    def _summit_host(self) -> summit.PlayHost:
-        def partitions() -> dict[str, int]:
-            return {topic.name: topic.partitions for topic in self.log.topics().values()}
-
-        return summit.PlayHost(self._settings, self._view, self._judged, partitions)
+    def _partitions(self) -> dict[str, int]:
+        return {topic.name: topic.partitions for topic in self.log.topics().values()}
 
     def _judged(self, outputs: Sequence[Output]) -> list[Record]:
         """On the log, and every processor at rest."""

@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from streams.api import prefer
+from streams.api.problems import Response, failed, no_route, unanswered
+from streams.api.route import Call, Order, Produce, Put, Query, Refused, Verdicts, Wait
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError
-from streams.problems import Response, failed, no_route, unanswered
-from streams.routes import prefer
 from streams.routes.past import looking_back
 from streams.routes.produce import accepted, placed, sending_of, trace_of
-from streams.routes.route import Call, Order, Produce, Put, Query, Refused, Verdicts, Wait
 from streams.routes.table import Asked, NoRoute, asked, check_after, find
 from streams.settings import Settings
-from streams.views import View
+from streams.view_store.view import View
 from streams.views.params import parse_position
 
 Append = Callable[[Sequence[Output]], Sequence[Record]]

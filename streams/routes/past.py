@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from streams.api.route import Call, Query
 from streams.engine.log import Log
-from streams.past import Looking, Overlay, point
-from streams.routes.route import Call, Query
+from streams.replay.as_of.looking import Looking
+from streams.replay.as_of.overlay import Overlay
+from streams.replay.as_of.point import point
 from streams.routes.table import Asked
 
 

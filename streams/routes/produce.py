@@ -7,16 +7,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas import ShapeError
-from streams.access import senders
 from streams.access.callers import Caller
-from streams.edges import Blocks, Kind, Unparsed, edge_of, read_values, to_output
+from streams.api import correlation
+from streams.api.media import media_type
+from streams.api.problems import Response, failed, problem
+from streams.api.route import Produce, Refused, Terms
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError, InvalidInput
-from streams.problems import Response, failed, problem
-from streams.routes import correlation
-from streams.routes.media import media_type
-from streams.routes.route import Produce, Refused, Terms
+from streams.ingress import senders
+from streams.ingress.edges import edge_of
+from streams.processing.encode import to_output
+from streams.processing.ingress import Kind
+from streams.processing.lines import Unparsed, read_values
+from streams.processing.masked import Blocks
 from streams.settings import Settings
 
 _CONTEXT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")

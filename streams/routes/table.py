@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from streams.routes import apc, asap, lineage, rtes, saop, sap, summit
-from streams.routes.route import Order, Produce, Put, Route
-from streams.views import Params, Position, QueryError
+from streams.api.route import Order, Produce, Put, Route
+from streams.protocols.queries import QUERIES
+from streams.routes import graph
 from streams.views.parameters import AFTER, AS_OF, Parameter
+from streams.views.params import Params, QueryError
+from streams.views.positions import Position
 
+_FIRST, *_OTHERS = QUERIES
 ROUTES: tuple[Route, ...] = (
-    *apc.ROUTES,
-    *lineage.ROUTES,
-    *rtes.ROUTES,
-    *saop.ROUTES,
-    *sap.ROUTES,
-    *asap.ROUTES,
-    *summit.ROUTES,
+    *_FIRST.routes,
+    *graph.ROUTES,  # in documents it follows the lineage of APC
+    *(route for side in _OTHERS for route in side.routes),
 )
 INPUTS = tuple(
     dict.fromkeys(

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from bench.results import kept, parse
 from schemas import decode
-from streams.broker import running_broker
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, TopicPartition, header
+from streams.ops.broker import running_broker
 from streams.settings import Settings
 from tests.chaos.cluster import PARTITIONS, Cluster
 from tests.chaos.workers import Worker

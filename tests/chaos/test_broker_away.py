@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from streams import broker
-from streams.broker import network
+from streams.ops import broker
+from streams.ops.broker import network
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster

@@ -17,10 +17,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 
-from streams.edges import EDGES, as_it_is
 from streams.engine.headers import CAUSE, OVERSIZE
 from streams.engine.records import Output, Record, header, position
 from streams.errors import InvalidInput, OutputTooLarge
+from streams.ingress.edges import EDGES
+from streams.processing.encode import as_it_is
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import Cluster

@@ -14,7 +14,7 @@ from tests.e2e.outputs import PARTITIONS
 from tests.history import answers
 from tests.history.sources import cause_of
 from tests.processes import wait_for
-from tests.unit.processors.apc.packets import packet
+from tests.unit.protocols.apc.processor.packets import packet
 from topology.keys import partition_of
 from topology.topics import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from streams.admin import create_topics
+from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster

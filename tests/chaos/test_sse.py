@@ -13,12 +13,13 @@ from uuid import uuid4
 
 import pytest
 
-from streams.admin import create_topics
 from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
 from streams.gateway.sse import TailHub, hub
+from streams.log.cursors import CursorAhead
+from streams.log.filters import Filters
+from streams.ops.topics import create_topics
 from streams.settings import Settings
-from streams.tailing import CursorAhead, Filters
 from tests.chaos.test_broker_away import PrivateBroker
 from tests.processes import wait_for
 from tests.unit.gateway.sse.harness import Bench, Frame, connect, places

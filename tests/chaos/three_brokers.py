@@ -17,9 +17,9 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from streams.broker import config, jars, local, network
-from streams.broker.home import Home
-from streams.broker.process import Child
+from streams.ops.broker import config, jars, local, network
+from streams.ops.broker.home import Home
+from streams.ops.broker.process import Child
 from tests.processes import wait_for
 
 BROKERS = (1, 2, 3)

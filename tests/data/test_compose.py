@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.addresses import Address
-from streams.broker import container
+from streams.ops.broker import container
 from streams.settings import BY_ENV, PREFIX, Settings
+from streams.settings.addresses import Address
 from tests.compose import DOCKERFILE, FILE, WORKERS, environment, load
 from tests.processes import ROOT
 from tests.unit.cli.test_cli import run
@@ -87,7 +87,7 @@ def test_every_image_is_pinned_and_needs_no_registry_address(compose: dict[str, 
 
 def test_kafka_is_the_version_that_is_run_without_docker(compose: dict[str, Any]) -> None:
     assert compose["services"]["kafka"]["image"] == container.IMAGE
-    pom = (ROOT / "streams/broker/pom.xml").read_text()
+    pom = (ROOT / "streams/ops/broker/pom.xml").read_text()
     assert f"<version>{container.IMAGE.rpartition(':')[2]}</version>" in pom
 
 

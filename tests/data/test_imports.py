@@ -21,8 +21,8 @@ ONLY = {
     "confluent_kafka": "streams/engine/kafka.py",
     "rocksdict": "streams/engine/store.py",
     "fastavro": "schemas/codec.py",
-    "testcontainers": "streams/broker/container.py",
-    "docker": "streams/broker/container.py",
+    "testcontainers": "streams/ops/broker/container.py",
+    "docker": "streams/ops/broker/container.py",
 }
 REGISTRY_CLIENT = "streams/registry/client.py"
 """The library for Kafka has the one for schema registries too, which is another."""
@@ -54,7 +54,7 @@ def test_only_the_settings_read_the_environment() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"}
     }
-    assert readers == {"streams/settings.py"}
+    assert readers == {"streams/settings/__init__.py"}
 
 
 @pytest.mark.parametrize("name", TREES)

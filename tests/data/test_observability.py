@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
-from streams.addresses import Address
 from streams.asap import metrics as asap_metrics
-from streams.declared_metrics import Declared
 from streams.docs import dashboard
 from streams.engine import metrics as worker_metrics
 from streams.gateway import metrics as gateway_metrics
 from streams.settings import Settings
+from streams.settings.addresses import Address
+from streams.telemetry.metrics import Declared
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"

@@ -13,9 +13,9 @@ from hashlib import sha256
 from tests.e2e.figures import named_by, task_of
 from tests.e2e.outputs import Json
 from tests.e2e.replay import SUNK
-from tests.unit.processors.apc import sums
-from tests.unit.processors.apc.fold_sessions import lived
-from tests.unit.processors.apc.sums import NAMES, Sums
+from tests.unit.protocols.apc.processor import sums
+from tests.unit.protocols.apc.processor.fold_sessions import lived
+from tests.unit.protocols.apc.processor.sums import NAMES, Sums
 from topology.keys import composite
 
 Place = tuple[str, str]

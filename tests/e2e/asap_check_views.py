@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from streams.routes import Routes
+from streams.routes.handle import Routes
 from tests.e2e.asap_model import Task
 from tests.e2e.asap_states import shown
 from tests.e2e.outputs import Json

@@ -15,7 +15,7 @@ from schemas.apc import rules
 from schemas.rules import Rule, Stage, Where
 from streams.engine.records import Output
 from tests.e2e.outputs import PARTITIONS, Json, Outputs
-from tests.unit.processors.apc.packets import ack, packet, pid, retraction, waiting
+from tests.unit.protocols.apc.processor.packets import ack, packet, pid, retraction, waiting
 from topology.keys import partition_of
 from topology.topics import APC_PACKETS
 

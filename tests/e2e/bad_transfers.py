@@ -7,8 +7,8 @@ from typing import Any
 
 from tests.e2e.bad_input import SESSION, Case
 from tests.e2e.outputs import Json, Outputs
-from tests.unit.processors.apc.packets import packet, transfer
-from tests.unit.processors.apc.sessions import SESSION_STEPS, signal
+from tests.unit.protocols.apc.processor.packets import packet, transfer
+from tests.unit.protocols.apc.processor.sessions import SESSION_STEPS, signal
 
 
 def cases(made: Outputs) -> list[Case]:

@@ -17,7 +17,7 @@ from tests.e2e.figures import ms
 from tests.e2e.findings import differences, repeated
 from tests.e2e.history import History
 from tests.e2e.replay import OWED, Replay
-from tests.unit.processors.apc import fold
+from tests.unit.protocols.apc.processor import fold
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE

@@ -18,8 +18,8 @@ from tests.e2e.outputs import PARTITIONS, Json
 from tests.e2e.replay import SUNK
 from tests.e2e.totals import NANO, Totals, gate_reason
 from tests.e2e.transfers import exact
-from tests.unit.processors.apc import sums
-from tests.unit.processors.apc.fold_sessions import lived
+from tests.unit.protocols.apc.processor import sums
+from tests.unit.protocols.apc.processor.fold_sessions import lived
 from topology.keys import composite, partition_of
 
 

@@ -9,7 +9,7 @@ from schemas import uuid5_url
 from tests.e2e.findings import differences, repeated
 from tests.e2e.history import History
 from tests.e2e.outputs import Json
-from tests.unit.processors.apc import fold_sessions
+from tests.unit.protocols.apc.processor import fold_sessions
 from topology.machine import step
 from topology.machines import apc_inter, apc_intra
 

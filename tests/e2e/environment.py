@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from schemas import decode
-from streams.admin import create_topics
 from streams.engine.headers import CAUSE
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, Record, TopicPartition, header, position
 from streams.engine.rows import store_key
 from streams.engine.task import group_of
 from streams.engine.work import timer_of
+from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.chaos import workers
 from tests.chaos.cluster import Tail

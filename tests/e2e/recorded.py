@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from streams.admin import create_topics
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Record, TopicPartition
-from streams.processors import all_processors
+from streams.ops.topics import create_topics
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
 from tests.e2e.outputs import PARTITIONS, Outputs
 from topology import topics

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from schemas import decode, to_json
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord
-from streams.processors.sap_learning import SapLearningProcessor
+from streams.protocols.sap.learning import SapLearningProcessor
 from streams.settings import Settings
 from tests.e2e.findings import differences, repeated
 from tests.e2e.outputs import PARTITIONS, Json
 from tests.e2e.sap_check_cache import record_hash
 from tests.e2e.sap_check_tasks import ENDS
 from tests.e2e.sap_history import Entry, SapHistory
-from tests.unit.processors.harness import Harness
+from tests.unit.processing.harness import Harness
 from topology.topics import (
     SAP_ACKS,
     SAP_HEURISTICS,

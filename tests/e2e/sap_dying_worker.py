@@ -16,7 +16,7 @@ from unittest.mock import patch
 from streams.engine import kafka
 from streams.engine.records import Output, TopicPartition
 from streams.engine.worker import run_worker
-from streams.processors import all_processors, bind_files
+from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
 from topology.topics import SAP_CACHE
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.e2e.outputs import Json
-from tests.unit.processors.apc.packets import PASSING
+from tests.unit.protocols.apc.processor.packets import PASSING
 from topology.machines.apc_inter import InterEvent
 from topology.machines.apc_intra import IntraEvent
 

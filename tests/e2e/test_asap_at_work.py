@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from streams.routes import Routes
-from streams.views import View
+from streams.routes.handle import Routes
+from streams.view_store.view import View
 from tests.e2e import asap_check_views, asap_history, checker_asap
 from tests.e2e.asap_fold import Fold
 from tests.e2e.asap_history import AsapHistory

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from streams.routes import Routes
+from streams.routes.handle import Routes
 from streams.settings import Settings
-from streams.views import View
+from streams.view_store.view import View
 from tests.e2e import asap_check_edges, asap_check_views, asap_history, checker_asap
 from tests.e2e.asap_faults import FAULTS, is_found
 from tests.e2e.asap_fold import Fold

@@ -21,7 +21,7 @@ from tests.e2e.asap_stories import Story, mixed
 from tests.e2e.environment import Environment, Worker
 from tests.e2e.outputs import PARTITIONS, Json, latest
 from tests.processes import wait_for
-from tests.unit.processors.asap.support import Bench
+from tests.unit.protocols.asap.processor.support import Bench
 from topology.declarations import Table, Topic
 from topology.tables import ASAP_SNAPSHOTS, ASAP_TASKS
 from topology.topics import (

@@ -17,7 +17,7 @@ from tests.e2e import bad_input, bad_transfers
 from tests.e2e.bad_input import SESSION, Case
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import Json
-from tests.unit.processors.apc.packets import packet, transfer
+from tests.unit.protocols.apc.processor.packets import packet, transfer
 from topology.declarations import Topic
 from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ
 

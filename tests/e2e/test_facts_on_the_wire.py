@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 from streams.engine.records import Record
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS, Json, shown
-from tests.unit.processors.apc.packets import ack, packet, pid, waiting
+from tests.unit.protocols.apc.processor.packets import ack, packet, pid, waiting
 from topology import topics
 from topology.declarations import Kind, Topic
 from topology.keys import composite, partition_of

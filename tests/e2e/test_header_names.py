@@ -8,7 +8,7 @@ from tests.e2e import raw_records
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
 from tests.e2e.raw_records import raw_name
-from tests.unit.processors.apc.packets import packet
+from tests.unit.protocols.apc.processor.packets import packet
 from topology.keys import partition_of
 from topology.topics import APC_PACKETS
 

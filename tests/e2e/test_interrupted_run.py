@@ -33,7 +33,7 @@ DISTRIBUTED = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 TUTORIAL = "tests/integration/test_tutorial.py"
 COMMANDS = "tests/integration/test_cli.py"
 PARTS = {TUTORIAL: ("worker", "gateway"), COMMANDS: ("worker", "gateway", "up")}
-"""What runs for the tests of a file, beside the broker."""
+"""Commands of headrace that run for the tests of a file, beside the broker."""
 DETACHED = """
 import os, signal, subprocess
 
@@ -45,7 +45,7 @@ def test_it():
 
 
 class Run:
-    """A run in a process group of its own."""
+    """Runs tests in a process group of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,8 +53,8 @@ class Run:
         self._variable = f"INTERRUPTED_RUN_{uuid.uuid4().hex}"
 
     def start(self, *command: str) -> None:
-        inherited = environ_of({self._variable: "1"})
-        environ = {n: text for n, text in inherited.items() if not n.startswith("PYTEST_XDIST")}
+        outer = environ_of({self._variable: "1"})
+        environ = {n: text for n, text in outer.items() if not n.startswith("PYTEST_XDIST")}
         with self._log.open("wb") as output:
             self.process = subprocess.Popen(
                 command,
@@ -69,20 +69,20 @@ class Run:
         return ["-p", "no:cacheprovider", f"--basetemp={self._folder / 'temp'}", *tests]
 
     def commands(self) -> dict[int, str]:
-        """Its live processes by id, with their command lines."""
-        found = {pid: _text(pid, "cmdline") for pid in processes_with(self._variable)}
-        return {pid: text.replace("\0", " ") for pid, text in found.items()}
+        """Return the command lines of its live processes, by id."""
+        texts = {pid: _text(pid, "cmdline") for pid in processes_with(self._variable)}
+        return {pid: text.replace("\0", " ") for pid, text in texts.items()}
 
     def count(self, words: str) -> int:
         return sum(words in command for command in self.commands().values())
 
     def wait_started(self, *files: str, brokers: int = 1) -> None:
-        wanted = Counter(f"streams.cli {part}" for file in files for part in PARTS[file])
-        wanted["kafka.Kafka"] = brokers
+        parts = Counter(f"streams.cli {part}" for file in files for part in PARTS[file])
+        parts["kafka.Kafka"] = brokers
 
         def started() -> bool:
             assert self.process.poll() is None, self.text()
-            return all(self.count(words) >= count for words, count in wanted.items())
+            return all(self.count(words) >= count for words, count in parts.items())
 
         wait_for(started, "the run has started its processes", START_LIMIT_S, 0.1)
 
@@ -106,8 +106,8 @@ def _text(pid: int, name: str) -> str:
 
 
 def parent_of(pid: int) -> int:
-    found = re.search(r"^PPid:\s(\d+)$", _text(pid, "status"), re.M)
-    return int(found[1]) if found else 0
+    line = re.search(r"^PPid:\s(\d+)$", _text(pid, "status"), re.M)
+    return int(line[1]) if line else 0
 
 
 @pytest.fixture
@@ -165,11 +165,11 @@ def test_nothing_outlives_a_run_that_is_killed(run: Run) -> None:
 
 
 def test_nothing_outlives_make(run: Run, tmp_path: Path) -> None:
-    """By a recipe that runs what the project's runs."""
+    """The recipe is the project's, with the files to test at its end."""
     bin_directory = f"BIN={Path(sys.executable).parent}"
     dry_run = ["make", "--dry-run", "--no-print-directory", bin_directory, "test-all"]
-    said = subprocess.run(dry_run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    recipe = said.splitlines()[-1]
+    lines = subprocess.run(dry_run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    recipe = lines.splitlines()[-1]
     assert "pytest" in recipe
     makefile = tmp_path / "Makefile"
     makefile.write_text(f"test:\n\t@{recipe} {' '.join(run.options(TUTORIAL))}\n")

@@ -12,7 +12,7 @@ from streams.engine.records import Output
 from tests.e2e import checker, history
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import Json
-from tests.unit.processors.apc.packets import packet, waiting
+from tests.unit.protocols.apc.processor.packets import packet, waiting
 
 pytestmark = pytest.mark.slow
 

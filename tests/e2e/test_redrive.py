@@ -8,7 +8,7 @@ import pytest
 
 from streams.engine.letters import letter
 from streams.engine.records import LogRecord, Output, header
-from streams.redriving.letters import REDRIVEN_FROM
+from streams.ops.redrive.letters import REDRIVEN_FROM
 from tests.e2e.environment import Environment
 from tests.processes import PATIENCE_S
 from tests.unit.envelopes import idea

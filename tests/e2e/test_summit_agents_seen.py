@@ -17,7 +17,7 @@ from streams.engine.records import Output
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS, Json, shown
 from tests.processes import wait_for
-from tests.unit.processors.summit.support import AGENT, invoke, manifest
+from tests.unit.protocols.summit.processor.support import AGENT, invoke, manifest
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.tables import SUMMIT_AGENTS

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tests.e2e.outputs import Json
 from tests.e2e.transfers import six
-from tests.unit.processors.apc.sums import NAMES
+from tests.unit.protocols.apc.processor.sums import NAMES
 from topology.keys import composite
 
 MIN_SAMPLES = 5

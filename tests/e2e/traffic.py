@@ -20,7 +20,7 @@ from tests.e2e import steps
 from tests.e2e.observations import observations
 from tests.e2e.outputs import PARTITIONS, Outputs
 from tests.e2e.steps import SWARMS, Step
-from tests.unit.processors.apc.packets import THRESHOLDS, Json, candidate, packet, pid
+from tests.unit.protocols.apc.processor.packets import THRESHOLDS, Json, candidate, packet, pid
 from topology.keys import partition_of
 from topology.topics import RTES_RAW
 

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from streams.edges import EDGES, read_value
+from streams.ingress.edges import EDGES
+from streams.processing.lines import read_value
 from tests.fuzz.json_inputs import ODD
 
 EXAMPLES = Path(__file__).parents[2] / "schemas/examples"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from streams.engine.worker import worker_directory
-from streams.views import View
+from streams.view_store.view import View
 from tests.e2e.environment import Environment, Worker
 from tests.e2e.outputs import Json
 from tests.history import answers, paths, protocols, stores, views

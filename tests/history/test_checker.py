@@ -12,7 +12,7 @@ import pytest
 
 from streams.engine.records import Output, Record, position
 from streams.engine.rows import store_key
-from streams.views import View
+from streams.view_store.view import View
 from tests.e2e import checker_agents, rewind_traffic
 from tests.e2e.agents import Agents
 from tests.e2e.agents import outputs as said_as

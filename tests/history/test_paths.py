@@ -15,8 +15,8 @@ from tests.e2e.recorded import Recorded
 from tests.history import paths
 from tests.history.anomalies import Anomaly, shown
 from tests.history.spoiling import Spoiled, changed
-from tests.unit.bus.support import START_MS, id_of, result, task
 from tests.unit.envelopes import transition
+from tests.unit.sdk.local_bus.support import START_MS, id_of, result, task
 from tests.unit.views.saop.stage import turn
 from topology.declarations import Topic
 from topology.topics import (

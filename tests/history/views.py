@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from streams.views import View
+from streams.view_store.view import View
 from streams.views.keys import key
 from tests.e2e.outputs import latest
 from tests.history.anomalies import Anomaly, Finding

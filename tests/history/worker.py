@@ -23,7 +23,7 @@ from streams.engine.merge import Buffer
 from streams.engine.records import Record
 from streams.engine.task import Cycle, Task
 from streams.engine.worker import run_worker
-from streams.processors import all_processors, bind_files
+from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
 from tests.history.faults import ARM, TOLD, Fault
 from topology.topics import APC_PACKETS, RTES_RAW, SAOP_TURNS

@@ -20,7 +20,7 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from streams.broker import network, running_broker
+from streams.ops.broker import network, running_broker
 from streams.settings import Settings
 from tests.authority import Authority
 

@@ -11,9 +11,9 @@ from typing import Any, Self
 
 import httpx
 
-from streams.admin import create_topics
 from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
+from streams.ops.topics import create_topics
 from streams.registry.binding import register_schemas
 from streams.settings import Settings
 from tests.processes import Process, named, wait_for

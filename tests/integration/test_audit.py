@@ -55,7 +55,7 @@ def send(system: Live, *packets: Any) -> list[str]:
 
 def chains(system: Live) -> dict[str, list[int]]:
     """The sequences of each partition's checkpoints, in the order of the log."""
-    from streams.audit import checkpoints
+    from streams.ops.audit import checkpoints
 
     found: dict[str, list[int]] = {}
     for each in checkpoints(system.log, system.prefix):

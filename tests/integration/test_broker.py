@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from streams import broker
-from streams.broker import network
-from streams.broker.config import listeners
-from streams.broker.home import Home, Started
-from streams.broker.process import Process
 from streams.errors import BrokerUnavailable, UsageError
+from streams.ops import broker
+from streams.ops.broker import network
+from streams.ops.broker.config import listeners
+from streams.ops.broker.home import Home, Started
+from streams.ops.broker.process import Process
 from streams.settings import Settings
 from tests.processes import wait_for
 

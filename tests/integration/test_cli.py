@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from streams.cli import main
-from streams.edges import edge_of
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output
 from streams.engine.store import DirectoryLock
+from streams.ingress.edges import edge_of
 from streams.settings import Settings
 from tests.integration.readme import quoted, told_of_demo
 from tests.unit.envelopes import IDEA_ID, ack, idea, transition

@@ -15,7 +15,8 @@ import pytest
 from streams import Client, errors
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import TopicPartition, header
-from streams.views import QueryError, ViewBehind
+from streams.views.params import QueryError
+from streams.views.positions import ViewBehind
 from tests.integration.detour import Detour
 from tests.integration.system import Live, live
 from tests.unit.client.loops import LOOPS, run_alone

@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.addresses import Address
 from streams.cli.ready import answer
+from streams.settings.addresses import Address
 from tests.compose import WORKERS, environment, load
 from tests.processes import Process, wait_for
 from tests.unit.envelopes import idea

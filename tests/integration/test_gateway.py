@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.dead_letters import read
-from streams.show import record_json
+from streams.log.dead_letters import read
+from streams.log.record_json import record_json
 from tests.chaos.test_broker_away import PrivateBroker
 from tests.integration.system import Live, live
 from tests.processes import Process, named, wait_for

@@ -13,12 +13,12 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.dead_letters import read
-from streams.show import record_json
+from streams.log.dead_letters import read
+from streams.log.record_json import record_json
 from tests.integration.system import Live, live
 from tests.integration.test_gateway import got, sent
 from tests.integration.test_rewind import AFTER, BEFORE, SESSION, TO_A, run, story
-from tests.unit.rewind.trees import Tree
+from tests.unit.ops.rewind.trees import Tree
 from tests.unit.views.saop.stage import chunk, invoked, move, pulse, turn
 from topology.topics import RTES_RAW
 

@@ -18,7 +18,7 @@ from streams.access import Role
 from streams.access.tokens import new_token
 from streams.engine.records import Output, Record, header, position
 from streams.errors import Forbidden, Unauthenticated
-from streams.reading import partitions, records
+from streams.log.reading import partitions, records
 from tests.integration.system import Live, live
 from tests.processes import wait_for
 

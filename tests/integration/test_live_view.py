@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from schemas import decode
-from streams.views import LiveView, Position, apc, parse_position
+from streams.protocols.apc.queries import packets as apc
+from streams.view_store.live import LiveView
 from streams.views.keys import key
+from streams.views.params import parse_position
+from streams.views.positions import Position
 from tests.e2e.environment import Environment
 from tests.processes import wait_for
 from tests.unit.envelopes import ack, idea

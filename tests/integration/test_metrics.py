@@ -12,11 +12,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.declared_metrics import Declared
 from streams.engine import metrics as worker_metrics
 from streams.engine.records import Output
 from streams.gateway import metrics as gateway_metrics
-from streams.rule_codes import CODES
+from streams.protocols.commands import RULE_CODES
+from streams.telemetry.metrics import Declared
 from tests.integration.system import Live, live
 from tests.processes import wait_for
 from tests.unit.envelopes import idea
@@ -128,7 +128,7 @@ def test_labels_are_few_and_known(system: Live, worker: str) -> None:
     known = {
         "topic": {topic.name for topic in topics.ALL},
         "processor": {processor.name for processor in PROCESSORS},
-        "rule": CODES | {"none"},
+        "rule": RULE_CODES | {"none"},
         "partition": set(map(str, range(4))),
         "store": {*map(str, range(4)), "copies"},
     }

@@ -17,19 +17,20 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from streams.api.problems import Response
 from streams.cli import main
-from streams.edges import edge_of, to_output
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, position
-from streams.problems import Response
-from streams.routes import Routes
+from streams.ingress.edges import edge_of
+from streams.ops.system import running_system
+from streams.processing.encode import to_output
+from streams.routes.handle import Routes
 from streams.settings import Settings
-from streams.system import running_system
-from streams.views import View
+from streams.view_store.view import View
 from streams.views.params import parse_position
 from tests.processes import environ_of
-from tests.unit.rewind.gateway import Gateway
-from tests.unit.rewind.trees import Tree
+from tests.unit.ops.rewind.gateway import Gateway
+from tests.unit.ops.rewind.trees import Tree
 from tests.unit.views.bench import Bench
 from tests.unit.views.saop.stage import move, routes_of
 

@@ -18,17 +18,18 @@ from typing import Any, NamedTuple, Protocol
 import pytest
 
 from schemas import decode
-from streams.edges import edge_of, to_output
 from streams.engine.kafka import KafkaLog
 from streams.engine.log import NewTopic
 from streams.engine.records import Output, Record, TopicPartition, position
+from streams.ingress.edges import edge_of
+from streams.ops.sink.rows import TOPICS
+from streams.ops.system import running_system
+from streams.processing.encode import to_output
 from streams.settings import Settings
-from streams.sink.rows import TOPICS
-from streams.system import running_system
-from streams.views import View
+from streams.view_store.view import View
 from streams.views.params import parse_position
 from tests.processes import environ_of, wait_for
-from tests.unit.sink.facts import event, move, partition, pulse, thought, turn
+from tests.unit.ops.sink.facts import event, move, partition, pulse, thought, turn
 from tests.unit.views.saop.stage import move as sent_move
 from tests.unit.views.saop.stage import pulse as sent_pulse
 from tests.unit.views.saop.stage import turn as envelope

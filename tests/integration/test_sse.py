@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 
 from bench.event_source import EventSource, follow_all
-from streams.broker import network
-from streams.edges import edge_of, to_output
+from streams.ingress.edges import edge_of
+from streams.ops.broker import network
+from streams.processing.encode import to_output
 from streams.settings import Settings
 from tests.e2e.environment import Environment
 from tests.processes import ROOT, environ_of, named, wait_for

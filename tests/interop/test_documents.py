@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams.asyncapi import PUBLIC, document
+from streams.api.asyncapi import PUBLIC, document
 from streams.cli.lineage_drawing import mermaid
 from streams.docs import DIRECTORY
 from streams.settings import Settings

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from streams import admin
 from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog
 from streams.errors import SettingsError, TopicsMismatch
+from streams.ops import topics as admin
 from streams.settings import Settings
 from topology import topics
 

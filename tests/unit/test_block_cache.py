@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from streams.admin import create_topics
 from streams.cli.common import open_view
 from streams.client.kept_view import KeptView
 from streams.engine import worker
@@ -17,6 +16,7 @@ from streams.engine.store import Store, limit_block_cache
 from streams.engine.worker import run_worker
 from streams.errors import BrokerUnavailable
 from streams.gateway.server import followed
+from streams.ops.topics import create_topics
 from streams.settings import Settings
 
 MIB = 7

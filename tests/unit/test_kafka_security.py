@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from streams.errors import SettingsError
-from streams.kafka_security import VARIABLES
 from streams.settings import BY_FIELD, Settings
+from streams.settings.kafka_security import VARIABLES
 
 LOGIN = {"SASL_MECHANISM": "PLAIN", "SASL_USERNAME": "me", "SASL_PASSWORD": "hunter2"}
 

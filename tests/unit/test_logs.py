@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from streams import logs
 from streams.settings import Settings
+from streams.telemetry import logs
 
 log = logging.getLogger("streams.a_test")
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from streams import fetching, reading
 from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog, MemoryReader
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import BrokerUnavailable
+from streams.log import fetching, reading
 
 TP = TopicPartition("topic", 0)
 

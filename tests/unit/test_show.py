@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams.engine.records import LogRecord
-from streams.show import headers_json
+from streams.log.record_json import headers_json
 
 
 def test_a_header_of_a_client_may_be_no_text_or_nothing() -> None:

@@ -13,7 +13,7 @@ from streams.engine.memory import Clock, MemoryLog, MemoryTopic
 from streams.engine.records import LogRecord
 from streams.play import scenario as playing
 from streams.play.scenario import Scenario
-from streams.processors import all_processors
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
 
 KEPT = Path(__file__).parent / "kept"

@@ -18,7 +18,7 @@ RECORDS = ("apc/ApcEvent", "apc/ApcPacketState", "rtes/RtesEvent")
 """A fact, a row and a record between processors that have a field more."""
 
 _ADDED = Path(__file__).parent / "added"
-_HOMES = {"declared": "topology/added.py", "processor": "streams/processors/added.py"}
+_HOMES = {"declared": "topology/added.py", "processor": "streams/protocols/added.py"}
 _APPENDED = {
     "topology/topics.py": """
 from topology.added import TOPICS as ADDED
@@ -42,8 +42,8 @@ from topology.added import KEPT, SENT
 
 VERDICTS[SENT] = (KEPT,)
 """,
-    "streams/processors/__init__.py": """
-from streams.processors.added import NotesProcessor
+    "streams/protocols/commands.py": """
+from streams.protocols.added import NotesProcessor
 
 _before = all_processors
 
@@ -85,7 +85,9 @@ class Version:
             schema = json.loads(path.read_text(encoding="utf-8"))
             schema["fields"].append({"name": FIELD, "type": ["null", "string"], "default": None})
             path.write_text(json.dumps(schema), encoding="utf-8")
-        self._append("streams/processors/apc/facts.py", f'\n_BLANK["{FIELD}"] = "{RELEASE}"\n')
+        self._append(
+            "streams/protocols/apc/processor/facts.py", f'\n_BLANK["{FIELD}"] = "{RELEASE}"\n'
+        )
         subprocess.run(
             [sys.executable, "-m", "schemas.build"], cwd=self.home, check=True, timeout=120
         )

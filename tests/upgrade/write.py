@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.play.scenario import Scenario
-from streams.processors import all_processors
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
 
 HERE = Path(__file__).parent

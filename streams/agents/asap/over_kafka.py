@@ -17,8 +17,8 @@ from schemas.asap import (
 from streams.agents.asap.indexer import resumed, work
 from streams.agents.place import kept, start_of
 from streams.client import Client, TailStream
+from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from streams.tailing import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from topology.topics import ASAP_ENVELOPES, ASAP_INBOX
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas.projection import Projection
-from streams.views.asap.rows import (
+from streams.protocols.asap.queries.rows import (
     answer_key,
     call_end_key,
     response_key,

@@ -20,13 +20,13 @@ from schemas.asap import (
     rules,
     task_key,
 )
+from streams.api import prefer
 from streams.asap.faults import TASK_FAILED, Fault
 from streams.asap.on_log import looks
 from streams.asap.on_log.host import Host
 from streams.asap.on_log.looks import Decided
 from streams.asap.stream import Hosted, Served
 from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
-from streams.routes import prefer
 from streams.views.values import Json
 
 VERDICT_TIMEOUT = "asap:transport/verdict_timeout"

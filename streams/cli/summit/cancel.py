@@ -26,7 +26,7 @@ def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) 
       headrace summit-cancel run-7f2 --reason 'asked twice'
     """
     from schemas.summit.words import CANCEL_METHOD, OPERATOR
-    from streams.views.summit.runs import status
+    from streams.protocols.summit.queries.runs import status
 
     params = {"runId": run, **({} if reason is None else {"reason": reason})}
     request = {"jsonrpc": "2.0", "method": CANCEL_METHOD, "params": params, "caller": OPERATOR}

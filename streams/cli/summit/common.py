@@ -19,7 +19,7 @@ from streams.errors import InfrastructureError, InvalidInput
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.routes import Routes
+    from streams.routes.handle import Routes
 
 REJECTED, BAD_INPUT, PENDING, AWAY = 1, 2, 3, 4
 Json = dict[str, Any]
@@ -48,7 +48,7 @@ def fail(ctx: click.Context, text: str, code: int) -> NoReturn:
 @contextmanager
 def routes_over(settings: Settings) -> Iterator[Routes]:
     """All routes, over a view that has seen everything; a wait lasts as long as was asked for."""
-    from streams.routes import Routes
+    from streams.routes.handle import Routes
 
     with common.looking(settings) as (log, view):
         yield Routes(view, log, settings, common.now_ms, wait_s=settings.summit_wait_max_s)

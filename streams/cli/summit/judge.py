@@ -71,7 +71,7 @@ def _reply(
 
 def _row(view: Any, run: str, fact: Any) -> tuple[str, ...]:
     from streams.errors import NotFound
-    from streams.views.summit import runs
+    from streams.protocols.summit.queries import runs
 
     try:
         status = runs.run(view, run)["verificationStatus"]

@@ -16,7 +16,8 @@ from streams.settings import Settings
 if TYPE_CHECKING:
     from streams.engine.log import Log
     from streams.engine.records import Output
-    from streams.views import Reads, View
+    from streams.view_store.view import View
+    from streams.views.reads import Reads
 
 T = TypeVar("T")
 Json = dict[str, Any]

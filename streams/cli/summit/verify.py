@@ -27,10 +27,10 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
     Example:
       headrace summit-verify run-7f2
     """
-    from streams import fetching
-    from streams.views.summit import runs
-    from streams.views.summit.agents import kept
-    from streams.views.summit.evidence import checks
+    from streams.log import fetching
+    from streams.protocols.summit.queries import runs
+    from streams.protocols.summit.queries.agents import kept
+    from streams.protocols.summit.queries.evidence import checks
 
     with common.looking(Settings.load(), after) as (log, view):
         found = checks(runs.run(view, run), fetching.records_of(log), kept(view))

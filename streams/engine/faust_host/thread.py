@@ -16,7 +16,7 @@ from faust.transport.drivers import aiokafka as driver
 from streams.engine.faust_host.app import HostApp
 from streams.engine.faust_host.sessions import SessionConsumer
 from streams.engine.records import TopicPartition
-from streams.kafka_security import for_aiokafka
+from streams.settings.kafka_security import for_aiokafka
 
 log = logging.getLogger(__name__)
 

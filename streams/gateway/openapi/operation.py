@@ -7,13 +7,13 @@ import re
 from importlib.resources import files
 from typing import Any
 
+from streams.api.problems import TITLES
+from streams.api.route import Compute, Order, Produce, Put, Query, Route
 from streams.engine.headers import TRACEPARENT
 from streams.gateway.answer import JSON, PROBLEM
 from streams.gateway.openapi import waits
 from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Components, Json, one_or_many, ref
-from streams.problems import TITLES
-from streams.routes.route import Compute, Order, Produce, Put, Query, Route
 from streams.routes.table import INPUTS, parameters_of
 from streams.views.parameters import AS_OF, PACKET_ID, PROTOCOL_ID, SESSION_ID, Form, Parameter
 

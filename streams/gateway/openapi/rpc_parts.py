@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from streams.api import prefer
+from streams.api.problems import TITLES
 from streams.engine.headers import TRACEPARENT
 from streams.gateway.answer import PROBLEM
 from streams.gateway.openapi import waits
 from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Json, ref
-from streams.problems import TITLES
-from streams.routes import prefer
 
 TEXT: Json = {"type": "string"}
 VERSION: Json = {"type": "string", "enum": ["2.0"]}

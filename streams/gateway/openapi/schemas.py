@@ -10,8 +10,9 @@ from pydantic.json_schema import models_json_schema
 
 from schemas.model import JsonSchema as WithoutNulls
 from schemas.row_schema import RowSchemas
-from streams.gateway.answers import ANSWERS, service
+from streams.gateway.answers import service
 from streams.gateway.answers.shapes import RECORD, Answer, Extended, Page, Row
+from streams.gateway.answers.table import ANSWERS
 from topology import topics
 
 Json = dict[str, Any]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from streams.api import correlation, prefer
+from streams.api.problems import TITLES
+from streams.api.route import Produce, Put, Verdicts, Wait
 from streams.gateway.answer import JSON, PROBLEM
 from streams.gateway.openapi.parts import Json, answer
 from streams.gateway.openapi.schemas import Components, ref
-from streams.problems import TITLES
-from streams.routes import correlation, prefer
-from streams.routes.route import Produce, Put, Verdicts, Wait
 
 _REFUSALS = (401, 403, 404, 409, 429)
 _TEXT: Json = {"type": "string"}

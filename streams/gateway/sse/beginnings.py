@@ -9,17 +9,16 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.gateway.sse.catch_up import CatchUp
 from streams.gateway.sse.session_index import SessionIndex
-from streams.tailing import (
+from streams.log.cursors import (
     EARLIEST,
     LATEST,
-    Filters,
-    OffsetPlace,
-    SequencePlace,
     check_offsets,
     check_sequence,
     parse_offsets,
     parse_sequence,
 )
+from streams.log.filters import Filters
+from streams.log.places import OffsetPlace, SequencePlace
 from topology.keys import partition_of
 
 Ask = Callable[[Sequence[TopicPartition]], dict[TopicPartition, int]]

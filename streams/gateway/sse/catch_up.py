@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from streams.engine.log import Log, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.gateway.sse.events import Event, Frame, frame
-from streams.tailing import Filters, Place, SequencePlace
+from streams.log.filters import Filters
+from streams.log.places import Place, SequencePlace
 
 PAGE_RECORDS = 1000
 PAGE_BYTES = 1 << 22

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.branches import TYPES
-from streams.tailing import EARLIEST, LATEST
+from streams.log.cursors import EARLIEST, LATEST
 
 MEDIA_TYPE = "text/event-stream"
 KINDS = tuple(word for record, word in TYPES.items() if record.startswith("headrace.rtes."))

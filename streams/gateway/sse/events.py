@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from streams.engine.records import Record
-from streams.show import value_json
-from streams.tailing.cursors import sequence_cursor
+from streams.log.cursors import sequence_cursor
+from streams.log.record_json import value_json
 from topology.topics import RTES_EVENTS
 
 

@@ -12,7 +12,7 @@ from streams.engine.log import Log, Pace, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.errors import TopicsMismatch
 from streams.gateway.sse.events import Event
-from streams.tailing.cursors import offsets_cursor
+from streams.log.cursors import offsets_cursor
 
 logger = logging.getLogger(__name__)
 

@@ -28,9 +28,9 @@ from streams.gateway.sse.head import Batch, Followed, Head, followed
 from streams.gateway.sse.recent import MOST_EVENTS, Recent
 from streams.gateway.sse.stream import Stream
 from streams.gateway.sse.subscriber import Bounds, Subscriber
+from streams.log.cursors import EARLIEST, offsets_cursor
+from streams.log.places import OffsetPlace
 from streams.settings import Settings
-from streams.tailing import EARLIEST, OffsetPlace
-from streams.tailing.cursors import offsets_cursor
 from topology.topics import RTES_EVENTS, full_name
 
 T = TypeVar("T")

@@ -9,14 +9,15 @@ from urllib.parse import parse_qsl
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
+from streams.api.problems import failed, problem
 from streams.errors import HeadraceError
 from streams.gateway.sse.beginnings import Wanted
 from streams.gateway.sse.document import DESCRIPTION, KINDS, PARAMETERS, RESPONSES
 from streams.gateway.sse.hub import TailHub
 from streams.gateway.sse.response import EventStream
-from streams.problems import failed, problem
-from streams.tailing import EARLIEST, LATEST, CursorAhead, CursorExpired, CursorInvalid, Filters
-from streams.views import QueryError
+from streams.log.cursors import EARLIEST, LATEST, CursorAhead, CursorExpired, CursorInvalid
+from streams.log.filters import Filters
+from streams.views.params import QueryError
 
 PATH = "/v1/rtes/stream"
 RETRY_AFTER_S = 2

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
-from streams.show import value_json
+from streams.log.record_json import value_json
 from topology.topics import RTES_EVENTS
 
 STRIDE = 64

@@ -7,7 +7,8 @@ from collections import deque
 from typing import Literal, NamedTuple
 
 from streams.gateway.sse.events import Event, Frame
-from streams.tailing import Filters, Place, SequencePlace
+from streams.log.filters import Filters
+from streams.log.places import Place, SequencePlace
 
 End = Literal["overflow", "ended"]
 CHUNK_BYTES = 1 << 16

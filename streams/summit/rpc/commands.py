@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 
 from schemas import ShapeError
 from schemas.summit import rules
-from streams.access import senders
 from streams.access.callers import Caller
-from streams.edges import as_it_is
 from streams.engine.records import Output
 from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
+from streams.ingress import senders
+from streams.processing.encode import as_it_is
+from streams.protocols.summit.queries import facts, runs
 from streams.routes.produce import trace_of
 from streams.summit.rpc.errors import RpcError, broken, pending, rejected, unavailable
 from streams.summit.rpc.host import Host
 from streams.summit.rpc.requests import CANCEL, Request
-from streams.views.summit import facts, runs
 from topology.topics import SUMMIT_CALLS
 
 Json = dict[str, Any]

@@ -7,11 +7,12 @@ from typing import Any
 
 from schemas.summit import mcp_tool, rules
 from streams.errors import InfrastructureError, NotFound
+from streams.protocols.summit.queries import agents, health, runs
 from streams.summit.rpc.errors import RpcError, unavailable
 from streams.summit.rpc.host import Reading
 from streams.summit.rpc.requests import Request
-from streams.views import QueryError, Reads
-from streams.views.summit import agents, health, runs
+from streams.views.params import QueryError
+from streams.views.reads import Reads
 
 Json = dict[str, Any]
 LIMIT = 100

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from schemas.summit import ABSENT, rules
 from streams.access.callers import Caller, Role
+from streams.api import prefer
 from streams.errors import Forbidden
-from streams.routes import prefer
 from streams.summit.rpc import commands, queries
 from streams.summit.rpc.commands import Deadlines, Sent
 from streams.summit.rpc.errors import RpcError

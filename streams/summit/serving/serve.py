@@ -11,12 +11,12 @@ from typing import Any, Protocol
 from schemas import summit
 from schemas.formats import parse_ms
 from streams.client.client import Client
-from streams.connecting import connected
 from streams.engine.kafka_group import Polled
 from streams.engine.records import Record, TopicPartition
 from streams.errors import UsageError
+from streams.log.connecting import connected
+from streams.log.record_json import value_json
 from streams.settings import Settings
-from streams.show import value_json
 from streams.summit.manifests import read_manifest
 from streams.summit.serving.intake import Intake, Letter
 from streams.summit.serving.job import Caller, Handler, Handlers, Job

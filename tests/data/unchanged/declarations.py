@@ -19,11 +19,10 @@ from schemas import CATALOGUE, SchemaEntry
 from schemas.build import derived
 from schemas.sources import RECORDS
 from streams.gateway.access import everything
-from streams.processors import all_processors
+from streams.protocols.commands import COMMANDS, all_processors
 from streams.registry.reading import Reading
 from streams.registry.subjects import subjects
 from streams.routes.table import ROUTES, parameters_of
-from streams.rule_codes import BY_PROTOCOL
 from tests.data.unchanged.commands import run
 from tests.data.unchanged.manifest import Texts
 from topology import processors, tables, topics
@@ -54,7 +53,10 @@ def describe() -> Texts:
         ),
         "topology/subjects.jsonl": _json_lines(_describe_subjects()),
         "topology/rules.jsonl": _json_lines(
-            [protocol, *astuple(rule)] for protocol, rules in BY_PROTOCOL.items() for rule in rules
+            [protocol, *astuple(rule)]
+            for side in COMMANDS
+            for protocol, rules in side.rules.items()
+            for rule in rules
         ),
         "acls/table.txt": run("topics", "acls"),
         "acls/lines.jsonl": run("topics", "acls", "--json"),

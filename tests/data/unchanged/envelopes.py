@@ -11,9 +11,13 @@ from typing import Any
 
 from schemas import decode, to_json
 from streams.cli import validate
-from streams.edges import EDGES, KINDS, Edge, Kind, check, to_output
 from streams.errors import InvalidInput, OutputTooLarge
-from streams.play import START_MS, fill
+from streams.ingress.edges import EDGES
+from streams.ingress.kinds import KINDS
+from streams.play import fill
+from streams.play.scenario import START_MS
+from streams.processing.encode import to_output
+from streams.processing.ingress import Edge, Kind, check
 from streams.settings import Settings
 from tests.data.unchanged.manifest import Texts
 from tests.unit.schemas import examples

@@ -8,7 +8,8 @@ from typing import cast
 
 from fastapi import FastAPI
 
-from streams import asyncapi, docs
+from streams import docs
+from streams.api import asyncapi
 from streams.docs import dashboard
 from streams.gateway import openapi
 from streams.gateway.sse import TailHub, router

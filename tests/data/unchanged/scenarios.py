@@ -17,9 +17,10 @@ from streams.cli.common import json_line
 from streams.engine.memory import MemoryLog
 from streams.engine.records import TopicPartition
 from streams.play.scenario import Scenario
-from streams.processors import all_processors, bind_files
+from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
-from streams.verifying import as_json, verify
+from streams.verify.report import as_json
+from streams.verify.run import verify
 from tests.data.unchanged.manifest import Texts
 from tests.data.unchanged.queries import paths_about
 from tests.data.unchanged.stories import STORIES, lines_of

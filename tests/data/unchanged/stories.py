@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
-from streams.edges import EDGES
-from streams.routes.route import Produce
+from streams.api.route import Produce
+from streams.ingress.edges import EDGES
 from streams.routes.table import INPUTS, ROUTES
 from tests.unit.schemas import examples
 from topology import processors

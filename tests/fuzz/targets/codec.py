@@ -8,7 +8,7 @@ import pytest
 
 from schemas import CATALOGUE, Undecodable, decode, decode_many, encode, from_json
 from schemas.codec import fingerprint_of
-from streams.edges import EDGES
+from streams.ingress.edges import EDGES
 from tests.fuzz import examples
 
 RECORDS = sorted(CATALOGUE.records())

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schemas import Problem, decode
-from streams.edges import EDGES, Unparsed, to_output
 from streams.errors import InvalidInput, OutputTooLarge
+from streams.ingress.edges import EDGES
+from streams.processing.encode import to_output
+from streams.processing.lines import Unparsed
 from streams.settings import Settings
 from tests.fuzz import examples
 from tests.fuzz.json_inputs import mutated as mutate

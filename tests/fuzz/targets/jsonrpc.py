@@ -17,16 +17,19 @@ from pathlib import Path
 from typing import Any
 
 from schemas.asap import Capability, Endpoint, Manifest, derived_id
+from streams.api.protocol import PlayContext
 from streams.asap.blocking import at_once
 from streams.asap.on_log import service_server
 from streams.asap.registry import create_default_registry
 from streams.asap.server import Server as AsapServer
-from streams.edges import edge_of, to_output
 from streams.engine.records import Output, Record
 from streams.gateway.answer import dump
-from streams.play import asap, summit
+from streams.ingress.edges import edge_of
+from streams.processing.encode import to_output
+from streams.protocols.asap import scenario as asap
+from streams.protocols.summit import scenario as summit
 from streams.summit.rpc import Server as SummitServer
-from streams.views import View
+from streams.view_store.view import View
 from tests.fuzz import rpc_seeds
 from tests.fuzz.examples import EXAMPLES
 from tests.fuzz.json_inputs import mutated
@@ -49,11 +52,12 @@ class World:
         self._ids = 0
         settings = self.system.settings
         self._most = settings.summit_batch_max
-        host = asap.PlayHost(settings, self._view, self._now, self._append, self._id)
-        self._asap = service_server(settings, host)
+        context = PlayContext(
+            settings, self._view, self._now, self._append, self._id, self._partitions
+        )
+        self._asap = service_server(settings, asap.PlayHost(context))
         self._alone = AsapServer(_manifest(), create_default_registry())
-        own = summit.PlayHost(settings, self._view, self._append, self._partitions)
-        self._summit = SummitServer(own)
+        self._summit = SummitServer(summit.PlayHost(context))
         self._begin()
 
     def _begin(self) -> None:

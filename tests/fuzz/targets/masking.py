@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.edges import Unparsed, read_value
-from streams.masker import masker_for
+from streams.masking.configured import masker_for
 from streams.masking.examples import cases
 from streams.masking.rules import ALL
+from streams.processing.lines import Unparsed, read_value
 from streams.settings import Settings
 from tests.fuzz.json_inputs import mutated as mutate
 

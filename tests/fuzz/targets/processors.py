@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from schemas import ShapeError, Unencodable, encode, from_json
-from streams.admin import create_topics
-from streams.edges import EDGES, Unparsed
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, Record, TopicPartition, header
 from streams.engine.work import DECIDE_FAILED
-from streams.processors import all_processors
+from streams.ingress.edges import EDGES
+from streams.ops.topics import create_topics
+from streams.processing.lines import Unparsed
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
 from tests.fuzz import examples
 from tests.fuzz.json_inputs import mutated as mutate

@@ -15,7 +15,7 @@ from streams.engine.work import DECIDE_FAILED
 from streams.errors import HeadraceError
 from streams.play.lines import LineError
 from streams.play.scenario import Scenario
-from streams.processors import all_processors
+from streams.protocols.commands import all_processors
 from streams.settings import Settings
 from tests.fuzz.json_inputs import mutated as mutate
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streams.access.callers import Caller, Role
-from streams.access.senders import SENDERS, check, filled
 from streams.errors import Forbidden
+from streams.ingress.senders import SENDERS, check, filled
 from streams.routes.table import INPUTS
 from topology import topics
 from topology.declarations import Topic

@@ -11,8 +11,8 @@ import pytest
 
 from streams.agents import Clerk, serve
 from streams.client import TailRecord
+from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from streams.tailing import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from tests.unit.views.sap.stage import task
 
 

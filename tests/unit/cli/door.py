@@ -10,11 +10,12 @@ from typing import Any
 from schemas.asap import generate_id
 from streams.agents import Clerk
 from streams.agents.summit.__main__ import manifest_of
+from streams.api.problems import Response
+from streams.api.protocol import PlayContext
 from streams.demo.door import PATHS
 from streams.engine.records import Output, Record
-from streams.play import summit
-from streams.play.asap import PlayHost, answer
-from streams.problems import Response
+from streams.protocols.asap.scenario import answer
+from streams.protocols.summit import scenario as summit
 from streams.settings import Settings
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk
@@ -57,23 +58,26 @@ class BenchDoor:
 
     def call(self, envelope: Any) -> Any:
         bench = self._bench
-        host = PlayHost(bench.settings, bench.view, bench.tick, self._append, generate_id)
+        context = PlayContext(
+            bench.settings, bench.view, bench.tick, self._append, generate_id, self._partitions
+        )
         params = {"envelope": envelope}
         body = {"jsonrpc": "2.0", "method": "asap.send", "params": params, "id": "1"}
-        found = answer(host, "POST", "/asap", {}, body)
+        found = answer(context, "POST", "/asap", "", {}, body)
         assert found is not None
         return found.body
 
     def rpc(self, request: Any) -> Any:
         bench = self._bench
-
-        def partitions() -> dict[str, int]:
-            return {topic.name: topic.partitions for topic in bench.log.topics().values()}
-
-        host = summit.PlayHost(bench.settings, bench.view, self._append, partitions)
-        found = summit.answer(host, "POST", "/summit", "", {}, request)
+        context = PlayContext(
+            bench.settings, bench.view, bench.tick, self._append, generate_id, self._partitions
+        )
+        found = summit.answer(context, "POST", "/summit", "", {}, request)
         assert found is not None
         return found.body
+
+    def _partitions(self) -> dict[str, int]:
+        return {topic.name: topic.partitions for topic in self._bench.log.topics().values()}
 
     @contextmanager
     def example(self, settings: Settings, agent: str) -> Iterator[None]:

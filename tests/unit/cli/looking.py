@@ -10,7 +10,7 @@ import pytest
 
 from streams.cli import common
 from streams.settings import Settings
-from streams.views import View
+from streams.view_store.view import View
 from tests.unit.views.bench import Bench
 
 

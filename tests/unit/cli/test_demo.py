@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from streams.demo import STEPS, DemoFailed, Stage, packets, steps, tell
-from streams.edges import KINDS, check
+from streams.ingress.kinds import KINDS
+from streams.processing.ingress import check
 from streams.settings import Settings
 from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from streams.demo import DemoFailed, Stage, evolution
-from streams.evolution import Generation, Sent, Story
-from streams.evolution import tell as evolve
+from streams.demo.fleet_simulation import Generation, Sent, Story
+from streams.demo.fleet_simulation import tell as evolve
 from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench
 

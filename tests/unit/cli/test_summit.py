@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from streams import fetching
 from streams.cli import common, main
 from streams.errors import BrokerUnavailable
+from streams.log import fetching
 from streams.settings import Settings
 from tests.unit.cli.office import Office
 from tests.unit.views.bench import Bench

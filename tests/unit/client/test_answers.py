@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from schemas import Problem
+from streams.api.problems import Response, failed, no_route, problem
 from streams.client.answers import Answer, unanswered, unsent
 from streams.client.outbox import Outbox
 from streams.client.transport import Parcel
@@ -27,10 +28,10 @@ from streams.errors import (
     UsageError,
     ViewNotReady,
 )
-from streams.problems import Response, failed, no_route, problem
+from streams.log.cursors import CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from streams.tailing import CursorAhead, CursorExpired, CursorInvalid
-from streams.views import Position, QueryError, ViewBehind
+from streams.views.params import QueryError
+from streams.views.positions import Position, ViewBehind
 from tests.unit.envelopes import idea, transition
 from tests.unit.views.bench import START_MS, Bench
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from streams.api.route import MOST_AT_ONCE
 from streams.client.batches import MOST_BYTES, Batches, Outcome
 from streams.client.transport import Parcel
 from streams.client.values import parcel_of
 from streams.errors import ProduceUnknown, UsageError
-from streams.routes import MOST_AT_ONCE
 from tests.unit.client.loops import Run
 
 

@@ -11,7 +11,7 @@ import pytest
 import streams
 from streams import Client, errors
 from streams.client.http import PATHS
-from streams.edges import EDGES
+from streams.ingress.edges import EDGES
 from streams.settings import Settings
 from tests.unit.client.loops import Run
 from tests.unit.envelopes import idea

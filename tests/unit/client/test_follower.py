@@ -10,7 +10,7 @@ import pytest
 
 from streams.client.follower import AHEAD, Follower, Source
 from streams.client.transport import Following, Step, TailRecord
-from streams.tailing import CursorInvalid
+from streams.log.cursors import CursorInvalid
 from tests.unit.client.loops import Run
 from tests.unit.envelopes import transition
 from tests.unit.views.bench import Bench

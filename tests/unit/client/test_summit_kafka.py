@@ -21,9 +21,9 @@ from streams.client.summit_watch import Watch
 from streams.engine.log import Log
 from streams.engine.records import Output, TopicPartition, position
 from streams.errors import BrokerUnavailable, Gone, HeadraceError
-from streams.show import value_json
+from streams.log.record_json import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
-from streams.views import Reads
+from streams.views.reads import Reads
 from tests.unit.client.loops import run_alone
 from tests.unit.views.bench import Bench
 from topology.topics import SUMMIT_EVENTS

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import parse_ijson
+from streams.api.route import MOST_AT_ONCE
 from streams.client.values import context_of, parcel_of, target_of
 from streams.engine.records import LogRecord
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.routes import MOST_AT_ONCE
 from tests.unit.envelopes import idea
 
 TEXT = st.text(st.characters(codec="utf-8"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.cli.lineage_drawing import mermaid
-from streams.play import play
+from streams.play.scenario import play
 from streams.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[3]

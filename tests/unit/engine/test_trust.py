@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from streams.doctor import services
-from streams.doctor.findings import Level
 from streams.engine.trust import check_trust
 from streams.errors import TlsFailed
+from streams.ops.doctor import services
+from streams.ops.doctor.findings import Level
 from streams.settings import Settings
 from tests.authority import Authority
 

@@ -13,9 +13,9 @@ import httpx
 from fastapi import FastAPI
 
 from streams.client.http import position_of
-from streams.gateway import create_app
+from streams.gateway.app import create_app
 from streams.settings import Settings
-from streams.views import LiveView
+from streams.view_store.live import LiveView
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, until
 

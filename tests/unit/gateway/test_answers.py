@@ -11,14 +11,14 @@ from urllib.parse import quote
 import pytest
 from jsonschema import Draft202012Validator
 
-from streams.evolution import tell
+from streams.api.route import Compute, Order, Produce, Put, Query, Route
+from streams.demo.fleet_simulation import tell
 from streams.gateway.openapi import document
 from streams.gateway.openapi.operation import schema_of
-from streams.routes.route import Compute, Order, Produce, Put, Query, Route
 from streams.routes.table import ROUTES, find, parameters_of
 from streams.settings import Settings
-from streams.views import Params, QueryError
 from streams.views.parameters import Form, Parameter
+from streams.views.params import Params, QueryError
 from tests.unit.envelopes import transition
 from tests.unit.gateway.bench import GatewayBench
 

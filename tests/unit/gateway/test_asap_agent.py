@@ -23,7 +23,7 @@ from schemas.asap import (
 from streams import HandlerRegistry, create_app, create_echo_handler
 from streams.asap.on_log import LogStream
 from streams.gateway.app import gateway_over
-from streams.gateway.asap import GatewayHost
+from streams.protocols.asap.rpc import GatewayHost
 from tests.unit.asap.support import AGENT, PLANNER, Json, call, envelope_json, error, manifest, post
 from tests.unit.gateway.asap_bench import AsapBench, from_requester
 

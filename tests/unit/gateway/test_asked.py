@@ -12,7 +12,7 @@ from streams.engine.records import header, position
 from tests.unit.asap.support import envelope_json
 from tests.unit.envelopes import idea, transition
 from tests.unit.gateway.bench import GatewayBench
-from tests.unit.processors.saop.support import envelope as turn
+from tests.unit.protocols.saop.processor.support import envelope as turn
 from tests.unit.views.sap.stage import result, signal, task
 from tests.unit.views.summit.stage import invoke, manifest
 from tests.unit.views.summit.stage import result as reply

@@ -10,13 +10,13 @@ import pytest
 
 from streams.access import Role, TokenFile
 from streams.access.tokens import new_token
+from streams.api.route import Refused
 from streams.engine.principals import PRINCIPAL, Principals
 from streams.engine.records import Output
 from streams.errors import Forbidden
 from streams.gateway.caller import caller, signed
 from streams.gateway.guard import Guard
 from streams.gateway.sse.route import PATH as STREAM
-from streams.routes.route import Refused
 from streams.settings import Settings
 
 QUERY = "/v1/apc/packets"

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.routing import Match, Route
 
+from streams.api.route import Route as Declared
 from streams.gateway.paths import Paths
-from streams.routes import ROUTES
-from streams.routes.route import Route as Declared
+from streams.routes.table import ROUTES
 
 SEGMENTS = sorted({part for route in ROUTES for part in route.template.split("/")} - {""})
 

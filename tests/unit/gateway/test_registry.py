@@ -181,7 +181,7 @@ def test_ids_of_a_registry_in_use_are_served_beside_those_of_the_catalogue(
     ids.load()
     fake.away = True
     view: Any = gateway.view
-    from streams.gateway import create_app
+    from streams.gateway.app import create_app
 
     gateway.app = create_app(gateway.settings, gateway.bench.log, view, ids=ids)
     latest = told(gateway.ask("GET", f"/subjects/{PACKETS}/versions/latest"))

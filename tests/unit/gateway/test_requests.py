@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from streams.api.problems import HTTP_RULES
 from streams.gateway import limits
-from streams.problems import HTTP_RULES
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, idea, transition
 from tests.unit.gateway.bench import GatewayBench
@@ -181,7 +181,7 @@ def test_more_requests_than_are_taken_at_once(tmp_path: Path) -> None:
 def test_a_fault_of_the_service_is_coded(
     gateway: GatewayBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.views.apc.trace", lambda *_: 1 // 0)
+    monkeypatch.setattr("streams.protocols.apc.queries.packets.trace", lambda *_: 1 // 0)
     refused(gateway.ask("GET", "/v1/apc/packets"), "service_internal")
 
 

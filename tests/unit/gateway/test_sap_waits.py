@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.routes import prefer
-from streams.views.sap import waits
+from streams.api import prefer
+from streams.protocols.sap.queries import waits
 from tests.processes import wait_for
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.views.sap.stage import TRACE, Desk, cached, result, signal, task

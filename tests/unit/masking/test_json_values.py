@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from streams.masker import masker_for
 from streams.masking import Masker
+from streams.masking.configured import masker_for
 from streams.masking.examples import filled
 from streams.settings import Settings
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from schemas.asap import extract_timestamp
-from streams.play import play
+from streams.play.scenario import play
 from streams.settings import Settings
 from tests.unit.views.asap.stage import INDEXER, manifest, query, request, response, update
 

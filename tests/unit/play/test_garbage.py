@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from streams.engine.task import Task
-from streams.play import play
+from streams.play.scenario import play
 from streams.settings import Settings
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from streams.play import LineError, fill, play
+from streams.play import fill
+from streams.play.lines import LineError
+from streams.play.scenario import play
 from streams.settings import Settings
 from tests.unit.envelopes import idea, transition
 

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from schemas import encode, from_json
-from streams.play import LineError, play
+from streams.play.lines import LineError
+from streams.play.scenario import play
 from streams.settings import Settings
 from tests.unit.envelopes import IDEA_ID, ack, idea, packet_id, transition
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.play import play
+from streams.play.scenario import play
 from streams.settings import Settings
 from tests.unit.views.sap.stage import cached, result, task, task_id
 

@@ -11,7 +11,7 @@ import pytest
 
 from streams.engine.records import LogRecord, TopicPartition, header, position
 from streams.play.scenario import Scenario
-from streams.processors import all_processors, bind_files
+from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
 from topology import topics
 from topology.declarations import Kind

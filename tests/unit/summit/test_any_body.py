@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from schemas import ShapeError
 from schemas.summit import read_json, rules
+from streams.api.protocol import PlayContext
 from streams.asap.blocking import at_once
 from streams.engine.records import Output, Record
 from streams.gateway.answer import dump
-from streams.play.summit import PlayHost
+from streams.protocols.summit.scenario import PlayHost
 from streams.summit.rpc import POSITIONS, Server
 from streams.summit.rpc.errors import NAMES
 from streams.summit.rpc.server import Reply
@@ -64,8 +65,10 @@ class World:
         self.bench = Bench(folder, partitions=1, summit_batch_max=MOST)
         self.appended = 0
         bench = self.bench
-        host = PlayHost(bench.settings, bench.view, self._append, self._partitions)
-        self.server = Server(host)
+        context = PlayContext(
+            bench.settings, bench.view, bench.tick, self._append, lambda: "unused", self._partitions
+        )
+        self.server = Server(PlayHost(context))
         stage.registered(bench)
         bench.send(stage.CALLS, stage.invoke())
         bench.send(stage.REPLIES, stage.result())

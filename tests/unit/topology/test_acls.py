@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from streams.acls import granted, script
+from streams.ops.acls import granted, script
 from topology import processors, topics
 from topology.acls import OPERATORS_COMMANDS, Allowed, Operation, Pattern, Resource, Role, allowed
 from topology.declarations import Kind, Topic

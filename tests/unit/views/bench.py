@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from streams.admin import create_topics
-from streams.edges import edge_of, to_output
+from streams.api.problems import Response
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output, TopicPartition, position
-from streams.problems import Response
-from streams.processors import all_processors
-from streams.routes import Routes
+from streams.ingress.edges import edge_of
+from streams.ops.topics import create_topics
+from streams.processing.encode import to_output
+from streams.protocols.commands import all_processors
+from streams.routes.handle import Routes
 from streams.settings import Settings
-from streams.views import View
+from streams.view_store.view import View
 
 START_MS = 1_767_225_600_000
 

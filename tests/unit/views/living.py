@@ -10,7 +10,10 @@ from streams.engine.log import Pace
 from streams.engine.memory import MemoryReader
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
-from streams.views import LiveView, Position, Reads, parse_position
+from streams.view_store.live import LiveView
+from streams.views.params import parse_position
+from streams.views.positions import Position
+from streams.views.reads import Reads
 from streams.views.status import State
 from tests.processes import wait_for
 from tests.unit.views.bench import Bench

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from streams.errors import InvalidInput
+from streams.protocols.apc.queries.arbitrate import arbitrate
+from streams.protocols.apc.queries.evaluate import evaluate
 from streams.settings import Settings
-from streams.views.arbitrate import arbitrate
-from streams.views.evaluate import evaluate
 from tests.unit.envelopes import changed, idea, packet_id
 from tests.unit.views.bench import START_MS, Bench
 from tests.unit.views.lineage.facts import METRICS, evaluation, transfer

@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from streams.errors import ViewNotReady
-from streams.views.awaiting import Awaiting
+from streams.view_store.awaiting import Awaiting
 from streams.views.keys import key
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, until

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from streams.dead_letters import groups, one
 from streams.errors import NotFound
-from streams.views import Position
+from streams.log.dead_letters import groups, one
+from streams.views.positions import Position
 from tests.unit.views.bench import Bench
 
 

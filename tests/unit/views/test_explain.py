@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import decode
-from streams.edges import as_it_is
-from streams.processors.apc.throttle import judge
-from streams.processors.apc.transfer import Standing, transfer_of
-from streams.views.explain import NAMES
+from streams.processing.encode import as_it_is
+from streams.protocols.apc.processor.throttle import judge
+from streams.protocols.apc.processor.transfer import Standing, transfer_of
+from streams.protocols.apc.queries.explain import NAMES
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
 from tests.unit.views.bench import Bench

@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 import pytest
 
 from streams.gateway.openapi import document
-from streams.play import play
+from streams.log.record_json import value_json
+from streams.play.scenario import play
 from streams.settings import Settings
-from streams.show import value_json
 from tests.unit.envelopes import ack, idea, packet_id, transition
 from tests.unit.views.bench import Bench
 from tests.unit.views.graph.facts import distances, names

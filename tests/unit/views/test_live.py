@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from streams.errors import NotFound, StateLocked, ViewNotReady
-from streams.views import LiveView, ViewBehind, apc
+from streams.protocols.apc.queries import packets as apc
+from streams.view_store.live import LiveView
+from streams.views.positions import ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, place, rows_of, until

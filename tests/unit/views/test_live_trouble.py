@@ -12,7 +12,11 @@ import pytest
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import StoreFailed, ViewNotReady
-from streams.views import LiveView, View, ViewBehind, apc, keeper, watch
+from streams.protocols.apc.queries import packets as apc
+from streams.view_store import keeper, watch
+from streams.view_store.live import LiveView
+from streams.view_store.view import View
+from streams.views.positions import ViewBehind
 from tests.processes import wait_for
 from tests.unit.envelopes import IDEA_ID, idea, packet_id
 from tests.unit.views.bench import Bench
@@ -186,7 +190,9 @@ def test_without_a_broker_reads_are_served_and_it_goes_on_later(bench: Bench) ->
     view.stop()
 
 
-@pytest.mark.parametrize("where", ["streams.views.view.Changes", "streams.views.watch.Ends"])
+@pytest.mark.parametrize(
+    "where", ["streams.view_store.view.Changes", "streams.view_store.watch.Ends"]
+)
 def test_it_never_dies_in_silence(
     where: str,
     bench: Bench,

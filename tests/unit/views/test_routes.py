@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from streams.routes import ROUTES
+from streams.routes.table import ROUTES
 from tests.unit.envelopes import IDEA_ID, ack, idea, packet_id, transition
 from tests.unit.views.bench import Bench
 

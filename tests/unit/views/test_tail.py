@@ -6,7 +6,7 @@ import pytest
 
 from streams.engine.records import TopicPartition
 from streams.errors import TopicsMismatch
-from streams.tail import CursorAhead, CursorExpired, CursorInvalid, Filters, Tail
+from streams.log.tail import CursorAhead, CursorExpired, CursorInvalid, Filters, Tail
 from tests.unit.envelopes import idea, transition
 from tests.unit.views.bench import Bench
 from topology.declarations import Topic

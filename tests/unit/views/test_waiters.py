@@ -4,8 +4,8 @@ import pytest
 
 from streams.engine.records import TopicPartition
 from streams.errors import ViewNotReady
+from streams.view_store.waiters import Ends, Waiters
 from streams.views.positions import Position
-from streams.views.waiters import Ends, Waiters
 
 FACTS, STATES = TopicPartition("facts", 0), TopicPartition("states", 0)
 FIRST, SECOND = Position("packets", 0, 1), Position("packets", 0, 2)

@@ -17,8 +17,8 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
 from streams.gateway.sse import TailHub, Wanted
 from streams.gateway.sse.stream import Stream
+from streams.log.filters import Filters
 from streams.settings import Settings
-from streams.tailing import Filters
 from topology.keys import partition_of
 from topology.topics import RTES_EVENTS
 

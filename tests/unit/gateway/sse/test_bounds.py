@@ -8,7 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from streams.gateway.sse import TailBusy
-from streams.tailing import CursorAhead, Filters
+from streams.log.cursors import CursorAhead
+from streams.log.filters import Filters
 from tests.unit.gateway.sse.harness import (
     PATIENCE_S,
     TRANSITION,

@@ -9,7 +9,8 @@ import pytest
 from streams.errors import BrokerUnavailable
 from streams.gateway.sse.catch_up import CatchUp
 from streams.gateway.sse.hub import NEAR
-from streams.tailing import Filters, OffsetPlace
+from streams.log.filters import Filters
+from streams.log.places import OffsetPlace
 from tests.unit.gateway.sse.harness import Bench, connect, run
 from topology.topics import RTES_EVENTS
 

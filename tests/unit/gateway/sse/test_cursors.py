@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streams.tailing import CursorAhead, CursorExpired, CursorInvalid, Filters
+from streams.log.cursors import CursorAhead, CursorExpired, CursorInvalid
+from streams.log.filters import Filters
 from tests.unit.gateway.sse.harness import TRANSITION, Bench, connect, places, run
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.gateway.sse import TailHub
-from streams.tailing import Filters
+from streams.log.filters import Filters
 from tests.examples import example_count
 from tests.unit.gateway.sse.harness import (
     PULSE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from streams.engine.records import Output
-from streams.tailing import Filters
+from streams.log.filters import Filters
 from tests.unit.gateway.sse.harness import Bench, connect, places, run
 from topology.topics import RTES_EVENTS
 

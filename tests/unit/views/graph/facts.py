@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 
 from schemas import encode
 from streams.engine.records import LogRecord
-from streams.processors.graph import Edge, draw
-from streams.views import Params
+from streams.processing.graph import Edge, draw
+from streams.view_store.graph import GRAPH_PARAMS, lineage_graph
+from streams.view_store.graph.queries import MOST_EDGES
+from streams.view_store.rows import FOLLOWED
 from streams.views.changes import Changes, Memory
-from streams.views.graph import GRAPH_PARAMS, lineage_graph
-from streams.views.graph.queries import MOST_EDGES
+from streams.views.params import Params
 from streams.views.reads import KeptReads
-from streams.views.rows import FOLLOWED
 from topology.topics import LINEAGE_EDGES
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.errors import NotFound
-from streams.processors.graph import Edge
+from streams.processing.graph import Edge
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn
 
 NODES = [f"n{number}" for number in range(7)]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from streams.errors import NotFound
-from streams.processors.graph import Edge
+from streams.processing.graph import Edge
 from streams.views.params import QueryError
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn, names
 from topology.lineage import spellings

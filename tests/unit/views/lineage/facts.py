@@ -8,8 +8,8 @@ from typing import Any
 
 from schemas import encode, from_json
 from streams.engine.records import LogRecord, Record
+from streams.view_store.rows import FOLLOWED
 from streams.views.changes import Changes, Memory
-from streams.views.rows import FOLLOWED
 from tests.unit.envelopes import idea, packet_id
 from topology.topics import APC_EVENTS
 

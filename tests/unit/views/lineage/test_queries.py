@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.views.lineage import queries
-from streams.views.lineage.summary import summary
-from streams.views.lineage.sums import Sums
-from streams.views.lineage.universe import find
+from streams.protocols.apc.queries.lineage import queries
+from streams.protocols.apc.queries.lineage.summary import summary
+from streams.protocols.apc.queries.lineage.sums import Sums
+from streams.protocols.apc.queries.lineage.universe import find
 from tests.examples import example_count
 from tests.unit.views.lineage import brute
 from tests.unit.views.lineage.facts import Told, bearing, evaluation, story, transfer

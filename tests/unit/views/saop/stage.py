@@ -8,9 +8,9 @@ from itertools import count
 from typing import Any
 from urllib.parse import urlencode
 
+from streams.api.problems import Response
 from streams.engine.records import Output, Record
-from streams.problems import Response
-from streams.routes import Routes
+from streams.routes.handle import Routes
 from tests.unit.views.bench import Bench
 
 AT = "2026-01-01T00:00:00Z"

@@ -8,7 +8,7 @@ import pytest
 
 from schemas import encode, from_json, sap
 from streams.engine.records import Output
-from streams.views.sap.cache import checked
+from streams.protocols.sap.queries.cache import checked
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk, cached
 from topology.keys import sap_key, sap_version

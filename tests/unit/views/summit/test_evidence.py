@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from streams import fetching
-from streams.views.summit import runs
-from streams.views.summit.agents import kept
-from streams.views.summit.evidence import checks
+from streams.log import fetching
+from streams.protocols.summit.queries import runs
+from streams.protocols.summit.queries.agents import kept
+from streams.protocols.summit.queries.evidence import checks
 from tests.unit.views.bench import Bench
 from tests.unit.views.summit.stage import (
     CALLS,

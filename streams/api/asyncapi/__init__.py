@@ -1,0 +1,8 @@
+"""The topics as an AsyncAPI 3 document, made from the topology and the schemas.
+
+It describes what clients may use: internal topics and the changelog are left out.
+"""
+
+from streams.api.asyncapi.document import PUBLIC, document, text
+
+__all__ = ["PUBLIC", "document", "text"]

@@ -1,0 +1,51 @@
+"""JSON Schemas of record headers, whose values are text unless they say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from streams.api.asyncapi.words import sentence
+from topology import processors
+from topology.declarations import Topic
+from topology.headers import CLOUDEVENTS, Header, carries_cloudevents, headers_of
+
+Json = dict[str, Any]
+TRAIT = "cloudEvents"
+"""The message trait that facts and inbox records have."""
+
+
+def of(topic: Topic) -> Json:
+    """The headers of the topic's records, less what the CloudEvents trait says of them."""
+    schema = _schema(header for header in headers_of(topic) if header not in CLOUDEVENTS)
+    if carries_cloudevents(topic):
+        writers = [f"/headrace/{writer.name}" for writer in processors.writers_of(topic)]
+        schema["properties"]["ce_type"] = {"const": topic.record}
+        if writers:
+            schema["properties"]["ce_source"] = {"enum": writers}
+    return schema
+
+
+def traits() -> Json:
+    """The component of message traits."""
+    about = "CloudEvents 1.0 in binary mode."
+    return {TRAIT: {"description": about, "headers": _schema(CLOUDEVENTS)}}
+
+
+def _schema(headers: Iterable[Header]) -> Json:
+    several = list(headers)
+    found: Json = {
+        "type": "object",
+        "properties": {header.name: _value(header) for header in several},
+    }
+    required = [header.name for header in several if not header.optional]
+    return {**found, "required": required} if required else found
+
+
+def _value(header: Header) -> Json:
+    kind = {"type": "string", "format": "binary"} if header.binary else {"type": "string"}
+    return {
+        **kind,
+        "description": sentence(header.meaning),
+        **header.schema,
+    }

@@ -1,0 +1,101 @@
+"""Messages: what a record of each topic is, with its key, its headers and its value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import CATALOGUE
+from schemas.sources import definitions, documented
+from streams.api.asyncapi import headers
+from topology.declarations import Kind, Topic
+from topology.headers import CAUSE, carries_cloudevents, headers_of
+
+Json = dict[str, Any]
+BINDINGS = "0.5.0"
+"""The version of the Kafka bindings, of all of them."""
+AVRO = "application/vnd.apache.avro"
+AVRO_FORMAT = f"{AVRO};version=1.9.0"
+CORRELATION = "cause"
+TOMBSTONE = "tombstone"
+
+
+def component(kind: str, name: str) -> Json:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def takes_null(topic: Topic) -> bool:
+    """A record without value is among what the topic holds."""
+    return topic.takes_null or topic.kind is Kind.TABLE
+
+
+def message(topic: Topic) -> Json:
+    """The record with a value."""
+    found: Json = {
+        "name": topic.record or topic.name,
+        "title": short(topic),
+        "summary": _summary(topic),
+        "contentType": AVRO if topic.record else "application/octet-stream",
+        "headers": headers.of(topic),
+        "payload": component("schemas", topic.record or "bytes"),
+        "bindings": {"kafka": _binding(topic)},
+    }
+    if CAUSE in headers_of(topic):
+        found["correlationId"] = component("correlationIds", CORRELATION)
+    if carries_cloudevents(topic):
+        found["traits"] = [component("messageTraits", headers.TRAIT)]
+    return found
+
+
+def tombstone(topic: Topic) -> Json:
+    """The record without a value."""
+    gone = "The row is gone." if topic.kind is Kind.TABLE else "What the key names is withdrawn."
+    return {
+        "name": TOMBSTONE,
+        "title": "Tombstone",
+        "summary": gone,
+        "headers": headers.of(topic),
+        "payload": {"type": "null"},
+        "bindings": {"kafka": {"key": _key(topic), "bindingVersion": BINDINGS}},
+    }
+
+
+def payloads(topics: tuple[Topic, ...]) -> Json:
+    """The component of schemas: each record in Avro, self-contained."""
+    records = dict.fromkeys(topic.record for topic in topics if topic.record)
+    avro = {
+        record: {
+            "schemaFormat": AVRO_FORMAT,
+            "schema": documented(CATALOGUE.latest(record).schema),
+        }
+        for record in records
+    }
+    letter = "What was sent, whatever it is; masked text where it may hold secrets."
+    return {**avro, "bytes": {"type": "string", "format": "binary", "description": letter}}
+
+
+def short(topic: Topic) -> str:
+    """What a message of the topic is called, the tombstone left out."""
+    return (topic.record or "DeadLetter").rpartition(".")[2]
+
+
+def _summary(topic: Topic) -> str:
+    if topic.record is None:
+        return "A record that could not be judged."
+    return str(definitions()[topic.record][0].get("doc", short(topic)))
+
+
+def _key(topic: Topic) -> Json:
+    return {"type": "string", "description": topic.key}
+
+
+def _binding(topic: Topic) -> Json:
+    key = {"key": _key(topic), "bindingVersion": BINDINGS}
+    if topic.record is None:
+        return key
+    return {
+        "key": _key(topic),
+        "schemaIdLocation": "payload",
+        "schemaIdPayloadEncoding": "confluent",
+        "schemaLookupStrategy": "TopicNameStrategy",
+        "bindingVersion": BINDINGS,
+    }

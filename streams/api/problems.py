@@ -1,0 +1,169 @@
+"""Answers that say what is wrong: problem details (RFC 9457).
+
+Two members more than the RFC's: `rule`, the code of the rule broken, and `path`, where (a JSON
+Pointer into the body, or the name of a query parameter).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from streams.errors import (
+    Conflict,
+    Forbidden,
+    Gone,
+    HeadraceError,
+    InvalidInput,
+    NotFound,
+    OutputTooLarge,
+    Unauthenticated,
+    ViewNotReady,
+)
+from streams.views.positions import ViewBehind
+
+TITLES = {  # as RFC 9110 and RFC 6585 have them, whatever the Python
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    408: "Request Timeout",
+    409: "Conflict",
+    410: "Gone",
+    413: "Content Too Large",
+    414: "URI Too Long",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+
+
+class Code(NamedTuple):
+    """A rule that HTTP alone has.  status: of the answer."""
+
+    code: str
+    status: int
+    meaning: str
+
+
+HTTP_RULES: tuple[Code, ...] = (
+    Code("http_invalid", 400, "The request is not HTTP/1.1, or its body ends early."),
+    Code("cursor_invalid", 400, "The cursor is not of the form that the stream's filters ask for."),
+    Code("token_missing", 401, "The route needs a bearer token, and there is none."),
+    Code("token_unknown", 401, "Nobody has that token, or not any more."),
+    Code("role_missing", 403, "The token has not the role that the route needs."),
+    Code("origin_foreign", 403, "A web page from elsewhere asks a gateway without tokens."),
+    Code("sender_mismatch", 403, "The token's principal is not the sender of the ASAP envelope."),
+    Code("principal_mismatch", 403, "The token's principal is not the agent that SAOP names."),
+    Code("not_found", 404, "Nothing has that id."),
+    Code("path_unknown", 404, "There is no such path."),
+    Code("task_not_found", 404, "No task of ASAP has that id, alias or redirected request."),
+    Code("version_not_found", 404, "The task has no event of that sequence."),
+    Code("snapshot_not_found", 404, "The task has no snapshot of that version."),
+    Code("call_not_found", 404, "No MCP call has that key."),
+    Code("conversation_not_found", 404, "No task belongs to that conversation."),
+    Code("agent_not_found", 404, "No valid manifest is in force for that agent."),
+    Code("node_unknown", 404, "No edge of the lineage graph names that node."),
+    Code("method_not_allowed", 405, "The path takes other methods, which `Allow` names."),
+    Code("request_timeout", 408, "The body did not come in time."),
+    Code("cursor_ahead", 409, "The cursor lies beyond the end: the topic was created anew."),
+    Code("state_mode_conflict", 409, "Only event-sourced tasks have a state at every event."),
+    Code("as_of_undecided", 409, "The view has not seen yet what was decided up to `as_of`."),
+    Code("events_expired", 410, "The events of the task were kept for as long as it asked."),
+    Code(
+        "command_gone", 410, "A command that the state at `as_of` is made of is not kept any more."
+    ),
+    Code("cursor_expired", 410, "What comes after the cursor is not kept any more."),
+    Code("too_large", 413, "The body, a record or the number of values is above its limit."),
+    Code("media_type", 415, "The body is neither `application/json` nor JSON lines."),
+    Code("query_value", 422, "A query parameter is unknown, missing, repeated or not allowed."),
+    Code("as_of_ahead", 422, "`as_of` lies in the future, or beyond the end of the log."),
+    Code("limit_invalid", 422, "`limit` of a list of events or tasks is not allowed."),
+    Code("too_many_requests", 429, "The principal has too many requests or streams at once."),
+    Code("headers_too_large", 431, "Request line and headers are above their limit."),
+    Code("service_internal", 500, "A fault of the service."),
+    Code(
+        "service_unavailable",
+        503,
+        "Kafka does not answer, the view is being rebuilt, or there are too many requests. What"
+        " was sent may or may not be written: send again with the same id.",
+    ),
+    Code("not_seen_in_time", 504, "The answer to the record in `after` was not seen in time."),
+)
+"""Codes beside those of the envelopes, which are 422."""
+
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+class Response(NamedTuple):
+    """body is JSON; one with an error status is `application/problem+json`, unless it is a fact.
+
+    headers: more than every answer has.  fact: the body is a record, a refusal too.
+    """
+
+    status: int
+    body: Any
+    headers: Mapping[str, str] = _NONE
+    fact: bool = False
+
+
+def problem(status: int, detail: str, rule: str | None = None, path: str | None = None) -> Response:
+    """Problem details."""
+    body = {"type": "about:blank", "title": TITLES[status], "status": status, "detail": detail}
+    more = {"rule": rule, "path": path}
+    return Response(status, {**body, **{k: v for k, v in more.items() if v is not None}})
+
+
+def _challenged(answer: Response, rule: str) -> Response:
+    """With what a client is to authenticate by (RFC 6750)."""
+    wrong = ', error="invalid_token"' if rule == "token_unknown" else ""
+    return answer._replace(headers={"www-authenticate": f'Bearer realm="headrace"{wrong}'})
+
+
+def unanswered(exc: HeadraceError, cause: str) -> Response:
+    """The answer to a command on the log at `cause` of which it is not known what came."""
+    late = failed(exc)
+    return Response(late.status, {**late.body, "position": cause})
+
+
+def failed(exc: HeadraceError) -> Response:
+    """The answer to a request that ended in this error."""
+    match exc:
+        case InvalidInput(problems=[first, *_]):
+            return problem(422, first.message, first.rule, first.path)
+        case Unauthenticated():
+            return _challenged(problem(401, exc.message, exc.rule), exc.rule)
+        case Forbidden():
+            return problem(403, exc.message, exc.rule, exc.path)
+        case Gone():
+            return problem(410, exc.message, exc.rule)
+        case NotFound():
+            return problem(404, exc.message, exc.rule)
+        case Conflict():
+            return problem(409, exc.message, exc.rule)
+        case OutputTooLarge():
+            return problem(413, exc.message, "too_large")
+        case ViewBehind():
+            return _with_lag(problem(504, str(exc), "not_seen_in_time"), exc.lag)
+        case ViewNotReady():
+            return _with_lag(problem(503, str(exc), "service_unavailable"), exc.lag)
+        case _:
+            return problem(503, str(exc), "service_unavailable")
+
+
+def no_route(detail: str, allowed: tuple[str, ...]) -> Response:
+    """allowed: the methods that the path takes; empty when there is no such path."""
+    if allowed:
+        return problem(405, detail, "method_not_allowed")
+    return problem(404, detail, "path_unknown")
+
+
+def _with_lag(answer: Response, lag: int) -> Response:
+    return Response(answer.status, {**answer.body, "lag": lag})

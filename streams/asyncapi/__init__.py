@@ -1,8 +1,0 @@
-"""The topics as an AsyncAPI 3 document, made from the topology and the schemas.
-
-It describes what clients may use: internal topics and the changelog are left out.
-"""
-
-from streams.asyncapi.document import PUBLIC, document, text
-
-__all__ = ["PUBLIC", "document", "text"]

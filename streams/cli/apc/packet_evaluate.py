@@ -1,0 +1,33 @@
+"""`headrace packet-evaluate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams.cli import common
+from streams.settings import Settings
+
+
+@click.command("packet-evaluate")
+@click.option(
+    "--packet-in",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="An EVAL packet or a metric set: YAML if it ends in .yaml or .yml, else JSON.",
+)
+@click.pass_context
+def command(ctx: click.Context, packet_in: Path) -> None:
+    """Hold metrics against the promotion gates, offline.  Exits with 1 when they are not met.
+
+    \b
+    Example:
+      headrace packet-evaluate --packet-in eval.json
+    """
+    from streams.protocols.apc.queries.evaluate import evaluate
+
+    answer = evaluate(common.read_value(packet_in), common.now_ms(), Settings.load())
+    common.show_json(answer)
+    if not answer["promotable"]:
+        ctx.exit(1)

@@ -1,0 +1,34 @@
+"""`headrace packet-transfer-arbitrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from streams.cli import common
+from streams.settings import Settings
+
+
+@click.command("packet-transfer-arbitrate")
+@click.option(
+    "--packets-in",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    required=True,
+    help="Packets, as a list or under `packets`: YAML if it ends in .yaml or .yml, else JSON.",
+)
+@click.option("--top-k", type=int, default=2, show_default=True, help="How many to select.")
+@common.out_option
+def command(packets_in: Path, top_k: int, out: Path | None) -> None:
+    """Rank TRANSFER packets that are not sent, offline, and select the best.
+
+    Each is checked by the rules that look at the packet alone.
+
+    \b
+    Example:
+      headrace packet-transfer-arbitrate --packets-in transfers.json --top-k 1
+    """
+    from streams.protocols.apc.queries.arbitrate import arbitrate
+
+    value = common.read_value(packets_in)
+    common.show_json(arbitrate(value, top_k, common.now_ms(), Settings.load()), out)

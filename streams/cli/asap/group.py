@@ -1,0 +1,176 @@
+"""`headrace asap`: what was said and done."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import click
+
+from streams.cli import common, lists
+from streams.cli.asap import send as asap_send
+from streams.settings import Settings
+
+_STATUSES = click.Choice(
+    [
+        *("submitted", "working", "input_required", "paused"),
+        *("completed", "failed", "cancelled", "rejected"),
+    ]
+)
+_TASK = lists.columns("task.created_at", "task.id", "task.status", "worker", "skill_id", "sequence")
+_EVENT = lists.columns("sequence", "at", "rule", "status", "sender", "snapshot_version")
+_SNAPSHOT = lists.columns("version", "id", "checkpoint", "created_at", "restored_from")
+_MESSAGE = lists.columns("timestamp", "id", "sender", "role", "parts")
+_AGENT = lists.columns("id", "name", "version", "endpoints.asap")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
+
+
+@click.group("asap")
+def command() -> None:
+    """Ask about tasks of ASAP and the agents that work on them; send a task.
+
+    \b
+    Example:
+      headrace asap tasks --status working
+    """
+
+
+def _ask(path: str, after: str | None, **given: Any) -> Any:
+    """The answer of a route.  given: parameters; those that are None are left out."""
+    query = {name: value for name, value in {**given, "after": after}.items() if value is not None}
+    return common.ask(f"/v1/asap/{path}", urlencode(query), Settings.load())
+
+
+def _task_path(id: str, *more: str) -> str:
+    return "/".join(quote(part, safe="") for part in ("tasks", id, *more))
+
+
+def _show(answer: Any, as_json: bool) -> None:
+    if as_json:
+        common.show_json(answer)
+    else:
+        common.show_members(answer)
+
+
+@command.command("task")
+@click.argument("id")
+@_json_option
+@common.after_option
+@common.as_of_option
+def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
+    """Show where a task stands, and its response.
+
+    ID is the task's, one that its worker gave it, or that of a request which it answers.
+
+    \b
+    Example:
+      headrace asap task 01M7YRRRS4RFVVVX9QRHKJ8E9C
+    """
+    answer = _ask(_task_path(id), after, as_of=as_of)
+    _show(answer if as_json else {**answer.pop("task"), **answer}, as_json)
+
+
+@command.command("tasks")
+@click.option("--status", type=_STATUSES, help="Tasks in this state.")
+@click.option("--conversation", "conversation_id", metavar="ID", help="Of this conversation.")
+@click.option("--requester", metavar="URN", help="Asked for by this agent.")
+@click.option("--worker", metavar="URN", help="For this agent.")
+@click.option("--skill", "skill_id", metavar="ID", help="That need this skill.")
+@click.option("--parent", "parent_task_id", metavar="ID", help="That are part of this task.")
+@lists.options
+def tasks(as_json: bool, **given: Any) -> None:
+    """Show tasks, by age.
+
+    \b
+    Example:
+      headrace asap tasks --worker urn:asap:agent:indexer:eu --status working
+    """
+    lists.show("/v1/asap/tasks", _TASK, as_json, ("tasks", "cursor"), **given)
+
+
+@command.command("events")
+@click.argument("id")
+@click.option("--at", type=int, metavar="N", help="Up to this one, and the state it came to.")
+@lists.options
+def events(id: str, at: int | None, as_json: bool, **given: Any) -> None:
+    """Show what happened to a task.
+
+    With --at it also shows the state after that event, of an event-sourced task.
+
+    \b
+    Example:
+      headrace asap events 01M7YRRRS4RFVVVX9QRHKJ8E9C --at 3
+    """
+    answer = _ask(_task_path(id, "events"), given.pop("after"), at=at, **given)
+    if as_json:
+        common.show_json(answer)
+        return
+    lists.show_items(_EVENT, answer["events"])
+    lists.show_next(answer["cursor"])
+    if at is not None:
+        click.echo()
+        common.show_members({"version": at, **answer["state"]})
+
+
+@command.command("snapshots")
+@click.argument("id")
+@click.argument("version", required=False)
+@_json_option
+@common.after_option
+def snapshots(id: str, version: str | None, as_json: bool, after: str | None) -> None:
+    """Show the saved states of a task, or one of them.
+
+    VERSION is a number, `latest` or `checkpoint`.
+
+    \b
+    Examples:
+      headrace asap snapshots 01M7YRRRS4RFVVVX9QRHKJ8E9C
+      headrace asap snapshots 01M7YRRRS4RFVVVX9QRHKJ8E9C latest --json
+    """
+    if version is not None:
+        _show(_ask(_task_path(id, "snapshots", version), after), as_json)
+        return
+    answer = _ask(_task_path(id, "snapshots"), after)
+    if as_json:
+        common.show_json(answer)
+    else:
+        lists.show_items(_SNAPSHOT, answer["snapshots"])
+
+
+@command.command("messages")
+@click.argument("id")
+@_json_option
+@common.after_option
+def messages(id: str, as_json: bool, after: str | None) -> None:
+    """Show what the agents of a task said to each other.
+
+    \b
+    Example:
+      headrace asap messages 01M7YRRRS4RFVVVX9QRHKJ8E9C
+    """
+    answer = _ask(_task_path(id, "messages"), after)
+    if as_json:
+        common.show_json(answer)
+    else:
+        lists.show_items(_MESSAGE, answer["messages"])
+
+
+@command.command("agents")
+@click.argument("urn", required=False)
+@lists.options
+def agents(urn: str | None, as_json: bool, **given: Any) -> None:
+    """Show the manifests in force, or one of them.
+
+    \b
+    Examples:
+      headrace asap agents
+      headrace asap agents urn:asap:agent:indexer:eu --json
+    """
+    if urn is None:
+        lists.show("/v1/asap/agents", _AGENT, as_json, ("agents", "cursor"), **given)
+    else:
+        _show(_ask(f"agents/{quote(urn, safe='')}", given["after"]), as_json)
+
+
+for _command in asap_send.COMMANDS:
+    command.add_command(_command)

@@ -1,0 +1,159 @@
+"""`headrace asap`: what is sent, and what is told offline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from streams.cli import common
+from streams.errors import GatewayUnavailable, InfrastructureError, InvalidInput, NegativeAnswer
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.asap.errors import ASAPRemoteError
+
+_SENDER = "urn:asap:agent:client"
+_INTERNAL = -32603
+
+
+def _object(ctx: click.Context, parameter: click.Parameter, text: str) -> dict[str, Any]:
+    from schemas import ShapeError, parse_ijson
+
+    try:
+        value = parse_ijson(text.encode(errors="surrogateescape"))
+    except ShapeError as exc:
+        raise click.BadParameter(exc.message) from exc
+    if not isinstance(value, dict):
+        raise click.BadParameter("a JSON object")
+    return value
+
+
+@click.command("request")
+@click.option("--to", "recipient", metavar="URN", required=True, help="The agent that is to work.")
+@click.option("--skill", "skill_id", metavar="ID", required=True, help="What it is to do.")
+@click.option("--conversation", "conversation_id", metavar="ID", required=True, help="Part of it.")
+@click.option(
+    "--input", "given", metavar="JSON", required=True, callback=_object, help="An object."
+)
+@click.option(
+    "--from", "sender", metavar="URN", default=_SENDER, show_default=True, help="Who asks."
+)
+@click.option("--wait", type=click.IntRange(0), metavar="N", help="At most N seconds, for the end.")
+def request(
+    recipient: str,
+    skill_id: str,
+    conversation_id: str,
+    given: dict[str, Any],
+    sender: str,
+    wait: int | None,
+) -> None:
+    """Send a TaskRequest through the gateway of HEADRACE_GATEWAY, and print the reply.
+
+    That is a TaskResponse if the task ends within --wait, else a TaskUpdate with its state.  Exits
+    with 1 when the request is refused.
+
+    \b
+    Example:
+      headrace asap request --to urn:asap:agent:eu --skill index --conversation c1 --input '{}'
+    """
+    from pydantic import ValidationError
+
+    from schemas.asap import TaskRequest, validation_problems
+    from streams.asap.client import ASAPClient, send_task_sync
+    from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
+
+    settings = Settings.load()
+    client = ASAPClient(f"http://{settings.gateway}", sender=sender, token=settings.token)
+    try:
+        asked = TaskRequest(conversation_id=conversation_id, skill_id=skill_id, input=given)
+        reply = send_task_sync(client, asked, recipient=recipient, wait=wait)
+    except ValidationError as exc:
+        raise InvalidInput(validation_problems(exc)) from exc
+    except (ASAPConnectionError, ASAPTimeoutError) as exc:
+        raise GatewayUnavailable(str(exc)) from exc
+    except ASAPRemoteError as exc:
+        raise _refused(exc) from exc
+    common.show_json(reply.model_dump(mode="json"))
+
+
+def _refused(exc: ASAPRemoteError) -> NegativeAnswer | InfrastructureError:
+    data = exc.data if isinstance(exc.data, dict) else {}
+    text = str(data.get("error") or exc.message)
+    if exc.code == _INTERNAL:
+        return InfrastructureError(text)
+    rule = data.get("rule") or data.get("asap_error")
+    return NegativeAnswer(f"{rule}: {text}" if rule else text)
+
+
+@click.group("manifest")
+def manifest() -> None:
+    """Register agents.
+
+    \b
+    Example:
+      headrace asap manifest put manifest.json
+    """
+
+
+@manifest.command("put")
+@click.argument("file", type=click.File("rb"))
+def put(file: BinaryIO) -> None:
+    """Register an agent by its manifest, or replace that; prints the position of the record.
+
+    \b
+    Example:
+      headrace asap manifest put manifest.json
+    """
+    from streams.cli.send import outputs_of, produce
+    from topology.topics import ASAP_MANIFESTS
+
+    settings = Settings.load()
+    outputs = outputs_of(ASAP_MANIFESTS.name, file.read(), settings)
+    with common.connect(settings) as log:
+        for position in produce(log, outputs, None):
+            click.echo(position)
+
+
+@click.command("key")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+def key(file: Path) -> None:
+    """Print the record key of an envelope.
+
+    \b
+    Example:
+      headrace asap key request.json
+    """
+    from schemas import Problem
+    from schemas.asap import canonical_form, rules, task_key
+    from streams.ingress.kinds import kind_of
+    from streams.processing.ingress import check
+
+    value = common.read_value(file, rules.MALFORMED_ENVELOPE.code)
+    prepared, problems = check(kind_of("asap.envelope"), value, common.now_ms(), Settings.load())
+    if problems:
+        raise InvalidInput(problems)
+    found = task_key(canonical_form(prepared.value))
+    if found == prepared.value["id"] and value.get("id") is None:
+        message = "The envelope has no id, which is its key."
+        raise InvalidInput([Problem(rules.MALFORMED_ENVELOPE.code, "/id", message)])
+    click.echo(found)
+
+
+@click.command("schemas")
+@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+def schemas(directory: Path) -> None:
+    """Export the JSON Schemas of ASAP, and print the files.
+
+    \b
+    Example:
+      headrace asap schemas ./schemas
+    """
+    from schemas.asap import export_all_schemas
+
+    for path in export_all_schemas(directory):
+        click.echo(path)
+
+
+COMMANDS: tuple[click.Command, ...] = (request, manifest, key, schemas)

@@ -1,0 +1,181 @@
+"""`headrace sap-explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from streams.cli import common
+from streams.errors import UsageError
+from streams.settings import Settings
+
+if TYPE_CHECKING:
+    from streams.engine.records import Output
+    from streams.protocols.sap.constitution import Constitution
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("sap-explain")
+@click.argument("task_id", metavar="[TASKID]", required=False)
+@click.option("--task", "task_file", type=_FILE, metavar="FILE", help="A task that is not sent.")
+@click.option("--result", "result_file", type=_FILE, metavar="FILE", help="And a result of it.")
+@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@common.after_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    task_id: str | None,
+    task_file: Path | None,
+    result_file: Path | None,
+    as_json: bool,
+    after: str | None,
+) -> None:
+    """Show why a task was judged so: every check in its order, and what the constitution says.
+
+    With --task nothing is sent: the task, and a result of it, go through the same processors here,
+    as if they were sent now and nothing was known.  It then exits with 1 when one is refused.
+
+    \b
+    Examples:
+      headrace sap-explain 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
+      headrace sap-explain --task task.json --result result.json
+    """
+    if (task_id is None) == (task_file is None):
+        raise UsageError("give either a TASKID or --task FILE")
+    if result_file is not None and task_file is None:
+        raise UsageError("--result goes with --task")
+    if task_id is not None:
+        answer = _from_log(task_id, after)
+    else:
+        assert task_file is not None
+        answer = _from_files([path for path in (task_file, result_file) if path is not None])
+    if as_json:
+        common.show_json(answer)
+    else:
+        _show(answer)
+    refused = [each for each in answer["commands"] if each["verdict"] == "rejected"]
+    if task_file is not None and refused:
+        ctx.exit(1)
+
+
+def _from_log(task_id: str, after: str | None) -> Any:
+    from streams.cli.envelopes import fetch_from
+    from streams.protocols.sap.constitution import load
+    from streams.protocols.sap.queries.explain import explain
+
+    settings = Settings.load()
+    constitution = load(settings.sap_constitution)
+    with common.looking(settings, after) as (log, view):
+        return explain(view, task_id, fetch_from(log), constitution)
+
+
+def _from_files(paths: list[Path]) -> Any:
+    """paths: of a task and perhaps a result."""
+    from schemas.sap import rules
+    from streams.cli.envelopes import record_of
+    from streams.engine.headers import iso
+    from streams.errors import InvalidInput
+    from streams.protocols.sap.constitution import load
+    from streams.protocols.sap.queries.explain import misshapen
+
+    settings, now = Settings.load(), common.now_ms()
+    constitution = load(settings.sap_constitution)
+    values = [common.read_value(path, rules.BAD_JSON.code) for path in paths]
+    outputs: list[Output] = []
+    broken: list[Any] = []
+    names: dict[str, None] = {}
+    for subject, value in zip(("TASK", "RESULT"), values, strict=False):
+        try:
+            outputs.append(record_of(subject, value, settings))
+            names[value["taskId"]] = None
+        except InvalidInput as exc:
+            broken.append(misshapen(subject, exc.problems, iso(now).decode()))
+    answer = _judged(outputs, names, settings, constitution, now)
+    first_broken = bool(broken) and broken[0]["subject"] == "TASK"
+    commands = answer["commands"]
+    answer["commands"] = [*broken, *commands] if first_broken else [*commands, *broken]
+    return answer
+
+
+def _judged(
+    outputs: list[Output], names: Iterable[str], settings: Settings, by: Constitution, now: int
+) -> Any:
+    from streams.cli.envelopes import fetch_from, judged
+    from streams.protocols.sap.queries.common import named
+    from streams.protocols.sap.queries.explain import explain
+
+    if not outputs:
+        nothing: Any = {"commands": [], "lookups": [], "outcomes": []}
+        return {"taskId": None, "state": None, "constitution": by.label, **nothing}
+    with judged(outputs, settings, now) as (log, view):
+        fetch = fetch_from(log)
+        found = [explain(view, name, fetch, by) for name in dict.fromkeys(map(named, names))]
+    for other in found[1:]:  # a result of another task
+        found[0]["commands"] += other["commands"]
+    return found[0]
+
+
+def _show(answer: Any) -> None:
+    click.echo(f"task {answer['taskId'] or '-'} is {answer['state'] or 'not known'}")
+    for each in answer["commands"]:
+        _show_command(each, answer["constitution"])
+    for verdict in answer["lookups"]:
+        _show_lookup(verdict)
+    for outcome in answer["outcomes"]:
+        _show_outcome(outcome)
+
+
+def _show_command(each: Any, constitution: str) -> None:
+    click.echo(f"\n{each['subject'].lower()} {each['position'] or '-'} at {each['at']}")
+    for check in each["checks"]:
+        click.echo(f"  {check['check']:<22}{check['outcome']}")
+        if check.get("reason"):
+            click.echo(f"    {check['rule']}: {check['reason']}")
+        if check.get("figures"):
+            click.echo(f"    figures {common.json_line(check['figures'])}")
+        for error in (check.get("errors") or [])[1:]:
+            click.echo(f"    {error['rule']} at {error['path'] or '/'}: {error['message']}")
+    click.echo(f"  {each['verdict']}, rule {each['rule']}")
+    for warning in each["warnings"]:
+        click.echo(f"  warning: {warning}")
+    if each.get("accepted"):
+        click.echo(f"  fixed: {common.json_line(each['accepted'])}")
+    if each.get("evaluation"):
+        _show_evaluation(each["evaluation"], constitution)
+
+
+def _show_evaluation(found: Any, constitution: str) -> None:
+    recorded = found["constitution"]
+    other = "" if recorded == constitution else f", weighed now by {constitution}"
+    click.echo(f"  constitution {recorded}{other}: {found['alignment']}")
+    for step in found["steps"]:
+        said = (step.get(name) for name in ("name", "status", "vote", "notes"))
+        click.echo("    " + "  ".join(str(part) for part in (step["step"], *said) if part))
+
+
+def _show_lookup(verdict: Any) -> None:
+    leads = ", leads" if verdict["leader"] else ""
+    click.echo(f"\ncache {verdict['verdict']}{leads} at {verdict['at']}: {verdict['reason']}")
+    for each in verdict["candidates"]:
+        fresh = "fresh" if each["fresh"] else "stale"
+        aligned = "" if each["alignment"] is None else f", {each['alignment']}"
+        click.echo(f"  version {each['version']}: {each['ageSec']} s old, {fresh}{aligned}")
+    for check in verdict["checks"] or []:
+        click.echo(
+            f"    {check['principle']}  {check['status']}  {check.get('notes', '')}".rstrip()
+        )
+    for violation in verdict["violations"] or []:
+        click.echo(f"    violation of {violation['principle']}, {violation['severity']}")
+
+
+def _show_outcome(outcome: Any) -> None:
+    click.echo(
+        f"\noutcome {outcome['seq']}: {outcome['status']}, {outcome['alignment']},"
+        f" rule {outcome['rule']}, of {outcome['cause']}"
+    )
+    if outcome["error"]:
+        click.echo(f"  {outcome['error'].get('code')}: {outcome['error'].get('message')}")

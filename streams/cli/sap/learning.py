@@ -1,0 +1,62 @@
+"""`headrace sap-learning`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from streams.cli import common, lists
+from streams.errors import NotFound
+from streams.settings import Settings
+
+_COLUMNS = lists.columns(
+    *("territory", "fingerprint", "outcomes", "computed", "cacheHits", "ratings.mean"),
+    *("approved", "rejected", "bestTaskId", "playbook.version"),
+)
+_LEARNED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "extraChecks")
+
+
+@click.command("sap-learning")
+@click.argument("capability")
+@click.option("--territory", metavar="T", help="Of this territory; '' for tasks without one.")
+@click.option("--fingerprint", metavar="F", help="Of tasks with this essence of the payload.")
+@click.option("--heuristics", is_flag=True, help="Every version of what was derived, and why.")
+@lists.options
+def command(capability: str, heuristics: bool, as_json: bool, **given: Any) -> None:
+    """Show what was learned of a capability.
+
+    \b
+    Examples:
+      headrace sap-learning consult.align --territory EUFM
+      headrace sap-learning consult.align --heuristics
+    """
+    if heuristics:
+        _show_heuristics(capability, as_json, given["after"])
+    else:
+        lists.show("/v1/sap/learning", _COLUMNS, as_json, capability=capability, **given)
+
+
+def _show_heuristics(capability: str, as_json: bool, after: str | None) -> None:
+    from streams.protocols.sap.queries.learning import heuristics
+
+    with common.looking(Settings.load(), after) as (_, view):
+        versions = list(_with_changes(heuristics(view, capability)))
+    if not versions:
+        raise NotFound(f"nothing was derived for {capability}")
+    if as_json:
+        common.show_json({"items": versions})
+        return
+    for each in versions:
+        click.echo(f"version {each['version']} at {each['derivedAt']}, of {each['cause']}")
+        common.show_members({**each["changed"], "basis": each["basis"]}, indent=2)
+
+
+def _with_changes(versions: Iterable[Any]) -> Iterable[Any]:
+    """Each with the values that differ from those of the version before."""
+    before: dict[str, Any] = {"extractorVersion": 0, "thresholds": {}}
+    for each in versions:
+        changed = {name: each[name] for name in _LEARNED if each[name] != before.get(name, [])}
+        yield {**each, "changed": changed}
+        before = each

@@ -1,0 +1,34 @@
+"""`headrace sap-result`."""
+
+from __future__ import annotations
+
+import click
+
+from streams.cli import common
+from streams.errors import NotFound
+from streams.settings import Settings
+
+
+@click.command("sap-result")
+@click.argument("task_id", metavar="TASKID")
+@click.option("--seq", type=click.IntRange(1), metavar="N", help="This one, instead of the last.")
+@click.option("--json", "as_json", is_flag=True, help="The same; it is JSON anyway.")
+@common.after_option
+def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> None:
+    """Show an outcome of a task.
+
+    \b
+    Examples:
+      headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
+      headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --seq 1
+    """
+    from streams.protocols.sap.queries.common import named
+    from streams.protocols.sap.queries.tasks import outcomes_of
+
+    with common.looking(Settings.load(), after) as (_, view):
+        outcomes = list(outcomes_of(view, named(task_id)))
+    if not outcomes:
+        raise NotFound(f"task {task_id} has no outcome")
+    if seq is not None and seq > len(outcomes):
+        raise NotFound(f"task {task_id} has no outcome {seq}; the last is {len(outcomes)}")
+    common.show_json(outcomes[-1 if seq is None else seq - 1])

@@ -1,0 +1,95 @@
+"""`headrace sap-task`."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import click
+
+from streams.cli import common
+from streams.errors import UsageError
+from streams.settings import Settings
+
+_LISTS = ("acks", "outcomes", "task")
+_TITLES = ("at", "kind", "status", "alignment", "rule", "cause")
+
+
+@click.command("sap-task")
+@click.argument("task_id", metavar="TASKID")
+@click.option(
+    "--wait",
+    "wait_s",
+    type=click.FloatRange(0),
+    metavar="S",
+    help="Until it ends, at most so long.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
+@common.after_option
+@common.as_of_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    task_id: str,
+    wait_s: float | None,
+    as_json: bool,
+    after: str | None,
+    as_of: str | None,
+) -> None:
+    """Show where a task stands, the verdicts on what was sent about it, and its outcomes.
+
+    With --wait it exits with 1 when the task has not ended in time.
+
+    \b
+    Examples:
+      headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
+      headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --wait 30 --json
+      headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --as-of 2026-11-22T12:00:00Z
+    """
+    from streams.protocols.sap.queries.common import named
+    from streams.protocols.sap.queries.tasks import end_of, task
+
+    if as_of is not None:
+        if after is not None or wait_s is not None:
+            raise UsageError("--as-of looks back; leave --after and --wait out")
+        query = urlencode({"as_of": as_of})
+        answer = common.ask(f"/v1/sap/tasks/{quote(task_id, safe='')}", query, Settings.load())
+        _show(answer, as_json)
+        return
+    with common.looking(Settings.load(), after) as (_, view):
+        ended = wait_s is None or common.step_until(
+            view, lambda: end_of(view, named(task_id)) is not None, wait_s
+        )
+        answer = task(view, task_id)
+    _show(answer, as_json)
+    if not ended:
+        click.echo(f"after {wait_s:g} s it is still {answer['state'] or 'unknown'}", err=True)
+        ctx.exit(1)
+
+
+def _show(answer: Any, as_json: bool) -> None:
+    if as_json:
+        common.show_json(answer)
+        return
+    common.show_members({k: v for k, v in answer.items() if k not in _LISTS})
+    click.echo()
+    common.show_table(_TITLES, [*map(_ack, answer["acks"]), *map(_outcome, answer["outcomes"])])
+
+
+def _ack(ack: Any) -> tuple[str, ...]:
+    kind = ack["subject"].lower()
+    return (ack["at"], kind, ack["status"], "-", ack["rule"], ack["position"])
+
+
+def _outcome(outcome: Any) -> tuple[str, ...]:
+    said = outcome["meta"]["headrace"]
+    alignment = outcome["constitutionalEvidence"]["alignment"]
+    kind = f"outcome {said['seq']}"
+    return (
+        outcome["reportedAt"],
+        kind,
+        outcome["status"],
+        alignment,
+        said["rule"],
+        said["cause"],
+    )

@@ -1,0 +1,230 @@
+"""Everything that the policy of APC/1.0 refuses, one function for each rule.
+
+A function returns the packets that show it, or None where this scene has nothing to show it with.
+The only rule without one is that of CONVERGENCE on top_k: the windows refuse such packets first.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from streams.demo.fleet_simulation.research import candidates, claim, idea
+from streams.demo.fleet_simulation.scene import DRIFT_CHECKS, Json, Scene
+from streams.demo.fleet_simulation.teaching import retraction, transfer
+from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE, PROTOCOLS, SWARMS
+
+Fault = Callable[[Scene], Json | None]
+BUILDER, PEER = "builder/birch", ("builder/delta",)
+
+
+def _wrong(scene: Scene, phase: str = "CONVERGENCE", **members: Any) -> Json:
+    """A legal transfer of its own task; members: of the payload, to be made wrong."""
+    protocol = PROTOCOLS[0]
+    packet = transfer(scene, protocol, "ember", "birch", phase=phase)
+    packet["trace"]["task_id"] = scene.task("odd")
+    lineage = packet["lineage"]
+    lineage["cross_use_case"] = False
+    packet["payload"] |= members
+    return packet
+
+
+def _policy(packet: Json, **members: Any) -> Json:
+    packet["payload"]["transfer_policy"] |= members
+    return packet
+
+
+def _in(low: int, high: int, make: Fault) -> Fault:
+    return lambda scene: make(scene) if low <= scene.generation < high else None
+
+
+def _lineage_mismatch(scene: Scene) -> Json:
+    packet = _wrong(scene)
+    packet["lineage"]["protocol_id"] = PROTOCOLS[2].name + scene.session.suffix
+    return packet
+
+
+def _too_early(scene: Scene) -> Json:
+    return _wrong(scene)
+
+
+def _on_the_line(scene: Scene) -> Json:
+    """0.84 is 0.7 times 1.2, and so not above it."""
+    return _wrong(scene, sender_score=0.84, receiver_score=0.7)
+
+
+def _no_top_k(scene: Scene) -> Json:
+    packet = _wrong(scene)
+    del packet["payload"]["transfer_policy"]["top_k"]
+    return packet
+
+
+def _great_top_k(scene: Scene) -> Json:
+    return _policy(_wrong(scene), top_k=3)
+
+
+def _cross(scene: Scene) -> Json:
+    packet = _wrong(scene)
+    packet["lineage"]["cross_use_case"] = True
+    return packet
+
+
+def _refined(scene: Scene) -> Json:
+    return _wrong(scene, "REFINEMENT", sender_score=0.6, receiver_score=0.55)
+
+
+def _wrong_mode(scene: Scene) -> Json:
+    return _policy(_wrong(scene, "PROMOTION"), mode="SELECTIVE_IMPORT")
+
+
+def _later_only(scene: Scene) -> Json:
+    return _policy(_wrong(scene), min_generation=scene.generation + 5)
+
+
+def _own_threshold(scene: Scene) -> Json:
+    packet = _wrong(scene, sender_score=0.85, receiver_score=0.6)
+    return _policy(packet, threshold_multiplier=1.5)
+
+
+def _third_receiver(scene: Scene) -> Json | None:
+    """What two swarms were taught in this generation, offered to a third."""
+    lesson = next((lesson for lesson in scene.lessons if lesson.protocol.sound), None)
+    if lesson is None:
+        return None
+    protocol = lesson.protocol
+    teacher = lesson.packet["payload"]["from_swarm"].removeprefix("swarm-")
+    others = [name for name in SWARMS if name not in (teacher, *protocol.students)]
+    packet = transfer(scene, protocol, teacher, scene.dice.choice(others))
+    packet["trace"]["task_id"] = scene.task("odd")
+    return packet
+
+
+def _wrong_phase(scene: Scene) -> Json:
+    if scene.generation >= FIRST_TRANSFERS and scene.session.chance(0.5):
+        return _wrong(scene, "EXECUTION")
+    return scene.new("IDEA", "EXECUTION", idea(scene), BUILDER, PEER)
+
+
+def _drifting(scene: Scene) -> Json:
+    checks = {**dict.fromkeys(DRIFT_CHECKS, True), "within_current_scope": False}
+    return scene.new(
+        "IDEA", "DISCOVERY", idea(scene), BUILDER, PEER, metadata={"anti_drift": checks}
+    )
+
+
+def _unchecked(scene: Scene) -> Json | None:
+    """Only refused where the drift checks are demanded."""
+    if not scene.session.checks_drift:
+        return None
+    checks = dict.fromkeys(DRIFT_CHECKS[:5], True)
+    return scene.new(
+        "IDEA", "DISCOVERY", idea(scene), BUILDER, PEER, metadata={"anti_drift": checks}
+    )
+
+
+def _unknown_winner(scene: Scene) -> Json:
+    payload = {
+        "arbitration_id": f"arbitration-{scene.session.steps}",
+        "winner_candidate_id": "candidate-9",
+        "candidates": candidates(scene),
+        "scoring": {},
+    }
+    return scene.new("ARBITRATION", "ARBITRATION", payload, BUILDER, PEER)
+
+
+def _unknown_target(scene: Scene) -> Json | None:
+    if not scene.session.retracted:
+        return None
+    return retraction(scene, scene.session.retracted[-1], scene.session.uuid())
+
+
+def _twice_retracted(scene: Scene) -> Json | None:
+    gone = scene.session.retracted
+    return retraction(scene, scene.dice.choice(gone)) if gone else None
+
+
+def _retracted_retraction(scene: Scene) -> Json | None:
+    made = scene.session.retractions
+    return retraction(scene, made[-1]) if made else None
+
+
+def _foreign_retraction(scene: Scene) -> Json | None:
+    target = next((packet for packet in scene.session.done), None)
+    if target is None:
+        return None
+    packet = retraction(scene, target)
+    swarm = scene.swarm(target["sender"]["swarm_id"].removeprefix("swarm-"))
+    packet["sender"] |= {"agent_id": f"sentinel-{swarm}", "swarm_id": f"swarm-{swarm}"}
+    return packet
+
+
+def _answered(scene: Scene, target_id: str) -> Json:
+    payload = {"acked_packet_id": target_id, "ack_status": "ACCEPTED"}
+    return scene.new("ACK", "DISCOVERY", payload, "stranger/cedar", PEER)
+
+
+def _foreign_answer(scene: Scene) -> Json:
+    return _answered(scene, scene.sent[0].packet["packet_id"])
+
+
+def _unknown_answer(scene: Scene) -> Json:
+    return _answered(scene, scene.session.uuid())
+
+
+def _repeated(scene: Scene) -> Json:
+    return copy.deepcopy(scene.sent[0].packet)
+
+
+def _conflicting(scene: Scene) -> Json:
+    packet = _repeated(scene)
+    return packet | {"confidence": 0.01}
+
+
+def _empty_proof(scene: Scene) -> Json:
+    """Not refused: an empty proof is a warning."""
+    return scene.new("CLAIM", "DISCOVERY", claim(scene), BUILDER, PEER, proof_bundle={})
+
+
+_END = 10_000
+FAULTS: tuple[tuple[str, Fault], ...] = (
+    ("phase_type", _wrong_phase),
+    ("drift_check_failed", _drifting),
+    ("drift_check_missing", _unchecked),
+    ("lineage_mismatch", _lineage_mismatch),
+    ("generation_disabled", _in(0, FIRST_TRANSFERS, _too_early)),
+    ("score_below_window", _in(FIRST_TRANSFERS, LATE, _on_the_line)),
+    ("top_k_missing", _in(FIRST_TRANSFERS, _END, _no_top_k)),
+    ("top_k_over_limit", _in(FIRST_TRANSFERS, _END, _great_top_k)),
+    ("cross_use_case_not_allowed", _in(FIRST_TRANSFERS, LATE, _cross)),
+    ("phase_guard_score", _in(LATE, _END, _refined)),
+    ("phase_guard_mode", _in(FIRST_TRANSFERS, _END, _wrong_mode)),
+    ("min_generation", _in(FIRST_TRANSFERS, _END, _later_only)),
+    ("threshold_multiplier", _in(FIRST_TRANSFERS, _END, _own_threshold)),
+    ("top_k_exhausted", _third_receiver),
+    ("unknown_winner", _unknown_winner),
+    ("retraction_of_retraction", _retracted_retraction),
+    ("retraction_target_unknown", _unknown_target),
+    ("retraction_not_owner", _foreign_retraction),
+    ("already_retracted", _twice_retracted),
+    ("ack_target_unknown", _unknown_answer),
+    ("ack_not_recipient", _foreign_answer),
+    ("duplicate", _repeated),
+    ("packet_conflict", _conflicting),
+    ("accepted", _empty_proof),
+)
+
+
+def commit(scene: Scene, count: int) -> None:
+    """So many faults, taken in turn from those that this scene can show."""
+    session = scene.session
+    shown = 0
+    for _ in range(len(FAULTS)):
+        if shown == count:
+            return
+        rule, make = FAULTS[session.faults % len(FAULTS)]
+        session.faults += 1
+        packet = make(scene)
+        if packet is not None:
+            scene.send(packet, frozenset({rule}))
+            shown += 1

@@ -1,0 +1,117 @@
+"""The run as a list of generations, each a list of packets in the order in which they are sent."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from streams.demo.fleet_simulation import faults, research, teaching
+from streams.demo.fleet_simulation.scene import Scene, Sent, Session
+from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWARMS, USE_CASES
+
+GENERATIONS = 40
+SEED = 20260419
+ENDS = {"forecast": "CLOSED", "triage": "CLOSED", "routing": "HALTED", "support": "PROMOTION"}
+"""What the coordination of each use case comes to."""
+CLOSED, HALTED = frozenset({"session_closed"}), frozenset({"session_halted"})
+__all__ = ["ENDS", "GENERATIONS", "SEED", "Generation", "Sent", "Story", "tell"]
+
+
+class Generation(NamedTuple):
+    number: int
+    sent: list[Sent]
+
+
+@dataclass(frozen=True)
+class Story:
+    """sessions: by use case.  suffix: what protocol ids end in."""
+
+    run_id: str
+    sessions: dict[str, str]
+    suffix: str
+    generations: list[Generation]
+
+    @property
+    def packets(self) -> list[Sent]:
+        return [sent for generation in self.generations for sent in generation.sent]
+
+    def protocol_id(self, name: str) -> str:
+        return name + self.suffix
+
+
+def tell(
+    name: str = "evolution", seed: int = SEED, *, suffix: str = "", checks_drift: bool = False
+) -> Story:
+    """Generations 0 to 40.
+
+    name: of the run, which sessions begin with.  checks_drift: whether the service demands the
+    drift checks, HEADRACE_APC_REQUIRE_ANTI_DRIFT.
+    """
+    sessions = [
+        Session(
+            f"{name}-{use_case}",
+            name,
+            use_case,
+            suffix,
+            checks_drift,
+            random.Random(f"{seed}/{use_case}"),
+            faults=number * 6,
+        )
+        for number, use_case in enumerate(USE_CASES)
+    ]
+    generations = [
+        Generation(number, _interleaved([_scene(session, number) for session in sessions]))
+        for number in range(GENERATIONS + 1)
+    ]
+    names = {session.use_case: session.name for session in sessions}
+    return Story(name, names, suffix, generations)
+
+
+def _scene(session: Session, number: int) -> list[Sent]:
+    scene = Scene(session, number)
+    if number == 0:
+        research.open_session(scene)
+    for turn in range(2 if number < FIRST_TRANSFERS else 1):
+        swarm = SWARMS[(number + turn) % len(SWARMS)]
+        research.work(scene, f"builder/{swarm}")
+    research.beats(scene)
+    research.found_protocols(scene)
+    if number < FIRST_TRANSFERS:
+        faults.commit(scene, 2)
+        teaching.retract(scene)
+        return scene.sent
+    teaching.teach(scene)
+    teaching.latecomers(scene)
+    research.decide(scene, at_last=number == GENERATIONS)
+    faults.commit(scene, 4)
+    teaching.retract(scene)
+    if number == GENERATIONS:
+        _end(scene)
+    return scene.sent
+
+
+def _end(scene: Scene) -> None:
+    """Two use cases give what they found to the commons and close, one runs out of budget."""
+    use_case = scene.session.use_case
+    protocol = PROTOCOLS[0]
+    if ENDS[use_case] == "CLOSED":
+        seed = teaching.transfer(scene, protocol, "cedar", "ember", phase="PROMOTION")
+        seed["payload"]["transfer_policy"]["mode"] = "COMMONS_SEED"
+        scene.send(seed)
+        rules = CLOSED
+    elif ENDS[use_case] == "HALTED":
+        stop = {"signal": "STOP", "reason": "the budget is used up"}
+        conductor = research.CONDUCTOR
+        scene.send(scene.new("SIGNAL", "EXECUTION", stop, conductor, research.BUILDERS))
+        rules = HALTED
+    else:
+        return
+    for student in ("birch", "delta"):
+        scene.send(teaching.transfer(scene, protocol, "ember", student), rules)
+
+
+def _interleaved(scenes: list[list[Sent]]) -> list[Sent]:
+    """In turn, as they come to a log that all share."""
+    longest = max(map(len, scenes))
+    return [scene[n] for n in range(longest) for scene in scenes if n < len(scene)]

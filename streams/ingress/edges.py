@@ -1,0 +1,21 @@
+"""The topics that users may write, of all protocols, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streams.errors import UsageError
+from streams.processing.ingress import Edge
+from streams.protocols.commands import COMMANDS
+from topology import topics
+
+EDGES: Mapping[str, Edge] = {edge.topic.name: edge for side in COMMANDS for edge in side.edges}
+
+
+def edge_of(topic: str) -> Edge:
+    """By name without prefix.  Raises UsageError for a topic that users may not write."""
+    if topic not in EDGES:
+        known = any(declared.name == topic for declared in topics.ALL)
+        what = "is written by the service only" if known else "is not a topic of headrace"
+        raise UsageError(f"{topic} {what}", advice=f"Topics to send to: {', '.join(EDGES)}.")
+    return EDGES[topic]

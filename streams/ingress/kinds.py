@@ -1,0 +1,18 @@
+"""The kinds of envelopes of all protocols, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from streams.errors import UsageError
+from streams.processing.ingress import Kind
+from streams.protocols.commands import COMMANDS
+
+KINDS: Mapping[str, Kind] = {kind.name: kind for side in COMMANDS for kind in side.kinds}
+
+
+def kind_of(name: str) -> Kind:
+    """Raises UsageError for a kind that does not exist."""
+    if name not in KINDS:
+        raise UsageError(f"{name} is not a kind of envelope", advice=f"Kinds: {', '.join(KINDS)}.")
+    return KINDS[name]

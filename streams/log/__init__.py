@@ -1,0 +1,1 @@
+"""Reading topics: once to an end, record by record, or following with a cursor."""

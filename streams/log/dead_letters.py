@@ -1,0 +1,68 @@
+"""Dead letters: what could not be judged, why, and where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from streams.engine.log import Log
+from streams.engine.records import Record
+from streams.errors import NotFound
+from streams.log.reading import partitions, records
+from streams.log.record_json import headers_json, key_text, value_json
+from streams.views.positions import Position
+from topology import topics
+from topology.declarations import Kind, Topic
+
+Json = dict[str, Any]
+TOPICS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
+
+
+def read(log: Log, topic: Topic, prefix: str) -> Iterator[Record]:
+    """Every record that the topic has now.  Raises TopicsMismatch when it is missing."""
+    return records(log, partitions(log, [topics.full_name(topic, prefix)]))
+
+
+def groups(log: Log, prefix: str) -> list[Json]:
+    """Dead letters counted by topic and code, the most frequent first."""
+    found: dict[tuple[str, str], Json] = {}
+    for topic in TOPICS:
+        for record in read(log, topic, prefix):
+            letter = letter_json(topic, record)
+            group = found.setdefault(
+                (record.topic, letter["code"]),
+                {"topic": record.topic, "code": letter["code"], "count": 0, "first": letter["at"]},
+            )
+            group["count"] += 1
+            group |= {"last": letter["at"], "message": letter["message"]}
+            group["position"] = letter["position"]
+    return sorted(found.values(), key=lambda group: (-group["count"], group["topic"]))
+
+
+def letter_json(topic: Topic, record: Record) -> Json:
+    """position: of the dead letter.  source: of the record that could not be judged."""
+    from streams.engine.headers import iso
+
+    headers = headers_json(record)
+    original = (f"kafka_dlt-original-{part}" for part in ("topic", "partition", "offset"))
+    return {
+        "position": f"{record.topic}/{record.partition}/{record.offset}",
+        "source": "/".join(str(headers.get(name, "")) for name in original),
+        "at": iso(record.timestamp).decode(),
+        "code": headers.get("kafka_dlt-exception-fqcn", ""),
+        "message": headers.get("kafka_dlt-exception-message", ""),
+        "key": key_text(record),
+        "value": value_json(topic, record),
+        "headers": headers,
+    }
+
+
+def one(log: Log, position: Position, prefix: str) -> Json:
+    """The dead letter at a position, its own or that of the record it holds.  Raises NotFound."""
+    wanted = "/".join(map(str, position))
+    for topic in TOPICS:
+        for record in read(log, topic, prefix):
+            letter = letter_json(topic, record)
+            if wanted in (letter["position"], letter["source"]):
+                return letter
+    raise NotFound(f"no dead letter is at {wanted}, and none came from there")

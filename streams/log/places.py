@@ -1,0 +1,59 @@
+"""How far a reader of a stream has come, and its cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from streams.log.cursors import offsets_cursor, sequence_cursor
+
+
+class Place(Protocol):
+    def may_hold(self, key: bytes | None) -> bool:
+        """Whether records of this key are looked at; asked before they are decoded."""
+
+    def see(self, partition: int, offset: int, value: Any) -> bool:
+        """Go on past a record; False for one that was seen before."""
+
+    def cursor(self) -> str: ...
+
+
+class OffsetPlace:
+    """positions: the next offset of every partition."""
+
+    def __init__(self, positions: Mapping[int, int]) -> None:
+        self.positions = dict(positions)
+
+    def may_hold(self, key: bytes | None) -> bool:
+        return True
+
+    def see(self, partition: int, offset: int, value: Any) -> bool:
+        self.positions[partition] = offset + 1
+        return True
+
+    def cursor(self) -> str:
+        return offsets_cursor(self.positions)
+
+
+class SequencePlace:
+    """sequence: of the last record seen of the session."""
+
+    def __init__(self, session_id: str, sequence: int) -> None:
+        self.session_id = session_id
+        self.sequence = sequence
+        self._key = session_id.encode()
+
+    def may_hold(self, key: bytes | None) -> bool:
+        return key == self._key
+
+    def see(self, partition: int, offset: int, value: Any) -> bool:
+        """value: an RtesRecord of the session, or what stands for a record that nobody can read,
+        which has no place in it."""
+        sequence = value.get("sequence") if isinstance(value, dict) else None
+        if not isinstance(sequence, int) or sequence <= self.sequence:
+            return False
+        self.sequence = sequence
+        return True
+
+    def cursor(self) -> str:
+        return sequence_cursor(self.session_id, self.sequence)

@@ -1,0 +1,1 @@
+"""What operators run: brokers, topics, rights, audits, redrives, rewinds, sinks, the doctor."""

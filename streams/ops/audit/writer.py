@@ -1,0 +1,164 @@
+"""The audit writer: follows the facts and seals what it has read.
+
+There is one chain per partition however many writers are run: each checkpoint is written by a
+transaction of one transactional id, so a new writer fences the one before it, and then goes on from
+what that one has committed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from schemas import encode
+from streams.engine.log import Log, Reader
+from streams.engine.records import Output, Record, TopicPartition
+from streams.errors import Fenced, InputTruncated, SettingsError
+from streams.log.reading import partitions, records
+from streams.ops.audit.chain import COVERED, Head, partition_of, read, signature_fault
+from streams.ops.audit.keys import Keys, Signer
+from streams.settings import Settings
+from streams.telemetry.progress import progress
+from topology.topics import AUDIT_CHECKPOINTS, full_name
+
+AT_ONCE = 200_000
+"""Records after which what was read is sealed, though there are more."""
+_POLL_S = 0.2
+_RECORD = AUDIT_CHECKPOINTS.record or ""
+
+
+class AuditWriter:
+    """clock: ms since the epoch.  before: public keys that the signer's took the place of.
+
+    Opening raises BrokerUnavailable, TopicsMismatch, SettingsError, InputTruncated.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        settings: Settings,
+        signer: Signer,
+        clock: Callable[[], int],
+        before: Keys | None = None,
+    ) -> None:
+        own = signer.verifier
+        self._keys: Keys = {**(before or {}), own.id: own}
+        self._log, self._prefix, self._signer, self._clock = log, settings.prefix, signer, clock
+        self._topic = full_name(AUDIT_CHECKPOINTS, settings.prefix)
+        self._producer = log.producer(f"{settings.prefix}headrace-audit")
+        self._heads: dict[TopicPartition, Head] = {}
+        self._sealed: dict[TopicPartition, int] = {}
+        self._reader: Reader | None = None
+
+    def __enter__(self) -> Self:
+        self._producer.open()  # first: what another one has not committed by now, it never will
+        self._heads = heads(self._log, self._prefix, self._keys)
+        self._check_there()
+        self._sealed = {tp: head.offset for tp, head in self._heads.items() if head.sequence}
+        self._reader = self._log.reader({tp: head.offset for tp, head in self._heads.items()})
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        if self._reader is not None:
+            self._reader.close()
+        self._producer.close()
+
+    def _check_there(self) -> None:
+        """What a chain has sealed must still be on the log: else it can only be broken by more."""
+        starts, ends = self._log.starts(list(self._heads)), self._log.ends(list(self._heads))
+        for tp, head in self._heads.items():
+            if not starts[tp] <= head.offset <= ends[tp]:
+                raise InputTruncated(
+                    f"{tp.topic}/{tp.partition} holds offsets {starts[tp]} to {ends[tp]}, its chain"
+                    f" covers up to {head.offset}",
+                    advice="Facts were removed: `headrace audit verify` says what is missing.",
+                )
+
+    def read(self) -> int:
+        """Hash what is there now, or a first part of it; how many records it was."""
+        assert self._reader is not None, "the writer is open"
+        ends = self._log.ends(list(self._heads))
+        missing = sum(max(0, end - self._heads[tp].offset) for tp, end in ends.items())
+        count = 0
+        with progress("audit", total=missing) as bar:
+            while count < AT_ONCE and any(
+                self._reader.position(tp) < end for tp, end in ends.items()
+            ):
+                found = self._reader.poll(_POLL_S)
+                self._take(found)
+                bar.advance(len(found))
+                count += len(found)
+        return count
+
+    def _take(self, found: list[Record]) -> None:
+        groups: dict[TopicPartition, list[Record]] = {}
+        for record in found:
+            tp = TopicPartition(record.topic, record.partition)
+            groups.setdefault(tp, []).append(record)
+        for tp, group in groups.items():
+            self._heads[tp] = self._heads[tp].over(group)
+
+    def seal(self) -> list[dict[str, Any]]:
+        """Write a checkpoint for each partition that has grown; these (AuditCheckpoint).
+
+        Raises Fenced when another writer has begun, CommitFailed, BrokerUnavailable.
+        """
+        at = self._clock()
+        grown = [h for tp, h in self._heads.items() if h.offset > self._sealed.get(tp, h.start)]
+        sealed = [head.sealed(self._signer, at) for head in grown]
+        if sealed:
+            self._commit([checkpoint for _, checkpoint in sealed])
+        for head, _ in sealed:
+            self._heads[head.tp], self._sealed[head.tp] = head, head.offset
+        return [checkpoint for _, checkpoint in sealed]
+
+    def _commit(self, checkpoints: list[dict[str, Any]]) -> None:
+        outputs = [
+            Output(self._topic, f"{c['topic']}/{c['partition']}".encode(), encode(_RECORD, c))
+            for c in checkpoints
+        ]
+        try:
+            self._producer.commit(outputs)
+        except Fenced as exc:
+            raise Fenced(
+                "another audit writer has begun and takes over", advice="Run one at a time."
+            ) from exc
+
+
+def checkpoints(log: Log, prefix: str) -> list[Mapping[str, Any]]:
+    """All there are (AuditCheckpoint), those of a chain in the order of the log.
+
+    Bytes that are no checkpoint are passed over: whoever may write there, but has no key, must
+    not stop the audit.
+    """
+    tps = partitions(log, [full_name(AUDIT_CHECKPOINTS, prefix)])
+    found = records(log, tps, log.high_watermarks(tps))
+    return [checkpoint for checkpoint in map(read, found) if checkpoint is not None]
+
+
+def heads(log: Log, prefix: str, keys: Keys) -> dict[TopicPartition, Head]:
+    """Where each chain stands; of a partition without one, its beginning.
+
+    Checkpoints that these keys have not signed are passed over, and repetitions of earlier ones:
+    anybody may have written them.
+    Raises SettingsError where there are no others.
+    """
+    tps = partitions(log, [full_name(topic, prefix) for topic in COVERED])
+    found = {tp: Head.genesis(tp, start) for tp, start in log.starts(tps).items()}
+    foreign: dict[TopicPartition, str] = {}
+    for checkpoint in checkpoints(log, prefix):
+        tp, fault = partition_of(checkpoint), signature_fault(checkpoint, keys)
+        if fault is not None:
+            foreign[tp] = fault
+        elif tp in found and checkpoint["sequence"] > found[tp].sequence:
+            found[tp] = found[tp].behind(checkpoint)
+    for tp, fault in foreign.items():
+        if tp in found and not found[tp].sequence:
+            raise SettingsError(
+                f"the last checkpoint of {tp.topic}/{tp.partition} {fault}",
+                advice="Sign with that key, or name its public key with --previous-key.",
+            )
+    return found

@@ -1,0 +1,97 @@
+"""The Kafka broker: one that is configured, one started here from its jars, or one in Docker.
+
+`running_broker` is what most callers want; `run`, `stop` and `status` stand behind
+`headrace broker`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from streams.errors import BrokerUnavailable, UsageError
+from streams.ops.broker import local
+from streams.ops.broker.choose import Choice, choose
+from streams.ops.broker.home import BrokerStatus, Home
+from streams.ops.broker.network import reachable
+from streams.settings import Settings
+
+__all__ = ["BrokerStatus", "Choice", "choose", "run", "running_broker", "status", "stop"]
+
+Progress = Callable[[str], None]
+
+
+def _quiet(_: str) -> None:
+    pass
+
+
+@contextmanager
+def running_broker(
+    settings: Settings,
+    *,
+    progress: Progress = _quiet,
+    config: Mapping[str, str] | None = None,
+) -> Iterator[str]:
+    """A broker for as long as the context lasts; gives its address, host:port.
+
+    In this order: the one that HEADRACE_BOOTSTRAP names, the one that runs already on this state
+    directory, a new one.  A new one ends with the context, and with this process if that is
+    killed; its data stay in the state directory (in Docker they go).
+    config: broker settings for a new one.  progress: is told what takes time.
+    Raises BrokerUnavailable when there is none of the three.
+    """
+    match choose(settings):
+        case Choice.CONFIGURED:
+            yield _configured(settings)
+        case Choice.LOCAL:
+            with local.running(settings, progress, config or {}) as bootstrap:
+                yield bootstrap
+        case Choice.DOCKER:
+            from streams.ops.broker import container  # slow to import, and seldom needed
+
+            with container.running(settings, progress, config or {}) as bootstrap:
+                yield bootstrap
+
+
+def run(
+    settings: Settings, *, foreground: bool = True, progress: Progress = _quiet
+) -> BrokerStatus:
+    """Start the local broker of this state directory, unless it runs already.
+
+    foreground: return only when it has ended, and end it on an interrupt; otherwise return when
+    it is ready and leave it running.  Raises BrokerUnavailable, and UsageError when
+    HEADRACE_BOOTSTRAP names another broker.
+    """
+    if settings.bootstrap:
+        raise UsageError(
+            f"HEADRACE_BOOTSTRAP names the broker {settings.bootstrap}",
+            advice="Unset it to run a local one.",
+        )
+    if choose(settings) is Choice.DOCKER:
+        raise BrokerUnavailable(
+            "this machine can run Kafka only in Docker, where it ends with its command",
+            advice="Install Java 17 or later and Maven, or use `headrace up`.",
+        )
+    return local.run(settings, foreground, progress)
+
+
+def stop(settings: Settings, *, progress: Progress = _quiet) -> bool:
+    """End the local broker of this state directory; False when none ran."""
+    return local.stop(Home(settings.state_dir), progress)
+
+
+def status(settings: Settings) -> BrokerStatus:
+    """Of the configured broker, else of the local one of this state directory."""
+    if settings.bootstrap:
+        return BrokerStatus(reachable(settings.bootstrap), settings.bootstrap, None, None, None)
+    return local.status(Home(settings.state_dir))
+
+
+def _configured(settings: Settings) -> str:
+    bootstrap = settings.bootstrap or ""
+    if not reachable(bootstrap):
+        raise BrokerUnavailable(
+            f"no broker answers at HEADRACE_BOOTSTRAP={bootstrap}",
+            advice="Start it, or unset HEADRACE_BOOTSTRAP and run `headrace up`.",
+        )
+    return bootstrap

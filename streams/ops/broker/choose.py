@@ -1,0 +1,55 @@
+"""Which broker is used: the configured one, a local one from Java and Maven, one in Docker."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from enum import StrEnum
+
+from streams.errors import BrokerUnavailable
+from streams.ops.broker import jars
+from streams.ops.broker.home import Home
+from streams.settings import Settings
+
+Which = Callable[[str], str | None]
+
+
+class Choice(StrEnum):
+    CONFIGURED = "configured"
+    LOCAL = "local"
+    DOCKER = "docker"
+
+
+def choose(
+    settings: Settings,
+    *,
+    which: Which = shutil.which,
+    java_major: Callable[[str], int | None] = jars.java_major,
+) -> Choice:
+    """Raises BrokerUnavailable, naming all that could be installed, when there is no way."""
+    if settings.bootstrap:
+        return Choice.CONFIGURED
+    home = Home(settings.state_dir)
+    if home.running() is not None:
+        return Choice.LOCAL
+    missing = _missing(home, which, java_major)
+    if missing is None:
+        return Choice.LOCAL
+    if which("docker"):
+        return Choice.DOCKER
+    raise BrokerUnavailable(
+        f"no Kafka broker can be started: {missing}, and there is no Docker", advice=jars.ADVICE
+    )
+
+
+def _missing(home: Home, which: Which, java_major: Callable[[str], int | None]) -> str | None:
+    java = which("java")
+    if java is None:
+        return "`java` is not on the PATH"
+    major = java_major(java)
+    if major is None or major < jars.JAVA_LEAST:
+        found = "of unknown version" if major is None else f"Java {major}"
+        return f"`java` is {found}, and Kafka needs {jars.JAVA_LEAST} or later"
+    if which("mvn") is None and jars.cached(home) is None:
+        return "`mvn` (Maven), which fetches Kafka's jars, is not on the PATH"
+    return None

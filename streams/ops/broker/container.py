@@ -1,0 +1,55 @@
+"""Apache Kafka in Docker, through testcontainers: for machines without Java and Maven."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+from docker.errors import DockerException
+from testcontainers.core.container import DockerContainer
+
+from streams.errors import BrokerUnavailable
+from streams.ops.broker import config as broker_config
+from streams.ops.broker import jars, network
+from streams.settings import Settings
+
+IMAGE = "apache/kafka:4.1.1"
+READY_LIMIT_S = 120.0
+
+
+def environment(config: Mapping[str, str]) -> dict[str, str]:
+    """Broker settings as the image takes them: `log.dirs` is KAFKA_LOG_DIRS."""
+    return {f"KAFKA_{name.upper().replace('.', '_')}": value for name, value in config.items()}
+
+
+@contextmanager
+def running(
+    settings: Settings, progress: Callable[[str], None], config: Mapping[str, str]
+) -> Iterator[str]:
+    """In the host's network, so that it listens on 127.0.0.1 only.  Its data go with it."""
+    port, controller_port = network.pick_ports([settings.broker_port], 2)
+    wanted = broker_config.COMMON | broker_config.listeners(port, controller_port) | dict(config)
+    progress(f"starting {IMAGE} in Docker on 127.0.0.1:{port}")
+    try:
+        container = DockerContainer(IMAGE).with_kwargs(network_mode="host")
+        container.with_envs(**environment(wanted)).start()
+    except (DockerException, OSError) as exc:
+        raise BrokerUnavailable(f"Docker cannot run {IMAGE}: {exc}", advice=jars.ADVICE) from exc
+    try:
+        _wait(container, port)
+        yield f"127.0.0.1:{port}"
+    finally:
+        container.stop()
+
+
+def _wait(container: DockerContainer, port: int) -> None:
+    deadline = time.monotonic() + READY_LIMIT_S
+    while network.cluster_id(port) is None:
+        if time.monotonic() > deadline:
+            said = b"".join(container.get_logs()).decode(errors="replace").strip()
+            raise BrokerUnavailable(
+                f"{IMAGE} did not answer within {READY_LIMIT_S:.0f} s: {said[-300:]}",
+                advice=jars.ADVICE,
+            )
+        time.sleep(0.2)

@@ -1,0 +1,32 @@
+"""Whether everything is there that headrace needs, and what to do about what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from streams.errors import SettingsError
+from streams.ops.doctor import machine, services
+from streams.ops.doctor.findings import Finding, Level, failed
+from streams.settings import Settings
+
+__all__ = ["CHECKS", "Finding", "Level", "examine"]
+
+CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+    machine.tools,
+    machine.ports,
+    machine.disk,
+    services.kafka,
+    services.registry,
+    services.tokens,
+)
+
+
+def examine(load: Callable[[], Settings] = Settings.load) -> Iterator[Finding]:
+    """All findings, as they come.  Nothing is changed."""
+    try:
+        settings = load()
+    except SettingsError as exc:
+        yield failed("settings", exc)
+        return
+    for check in CHECKS:
+        yield from check(settings)

@@ -1,0 +1,166 @@
+"""What headrace talks to: the broker, its topics, the schema registry; and who may call."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from contextlib import closing
+
+from streams.engine.kafka import KafkaLog
+from streams.engine.trust import check_trust
+from streams.errors import AccessDenied, HeadraceError, SettingsError, TlsFailed
+from streams.log.connecting import connected
+from streams.ops.broker import status
+from streams.ops.doctor import api_versions
+from streams.ops.doctor.findings import Finding, fail, failed, ok, warn
+from streams.ops.topics import Standing, config_of, plan
+from streams.settings import Settings
+from streams.settings.addresses import Address
+
+TESTED_FROM = "4.0"
+PATIENCE_S = 5.0
+"""How long the schema registry is waited for."""
+_SHOWN = 5
+
+
+def kafka(settings: Settings) -> Iterator[Finding]:
+    """The broker, and what is there of the declared topics."""
+    if settings.bootstrap is None and not status(settings).running:
+        advice = "Run `headrace up`, or set HEADRACE_BOOTSTRAP to a broker that runs."
+        yield warn("broker", "none is set, and no local one runs", advice)
+        return
+    try:
+        log = connected(settings)
+    except HeadraceError as exc:
+        yield failed("broker", exc)
+        return
+    with closing(log):
+        try:
+            yield ok("broker", f"cluster {log.cluster_id()} answers")
+            yield broker_version(settings)
+            yield from _topics(log, settings)
+        except HeadraceError as exc:
+            yield failed("topics", exc)
+
+
+def broker_version(settings: Settings) -> Finding:
+    bootstrap = status(settings).bootstrap or ""
+    try:
+        check_trust(bootstrap, settings.security())
+        release = api_versions.ask(bootstrap, settings.security())
+    except TlsFailed as exc:
+        return failed("broker version", exc)
+    except OSError as exc:
+        advice = "Look at the broker's log; headrace itself could talk to it."
+        return warn("broker version", f"not known: {exc}", advice)
+    if release is None:
+        return fail("broker version", "Kafka before 2.8", f"Run Kafka {TESTED_FROM} or later.")
+    said = f"Kafka {release} or later"
+    if release < TESTED_FROM:
+        return warn("broker version", said, f"headrace is tested with Kafka {TESTED_FROM} and on.")
+    return ok("broker version", said)
+
+
+def _topics(log: KafkaLog, settings: Settings) -> Iterator[Finding]:
+    planned = plan(log, settings)
+    missing = [one.name for one in planned if one.standing is Standing.MISSING]
+    differ = [
+        f"{one.name} has {one.found} partitions, not {one.partitions}"
+        for one in planned
+        if one.standing is Standing.MISMATCH
+    ]
+    if differ:
+        advice = "Set HEADRACE_PARTITIONS to what the topics have, or HEADRACE_PREFIX to a new one."
+        yield fail("topics", _listed(differ), advice)
+    if missing:
+        said = f"{len(missing)} of {len(planned)} are missing: {_listed(missing)}"
+        advice = "Run `headrace topics create`; without the right to see a topic it is missing too."
+        yield fail("topics", said, advice)
+    if not differ and not missing:
+        yield ok("topics", f"all {len(planned)} are there, with their partitions")
+    yield _configs(log, settings)
+
+
+def _configs(log: KafkaLog, settings: Settings) -> Finding:
+    there = [one for one in plan(log, settings) if one.found is not None]
+    try:
+        found = log.admin().configs(one.name for one in there)
+    except AccessDenied:
+        advice = "Ask as an operator; see `headrace topics acls`."
+        return warn("topic settings", "not known: this user may not see them", advice)
+    differ = [
+        f"{name} of {one.name} is {found[one.name].get(name)}, not {wanted}"
+        for one in there
+        for name, wanted in config_of(one.topic, settings).items()
+        if found[one.name].get(name) != wanted
+    ]
+    if differ:
+        advice = "Alter them with kafka-configs.sh, unless you changed them on purpose."
+        return warn("topic settings", _listed(differ), advice)
+    return ok("topic settings", f"{len(there)} topics are set as declared")
+
+
+def registry(settings: Settings) -> Iterator[Finding]:
+    """Whether the schema registry has every version of every schema."""
+    from streams.registry.client import Registry
+    from streams.registry.register import missing
+    from streams.registry.subjects import subjects
+
+    if settings.schema_registry_url is None:
+        yield ok("schemas", "ids are those of the committed catalogue; no registry is set")
+        return
+    try:
+        url, tls = settings.schema_registry_url, settings.registry_tls()
+        with closing(Registry(url, PATIENCE_S, tls)) as asked:
+            lacking = [
+                f"{subject.name} version {entry.version}"
+                for subject in subjects(settings.prefix).values()
+                for entry in missing(subject, asked.versions(subject.name))
+            ]
+    except HeadraceError as exc:
+        yield failed("schemas", exc)
+        return
+    if lacking:
+        said = f"the registry lacks {len(lacking)} versions: {_listed(lacking)}"
+        yield fail("schemas", said, "Run `headrace topics create`, which registers them.")
+    else:
+        yield ok("schemas", f"the registry has all {len(subjects(settings.prefix))} subjects")
+
+
+def tokens(settings: Settings) -> Iterator[Finding]:
+    """Who may call a gateway."""
+    from streams.access.tokens import load
+
+    if settings.tokens is None:
+        yield _without_tokens(settings)
+        return
+    try:
+        known = load(settings.tokens)
+    except SettingsError as exc:
+        yield failed("tokens", exc)
+        return
+    said = f"{len(known)} in {settings.tokens}"
+    if not known:
+        yield warn("tokens", said, "Make one with `headrace tokens new`; nobody may call now.")
+    elif settings.principal_key is None:
+        advice = "Set HEADRACE_PRINCIPAL_KEY in gateways and workers alike."
+        yield warn("tokens", f"{said}; facts do not show who sent a record", advice)
+    else:
+        yield ok("tokens", said)
+
+
+def _without_tokens(settings: Settings) -> Finding:
+    try:
+        host = Address.parse(settings.gateway).host
+        local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except (SettingsError, ValueError):
+        local = False
+    if local:
+        return ok("tokens", "none are needed on loopback")
+    advice = "Make some with `headrace tokens new`, and set HEADRACE_TOKENS to their file."
+    return fail("tokens", f"none are set, and a gateway would listen on {settings.gateway}", advice)
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more

@@ -1,0 +1,156 @@
+"""Sending dead letters back, each at most once.
+
+The record and the fact that says so (`audit.redrives`) are one transaction, so that whoever comes
+after a kill reads from the facts what is done.  One redrive at a time: all share one transactional
+id, and who begins fences the one before, whose next transaction fails.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterable, Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from schemas import decode, encode, uuid5_url
+from streams.engine.log import Log
+from streams.engine.principals import Principals
+from streams.engine.records import Output, TopicPartition
+from streams.engine.task import group_of
+from streams.errors import CommitFailed, Fenced
+from streams.log.reading import partitions, records
+from streams.ops.redrive.letters import REDRIVEN_FROM, Letter, Standing
+from streams.ops.topics import plan, refuse_mismatch
+from streams.settings import Settings
+from topology.keys import partition_of
+from topology.topics import AUDIT_REDRIVES, full_name
+
+Pause = Callable[[float], None]
+"""Waits that many seconds."""
+Elapsed = Callable[[], float]
+"""Seconds since any moment; they never go back."""
+
+
+class Order(NamedTuple):
+    """operator: who orders it.  reason: why, in words.  rate: most records a second, at any time;
+    None: as many as go."""
+
+    operator: str
+    reason: str | None = None
+    rate: float | None = None
+
+
+class Redrive:
+    """While it is open, no other one of this environment sends.
+
+    done: the positions of dead letters that were ever sent back.  Whose sender was proved is
+    signed anew, if this process has the key.
+    Opening raises BrokerUnavailable, Fenced, TopicsMismatch.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        settings: Settings,
+        clock: Callable[[], int],
+        pause: Pause = time.sleep,
+        elapsed: Elapsed = time.monotonic,
+    ) -> None:
+        self._log, self._prefix, self._clock = log, settings.prefix, clock
+        self._pause, self._elapsed = pause, elapsed
+        self._settings, self._partitions = settings, settings.partitions
+        self._principals = Principals.of(settings.principal_key)
+        self._producer = log.producer(f"{group_of(settings)}-redrive")
+        self._facts = full_name(AUDIT_REDRIVES, self._prefix)
+        self.done: set[str] = set()
+
+    def __enter__(self) -> Self:
+        refuse_mismatch(plan(self._log, self._settings), self._settings)
+        self._producer.open()  # first: what another one has not committed by now, it never will
+        self.done = sent_back(self._log, self._prefix)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        self._producer.close()
+
+    def send(self, letters: Iterable[Letter], order: Order) -> Iterator[tuple[Letter, str | None]]:
+        """Each with its new position; None for one that is not sent (see its standing).
+
+        Raises Fenced when another redrive has begun, CommitFailed, BrokerUnavailable: whoever
+        runs it again goes on after what is done.
+        """
+        due = self._elapsed()
+        for letter in letters:
+            if letter.standing is not Standing.READY or letter.place in self.done:
+                yield letter, None
+                continue
+            if order.rate is not None:
+                self._pause(max(0.0, due - self._elapsed()))
+                due = self._elapsed() + 1 / order.rate
+            place = self._commit(letter, order)
+            self.done.add(letter.place)
+            yield letter, place
+
+    def _commit(self, letter: Letter, order: Order) -> str:
+        name = full_name(letter.topic, self._prefix)
+        sent = Output(
+            name,
+            letter.key,
+            letter.value,
+            [*letter.headers, (REDRIVEN_FROM, letter.place.encode())],
+            self._partition(letter),
+        )
+        fact = encode(AUDIT_REDRIVES.record or "", self._fact(letter, name, order))
+        if self._principals is not None:
+            sent = self._principals.resigned(letter.record(name), sent, self._clock())
+        try:
+            ends = self._producer.commit([sent, Output(self._facts, letter.place.encode(), fact)])
+        except Fenced as exc:
+            raise Fenced(
+                "another redrive has begun and takes over",
+                advice="Let it end; what it leaves is sent by the next `headrace dlq redrive`.",
+            ) from exc
+        except CommitFailed as exc:
+            advice = "Run the same command again: what was sent already is not sent twice."
+            raise CommitFailed(exc.message, advice=advice) from exc
+        (tp,) = (tp for tp in ends if tp.topic == name)
+        return f"{name}/{tp.partition}/{ends[tp] - 1}"
+
+    def _partition(self, letter: Letter) -> int:
+        """Where the key belongs; a record without one goes where it lay."""
+        if letter.key is None:
+            return letter.partition
+        return partition_of(letter.key, self._partitions)
+
+    def _fact(self, letter: Letter, name: str, order: Order) -> dict[str, object]:
+        return {
+            "redrive_id": uuid5_url(f"headrace:{letter.place}/redrive"),
+            "dead_letter": letter.place,
+            "source": letter.source,
+            "topic": name,
+            "record_key": _text(letter.key),
+            "value_sha256": hashlib.sha256(letter.value or b"").hexdigest(),
+            "code": letter.code,
+            "operator": order.operator,
+            "reason": order.reason,
+            "at": self._clock(),
+        }
+
+
+def sent_back(log: Log, prefix: str) -> set[str]:
+    """The positions of all dead letters that were sent back."""
+    tps = partitions(log, [full_name(AUDIT_REDRIVES, prefix)])
+    ends: dict[TopicPartition, int] = log.high_watermarks(tps)
+    record = AUDIT_REDRIVES.record or ""
+    found = (decode(one.value or b"", record).value for one in records(log, tps, ends))
+    return {str(fact["dead_letter"]) for fact in found}
+
+
+def _text(key: bytes | None) -> str | None:
+    try:
+        return None if key is None else key.decode()
+    except UnicodeDecodeError:
+        return None

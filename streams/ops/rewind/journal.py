@@ -1,0 +1,114 @@
+"""What a rewind has begun in a work tree, kept there until it has ended, whatever kills it.
+
+The file lies in the work tree's own git directory.  Each step is on the disk before it begins.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from streams.ops.rewind.errors import GitFailed
+from streams.ops.rewind.git import Head
+from streams.ops.rewind.service import Target
+
+NAME = "headrace-rewind.json"
+FORMAT = 1
+
+
+class Step(StrEnum):
+    PREPARING = "preparing"
+    CHECKING_OUT = "checking_out"
+    CONFIRMING = "confirming"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One rewind.
+
+    task_id, asked_hash: the target as asked for.  recorded_hash: its commit, as the service says.
+    commit: the same in full, as git says.  original_branch: None when HEAD was detached.
+    gateway: the service that knows the rewind.
+    """
+
+    rewind_id: str
+    session_id: str
+    task_id: str | None
+    asked_hash: str | None
+    original_commit: str
+    original_branch: str | None
+    gateway: str
+    step: Step = Step.PREPARING
+    recorded_hash: str | None = None
+    commit: str | None = None
+
+    @property
+    def original(self) -> Head:
+        return Head(self.original_commit, self.original_branch)
+
+    @property
+    def target(self) -> Target:
+        return Target(self.task_id, self.asked_hash)
+
+
+class Journal:
+    """At most one entry.  Raises GitFailed when the disk does not take or give it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / NAME
+
+    def read(self) -> Entry | None:
+        try:
+            text = self.path.read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError) as exc:
+            raise self._failed("read", exc) from exc
+        try:
+            return _entry(json.loads(text))
+        except (ValueError, TypeError, KeyError) as exc:
+            raise self._failed("understood", exc) from exc
+
+    def write(self, entry: Entry) -> None:
+        text = json.dumps({"format": FORMAT, **asdict(entry)}, indent=2)
+        fresh = self.path.with_suffix(".new")
+        try:
+            with fresh.open("w", encoding="ascii") as file:
+                file.write(text + "\n")
+                file.flush()
+                os.fsync(file.fileno())
+            fresh.replace(self.path)
+            self._sync()
+        except OSError as exc:
+            raise self._failed("written", exc) from exc
+
+    def delete(self) -> None:
+        try:
+            self.path.unlink(missing_ok=True)
+            self._sync()
+        except OSError as exc:
+            raise self._failed("deleted", exc) from exc
+
+    def _sync(self) -> None:
+        """A name is on the disk only when its directory is."""
+        directory = os.open(self.path.parent, os.O_RDONLY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+    def _failed(self, what: str, exc: Exception) -> GitFailed:
+        advice = "It names the place to go back to; delete it once the work tree is as you want it."
+        return GitFailed(f"the journal {self.path} cannot be {what}: {exc}", advice=advice)
+
+
+def _entry(value: Mapping[str, Any]) -> Entry:
+    members = dict(value)
+    if members.pop("format") != FORMAT:
+        raise ValueError("it is of another version")
+    return Entry(**{**members, "step": Step(members["step"])})

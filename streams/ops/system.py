@@ -1,0 +1,170 @@
+"""Everything on this machine: a broker, the topics, a worker and a gateway as processes."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from streams.engine.kafka import KafkaLog
+from streams.engine.task import group_of
+from streams.engine.worker import READY_FILE, worker_directory
+from streams.errors import InfrastructureError
+from streams.ops.broker import running_broker
+from streams.ops.broker.home import Home
+from streams.ops.broker.process import Child
+from streams.ops.topics import create_topics
+from streams.registry.binding import register_schemas
+from streams.settings import Settings
+from streams.settings.addresses import address_file, answers
+
+Progress = Callable[[str], None]
+READY_LIMIT_S = 120.0
+STOP_PATIENCE_S = 20.0
+ANY_PORT = "127.0.0.1:0"
+_LOOK_S = 0.05
+
+
+class PartEnded(InfrastructureError):
+    default_advice = "Read its log; what stopped it is said in the last lines."
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the processes.  log: what it prints."""
+
+    name: str
+    child: Child
+    log: Path
+
+    @property
+    def pid(self) -> int:
+        return self.child.process.pid
+
+    def check(self) -> None:
+        """Raises PartEnded when it has ended."""
+        if self.child.exit_code.done():
+            code = self.child.exit_code.result()
+            raise PartEnded(f"the {self.name} ended with {code} ({self.log}): {self._last_words()}")
+
+    def _last_words(self) -> str:
+        lines = self._lines()
+        return lines[-1].removeprefix("headrace: ") if lines else "it said nothing"
+
+    def _lines(self) -> list[str]:
+        if not self.log.exists():
+            return []
+        return self.log.read_text(errors="replace").strip().splitlines()
+
+    def said(self, word: str) -> str | None:
+        """The rest of the first line that begins with a word."""
+        found = (line for line in self._lines() if line.startswith(f"{word} "))
+        return next((line.removeprefix(f"{word} ") for line in found), None)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """settings: with the broker's address.  url: of the gateway."""
+
+    settings: Settings
+    worker: Part
+    gateway: Part
+    url: str
+
+    def check(self) -> None:
+        """Raises PartEnded when one of the processes has ended."""
+        self.worker.check()
+        self.gateway.check()
+
+
+@contextmanager
+def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
+    """For as long as the context lasts.  State stays in the state directory.
+
+    Raises BrokerUnavailable, TopicsMismatch, PartEnded.
+    """
+    settings.state_dir.mkdir(parents=True, exist_ok=True)
+    with running_broker(settings, progress=progress) as bootstrap, ExitStack() as stack:
+        settings = replace(settings, bootstrap=bootstrap)
+        log = KafkaLog(bootstrap, settings.security(), group_of(settings))
+        try:
+            register_schemas(settings, progress)
+            create_topics(log, settings)
+        finally:
+            log.close()
+        progress("topics are there; starting a worker and a gateway")
+        (worker_directory(settings) / READY_FILE).unlink(missing_ok=True)
+        metrics = ("--metrics", settings.metrics or "off")  # else a child asks the environment
+        worker = stack.enter_context(_part(settings, progress, "worker", "--static", *metrics))
+        listen = ("--listen", settings.gateway)
+        gateway = stack.enter_context(_part(settings, progress, "gateway", *listen))
+        ready = worker_directory(settings) / READY_FILE
+        _wait([worker, gateway], lambda: ready.exists(), "the worker")
+        progress("the worker is ready")
+        _wait([worker, gateway], lambda: gateway.said("gateway"), "the gateway")
+        progress("the gateway is ready")
+        yield System(settings, worker, gateway, gateway.said("gateway") or "")
+
+
+@contextmanager
+def _part(settings: Settings, progress: Progress, name: str, *more: str) -> Iterator[Part]:
+    """A process for as long as the context lasts."""
+    log = settings.state_dir / f"{name}.log"
+    options = ["--bootstrap", str(settings.bootstrap), "--state-dir", str(settings.state_dir)]
+    command = [sys.executable, "-m", "streams.cli", name, *options, *more]
+    part = Part(name, Child(command, log, bound=True), log)
+    try:
+        yield part
+    finally:
+        progress(f"stopping the {name}")
+        part.child.process.end(STOP_PATIENCE_S)
+
+
+def _wait(parts: list[Part], ready: Callable[[], object], what: str) -> None:
+    deadline = time.monotonic() + READY_LIMIT_S
+    while not ready():
+        for part in parts:
+            part.check()
+        if time.monotonic() > deadline:
+            raise PartEnded(f"{what} was not ready after {READY_LIMIT_S:.0f} s")
+        time.sleep(_LOOK_S)
+
+
+@contextmanager
+def temporary_system(settings: Settings, progress: Progress) -> Iterator[System]:
+    """A system of its own, gone without a trace afterwards."""
+    home = Home(settings.state_dir)
+    with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
+        own = replace(settings, bootstrap=None, state_dir=Path(folder), gateway=ANY_PORT)
+        own = replace(own, metrics=None)  # its address may be another worker's
+        kept = Home(own.state_dir)
+        kept.make()
+        if home.classpath.exists():
+            shutil.copy(home.classpath, kept.classpath)
+        with running_system(own, progress) as system:
+            if kept.classpath.exists():
+                home.make()
+                shutil.copy(kept.classpath, home.classpath)
+            yield system
+
+
+@contextmanager
+def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
+    """The address of the gateway on this state directory; without one, of a temporary one.
+
+    Raises PartEnded.
+    """
+    kept = address_file(settings)
+    if kept.exists() and answers(url := kept.read_text().strip()):
+        yield url
+        return
+    with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
+        own = replace(settings, state_dir=Path(folder))
+        with _part(own, progress, "gateway", "--listen", ANY_PORT) as gateway:
+            _wait([gateway], lambda: gateway.said("gateway"), "the gateway")
+            yield gateway.said("gateway") or ""

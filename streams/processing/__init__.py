@@ -1,0 +1,1 @@
+"""What the processors of all protocols share, and what a protocol contributes to a worker."""

@@ -1,0 +1,80 @@
+"""What all decisions have in common: a cause, a time, and what they write in that name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.engine.processor import AvroValue, Timer, Work
+from streams.engine.records import Headers
+from streams.processing import graph
+from streams.processing.graph import Edge
+from topology.declarations import Topic
+from topology.topics import RTES_RAW
+
+_TRACEPARENT_BYTES = 128
+"""W3C's has 55; a longer one is none, and is not kept with a timer."""
+
+
+class Decision:
+    """cause: the position of the record, or the name of the timer, being decided.
+
+    at: ms; the record's timestamp, a timer's due time.
+    """
+
+    __slots__ = ("at", "cause", "traceparent", "work")
+
+    def __init__(self, work: Work, cause: str, at: int, traceparent: bytes | None = None) -> None:
+        work.cause = cause
+        self.work = work
+        self.cause = cause
+        self.at = at
+        self.traceparent = traceparent
+
+    def send(
+        self, topic: Topic, key: str, value: AvroValue, id: str, headers: Headers = ()
+    ) -> None:
+        self.work.send(
+            topic,
+            key,
+            value,
+            id=id,
+            at=self.at,
+            cause=self.cause,
+            traceparent=self.traceparent,
+            headers=headers,
+        )
+
+    def draw(self, *edges: Edge) -> None:
+        """Send edges of the lineage graph."""
+        for edge in edges:
+            graph.draw(edge, self.at, self.cause, self.work, self.traceparent)
+
+    def tell_rtes(
+        self, origin: str, event_id: str, session_id: str, record: str, payload: Mapping[str, Any]
+    ) -> None:
+        """origin: the protocol.  record: of the payload, as `headrace.rtes.TaskTransition`."""
+        event = {
+            "event_id": event_id,
+            "session_id": session_id,
+            "payload": (record, dict(payload)),
+            "origin": origin,
+        }
+        self.send(RTES_RAW, session_id, event, event_id)
+
+    def set_timer(self, due_ms: int, kind: str, key: str) -> None:
+        """A timer that hands the trace context on to what it causes."""
+        self.work.set_timer(Timer(due_ms, kind, key, timer_data(self.traceparent)))
+
+
+def timer_data(parent: bytes | None) -> dict[str, str]:
+    """What a timer keeps so that what it causes belongs to the same trace."""
+    if parent is None or len(parent) > _TRACEPARENT_BYTES:
+        return {}
+    return {"traceparent": parent.decode("latin-1")}
+
+
+def traceparent_of(timer: Timer) -> bytes | None:
+    """The trace context in its `timer_data`."""
+    parent = timer.data.get("traceparent")
+    return None if parent is None else parent.encode("latin-1")

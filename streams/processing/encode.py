@@ -1,0 +1,59 @@
+"""From the protocol's JSON to a record: checked, keyed, Avro."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import Problem, ShapeError, Unencodable, encode, from_json
+from streams.engine.records import Headers, Output
+from streams.errors import InvalidInput, OutputTooLarge, UsageError
+from streams.masking.configured import masker_for
+from streams.processing.ingress import Edge, check
+from streams.processing.masked import Blocks, masked
+from streams.settings import Settings
+from topology import keys
+from topology.declarations import Topic
+
+DROPPED_KEYS = "headrace-dropped-keys"
+
+
+def to_output(
+    edge: Edge, value: Any, now_ms: int, settings: Settings, blocks: Blocks | None = None
+) -> Output:
+    """What the edge produces for a value, its secrets masked.
+
+    blocks: what one producer has open, so that a private key is known by its first line; without
+    it every value stands alone.
+
+    Raises InvalidInput with the rules that it breaks, OutputTooLarge above the record limit.
+    """
+    prepared, problems = check(edge.kind, value, now_ms, settings)
+    if problems:
+        raise InvalidInput(problems)
+    value, dropped = prepared
+    value = edge.kind.form(value)
+    if edge.kind.secret:
+        value = masked(value, masker_for(settings), now_ms, blocks or Blocks())
+    headers = [(DROPPED_KEYS, str(dropped).encode())] if dropped else []
+    return as_it_is(edge.topic, value, settings, headers)
+
+
+def as_it_is(topic: Topic, value: Any, settings: Settings, headers: Headers = ()) -> Output:
+    """The record of a value of which only Avro itself has to approve.
+
+    Raises InvalidInput when Avro cannot carry it.
+    """
+    if topic.record is None:
+        raise UsageError(f"{topic.name} holds raw bytes, which have no JSON form")
+    try:
+        body = encode(topic.record, from_json(topic.record, value))
+        key = keys.key_of(topic, value).encode()
+    except ShapeError as exc:
+        raise InvalidInput([exc.problem]) from exc
+    except Unencodable as exc:
+        raise InvalidInput([Problem("member_type", "", str(exc))]) from exc
+    if len(body) > settings.max_record_bytes:
+        raise OutputTooLarge(
+            f"the record has {len(body)} bytes, {settings.max_record_bytes} are allowed"
+        )
+    return Output(settings.prefix + topic.name, key, body, headers)

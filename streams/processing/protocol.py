@@ -1,0 +1,51 @@
+"""What a protocol contributes to the service, stated once for each side that runs it.
+
+A worker, `play` and `verify` need the command side, which loads no web framework; views, the
+gateway and `query` need the query side as well.  `streams.protocols.commands` and
+`streams.protocols.queries` list the sides of all protocols; hosts iterate these lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from schemas.rules import Rule
+from streams.access.sender import Sender
+from streams.engine.log import Log
+from streams.engine.processor import Processor
+from streams.processing.ingress import Edge, Kind
+from streams.replay.checking import FactCheck, RowCheck
+from streams.replay.cut import Cut, Live
+from streams.replay.findings import Fault
+from streams.replay.fold.folding import Folding
+from streams.replay.scratch import Scratch
+from streams.settings import Settings
+from topology.declarations import Table, Topic
+
+TotalCheck = Callable[[Log, str, Cut, Live, int, Scratch], Iterator[tuple[Fault, str, str]]]
+"""Takes the log, the prefix of its topics, the cut, the rows, P and a scratch; yields findings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommandSide:
+    """How one protocol's commands are checked, decided, folded and verified.
+
+    kinds: of envelopes that can be checked.  edges: the topics that users may write.
+    senders: who may write each of them.  rules: the closed sets of rule codes, by the name under
+    which documents list them.  processors: in the order in which timers due at one time fire.
+    folds, checks, row_checks, total_checks: what `verify` and `?as_of=` rest on.
+    load_files: reads the files that the processors go by; raises SettingsError.
+    """
+
+    name: str
+    kinds: tuple[Kind, ...]
+    edges: tuple[Edge, ...]
+    senders: Mapping[Topic, Sender]
+    rules: Mapping[str, tuple[Rule, ...]]
+    processors: tuple[Callable[[], Processor], ...]
+    folds: tuple[Folding, ...]
+    checks: Mapping[Topic, FactCheck]
+    row_checks: Mapping[Table, RowCheck] = field(default_factory=dict)
+    total_checks: tuple[TotalCheck, ...] = ()
+    load_files: Callable[[Settings], None] | None = None

@@ -1,5 +1,0 @@
-"""The apc-lineage processor: sums up each protocol's transfers, and says which have decayed."""
-
-from streams.processors.apc_lineage.processor import ApcLineageProcessor
-
-__all__ = ["ApcLineageProcessor"]

@@ -1,5 +1,0 @@
-"""The rtes processor: numbers the events of each session and keeps the state of its tasks."""
-
-from streams.processors.rtes.processor import RtesProcessor
-
-__all__ = ["RtesProcessor"]

@@ -1,5 +1,0 @@
-"""The sap-learning processor: what outcomes and operators teach about each capability."""
-
-from streams.processors.sap_learning.processor import SapLearningProcessor
-
-__all__ = ["SapLearningProcessor"]

@@ -1,5 +1,0 @@
-"""Summit's manifests, runs and judgements."""
-
-from streams.processors.summit.processor import SummitProcessor
-
-__all__ = ["SummitProcessor"]

@@ -1,0 +1,1 @@
+"""One folder for each protocol; `commands` and `queries` list what hosts take from them."""

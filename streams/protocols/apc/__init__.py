@@ -1,0 +1,1 @@
+"""APC/1.0: packets between swarms, their throttling, delivery, verification and spread."""

@@ -1,0 +1,28 @@
+"""APC/1.0 as a worker, `play` and `verify` have it."""
+
+from __future__ import annotations
+
+from schemas.apc import rules
+from streams.processing.protocol import CommandSide
+from streams.protocols.apc import checks, ingress, row_checks
+from streams.protocols.apc.fold import FOLDING
+from streams.protocols.apc.lineage import ApcLineageProcessor
+from streams.protocols.apc.processor import ApcProcessor
+from streams.replay.checking import FactCheck, codes
+from topology import tables, topics
+
+APC = CommandSide(
+    name="apc",
+    kinds=ingress.KINDS,
+    edges=ingress.EDGES,
+    senders=ingress.SENDERS,
+    rules={"APC": rules.ALL},
+    processors=(ApcProcessor, ApcLineageProcessor),
+    folds=(FOLDING,),
+    checks={topics.APC_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
+    row_checks={
+        tables.COORDINATION: row_checks.coordination,
+        tables.THROTTLING: row_checks.throttling,
+        tables.PROTOCOL_LINEAGE: row_checks.lineage,
+    },
+)

@@ -1,0 +1,31 @@
+"""What users may send: each kind of envelope, its topic, and who may send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import Problem, apc
+from schemas.apc.rules import AUTH_SENDER
+from streams.access.sender import own
+from streams.engine.headers import iso
+from streams.processing.ingress import Edge, Kind, Prepared
+from streams.settings import Settings
+from topology import topics
+
+MAX_ERRORS = 10
+
+
+def _packet(value: Any, now_ms: int) -> Prepared:
+    if isinstance(value, dict) and "created_at" not in value:
+        return Prepared({**value, "created_at": iso(now_ms).decode()})
+    return Prepared(value)
+
+
+def _packet_problems(value: Any, settings: Settings) -> list[Problem]:
+    return apc.validate(value, max_bytes=settings.apc_max_packet_bytes)
+
+
+PACKET = Kind("apc.packet", _packet, _packet_problems, MAX_ERRORS, text_rule=False)
+KINDS = (PACKET,)
+EDGES = (Edge(topics.APC_PACKETS, PACKET),)
+SENDERS = {topics.APC_PACKETS: own(AUTH_SENDER.code, "sender", "agent_id")}

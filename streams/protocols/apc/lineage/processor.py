@@ -1,0 +1,113 @@
+"""Each delta is added to its protocol's rows, and the total is judged for decay at once.
+
+For every record of `apc.transfers`, at the delta's own time:
+
+1. a record that the apc processor cannot have written is set aside: a dead letter;
+2. an arbitration is written as the apc processor made it, and changes no row;
+3. the delta is added to the row of its run and to the total;
+4. the total is judged, and a change of its standing is written as a decision.
+
+The topic is internal, and owes no verdict.  A record under another key or on another partition
+than its protocol's would be summed where no one looks for it.  No version of this processor would
+decide it otherwise, so to stop for it would be to stop for good; it is kept for an operator to
+see, and counts for nothing.
+
+Source: APC spec, 5.6 to 5.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.records import header, position
+from streams.protocols.apc.lineage import decay
+from streams.protocols.apc.lineage.rows import evolve_run, evolve_total, run_key, total_key
+from topology import processors
+from topology.declarations import Topic
+from topology.keys import partition_of
+from topology.tables import PROTOCOL_LINEAGE
+from topology.topics import APC_DECISIONS
+
+
+class Foreign(ValueError):
+    """A record of an internal topic that no processor of this version writes."""
+
+
+class ApcLineageProcessor:
+    """The processor of `apc.transfers`."""
+
+    declaration = processors.APC_LINEAGE
+
+    def decide(self, batch: Sequence[Message], work: Work) -> None:
+        _load(batch, work)
+        for message in batch:
+            work.cause = position(message.record)
+            _check(message, work)
+            if message.value["decision"] is None:
+                _add(message, work)
+            else:
+                _send(message, message.value["decision"], work)
+
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        """It sets no timers."""
+
+    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        """Only ids of the size of a whole packet come to this: the delta becomes a dead letter."""
+        raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
+
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
+        return value
+
+
+def _load(batch: Sequence[Message], work: Work) -> None:
+    keys: list[str] = []
+    for message in batch:
+        delta = message.value
+        if delta["decision"] is None:
+            keys.append(run_key(delta["protocol_id"], delta["run_id"]))
+            keys.append(total_key(delta["protocol_id"]))
+    work.rows(PROTOCOL_LINEAGE).load(keys)
+
+
+def _check(message: Message, work: Work) -> None:
+    record, delta = message.record, message.value
+    key = delta["protocol_id"].encode()
+    if record.key != key:
+        raise Foreign("the key is not the protocol's")
+    if partition_of(key, work.partitions) != record.partition:
+        raise Foreign("the partition is not the protocol's")
+    if (delta["kind"] == "arbitration") is (delta["decision"] is None):
+        raise Foreign("an arbitration, and nothing else, comes with its decision")
+
+
+def _add(message: Message, work: Work) -> None:
+    delta, rows = message.value, work.rows(PROTOCOL_LINEAGE)
+    key = run_key(delta["protocol_id"], delta["run_id"])
+    run_before = rows.get(key)
+    run = evolve_run(run_before, delta)
+    rows.put(key, run)
+
+    key = total_key(delta["protocol_id"])
+    before = rows.get(key)
+    new_runs = run["run_count"] - (run_before["run_count"] if run_before else 0)
+    total = evolve_total(before, delta, new_runs)
+    total = decay.judge(total, delta["at"], work.settings)
+    rows.put(key, total)
+    if total["blocked"] is not (before is not None and before["blocked"]):
+        _send(message, decay.decision(total, delta, work.cause, work.settings), work)
+
+
+def _send(message: Message, decision: AvroValue, work: Work) -> None:
+    work.send(
+        APC_DECISIONS,
+        decision["protocol_id"],
+        decision,
+        id=decision["decision_id"],
+        at=decision["at"],
+        cause=work.cause,
+        traceparent=header(message.record, "traceparent"),
+    )

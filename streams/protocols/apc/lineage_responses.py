@@ -1,0 +1,144 @@
+"""Answers about protocols (apc spec, 6.1, 6.3), and the lineage graph."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from streams.gateway.answers.shapes import Answer, Count, Share, Time, record
+
+DecisionRow = Annotated[dict[str, Any], record("headrace.apc.ApcDecision")]
+
+
+class ProtocolRow(Answer):
+    protocol_id: str
+    transfer_count: Count
+    run_count: Count
+    task_count: Count
+    cross_use_case_count: Count
+    last_seen_at: Time
+
+
+class Protocols(Answer):
+    items: list[ProtocolRow]
+
+
+class PropagationRow(Answer):
+    protocol_id: str
+    parent_protocol_ids: list[str]
+    ancestor_swarms: list[str]
+    cross_use_case: bool
+    transfer_mode: str | None
+    packet_id: str
+    packet_type: str
+    run_phase: str
+    run_id: str
+    project_id: str | None
+    task_id: str
+    trace_id: str
+    created_at: Time
+
+
+class Propagation(Answer):
+    items: list[PropagationRow]
+
+
+class QualityRow(Answer):
+    transfer_mode: str
+    total_count: Count
+    accepted_count: Count
+    cross_use_case_count: Count
+    avg_sender_score: Share | None
+    avg_receiver_score: Share | None
+
+
+class TransferQuality(Answer):
+    items: list[QualityRow]
+
+
+class CorrelationRow(Answer):
+    has_cross_use_case_transfer: bool
+    task_count: Count
+    avg_outcome: Share | None
+    avg_drift_risk: Share | None
+
+
+class EvalCorrelation(Answer):
+    items: list[CorrelationRow]
+
+
+class EffectivenessRow(Answer):
+    protocol_id: str
+    transfer_count: Count
+    accepted_count: Count
+    run_count: Count
+    task_count: Count
+    avg_outcome: Share | None
+    avg_drift_risk: Share | None
+
+
+class Effectiveness(Answer):
+    items: list[EffectivenessRow]
+
+
+class RatedQuality(QualityRow):
+    acceptance_rate: Share
+
+
+class RatedEffectiveness(EffectivenessRow):
+    acceptance_rate: Share
+    outcome_lift: float | None
+    drift_risk_delta: float | None
+    effectiveness_score: Share
+
+
+class SummaryFilters(Answer):
+    session_id: str | None
+    project_id: str | None
+    run_id: str | None
+    protocol_id: str | None
+    limit: Count
+
+
+class SummaryCounts(Answer):
+    protocol_count: Count
+    transfer_count: Count
+    cross_use_case_count: Count
+    run_count: Count
+    mode_counts: dict[str, Count]
+    mode_acceptance_rates: dict[str, Share]
+    cross_run_protocols: Count
+    baseline_outcome: Share | None
+    baseline_drift_risk: Share | None
+    arbitration_decision_count: Count
+    arbitration_selected_total: Count
+    arbitration_blocked_total: Count
+    arbitration_rejected_total: Count
+
+
+class ArbitrationSums(Answer):
+    decision_count: Count
+    candidate_total: Count
+    selected_total: Count
+    blocked_total: Count
+    rejected_total: Count
+    avg_selected_per_decision: float
+    selection_rate: float
+    block_reason_counts: dict[str, Count]
+    reject_reason_counts: dict[str, Count]
+
+
+class TransferArbitration(Answer):
+    summary: ArbitrationSums
+    decisions: list[DecisionRow]
+
+
+class LineageSummary(Answer):
+    source: Literal["views"]
+    filters: SummaryFilters
+    summary: SummaryCounts
+    protocols: list[ProtocolRow]
+    transfer_quality: list[RatedQuality]
+    drift_correlation: list[CorrelationRow]
+    propagation: list[PropagationRow]
+    protocol_effectiveness: list[RatedEffectiveness]
+    transfer_arbitration: TransferArbitration

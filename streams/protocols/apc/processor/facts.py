@@ -1,0 +1,157 @@
+"""The facts of `apc.events`: one verdict per packet record, effects on other packets, timers.
+
+`event_id` is `<position>/0` for the verdict and `<position>/1`, `/2`, … for the effects in the
+order written; a timer's is `<position of the packet>/ttl` or `…/ack/<attempt>`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from streams.engine.processor import AvroValue, Work
+from streams.protocols.apc.processor.inbound import Inbound
+from topology.topics import APC_EVENTS
+
+MAX_ERRORS = 10
+
+_BLANK: AvroValue = {
+    "fault": None,
+    "packet_id": None,
+    "packet_type": None,
+    "run_id": None,
+    "task_id": None,
+    "trace_id": None,
+    "cause_packet_id": None,
+    "packet": None,
+    "packet_hash": None,
+    "identity_hash": None,
+    "state": None,
+    "throttle": None,
+    "gates": None,
+    "anti_drift": None,
+    "acks": None,
+    "verification": None,
+    "due_at": None,
+    "errors": [],
+    "transitions": [],
+    "coordination": [],
+    "warnings": [],
+}
+
+
+def verdict(packet: Inbound, name: str, rule: str, message: str, /, **members: Any) -> AvroValue:
+    """The fact owed to a packet record; `members` are those that not every verdict has."""
+    trace = packet.trace
+    return {
+        **_BLANK,
+        "event_id": packet.cause + "/0",
+        "verdict": name,
+        "rule": rule,
+        "message": message,
+        "at": packet.at,
+        "cause": packet.cause,
+        "session_id": packet.session_id,
+        "packet_id": packet.packet_id,
+        "packet_type": packet.packet_type,
+        "run_id": trace["run_id"],
+        "task_id": trace["task_id"],
+        "trace_id": packet.trace_id,
+        "throttle": packet.throttle,
+        "coordination": packet.notes,
+        "warnings": sorted(set(packet.warnings)),
+        **members,
+    }
+
+
+def rejection(
+    packet: Inbound, rule: str, message: str, /, *, fault: str = "sender", **members: Any
+) -> AvroValue:
+    return verdict(packet, "rejected", rule, message, fault=fault, **members)
+
+
+def duplicate(packet: Inbound, rule: str, message: str) -> AvroValue:
+    return verdict(
+        packet,
+        "duplicate",
+        rule,
+        message,
+        packet_hash=packet.packet_hash,
+        identity_hash=packet.identity_hash,
+    )
+
+
+def effect(
+    packet: Inbound, row: AvroValue, rule: str, message: str, transitions: Sequence[AvroValue]
+) -> str:
+    """Note what the packet did to the packet of `row` (as it is after that); returns the id."""
+    event_id = f"{packet.cause}/{len(packet.effects) + 1}"
+    packet.effects.append(
+        {
+            **_of_row(row),
+            "event_id": event_id,
+            "verdict": "effect",
+            "rule": rule,
+            "message": message,
+            "at": packet.at,
+            "cause": packet.cause,
+            "cause_packet_id": packet.packet_id,
+            "transitions": transitions,
+        }
+    )
+    return event_id
+
+
+def fired(
+    row: AvroValue,
+    suffix: str,
+    rule: str,
+    message: str,
+    transitions: Sequence[AvroValue],
+    *,
+    at: int,
+    due_at: int,
+) -> AvroValue:
+    """A timer went off.  at: the tick's time; due_at: when it was due (both ms)."""
+    return {
+        **_of_row(row),
+        "event_id": f"{row['position']}/{suffix}",
+        "verdict": "fired",
+        "rule": rule,
+        "message": message,
+        "at": at,
+        "cause": row["position"],
+        "transitions": transitions,
+        "due_at": due_at,
+    }
+
+
+def _of_row(row: AvroValue) -> AvroValue:
+    return {
+        **_BLANK,
+        "session_id": row["session_id"],
+        "packet_id": row["packet_id"],
+        "packet_type": row["packet_type"],
+        "run_id": row["run_id"],
+        "task_id": row["task_id"],
+        "trace_id": row["trace_id"],
+        "state": row["state"],
+        "gates": row["gates"],
+        "acks": row["acks"],
+        "verification": row["verification"],
+    }
+
+
+def send(
+    work: Work, fact: AvroValue, traceparent: bytes | None, record_key: str | None = None
+) -> None:
+    key = fact["session_id"] if record_key is None else record_key
+    work.send(
+        APC_EVENTS,
+        key,
+        fact,
+        id=fact["event_id"],
+        at=fact["at"],
+        cause=fact["cause"],
+        traceparent=traceparent,
+    )

@@ -1,0 +1,195 @@
+"""One packet record on its way through the rules, and the desk it is judged at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from schemas import CATALOGUE, AvroBody, decode
+from schemas.apc import fold_ids, packet_hashes, packet_json
+from schemas.formats import is_uuid
+from streams.engine.headers import trace_id
+from streams.engine.processor import AvroValue, Message, Rows, Work
+from streams.engine.records import header, position
+from streams.protocols.apc.processor.folding import folded_value
+from topology.keys import composite
+from topology.tables import (
+    APC_TASK_FACTS,
+    COORDINATION,
+    PACKET_STATES,
+    PROTOCOL_LINEAGE,
+    THROTTLING,
+)
+
+PACKET = "headrace.apc.ApcPacket"
+
+
+class Occasion(NamedTuple):
+    """The fact that says what happened; whatever else is written of it has its time and cause."""
+
+    event_id: str
+    at: int
+    cause: str
+    traceparent: bytes | None
+
+
+class Inbound:
+    """What is known of one packet record.
+
+    at: the record's time (ms).  cause: its position.  packet: what facts and rows keep of it,
+    the bytes as they came if they may be spliced.  json: the packet's JSON form, ids folded.
+    target: the row of the packet that an ACK, NACK or RETRACTION names.
+    identified: it has a session and an id to be known by.  warnings: those known by now.
+    effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
+    notes: what coordination made of it.  answered: what its answer means to whoever waits for
+    the packet of that row.
+    """
+
+    __slots__ = (
+        "answered", "at", "cause", "effects", "gates", "identified", "identity_hash", "json", "key",
+        "message", "metadata", "notes", "packet", "packet_hash", "packet_id", "packet_type",
+        "payload", "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value",
+        "warnings",
+    )  # fmt: skip
+
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        self.value = message.value
+        self.at = message.record.timestamp
+        self.cause = position(message.record)
+        self.trace: AvroValue = self.value["trace"]
+        self.session_id: str = self.trace["session_id"]
+        sent: str = self.value["packet_id"]
+        self.identified = self.session_id != "" and is_uuid(sent)
+        self.packet_id = sent.lower() if self.identified else sent
+        self.packet_type: str = self.value["packet_type"]
+        self.payload: AvroValue = self.value["payload"][1]
+        self.key = composite(self.session_id, self.packet_id)
+        self.traceparent = header(message.record, "traceparent")
+        self.trace_id = trace_id(self.traceparent) or self.trace["run_id"]
+        self.warnings: list[str] = []
+        self.effects: list[AvroValue] = []
+        self.target: AvroValue | None = None
+        self.gates: AvroValue | None = None
+        self.throttle: AvroValue | None = None
+        self.notes: Sequence[AvroValue] = ()
+        self.answered: tuple[str, AvroValue] | None = None
+
+    @property
+    def task_key(self) -> str:
+        return composite(self.session_id, self.trace["run_id"], self.trace["task_id"])
+
+    def occasion(self, event_id: str) -> Occasion:
+        return Occasion(event_id, self.at, self.cause, self.traceparent)
+
+    def read(self) -> None:
+        """Take the JSON form, fold the ids, compute the hashes."""
+        plain = packet_json(self.value)
+        self.json = fold_ids(plain)
+        self.packet_hash, self.identity_hash = packet_hashes(self.json)
+        metadata = self.json.get("metadata")
+        self.metadata = metadata if isinstance(metadata, dict) else {}
+        self.packet: AvroBody | AvroValue
+        if self.json is not plain:
+            self.value = folded_value(self.value, self.json)
+            self.payload = self.value["payload"][1]
+            self.packet = self.value
+        else:
+            self.packet = AvroBody(self.message.body) if self.message.current else self.value
+
+
+class Shared:
+    """Rows that many packets of a batch look at, decoded once.
+
+    Whoever changes a row puts it back, also one that `get` has given.
+    """
+
+    __slots__ = ("_rows", "_seen")
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._seen: dict[str, AvroValue | None] = {}
+
+    def load(self, keys: Iterable[str]) -> None:
+        self._rows.load(keys)
+
+    def get(self, key: str) -> AvroValue | None:
+        if key not in self._seen:
+            self._seen[key] = self._rows.get(key)
+        return self._seen[key]
+
+    def put(self, key: str, row: AvroValue) -> None:
+        self._seen[key] = row
+        self._rows.put(key, row)
+
+    def delete(self, key: str) -> None:
+        self._seen[key] = None
+        self._rows.delete(key)
+
+
+class Desk:
+    """What a batch is judged with: its tables and settings.
+
+    swarms: per session those that its row holds.
+    """
+
+    __slots__ = (
+        "_lineage", "coordination", "settings", "states", "swarms", "tasks", "throttling", "work",
+    )  # fmt: skip
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.settings = work.settings
+        self.states: Rows = work.rows(PACKET_STATES)
+        self.coordination = Shared(work.rows(COORDINATION))
+        self.throttling = Shared(work.rows(THROTTLING))
+        self.tasks = Shared(work.rows(APC_TASK_FACTS))
+        self._lineage = work.copy(PROTOCOL_LINEAGE)
+        self.swarms: dict[str, set[str]] = {}
+
+    def session(self, session_id: str) -> AvroValue | None:
+        """The coordination row of a session."""
+        return self.coordination.get(composite(session_id))
+
+    def lineage(self, protocol_id: str) -> AvroValue | None:
+        """The total row of a protocol, as far as this worker has read it."""
+        return self._lineage.get(composite(protocol_id))
+
+    def target(self, packet: Inbound, packet_id: str) -> AvroValue | None:
+        """The row of another packet of the same session."""
+        if packet_id.lower() == packet.packet_id:
+            return None
+        return self.states.get(composite(packet.session_id, packet_id.lower()))
+
+    @staticmethod
+    def key_of(row: AvroValue) -> str:
+        return composite(row["session_id"], row["packet_id"])
+
+    def put(self, row: AvroValue) -> None:
+        self.states.put(self.key_of(row), row)
+
+
+def packet_value(packet: AvroValue | AvroBody) -> AvroValue:
+    """The packet of a row, which is still in bytes if the row was written in this very step."""
+    if not isinstance(packet, AvroBody):
+        return packet
+    frame = b"\0" + CATALOGUE.id_of(PACKET).to_bytes(4, "big")
+    return decode(frame + packet, PACKET).value
+
+
+def named_by(packet: Inbound) -> list[str]:
+    """The packets whose rows a packet may move, lower case; also of one that breaks rules."""
+    payload = packet.payload
+    target = payload.get("acked_packet_id") or payload.get("target_packet_id")
+    if target is not None:
+        return [target.lower()]
+    if packet.packet_type == "EVAL":
+        bundle = packet.value["proof_bundle"] or {}
+        return referenced(bundle.get("evidence_refs"))
+    refs = [ref for c in payload.get("candidates", ()) for ref in c["packet_ref_ids"]]
+    return [ref.lower() for ref in refs]
+
+
+def referenced(evidence_refs: Sequence[str] | None) -> list[str]:
+    """The packets that evidence references name as `packet:<packet_id>`."""
+    return [ref[7:].lower() for ref in evidence_refs or () if ref.startswith("packet:")]

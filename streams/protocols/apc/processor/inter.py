@@ -1,0 +1,213 @@
+"""What drives the coordination of a session: a table of events, and what a row knows besides.
+
+Each function of `DRIVES` says whether its event is raised by an accepted packet of these types;
+`GUARDS` hold for events that a packet names itself, too.  The members of the row are kept up by
+`keep`, before any event, but for those that depend on the state: they are kept where their
+event is looked at.
+
+Source: APC spec, 4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from schemas.apc.decimals import dec, product
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor import tasks
+from streams.protocols.apc.processor.inbound import Inbound
+from streams.protocols.apc.processor.scene import Scene
+from streams.protocols.apc.processor.windows import FIRST_ENABLED, PHASE_MULTIPLIER, PHASE_TOP_K
+from streams.protocols.apc.processor.words import ALL_TYPES
+from topology.machines.apc_inter import InterEvent, InterState
+
+MIN_CANDIDATES = 2
+
+
+class Drive(NamedTuple):
+    """raised: whether the packet raises the event, in the state that the session is in."""
+
+    event: str
+    types: frozenset[str]
+    raised: Callable[[Inbound, AvroValue, Scene], bool]
+
+
+def drive(packet: Inbound, scene: Scene, explicit: str | None) -> None:
+    """Raise what the packet raises; explicit: an event that it has raised already."""
+    row = scene.session()
+    for event, _, raised in _BY_TYPE[packet.packet_type]:
+        if raised(packet, row, scene) and event != explicit:
+            raise_event(event, packet, scene)
+
+
+def raise_event(event: str, packet: Inbound, scene: Scene) -> None:
+    guard = GUARDS.get(event)
+    scene.in_session(event, guard=guard is None or guard(packet, scene))
+
+
+def keep(packet: Inbound, scene: Scene) -> None:
+    """Note the swarms of the packet, and what it does to open vetoes."""
+    row = scene.session()
+    _keep_swarms(packet, row, scene)
+    vetoes = row["open_vetoes"]
+    own = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
+    match packet.packet_type, packet.payload.get("signal"):
+        case "SIGNAL", "VETO":
+            vetoes = [*vetoes, own]
+        case "SIGNAL", "RESUME":
+            vetoes = [veto for veto in vetoes if veto["agent_id"] != own["agent_id"]]
+        case "RETRACTION", _:
+            target = packet.payload["target_packet_id"]
+            vetoes = [veto for veto in vetoes if veto["packet_id"] != target]
+        case "ARBITRATION", _:
+            named = packet.payload["vetoes"] or ()
+            vetoes = [{**own, "agent_id": veto["agent_id"]} for veto in named]
+        case _:
+            return
+    if vetoes != row["open_vetoes"]:
+        row["open_vetoes"] = vetoes
+        scene.change(row)
+
+
+def _keep_swarms(packet: Inbound, row: AvroValue, scene: Scene) -> None:
+    known = scene.desk.swarms.get(packet.session_id)
+    if known is None:
+        known = scene.desk.swarms[packet.session_id] = set(row["swarms"])
+    named = {packet.value["sender"]["swarm_id"]}
+    for recipient in packet.value["recipients"]:
+        if recipient["swarm_id"] is not None:
+            named.add(recipient["swarm_id"])
+    if not named <= known:
+        known |= named
+        row["swarms"] = sorted(known)
+        scene.change(row)
+
+
+def _first_task(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    return bool(row["state"] == InterState.SESSION_OPEN)
+
+
+def _swarms_ready(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    """A swarm that says so while all are researching is ready."""
+    researching = row["state"] == InterState.DIFFERENTIATED_RESEARCH
+    if not researching or packet.payload["signal"] != "SYNC":
+        return False
+    ready = {*row["swarms_ready"], packet.value["sender"]["swarm_id"]}
+    if len(ready) > len(row["swarms_ready"]):
+        row["swarms_ready"] = sorted(ready)
+        scene.change(row)
+    return ready.issuperset(row["swarms"])
+
+
+def _window_opens(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    if packet.trace["generation"] < FIRST_ENABLED:
+        return False
+    if row["generation_opened"]:
+        return bool(row["state"] == InterState.INDEPENDENT_DISCOVERY)
+    row["generation_opened"] = True
+    scene.change(row)
+    return True
+
+
+def _always(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    return True
+
+
+def _committed(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    return bool(packet.payload["commitment_level"] != "PROPOSED")
+
+
+def _both_seen(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    """ARTIFACT and EVAL are noted while the session executes; the one that completes the pair."""
+    if row["state"] != InterState.EXECUTION:
+        return False
+    member = "artifact_seen" if packet.packet_type == "ARTIFACT" else "eval_seen"
+    if row[member]:
+        return False
+    row[member] = True
+    scene.change(row)
+    return bool(row["artifact_seen"] and row["eval_seen"])
+
+
+def _validated(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    return bool(packet.value["run_phase"] == "VALIDATION" and _meets_gates(packet))
+
+
+def _invalidated(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    return bool(packet.value["run_phase"] == "VALIDATION" and not _meets_gates(packet))
+
+
+def _commons_seeded(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    mode = packet.payload["transfer_policy"]["mode"]
+    return bool(packet.value["run_phase"] == "PROMOTION" and mode == "COMMONS_SEED")
+
+
+def _stopped(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+    return bool(packet.payload["signal"] == "STOP")
+
+
+def _meets_gates(packet: Inbound) -> bool:
+    assert packet.gates is not None
+    return bool(packet.gates["met"])
+
+
+def _window_guard(packet: Inbound, scene: Scene) -> bool:
+    return bool(packet.trace["generation"] >= FIRST_ENABLED)
+
+
+def _transfer_guard(packet: Inbound, scene: Scene) -> bool:
+    payload = packet.payload
+    if packet.packet_type != "TRANSFER" or payload["transfer_policy"]["top_k"] is None:
+        return False
+    bound = product(dec(payload["receiver_score"]), PHASE_MULTIPLIER)
+    above = dec(payload["sender_score"]) > bound
+    return above and int(payload["transfer_policy"]["top_k"]) <= PHASE_TOP_K
+
+
+def _pool_guard(packet: Inbound, scene: Scene) -> bool:
+    return len(packet.payload.get("candidates") or ()) >= MIN_CANDIDATES
+
+
+def _veto_guard(packet: Inbound, scene: Scene) -> bool:
+    return not scene.session()["open_vetoes"]
+
+
+def _gates_guard(packet: Inbound, scene: Scene) -> bool:
+    """The newest counted EVAL of the packet's task decides, also for other packets' events."""
+    return tasks.newest_met_gates(packet.task_key, scene.desk)
+
+
+def _only(*types: str) -> frozenset[str]:
+    return frozenset(types)
+
+
+_E = InterEvent
+
+DRIVES: tuple[Drive, ...] = (
+    Drive(_E.RESEARCH_BRIEFS_DISPATCHED, _only("TASK_IR"), _first_task),
+    Drive(_E.ALL_SWARMS_READY, _only("SIGNAL"), _swarms_ready),
+    Drive(_E.GENERATION_WINDOW_OPEN, ALL_TYPES, _window_opens),
+    Drive(_E.TRANSFER_ACCEPTED, _only("TRANSFER"), _always),
+    Drive(_E.CANDIDATE_POOL_READY, _only("ARBITRATION"), _always),
+    Drive(_E.DECISION_COMMITTED, _only("DECISION"), _committed),
+    Drive(_E.ARTIFACT_AND_EVAL_EMITTED, _only("ARTIFACT", "EVAL"), _both_seen),
+    Drive(_E.VALIDATION_PASS, _only("EVAL"), _validated),
+    Drive(_E.VALIDATION_FAIL_OR_DRIFT, _only("EVAL"), _invalidated),
+    Drive(_E.COMMONS_COMMIT_COMPLETE, _only("TRANSFER"), _commons_seeded),
+    Drive(_E.STOP_SIGNAL_OR_BUDGET_EXHAUSTED, _only("SIGNAL"), _stopped),
+)
+"""In the order in which they are looked at."""
+
+GUARDS: dict[str, Callable[[Inbound, Scene], bool]] = {
+    _E.GENERATION_WINDOW_OPEN: _window_guard,
+    _E.TRANSFER_ACCEPTED: _transfer_guard,
+    _E.CANDIDATE_POOL_READY: _pool_guard,
+    _E.DECISION_COMMITTED: _veto_guard,
+    _E.VALIDATION_PASS: _gates_guard,
+}
+
+_BY_TYPE = {
+    packet_type: tuple(drive for drive in DRIVES if packet_type in drive.types)
+    for packet_type in ALL_TYPES
+}

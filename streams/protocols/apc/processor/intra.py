@@ -1,0 +1,163 @@
+"""What drives the coordination of an agent: a table of events, and of whose they are.
+
+Each function of `DRIVES` names the agents in which its event is raised by an accepted packet of
+these types.  What an agent tells itself is on the channel INTRA_AGENT.
+
+Source: APC spec, 4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor.inbound import Desk, Inbound, Occasion
+from streams.protocols.apc.processor.lifecycle import recipients
+from streams.protocols.apc.processor.scene import Scene
+from streams.protocols.apc.processor.words import ALL_TYPES, CONTENT
+from topology.machines.apc_intra import IntraEvent
+
+Agents = Sequence[str]
+NOBODY: Agents = ()
+
+_E = IntraEvent
+
+
+class Drive(NamedTuple):
+    event: str
+    types: frozenset[str]
+    agents: Callable[[Inbound, Scene], Agents]
+
+
+def drive(packet: Inbound, scene: Scene, explicit: str | None) -> None:
+    """Raise what the packet raises; explicit: an event that its sender has raised already."""
+    sender = packet.value["sender"]["agent_id"]
+    for event, _, agents in _BY_TYPE[packet.packet_type]:
+        for agent_id in agents(packet, scene):
+            if event != explicit or agent_id != sender:
+                scene.in_agent(agent_id, event)
+
+
+def expired(row: AvroValue, occasion: Occasion, desk: Desk) -> list[AvroValue]:
+    """A packet expired: its sender may have waited for it.  Returns the notes."""
+    scene = Scene(desk, row["session_id"], row["packet_id"], occasion)
+    for agent_id in _waiting(row, scene):
+        scene.in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
+    scene.close()
+    return scene.notes
+
+
+def _local(packet: Inbound) -> bool:
+    return bool(packet.value["channel"] == "INTRA_AGENT")
+
+
+def _sender(packet: Inbound) -> Agents:
+    return (packet.value["sender"]["agent_id"],)
+
+
+def _addressed(packet: Inbound) -> Agents:
+    return _sender(packet) if _local(packet) else recipients(packet.value)
+
+
+def _task_assigned(packet: Inbound, scene: Scene) -> Agents:
+    return _addressed(packet)
+
+
+def _context_complete(packet: Inbound, scene: Scene) -> Agents:
+    synced = _local(packet) and packet.payload["signal"] == "SYNC"
+    return _sender(packet) if synced else NOBODY
+
+
+def _idea_ready(packet: Inbound, scene: Scene) -> Agents:
+    return _sender(packet)
+
+
+def _critique_pass(packet: Inbound, scene: Scene) -> Agents:
+    return _sender(packet) if _local(packet) and _believes_more(packet) else NOBODY
+
+
+def _critique_fail(packet: Inbound, scene: Scene) -> Agents:
+    return _sender(packet) if _local(packet) and not _believes_more(packet) else NOBODY
+
+
+def _believes_more(packet: Inbound) -> bool:
+    """Doubles stand in the same order as the decimals they are spelled as."""
+    payload = packet.payload
+    return bool(payload["confidence_post"] >= payload["confidence_pre"])
+
+
+def _artifact_ready(packet: Inbound, scene: Scene) -> Agents:
+    return _sender(packet) if _local(packet) else NOBODY
+
+
+def _checks_pass(packet: Inbound, scene: Scene) -> Agents:
+    return _sender(packet) if _local(packet) and packet.payload["pass"] else NOBODY
+
+
+def _checks_fail(packet: Inbound, scene: Scene) -> Agents:
+    return _sender(packet) if _local(packet) and not packet.payload["pass"] else NOBODY
+
+
+def _packet_emitted(packet: Inbound, scene: Scene) -> Agents:
+    return NOBODY if _local(packet) else _sender(packet)
+
+
+def _ack_accepted(packet: Inbound, scene: Scene) -> Agents:
+    """The awaited packet has all acknowledgements; at once if it asks for none."""
+    if scene.published is not None and not packet.value["routing"]["requires_ack"]:
+        return (scene.published,)
+    answered = packet.answered
+    if answered is None or answered[0] != _E.ACK_ACCEPTED:
+        return NOBODY
+    return _waiting(answered[1], scene)
+
+
+def _ack_rejected(packet: Inbound, scene: Scene) -> Agents:
+    answered = packet.answered
+    if answered is None or answered[0] != _E.ACK_REJECTED_OR_DEFERRED:
+        return NOBODY
+    return _waiting(answered[1], scene)
+
+
+def _failed(packet: Inbound, scene: Scene) -> Agents:
+    return NOBODY if packet.payload["retryable"] else _sender(packet)
+
+
+def _cancelled(packet: Inbound, scene: Scene) -> Agents:
+    return _addressed(packet) if packet.payload["signal"] == "CANCEL" else NOBODY
+
+
+def _waiting(row: AvroValue, scene: Scene) -> Agents:
+    """The sender of the packet of this row, if that is the packet it waits for."""
+    agent_id = row["sender_agent_id"]
+    agent = scene.agent(agent_id)
+    waits = agent is not None and agent["awaiting_packet_id"] == row["packet_id"]
+    return (agent_id,) if waits else NOBODY
+
+
+def _only(*types: str) -> frozenset[str]:
+    return frozenset(types)
+
+
+DRIVES: tuple[Drive, ...] = (
+    Drive(_E.TASK_ASSIGNED, _only("TASK_IR"), _task_assigned),
+    Drive(_E.CONTEXT_COMPLETE, _only("SIGNAL"), _context_complete),
+    Drive(_E.IDEA_PACKET_READY, _only("IDEA"), _idea_ready),
+    Drive(_E.CRITIQUE_PASS, _only("CLAIM"), _critique_pass),
+    Drive(_E.CRITIQUE_FAIL, _only("CLAIM"), _critique_fail),
+    Drive(_E.ARTIFACT_LOCAL_READY, _only("ARTIFACT"), _artifact_ready),
+    Drive(_E.LOCAL_CHECKS_PASS, _only("EVAL"), _checks_pass),
+    Drive(_E.LOCAL_CHECKS_FAIL, _only("EVAL"), _checks_fail),
+    Drive(_E.PACKET_EMITTED, CONTENT, _packet_emitted),
+    Drive(_E.ACK_ACCEPTED, ALL_TYPES, _ack_accepted),
+    Drive(_E.ACK_REJECTED_OR_DEFERRED, _only("ACK", "NACK"), _ack_rejected),
+    Drive(_E.CANCEL_OR_ERROR, _only("ERROR"), _failed),
+    Drive(_E.CANCEL_OR_ERROR, _only("SIGNAL"), _cancelled),
+)
+"""In the order in which they are looked at."""
+
+_BY_TYPE = {
+    packet_type: tuple(drive for drive in DRIVES if packet_type in drive.types)
+    for packet_type in ALL_TYPES
+}

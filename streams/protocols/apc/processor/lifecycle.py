@@ -1,0 +1,171 @@
+"""The life of a packet: its row, and its way along the edges of the `apc-packet` machine.
+
+Rows and facts leave out what a reader can fill in: a transition's time and cause are null in a
+fact where they are the fact's own, in a row where they are the time and position of the packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor import receivers
+from streams.protocols.apc.processor.inbound import Inbound
+from topology.machine import step
+from topology.machines.apc_packet import MACHINE
+
+KEEPS_PACKET = frozenset({"ROUTED", "DELIVERED", "APPLIED"})
+"""States in which the packet may still be delivered again, verified or superseded."""
+NOT_COUNTED = frozenset({"REJECTED_SCHEMA", "REJECTED_POLICY", "EXPIRED", "RETRACTED"})
+
+EMITTED = ("emit",)
+SCHEMA_FAILED = (*EMITTED, "schema_fail")
+POLICY_FAILED = (*EMITTED, "schema_pass", "policy_fail")
+ROUTED = (*EMITTED, "schema_pass", "policy_pass", "route_selected")
+APPLIED = ("delivery_ack", "consumer_apply")
+REFUSED = (*APPLIED, "verification_fail")
+EXPIRED = ("ttl_expired",)
+EXPIRED_ON_ARRIVAL = (*ROUTED, *EXPIRED)
+RETRACTED = ("retraction_packet_received",)
+PROMOTED = ("verification_pass", "promotion_eligible", "persisted")
+VERIFIED = ("verification_pass", "non_promotable_complete")
+FAILED = ("verification_fail",)
+SUPERSEDED = ("higher_conflict_resolution_arrived", "supersession_recorded")
+
+
+@lru_cache(maxsize=256)
+def fresh(events: tuple[str, ...]) -> tuple[tuple[AvroValue, ...], str]:
+    """The history of a packet that took these events when it arrived, and its state then."""
+    state = str(MACHINE.initial)
+    history = [_transition(0, "init", None, state)]
+    for event in events:
+        history.append(_next(len(history), state, event))
+        state = history[-1]["to_state"]
+    return tuple(history), state
+
+
+def draft(packet: Inbound, rule: str) -> AvroValue:
+    """The row of a packet just judged, which has yet to `arrive` in a state."""
+    value = packet.value
+    trace, sender = packet.trace, value["sender"]
+    project = packet.metadata.get("project_id")
+    deferred = packet.metadata.get("verification") == "deferred"
+    return {
+        "session_id": packet.session_id,
+        "packet_id": packet.packet_id,
+        "packet": packet.packet,
+        "packet_type": packet.packet_type,
+        "run_id": trace["run_id"],
+        "task_id": trace["task_id"],
+        "generation": trace["generation"],
+        "sender_agent_id": sender["agent_id"],
+        "sender_swarm_id": sender["swarm_id"],
+        "recipients": recipients(value),
+        "transfer": receivers.standing(packet),
+        "packet_hash": packet.packet_hash,
+        "identity_hash": packet.identity_hash,
+        "position": packet.cause,
+        "logged_at": packet.at,
+        "trace_id": packet.trace_id,
+        "project_id": project if isinstance(project, str) else None,
+        "state": "",
+        "rule": rule,
+        "history": (),
+        "acks": None,
+        "verification": _DEFERRED if deferred else _IMMEDIATE,
+        "gates": None,
+        "counted": False,
+        "updated_at": packet.at,
+        "version": 1,
+    }
+
+
+def arrive(
+    row: AvroValue, events: tuple[str, ...], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Bring a draft along the events of its own record.
+
+    metadata: the JSON text that the transition of an event carries, by event.
+    """
+    history, state = fresh(events)
+    row["history"] = _with_metadata(history, metadata) if metadata else history
+    row["state"] = state
+    row["counted"] = state not in NOT_COUNTED
+    if state not in KEEPS_PACKET:
+        row["packet"] = None
+
+
+def _with_metadata(
+    history: Sequence[AvroValue], metadata: Mapping[str, str]
+) -> tuple[AvroValue, ...]:
+    return tuple(
+        {**moved, "metadata_json": metadata[moved["event"]]}
+        if moved["event"] in metadata
+        else moved
+        for moved in history
+    )
+
+
+def recipients(value: AvroValue) -> list[str]:
+    """The agents a packet is for, each once, in the packet's order."""
+    named = value["recipients"]
+    if len(named) == 1:
+        return [named[0]["agent_id"]]
+    return list(dict.fromkeys(recipient["agent_id"] for recipient in named))
+
+
+def advance(
+    row: AvroValue,
+    events: Sequence[str],
+    rule: str,
+    *,
+    at: int,
+    cause: str,
+    metadata_json: str | None = None,
+) -> list[AvroValue]:
+    """Move the row along these events; returns the transitions as its fact shows them.
+
+    Without events the row only counts as changed.  metadata_json goes to the last transition.
+    """
+    shown: list[AvroValue] = []
+    for event in events:
+        shown.append(_next(len(row["history"]) + len(shown), row["state"], event))
+        row["state"] = shown[-1]["to_state"]
+    if shown:
+        shown[-1]["metadata_json"] = metadata_json
+        own = {
+            "at": None if at == row["logged_at"] else at,
+            "cause": None if cause == row["position"] else cause,
+        }
+        row["history"] = [*row["history"], *({**moved, **own} for moved in shown)]
+        row["rule"] = rule
+        row["counted"] = row["counted"] and row["state"] not in NOT_COUNTED
+        if row["state"] not in KEEPS_PACKET:
+            row["packet"] = None
+    row["updated_at"] = at
+    row["version"] += 1
+    return shown
+
+
+def _next(seq: int, state: str, event: str) -> AvroValue:
+    to_state = step(MACHINE, state, event)
+    if to_state is None:
+        raise ValueError(f"a packet in {state} has no edge {event}")
+    return _transition(seq, event, state, str(to_state))
+
+
+def _transition(seq: int, event: str, from_state: str | None, to_state: str) -> AvroValue:
+    return {
+        "seq": seq,
+        "event": event,
+        "from_state": from_state,
+        "to_state": to_state,
+        "at": None,
+        "cause": None,
+        "metadata_json": None,
+    }
+
+
+_IMMEDIATE: AvroValue = {"mode": "immediate", "outcome": None, "by": None}
+_DEFERRED: AvroValue = {"mode": "deferred", "outcome": None, "by": None}

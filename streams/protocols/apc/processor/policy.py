@@ -1,0 +1,207 @@
+"""What a well-formed packet may still break, in the order of checking.
+
+`CHECKS` is that order: the number, the packet types it is for, the question.  The first check
+that answers decides.  A check reads rows and settings and changes none.  The checks of a TRANSFER
+from number 4 on are one question here, since their figures are kept together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from schemas.apc import ANTI_DRIFT_CHECKS, rules
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor.inbound import Desk, Inbound, named_by
+from streams.protocols.apc.processor.receivers import throttled
+from streams.protocols.apc.processor.words import ALL_TYPES, CONTENT
+from topology.machines.apc_inter import InterState
+
+AFTER_THE_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
+"""Types that a halted or closed session still takes."""
+ALWAYS_ALLOWED = frozenset({"SIGNAL", "HEARTBEAT", "ACK", "NACK"})
+PHASES: dict[str, frozenset[str]] = {
+    phase: ALWAYS_ALLOWED.union(types.split())
+    for phase, types in {
+        "RESEARCH": "TASK_IR IDEA CLAIM",
+        "DISCOVERY": "TASK_IR IDEA CLAIM ARTIFACT",
+        "REFINEMENT": "IDEA CLAIM TRANSFER ARBITRATION",
+        "CONVERGENCE": "TRANSFER ARBITRATION DECISION",
+        "ARBITRATION": "CLAIM ARBITRATION DECISION",
+        "EXECUTION": "ARTIFACT EVAL DECISION ERROR",
+        "VALIDATION": "CLAIM EVAL DECISION RETRACTION",
+        "PROMOTION": "ARTIFACT TRANSFER DECISION",
+    }.items()
+}
+
+
+class Refusal(NamedTuple):
+    """Why a packet goes no further; verdict is `rejected` or `duplicate`."""
+
+    rule: str
+    message: str
+    verdict: str = "rejected"
+
+
+Question = Callable[[Inbound, Desk], Refusal | None]
+
+
+class Check(NamedTuple):
+    number: int
+    types: frozenset[str]
+    question: Question
+
+
+def refusal(packet: Inbound, desk: Desk) -> Refusal | None:
+    """What the first broken check says, or None."""
+    for question in _QUESTIONS[packet.packet_type]:
+        found = question(packet, desk)
+        if found is not None:
+            return found
+    return None
+
+
+def anti_drift(packet: Inbound) -> AvroValue:
+    """The drift checks as the packet's fact shows them."""
+    checks = packet.metadata.get("anti_drift")
+    return {"evaluated": checks is not None, "checks": checks or {}}
+
+
+def _session_over(packet: Inbound, desk: Desk) -> Refusal | None:
+    row = desk.session(packet.session_id)
+    rule = None if row is None else _OVER.get(row["state"])
+    if rule is None:
+        return None
+    message = f"Session {packet.session_id} is over; it takes no more {packet.packet_type}."
+    return Refusal(rule, message)
+
+
+def _phase_type(packet: Inbound, desk: Desk) -> Refusal | None:
+    phase = packet.value["run_phase"]
+    if packet.packet_type in PHASES[phase]:
+        return None
+    return Refusal(rules.PHASE_TYPE.code, f"{packet.packet_type} is not allowed in {phase}.")
+
+
+def _drift_check_failed(packet: Inbound, desk: Desk) -> Refusal | None:
+    checks = packet.metadata.get("anti_drift")
+    if not checks or all(checks.values()):
+        return None
+    failed = ", ".join(name for name in ANTI_DRIFT_CHECKS if checks.get(name) is False)
+    return Refusal(rules.DRIFT_CHECK_FAILED.code, f"The sender reports as failed: {failed}.")
+
+
+def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
+    if not desk.settings["APC_REQUIRE_ANTI_DRIFT"]:
+        return None
+    checks = packet.metadata.get("anti_drift") or {}
+    absent = [name for name in ANTI_DRIFT_CHECKS if name not in checks]
+    if not absent:
+        return None
+    return Refusal(
+        rules.DRIFT_CHECK_MISSING.code,
+        f"HEADRACE_APC_REQUIRE_ANTI_DRIFT is on and these are absent: {', '.join(absent)}.",
+    )
+
+
+def _throttled(packet: Inbound, desk: Desk) -> Refusal | None:
+    judged = throttled(packet, desk)
+    return None if judged.rule is None else Refusal(judged.rule, judged.message)
+
+
+def _unknown_winner(packet: Inbound, desk: Desk) -> Refusal | None:
+    winner, candidates = packet.payload["winner_candidate_id"], packet.payload["candidates"]
+    names = [candidate["candidate_id"] for candidate in candidates]
+    if winner in names:
+        return None
+    message = f"{winner} is none of the candidates: {', '.join(names)}."
+    return Refusal(rules.UNKNOWN_WINNER.code, message)
+
+
+def _retraction_of_retraction(packet: Inbound, desk: Desk) -> Refusal | None:
+    target = packet.target
+    if target is None or target["packet_type"] != "RETRACTION":
+        return None
+    message = f"{target['packet_id']} is itself a RETRACTION, which cannot be retracted."
+    return Refusal(rules.RETRACTION_OF_RETRACTION.code, message)
+
+
+def _retraction_target_unknown(packet: Inbound, desk: Desk) -> Refusal | None:
+    return _unknown(packet, rules.RETRACTION_TARGET_UNKNOWN.code)
+
+
+def _retraction_not_owner(packet: Inbound, desk: Desk) -> Refusal | None:
+    target = packet.target
+    sender = packet.value["sender"]
+    if (
+        target is None
+        or sender["agent_id"] == target["sender_agent_id"]
+        or sender["swarm_id"] == target["sender_swarm_id"]
+    ):
+        return None
+    message = (
+        f"{target['packet_id']} was sent by {target['sender_agent_id']} of swarm "
+        f"{target['sender_swarm_id']}, not by {sender['agent_id']} or swarm {sender['swarm_id']}."
+    )
+    return Refusal(rules.RETRACTION_NOT_OWNER.code, message)
+
+
+def _already_retracted(packet: Inbound, desk: Desk) -> Refusal | None:
+    target = packet.target
+    if target is None or target["state"] != "RETRACTED":
+        return None
+    message = f"{target['packet_id']} is retracted already."
+    return Refusal(rules.ALREADY_RETRACTED.code, message, "duplicate")
+
+
+def _ack_target_unknown(packet: Inbound, desk: Desk) -> Refusal | None:
+    return _unknown(packet, rules.ACK_TARGET_UNKNOWN.code)
+
+
+def _unknown(packet: Inbound, rule: str) -> Refusal | None:
+    if packet.target is not None:
+        return None
+    message = f"Session {packet.session_id} has no other packet {named_by(packet)[0]}."
+    return Refusal(rule, message)
+
+
+def _ack_not_recipient(packet: Inbound, desk: Desk) -> Refusal | None:
+    target = packet.target
+    agent = packet.value["sender"]["agent_id"]
+    if target is None or agent in target["recipients"]:
+        return None
+    message = f"{agent} is not among the recipients of {target['packet_id']}."
+    return Refusal(rules.ACK_NOT_RECIPIENT.code, message)
+
+
+_RETRACTION = frozenset({"RETRACTION"})
+_ACKS = frozenset({"ACK", "NACK"})
+
+_OVER: dict[str, str] = {
+    InterState.HALTED: rules.SESSION_HALTED.code,
+    InterState.CLOSED: rules.SESSION_CLOSED.code,
+}
+
+CHECKS: tuple[Check, ...] = (
+    Check(1, ALL_TYPES - AFTER_THE_END, _session_over),
+    Check(2, ALL_TYPES, _phase_type),
+    Check(3, ALL_TYPES, _drift_check_failed),
+    Check(3, CONTENT, _drift_check_missing),
+    Check(4, frozenset({"TRANSFER"}), _throttled),
+    Check(4, frozenset({"ARBITRATION"}), _unknown_winner),
+    Check(4, _RETRACTION, _retraction_of_retraction),
+    Check(5, _RETRACTION, _retraction_target_unknown),
+    Check(6, _RETRACTION, _retraction_not_owner),
+    Check(7, _RETRACTION, _already_retracted),
+    Check(4, _ACKS, _ack_target_unknown),
+    Check(5, _ACKS, _ack_not_recipient),
+)
+
+_QUESTIONS: dict[str, tuple[Question, ...]] = {
+    packet_type: tuple(
+        check.question
+        for check in sorted(CHECKS, key=lambda check: check.number)
+        if packet_type in check.types
+    )
+    for packet_type in ALL_TYPES
+}

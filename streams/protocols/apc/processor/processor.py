@@ -1,0 +1,239 @@
+"""The apc processor: one verdict for each packet record.
+
+A packet that stands in the wrong place is refused before it is known.  One that is known already
+is a duplicate or a conflict.  Then its shape is judged, then policy, and every packet judged so
+far has a row and keeps its id.  An accepted packet is delivered, lives on as far as it can at
+once, and has its effects on others: it acknowledges, retracts, verifies, adds to the sums of its
+protocols, and moves its session and its agents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from schemas import Problem
+from schemas.apc import rules, validate_avro
+from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.protocols.apc.processor import (
+    answers,
+    arbitration,
+    delivery,
+    edges,
+    expiry,
+    facts,
+    gates,
+    lifecycle,
+    policy,
+    preload,
+    receivers,
+    retraction,
+    session,
+    tasks,
+    verification,
+    warnings,
+)
+from streams.protocols.apc.processor.inbound import Desk, Inbound, named_by
+from topology.declarations import Topic
+from topology.keys import partition_of
+from topology.processors import APC
+
+_NAMING = frozenset({"ACK", "NACK", "RETRACTION"})
+_IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
+
+
+class ApcProcessor:
+    """Reads `apc.packets`; its verdicts are on `apc.events`."""
+
+    declaration = APC
+
+    def decide(self, batch: Sequence[Message], work: Work) -> None:
+        desk = Desk(work)
+        packets = [Inbound(message) for message in batch]
+        preload.load(packets, desk)
+        for packet in packets:
+            work.cause = packet.cause
+            _judge(packet, desk)
+
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        desk = Desk(work)
+        desk.states.load(timer.key for timer in timers)
+        for timer in timers:
+            expiry.fire(timer, now_ms, desk)
+
+    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        packet = Inbound(message)
+        text = f"It causes {size} bytes on {topic.name}, more than one record may."
+        fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
+        facts.send(work, fact, packet.traceparent)
+
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
+        return value
+
+
+def _judge(packet: Inbound, desk: Desk) -> None:
+    if _misplaced(packet, desk) or _without_identity(packet, desk):
+        return
+    packet.read()
+    if _known(packet, desk):
+        return
+    limit = desk.settings["APC_MAX_PACKET_BYTES"]
+    problems = validate_avro(packet.value, packet.json, max_bytes=limit)
+    if problems:
+        _refuse_shape(packet, problems, desk)
+        return
+    packet.warnings = warnings.of_content(packet)
+    if packet.packet_type in _NAMING:
+        packet.target = desk.target(packet, named_by(packet)[0])
+        if packet.target is not None:
+            expiry.expire_overdue(packet.target, packet, desk)
+    refusal = policy.refusal(packet, desk)
+    if refusal is not None:
+        _refuse(packet, refusal, desk)
+    else:
+        _accept(packet, desk)
+
+
+def _misplaced(packet: Inbound, desk: Desk) -> bool:
+    record, work = packet.message.record, desk.work
+    expected = packet.session_id.encode()
+    if record.key != expected:
+        key = None if record.key is None else record.key.decode("utf-8", "replace")
+        shown = "null" if key is None else f'"{key}"'
+        text = f'The record key is {shown}; trace.session_id makes it "{packet.session_id}".'
+        fact = facts.rejection(packet, rules.KEY_MISMATCH.code, text)
+        facts.send(work, fact, packet.traceparent, key)
+        return True
+    partition = partition_of(expected, work.partitions)
+    if record.partition != partition:
+        text = (
+            f"The record lies on partition {record.partition}; murmur2 of its key modulo "
+            f"{work.partitions} makes it {partition}."
+        )
+        fact = facts.rejection(packet, rules.PARTITION_MISMATCH.code, text)
+        facts.send(work, fact, packet.traceparent)
+        return True
+    return False
+
+
+def _without_identity(packet: Inbound, desk: Desk) -> bool:
+    """A packet that has no row to be known by."""
+    if packet.identified:
+        return False
+    packet.read()
+    found = validate_avro(packet.value, packet.json)
+    problems = [problem for problem in found if problem.path in _IDENTITY_PATHS]
+    fact = facts.rejection(packet, problems[0].rule, problems[0].message, errors=_errors(problems))
+    facts.send(desk.work, fact, packet.traceparent)
+    return True
+
+
+def _known(packet: Inbound, desk: Desk) -> bool:
+    row = desk.states.get(packet.key)
+    if row is None:
+        return False
+    if row["identity_hash"] == packet.identity_hash:
+        text = f"The same packet was judged at {row['position']}."
+        fact = facts.duplicate(packet, rules.DUPLICATE.code, text)
+    else:
+        text = (
+            f"Another packet has this id in session {packet.session_id}: that at "
+            f"{row['position']} with identity hash {row['identity_hash']}."
+        )
+        hashes = {"packet_hash": packet.packet_hash, "identity_hash": packet.identity_hash}
+        fact = facts.rejection(packet, rules.PACKET_CONFLICT.code, text, **hashes)
+    facts.send(desk.work, fact, packet.traceparent)
+    return True
+
+
+def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
+    return [problem._asdict() for problem in problems[: facts.MAX_ERRORS]]
+
+
+def _refuse_shape(packet: Inbound, problems: Sequence[Problem], desk: Desk) -> None:
+    first = problems[0]
+    row = lifecycle.draft(packet, first.rule)
+    lifecycle.arrive(row, lifecycle.SCHEMA_FAILED)
+    figures = {**_figures(packet, row), "errors": _errors(problems)}
+    _conclude(packet, row, facts.rejection(packet, first.rule, first.message, **figures), desk)
+
+
+def _refuse(packet: Inbound, refusal: policy.Refusal, desk: Desk) -> None:
+    rule, message, verdict = refusal
+    if verdict == "duplicate":
+        facts.send(desk.work, facts.duplicate(packet, rule, message), packet.traceparent)
+        return
+    if packet.throttle is not None:
+        receivers.count_refusal(packet, rule, desk)
+    row = lifecycle.draft(packet, rule)
+    lifecycle.arrive(row, lifecycle.POLICY_FAILED)
+    figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
+    _conclude(packet, row, facts.rejection(packet, rule, message, **figures), desk)
+
+
+def _accept(packet: Inbound, desk: Desk) -> None:
+    deadline_at = delivery.deadline(packet)
+    row = lifecycle.draft(packet, rules.ACCEPTED.code)
+    if packet.packet_type == "EVAL":
+        row["gates"] = packet.gates = gates.gates(packet.payload["metric_set"])
+    if deadline_at <= packet.at:
+        packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)
+        if packet.throttle is not None:
+            receivers.leave_place(packet)
+        lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.selected(row))
+        message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
+    else:
+        message = delivery.deliver(packet, row, deadline_at, desk)
+        desk.states.put(packet.key, row)  # before the rows of those it moves
+        _effects(packet, row, deadline_at, desk)
+    figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
+    fact = facts.verdict(packet, "accepted", rules.ACCEPTED.code, message, **figures)
+    _conclude(packet, row, fact, desk)
+
+
+def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> None:
+    """What an accepted packet does to others, in this order.
+
+    An EVAL is counted before it decides, since what it verifies may be promoted on it.
+    """
+    match packet.packet_type:
+        case "TRANSFER":
+            receivers.take_place(packet, desk)
+        case "ACK" | "NACK":
+            answers.acknowledge(packet, desk)
+        case "RETRACTION":
+            retraction.retract(packet, deadline_at, desk)
+        case "ARBITRATION":
+            verification.decide(packet, desk)
+    tasks.add(packet, row, desk)
+    match packet.packet_type:
+        case "EVAL":
+            verification.decide(packet, desk)
+        case "ARBITRATION":
+            arbitration.decide(packet, row, desk)
+    session.observe(packet, desk)
+    edges.draw(packet, desk)
+
+
+def _figures(packet: Inbound, row: AvroValue) -> AvroValue:
+    """The members of a verdict on a packet that has got a row."""
+    return {
+        "packet": packet.packet,
+        "packet_hash": packet.packet_hash,
+        "identity_hash": packet.identity_hash,
+        "transitions": row["history"],
+        "state": row["state"],
+        "gates": row["gates"],
+        "acks": row["acks"],
+        "verification": row["verification"],
+    }
+
+
+def _conclude(packet: Inbound, row: AvroValue, fact: AvroValue, desk: Desk) -> None:
+    """The verdict first, then the facts about the packets it moved."""
+    facts.send(desk.work, fact, packet.traceparent)
+    for effect in packet.effects:
+        facts.send(desk.work, effect, packet.traceparent)
+    desk.states.put(packet.key, row)

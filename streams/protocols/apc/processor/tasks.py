@@ -1,0 +1,172 @@
+"""The counted EVALs and TRANSFERs of each task, and what they contribute to their protocols.
+
+A task that transferred a protocol n times weighs n in the protocol's means, with the mean of its
+own EVALs.  So whenever a packet becomes or ceases to be counted, the task's contribution to each
+of its protocols is computed before and after, and the difference is sent to whoever keeps the
+sums.  All figures are integers, so differences cancel exactly and their order does not matter.
+
+A packet that bears lineage and is no TRANSFER counts for its protocol too.  It has a row of its
+own below the task's, written once, so that its retraction finds which protocol that was.
+
+Source: APC spec, 5.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from schemas.apc.decimals import to_nano
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor import deltas
+from streams.protocols.apc.processor.deltas import Sums
+from streams.protocols.apc.processor.inbound import Desk, Inbound, Occasion
+from topology.keys import composite
+
+_EMPTY: AvroValue = {"evals": [], "protocols": {}}
+_NONE: AvroValue = {"transfers": 0, "accepted": 0, "cross": 0}
+
+
+def add(packet: Inbound, row: AvroValue, desk: Desk) -> None:
+    """An accepted packet is counted from now on.  row: its own."""
+    lineage = packet.value["lineage"]
+    occasion = packet.occasion(f"{packet.cause}/0")
+    if packet.packet_type == "EVAL":
+        _add_eval(packet, row, occasion, desk)
+    if row["packet_type"] == "TRANSFER":
+        protocol = row["transfer"]["protocol_id"]
+        change = _changed(row, desk, transfer=+1)
+        deltas.send("transfer", {protocol: (1, *change[protocol])}, row, occasion, desk)
+    elif lineage is not None:
+        protocol = lineage["protocol_id"]
+        desk.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NONE}})
+        deltas.send("lineage", {protocol: deltas.BEARS}, row, occasion, desk)
+
+
+def remove(row: AvroValue, occasion: Occasion, desk: Desk) -> None:
+    """A packet has ceased to be counted: it gives back what it added."""
+    packets: dict[str, int] = {}
+    found: dict[str, Sums] = {}
+    if row["packet_type"] == "TRANSFER":
+        packets[row["transfer"]["protocol_id"]] = -1
+        found = _changed(row, desk, transfer=-1)
+    else:
+        bearer = desk.tasks.get(_bearer_key(row))
+        if bearer is not None:
+            packets = dict.fromkeys(bearer["protocols"], -1)
+            desk.tasks.delete(_bearer_key(row))
+        if row["packet_type"] == "EVAL":
+            found = _without_eval(row, desk)
+    protocols = dict.fromkeys((*found, *packets))
+    changes = {p: (packets.get(p, 0), *found.get(p, deltas.NO_SUMS)) for p in protocols}
+    deltas.send("removal", changes, row, occasion, desk)
+
+
+def newest_eval_met_gates(row: AvroValue, desk: Desk) -> bool:
+    """Whether the newest counted EVAL of the task of this packet met the gates."""
+    return newest_met_gates(key_of(row), desk)
+
+
+def newest_met_gates(key: str, desk: Desk) -> bool:
+    task = desk.tasks.get(key)
+    return bool(task and task["evals"] and task["evals"][-1]["gates_met"])
+
+
+def key_of(row: AvroValue) -> str:
+    """The key of a packet's task; row: the packet's, or its trace with the session."""
+    return composite(row["session_id"], row["run_id"], row["task_id"])
+
+
+def _bearer_key(row: AvroValue) -> str:
+    return composite(row["session_id"], row["run_id"], row["task_id"], row["packet_id"])
+
+
+def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, desk: Desk) -> None:
+    metrics = packet.payload["metric_set"]
+    drift = metrics["drift_risk"]
+    counted = {
+        "packet_id": packet.packet_id,
+        "outcome_nano": to_nano(metrics["outcome"]),
+        "drift_nano": None if drift is None else to_nano(drift),
+        "gates_met": row["gates"]["met"],
+    }
+    key = key_of(row)
+    before = desk.tasks.get(key) or _EMPTY
+    after = {**before, "evals": [*before["evals"], counted]}
+    desk.tasks.put(key, after)
+    found = _differences(before, after, after["protocols"])
+    deltas.send("eval", {p: (0, *sums) for p, sums in found.items()}, row, occasion, desk)
+
+
+def _without_eval(row: AvroValue, desk: Desk) -> dict[str, Sums]:
+    key = key_of(row)
+    before = desk.tasks.get(key) or _EMPTY
+    evals = [counted for counted in before["evals"] if counted["packet_id"] != row["packet_id"]]
+    after = {**before, "evals": evals}
+    _keep(key, after, desk)
+    return _differences(before, after, after["protocols"])
+
+
+def _changed(row: AvroValue, desk: Desk, *, transfer: int) -> dict[str, Sums]:
+    """One TRANSFER more or less in its task."""
+    key, member = key_of(row), row["transfer"]
+    protocol = member["protocol_id"]
+    before = desk.tasks.get(key) or _EMPTY
+    held = before["protocols"].get(protocol, _NONE)
+    counts = {
+        "transfers": held["transfers"] + transfer,
+        "accepted": held["accepted"] + transfer * member["accepted"],
+        "cross": held["cross"] + transfer * member["cross_use_case"],
+    }
+    protocols = {**before["protocols"], protocol: counts}
+    if counts["transfers"] == 0:
+        del protocols[protocol]
+    after = {**before, "protocols": dict(sorted(protocols.items()))}
+    _keep(key, after, desk)
+    return _differences(before, after, (protocol,))
+
+
+def _keep(key: str, task: AvroValue, desk: Desk) -> None:
+    if task["evals"] or task["protocols"]:
+        desk.tasks.put(key, task)
+    else:
+        desk.tasks.delete(key)
+
+
+def _differences(before: AvroValue, after: AvroValue, protocols: Iterable[str]) -> dict[str, Sums]:
+    old, new = _means(before), _means(after)
+    found = {}
+    for protocol in protocols:
+        was = _contribution(before["protocols"].get(protocol, _NONE), *old)
+        now = _contribution(after["protocols"].get(protocol, _NONE), *new)
+        found[protocol] = tuple(b - a for a, b in zip(was, now, strict=True))
+    return found
+
+
+def _contribution(counts: AvroValue, outcome: int | None, drift: int | None) -> Sums:
+    n = counts["transfers"]
+    return (
+        n,
+        counts["accepted"],
+        counts["cross"],
+        1 if n else 0,
+        0 if outcome is None else n,
+        0 if outcome is None else n * outcome,
+        0 if drift is None else n,
+        0 if drift is None else n * drift,
+    )
+
+
+def _means(task: AvroValue) -> tuple[int | None, int | None]:
+    """Mean outcome and drift of the task's EVALs, in units of 10⁻⁹; None if none has one."""
+    outcomes = [counted["outcome_nano"] for counted in task["evals"]]
+    drifts = [counted["drift_nano"] for counted in task["evals"]]
+    return _mean(outcomes), _mean([drift for drift in drifts if drift is not None])
+
+
+def _mean(numbers: list[int]) -> int | None:
+    """Rounded half-even."""
+    if not numbers:
+        return None
+    whole, rest = divmod(sum(numbers), len(numbers))
+    twice = 2 * rest
+    return whole + (twice > len(numbers) or (twice == len(numbers) and whole % 2 == 1))

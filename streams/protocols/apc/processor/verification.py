@@ -1,0 +1,76 @@
+"""Verification: at once, or deferred until an EVAL or ARBITRATION of the session decides.
+
+A packet that is deferred waits in APPLIED without a time limit.  An outcome that comes while it
+is still ROUTED is kept on its row, the latest one wins, and is used when it reaches APPLIED.
+"""
+
+from __future__ import annotations
+
+from schemas.apc import rules
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor import lifecycle, moves, tasks
+from streams.protocols.apc.processor.inbound import Desk, Inbound, referenced
+
+NO_EVENTS: tuple[str, ...] = ()
+PASS, FAIL, SUPERSEDED = "pass", "fail", "superseded"
+
+_RULES = {
+    PASS: rules.VERIFIED.code,
+    FAIL: rules.EVALUATED_FAIL.code,
+    SUPERSEDED: rules.SUPERSEDED.code,
+}
+
+
+def ending(row: AvroValue, desk: Desk) -> tuple[str, ...]:
+    """The events that follow at once when the packet of this row reaches APPLIED."""
+    deferred = row["verification"]["mode"] == "deferred"
+    outcome = row["verification"]["outcome"] if deferred else PASS
+    if outcome is None:
+        return ()
+    if outcome == PASS:
+        return lifecycle.PROMOTED if _promotable(row, desk) else lifecycle.VERIFIED
+    return lifecycle.FAILED if outcome == FAIL else lifecycle.SUPERSEDED
+
+
+def _promotable(row: AvroValue, desk: Desk) -> bool:
+    if row["packet_type"] == "EVAL":
+        return bool(row["gates"]["met"])
+    return row["packet_type"] == "DECISION" and tasks.newest_eval_met_gates(row, desk)
+
+
+def decide(packet: Inbound, desk: Desk) -> None:
+    """What an accepted EVAL or ARBITRATION does to the packets it refers to."""
+    for target_id, outcome in _outcomes(packet).items():
+        row = desk.target(packet, target_id)
+        if row is None:  # nor does a packet find itself: its own row is written last
+            packet.warnings.append(rules.VERIFICATION_TARGET_UNKNOWN.code)
+        elif row["verification"]["mode"] == "deferred" and row["state"] in ("ROUTED", "APPLIED"):
+            _settle(packet, row, outcome, desk)
+
+
+def _outcomes(packet: Inbound) -> dict[str, str]:
+    """Packets referred to, each once, in the order of the references."""
+    payload = packet.payload
+    if packet.packet_type == "EVAL":
+        outcome = PASS if payload["pass"] else FAIL
+        refs = referenced(packet.value["proof_bundle"]["evidence_refs"])
+        return dict.fromkeys(refs, outcome)
+    outcomes: dict[str, str] = {}
+    for candidate in payload["candidates"]:
+        won = candidate["candidate_id"] == payload["winner_candidate_id"]
+        for ref in candidate["packet_ref_ids"]:
+            target_id = ref.lower()
+            if won or target_id not in outcomes:
+                outcomes[target_id] = PASS if won else SUPERSEDED
+    return outcomes
+
+
+def _settle(packet: Inbound, row: AvroValue, outcome: str, desk: Desk) -> None:
+    row["verification"] = {"mode": "deferred", "outcome": outcome, "by": packet.packet_id}
+    if row["state"] == "ROUTED":
+        rule, events = rules.OUTCOME_KEPT.code, NO_EVENTS
+        message = f"{packet.packet_type} says {outcome}, kept until it is applied."
+    else:
+        rule, events = _RULES[outcome], ending(row, desk)
+        message = f"{packet.packet_type} says {outcome}."
+    moves.move(packet, row, events, rule, message, desk)

@@ -1,0 +1,103 @@
+"""From records of APC to the rows of a view: what lies under which key.
+
+| key                                          | value                                      |
+|----------------------------------------------|--------------------------------------------|
+| state, session_id, packet_id                 | ApcPacketState as on its topic             |
+| fact, session_id, packet_id, place           | ApcEvent as on its topic                   |
+| packet, packet_id, session_id                | `packet_rows.Summary`, from the verdict    |
+| all / session, id / run, id, … place         | key of that summary                        |
+| coordination, session_id, [agent_id]         | ApcCoordination as on its topic            |
+| throttle, session, run, generation, protocol, swarm | ApcThrottle as on its topic         |
+| protocol, protocol_id, [run_id]              | ApcLineage as on its topic                 |
+| decision, place                              | ApcDecision as on its topic                |
+| decision of, protocol_id, place              | key of that decision                       |
+| lineage …                                    | see `queries.lineage`                      |
+
+A place is (time, partition, offset): log order.  A packet's is that of its own record, a fact's
+that of the fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from schemas.projection import Projection
+from streams.engine.records import Record
+from streams.protocols.apc.packet_rows import FACTS, summary_of, told
+from streams.protocols.apc.queries.lineage import apply as lineage
+from streams.protocols.apc.queries.lineage import arbitrations
+from streams.views.changes import Changes
+from streams.views.decoded import decoded
+from streams.views.keys import key, place_key, text_key
+from streams.views.projection import Apply, table
+from topology import topics
+from topology.declarations import Topic
+from topology.keys import split
+
+_FACT, _PACKET = key("fact"), key("packet")
+_ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
+_DECISIONS = Projection(topics.APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
+
+
+class Place(NamedTuple):
+    """Where a record stands in log order; at in ms."""
+
+    at: int
+    partition: int
+    offset: int
+
+
+def _throttles(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        session, run, generation, protocol, swarm = split((record.key or b"").decode())
+        rows[key("throttle", session, run, int(generation), protocol, swarm)] = record.value
+
+
+def _decisions(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, value in decoded(topic, records, _DECISIONS):
+        place = Place(value["at"], record.partition, record.offset)
+        arbitrations.note(value, record.value or b"", place, rows)
+
+
+def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    facts = decoded(topic, records, FACTS)
+    lineage.load([fact for _, fact in facts], rows)
+    for record, fact in facts:
+        if fact["packet_id"] is None:
+            continue
+        place = (fact["at"], record.partition, record.offset)
+        ids = key(fact["session_id"]) + text_key(fact["packet_id"])
+        rows[_FACT + ids + place_key(*place)] = record.value
+        verdict = fact["verdict"]
+        if verdict in ("accepted", "rejected"):
+            if fact["packet"] is not None:
+                _packet(fact, place, rows)
+        else:
+            lineage.moved(fact, rows)
+
+
+def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: Changes) -> None:
+    """The summary of a packet that has a row of its own, and where to find it."""
+    _, partition, offset = fact["cause"].rsplit("/", 2)
+    place = (fact["at"], int(partition), int(offset))
+    session = key(fact["session_id"])
+    summary_key = _PACKET + text_key(fact["packet_id"]) + session
+    rows[summary_key] = summary_of(fact, place, own).dump()
+    at = place_key(*place)
+    rows[_ALL + at] = rows[_SESSION + session + at] = summary_key
+    rows[_RUN + key(fact["run_id"] or "") + at] = summary_key
+    if fact["verdict"] == "accepted" and (packet := told(fact["packet"])) is not None:
+        lineage.accepted(fact, packet, place, rows)
+
+
+FOLLOWED: Mapping[str, Apply | None] = {
+    topics.APC_EVENTS.name: _facts,
+    topics.APC_PACKET_STATES.name: table("state"),
+    topics.APC_COORDINATION.name: table("coordination"),
+    topics.APC_THROTTLING.name: _throttles,
+    topics.APC_LINEAGE.name: table("protocol"),
+    topics.APC_DECISIONS.name: _decisions,
+    topics.APC_PACKETS_DLQ.name: None,
+}
+"""Of dead letters a view only notes what they answer."""

@@ -1,0 +1,1 @@
+"""Questions about packets, protocols and their lineage."""

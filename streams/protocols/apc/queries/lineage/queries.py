@@ -1,0 +1,148 @@
+"""The five lineage queries, over a universe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from heapq import nsmallest
+from typing import Any
+
+from streams.engine.headers import iso
+from streams.protocols.apc.lineage.effectiveness import score
+from streams.protocols.apc.queries.lineage.exact import mean, mean_of_nano
+from streams.protocols.apc.queries.lineage.sums import At, Figures, Sums
+from streams.protocols.apc.queries.lineage.universe import Found
+
+Json = dict[str, Any]
+Named = tuple[bytes, Figures]
+"""Key and figures of a protocol."""
+
+
+def time_text(at_ms: int) -> str:
+    return iso(at_ms).decode()
+
+
+def protocols(found: Found, protocols: Iterable[Named], limit: int) -> list[Json]:
+    """Of packets of any type that bear lineage, by protocol: the most frequent first."""
+    borne = (each for each in protocols if each[1][At.PACKETS])
+    first = nsmallest(
+        limit, borne, key=lambda each: (-each[1][At.PACKETS], -each[1][At.LAST_SEEN], each[0])
+    )
+    return [
+        {
+            "protocol_id": found.name_of(row_key),
+            "transfer_count": sums.packets,
+            "run_count": sums.runs,
+            "task_count": sums.tasks,
+            "cross_use_case_count": sums.cross,
+            "last_seen_at": time_text(sums.last_seen),
+        }
+        for row_key, sums in _as_sums(first)
+    ]
+
+
+def _as_sums(protocols: Iterable[Named]) -> Iterator[tuple[bytes, Sums]]:
+    for row_key, figures in protocols:
+        yield row_key, Sums._make(figures)
+
+
+def propagation(found: Found, protocol_id: str | None, limit: int) -> list[Json]:
+    """Packets that bear lineage, newest first."""
+    rows = []
+    for entry in found.newest(protocol_id, limit):
+        lineage = entry.lineage or {}
+        rows.append(
+            {
+                "protocol_id": entry.protocol_id,
+                "parent_protocol_ids": lineage.get("parent_protocol_ids", []),
+                "ancestor_swarms": lineage.get("ancestor_swarms", []),
+                "cross_use_case": entry.cross,
+                "transfer_mode": lineage.get("transfer_mode"),
+                "packet_id": entry.packet_id,
+                "packet_type": entry.packet_type,
+                "run_phase": entry.run_phase,
+                "run_id": entry.run_id,
+                "project_id": entry.project_id,
+                "task_id": entry.task_id,
+                "trace_id": entry.trace_id,
+                "created_at": time_text(entry.place[0]),
+            }
+        )
+    return rows
+
+
+def transfer_quality(found: Found) -> list[Json]:
+    """TRANSFERs by mode, the most frequent first."""
+    modes = sorted(found.modes().items(), key=lambda item: (-item[1].total, item[0]))
+    return [
+        {
+            "transfer_mode": mode,
+            "total_count": sums.total,
+            "accepted_count": sums.accepted,
+            "cross_use_case_count": sums.cross,
+            "avg_sender_score": mean(Decimal(sums.sender_score), sums.total),
+            "avg_receiver_score": mean(Decimal(sums.receiver_score), sums.total),
+        }
+        for mode, sums in modes
+    ]
+
+
+def eval_correlation(found: Found) -> list[Json]:
+    """Tasks with a TRANSFER, those with a cross-use-case one first: what their EVALs measured."""
+    totals = found.totals()
+    groups = ((True, totals[2:7]), (False, totals[7:12]))
+    return [
+        {
+            "has_cross_use_case_transfer": cross,
+            "task_count": tasks,
+            "avg_outcome": mean_of_nano(outcome, outcomes),
+            "avg_drift_risk": mean_of_nano(drift, drifts),
+        }
+        for cross, (tasks, outcomes, outcome, drifts, drift) in groups
+        if tasks
+    ]
+
+
+def effectiveness(found: Found, protocols: Iterable[Named], limit: int) -> list[Json]:
+    """Of TRANSFERs, by protocol: the most frequent first."""
+    handed = (each for each in protocols if each[1][At.TRANSFERS])
+    first = nsmallest(
+        limit, handed, key=lambda each: (-each[1][At.TRANSFERS], -each[1][At.ACCEPTED], each[0])
+    )
+    return [effectiveness_row(found.name_of(row_key), sums) for row_key, sums in _as_sums(first)]
+
+
+def effectiveness_row(protocol_id: str, sums: Sums) -> Json:
+    return {
+        "protocol_id": protocol_id,
+        "transfer_count": sums.transfers,
+        "accepted_count": sums.accepted,
+        "run_count": sums.transfer_runs,
+        "task_count": sums.transfer_tasks,
+        "avg_outcome": mean_of_nano(sums.outcome_sum_nano, sums.outcome_weight),
+        "avg_drift_risk": mean_of_nano(sums.drift_sum_nano, sums.drift_weight),
+    }
+
+
+def by_score(protocols: Iterable[Named], limit: int) -> Iterator[tuple[bytes, Sums]]:
+    """The protocols of the highest effectiveness score, exactly.
+
+    Floats of fractions never stand in another order than the fractions; so the fractions need to
+    be compared only where the floats are equal.
+    """
+    handed = (each for each in protocols if each[1][At.TRANSFERS])
+    first = nsmallest(limit, handed, key=lambda each: (*_rank(*_scored(each[1])), each[0]))
+    return _as_sums(first)
+
+
+def _scored(figures: Figures) -> Figures:
+    """What the score is made of."""
+    return figures[At.TRANSFERS : At.ACCEPTED + 1] + figures[At.OUTCOME_WEIGHT :]
+
+
+@lru_cache(maxsize=1 << 16)
+def _rank(*figures: int) -> tuple[float, Fraction]:
+    exact = -score(*figures)
+    return float(exact), exact

@@ -1,0 +1,131 @@
+"""A task of one universe: what its evaluations say of the protocols transferred in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Self
+
+import orjson
+
+from streams.protocols.apc.queries.lineage.entry import Entry
+from streams.protocols.apc.queries.lineage.sums import Totals
+
+
+class Counts(NamedTuple):
+    """Of one protocol in the task; accepted and cross are of its TRANSFERs."""
+
+    packets: int = 0
+    transfers: int = 0
+    accepted: int = 0
+    cross: int = 0
+
+
+_NOTHING = Counts()
+ADDED = (
+    "tasks",
+    "transfers",
+    "accepted",
+    "transfer_tasks",
+    "outcome_weight",
+    "outcome_sum_nano",
+    "drift_weight",
+    "drift_sum_nano",
+)
+"""The sums of a protocol that its tasks add up to."""
+
+
+class Task(NamedTuple):
+    """evaluations, drifts: how many there are; the sums are in units of 10^-9."""
+
+    evaluations: int
+    outcome_nano: int
+    drifts: int
+    drift_nano: int
+    protocols: Mapping[str, Counts]
+
+    @property
+    def outcome(self) -> int | None:
+        """The mean, rounded half-even."""
+        return mean_nano(self.outcome_nano, self.evaluations)
+
+    @property
+    def drift(self) -> int | None:
+        return mean_nano(self.drift_nano, self.drifts)
+
+    def plus(self, entry: Entry, sign: int) -> Task:
+        """With one packet more, or less."""
+        evaluations, outcome, drifts, drift, protocols = self
+        if entry.evaluation is not None:
+            outcome_nano, drift_nano = entry.evaluation
+            evaluations, outcome = evaluations + sign, outcome + sign * outcome_nano
+            if drift_nano is not None:
+                drifts, drift = drifts + sign, drift + sign * drift_nano
+        if entry.lineage is not None:
+            protocols = dict(protocols)
+            for protocol_id, change in _counts(entry).items():
+                held = protocols.get(protocol_id, _NOTHING)
+                protocols[protocol_id] = Counts(
+                    *(a + sign * b for a, b in zip(held, change, strict=True))
+                )
+        return Task(evaluations, outcome, drifts, drift, protocols)
+
+    def adds(self, protocol_id: str) -> tuple[int, ...]:
+        """What the task adds to the sums of a protocol, in the order of `ADDED`."""
+        packets, transfers, accepted, _ = self.protocols.get(protocol_id, _NOTHING)
+        outcome, drift = self.outcome, self.drift
+        return (
+            int(packets > 0),
+            transfers,
+            accepted,
+            int(transfers > 0),
+            0 if outcome is None else transfers,
+            transfers * (outcome or 0),
+            0 if drift is None else transfers,
+            transfers * (drift or 0),
+        )
+
+    def correlates(self) -> Totals:
+        """What the task adds to its universe, if anything was transferred in it."""
+        counts = self.protocols.values()
+        if not any(count.transfers for count in counts):
+            return Totals()
+        outcome, drift = self.outcome, self.drift
+        figures = (1, int(outcome is not None), outcome or 0, int(drift is not None), drift or 0)
+        if any(count.cross for count in counts):
+            return Totals(0, 0, *figures)
+        return Totals(0, 0, 0, 0, 0, 0, 0, *figures)
+
+    def dump(self) -> bytes | None:
+        """None for a task of which nothing is counted."""
+        held = sorted(self.protocols.items())
+        protocols = {name: count for name, count in held if any(count)}
+        if not self.evaluations and not protocols:
+            return None
+        return orjson.dumps((*self[:4], protocols), default=tuple)
+
+    @classmethod
+    def load(cls, row: bytes | None) -> Self:
+        if row is None:
+            return cls(0, 0, 0, 0, {})
+        task = cls._make(orjson.loads(row))
+        counts = {name: Counts(*count) for name, count in task.protocols.items()}
+        return task._replace(protocols=counts)
+
+
+def _counts(entry: Entry) -> dict[str, Counts]:
+    """By protocol: a TRANSFER is of the one it hands over, lineage is of the one it names."""
+    found = {entry.protocol_id or "": Counts(packets=1)}
+    if (transfer := entry.transfer) is not None:
+        held = found.get(transfer.protocol_id, Counts())
+        found[transfer.protocol_id] = Counts(
+            held.packets, 1, int(transfer.accepted), int(transfer.cross)
+        )
+    return found
+
+
+def mean_nano(total: int, count: int) -> int | None:
+    """Rounded half-even; None without a value."""
+    if count == 0:
+        return None
+    whole, rest = divmod(total, count)
+    return whole + (2 * rest > count or (2 * rest == count and whole % 2 == 1))

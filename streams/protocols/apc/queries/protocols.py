@@ -1,0 +1,157 @@
+"""Queries over protocols, transfers and coordination."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import decode, to_json
+from streams.errors import NotFound
+from streams.protocols.apc.queries.lineage import queries, summary
+from streams.protocols.apc.queries.lineage.universe import Found, find
+from streams.views.keys import key
+from streams.views.pages import listed, rows_of
+from streams.views.parameters import (
+    CURSOR,
+    PROJECT_ID,
+    PROTOCOL_ID,
+    RUN_ID,
+    SESSION_ID,
+    Form,
+    Parameter,
+    limit,
+    one_of,
+)
+from streams.views.params import Params
+from streams.views.reads import Reads
+from topology.declarations import Topic
+from topology.topics import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROTTLING
+
+Json = dict[str, Any]
+FILTERS = (SESSION_ID, RUN_ID, PROJECT_ID)
+LISTED = (*FILTERS, limit(50))
+PROPAGATION_PARAMS = (*FILTERS, PROTOCOL_ID, limit(200))
+SUMMARY_PARAMS = (SESSION_ID, PROJECT_ID, RUN_ID, PROTOCOL_ID, limit(100))
+
+
+def _find(view: Reads, params: Params) -> Found:
+    return find(view, {each.name: params.text(each.name) for each in FILTERS})
+
+
+def lineage_protocols(view: Reads, params: Params) -> Json:
+    limit, found = params.limit(), _find(view, params)
+    return {"items": queries.protocols(found, found.protocols(), limit)}
+
+
+def propagation(view: Reads, params: Params) -> Json:
+    limit, found = params.limit(), _find(view, params)
+    return {"items": queries.propagation(found, params.text("protocol_id"), limit)}
+
+
+def transfer_quality(view: Reads, params: Params) -> Json:
+    return {"items": queries.transfer_quality(_find(view, params))}
+
+
+def eval_correlation(view: Reads, params: Params) -> Json:
+    return {"items": queries.eval_correlation(_find(view, params))}
+
+
+def effectiveness(view: Reads, params: Params) -> Json:
+    limit, found = params.limit(), _find(view, params)
+    return {"items": queries.effectiveness(found, found.protocols(), limit)}
+
+
+def lineage_summary(view: Reads, params: Params) -> Json:
+    limit = params.limit()
+    filters = {each.name: params.text(each.name) for each in SUMMARY_PARAMS[:4]}
+    protocol_id = filters["protocol_id"]
+    return summary.summary(_find(view, params), protocol_id, limit, {**filters, "limit": limit})
+
+
+def protocol(view: Reads, protocol_id: str) -> Json:
+    """ApcLineage over all runs.  Raises NotFound."""
+    row = view.get("protocol", protocol_id)
+    if row is None:
+        raise NotFound(f"there is no protocol {protocol_id}")
+    return _json(APC_LINEAGE, row)
+
+
+def coordination(view: Reads, session_id: str) -> Json:
+    """The ApcCoordination of a session and of its agents.  Raises NotFound."""
+    prefix = key("coordination", session_id)
+    rows = [_json(APC_COORDINATION, row) for _, row in view.scan(prefix)]
+    if not rows:
+        raise NotFound(f"there is no session {session_id}")
+    inter = next((row for row in rows if row["machine"] == "inter"), None)
+    return {"inter": inter, "intra": [row for row in rows if row["machine"] == "intra"]}
+
+
+THROTTLING_PARAMS = (
+    SESSION_ID,
+    RUN_ID,
+    Parameter("generation", "of this generation", Form.WHOLE),
+    PROTOCOL_ID,
+    Parameter("from_swarm", "from this swarm"),
+    limit(100),
+    CURSOR,
+)
+_THROTTLE_KEY = tuple(parameter.name for parameter in THROTTLING_PARAMS[:5])
+
+
+def throttling(view: Reads, params: Params) -> Json:
+    """ApcThrottles, by session, run, generation, protocol and swarm."""
+    wanted: dict[str, str | int] = {}
+    for name in _THROTTLE_KEY:
+        value = params.number(name) if name == "generation" else params.text(name)
+        if value is not None:
+            wanted[name] = value
+    leading = []
+    for name in _THROTTLE_KEY:
+        if name not in wanted:
+            break
+        leading.append(wanted[name])
+
+    def item(row: bytes) -> Json | None:
+        value = _json(APC_THROTTLING, row)
+        return value if all(value[name] == v for name, v in wanted.items()) else None
+
+    prefix = key("throttle", *leading)
+    return listed(params, prefix, rows_of(view, prefix, item))
+
+
+DECISION_PARAMS = (
+    one_of("kind", "of this kind", ("arbitration", "decay")),
+    PROTOCOL_ID,
+    RUN_ID,
+    PROJECT_ID,
+    limit(100),
+    CURSOR,
+)
+
+
+def decisions(view: Reads, params: Params) -> Json:
+    """ApcDecisions in log order."""
+    kind = params.text("kind")
+    protocol_id = params.text("protocol_id")
+    wanted = {n: v for n in ("run_id", "project_id") if (v := params.text(n)) is not None}
+    prefix = key("decision")
+    if protocol_id is not None:
+        prefix = key("decision of", protocol_id)
+    elif wanted:
+        name, value = next(iter(wanted.items()))
+        prefix = key("lineage decision", name.removesuffix("_id"), value)
+
+    def item(row: bytes) -> Json | None:
+        if prefix != key("decision"):
+            row = view.get_many([row])[0] or b""
+        value = _json(APC_DECISIONS, row)
+        arbitration = value["arbitration"] or {}
+        fits = kind in (None, value["kind"])
+        fits = fits and all(arbitration.get(name) == text for name, text in wanted.items())
+        return value if fits else None
+
+    return listed(params, prefix, rows_of(view, prefix, item))
+
+
+def _json(topic: Topic, row: bytes) -> Json:
+    assert topic.record is not None
+    return to_json(topic.record, decode(row, topic.record).value)

@@ -1,0 +1,108 @@
+"""Putting a packet before the rules without sending it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from schemas import from_json
+from streams.engine.processor import AvroValue, Copy, Made, Message, Rows, Timer, Work
+from streams.engine.records import LogRecord, Record
+from streams.protocols.apc.processor.inbound import Desk, Inbound
+from streams.protocols.apc.processor.policy import CHECKS, Refusal
+from streams.protocols.apc.processor.receivers import decay_of
+from streams.protocols.apc.processor.throttle import judge
+from streams.protocols.apc.processor.transfer import Standing, transfer_of
+from streams.settings import Settings
+from topology.declarations import Table, Topic
+from topology.topics import APC_PACKETS
+
+NEW = Standing((), decay_of(None, "flag"))
+"""As if nobody had received the protocol, and nothing were known of it."""
+_BEFORE_FIGURES = (2, 3)
+"""The numbers of the checks that look at the packet alone."""
+
+
+class Outcome(NamedTuple):
+    """refusal: of the check that failed.  throttle: the Throttle, if those checks were reached."""
+
+    refusal: Refusal | None
+    throttle: AvroValue | None
+
+
+def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: Settings) -> Outcome:
+    """Checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
+    inbound, desk = _inbound(packet), Desk(_Nowhere(settings))
+    for check in sorted(CHECKS, key=lambda check: check.number):
+        if check.number in _BEFORE_FIGURES and inbound.packet_type in check.types:
+            refusal = check.question(inbound, desk)
+            if refusal is not None:
+                return Outcome(refusal, None)
+    judged = judge(transfer_of(inbound.value), standing)
+    refused = None if judged.rule is None else Refusal(judged.rule, judged.message)
+    return Outcome(refused, judged.throttle)
+
+
+def _inbound(packet: Mapping[str, Any]) -> Inbound:
+    value = from_json(APC_PACKETS.record or "", dict(packet))
+    record = LogRecord(APC_PACKETS.name, 0, 0, 0, None, None)
+    inbound = Inbound(Message(APC_PACKETS, record, value, b"", False))
+    inbound.read()
+    return inbound
+
+
+class _Empty:
+    """A table without rows."""
+
+    def load(self, keys: Iterable[str]) -> None: ...
+
+    def get(self, key: str) -> AvroValue | None:
+        return None
+
+    def index(self, make: Callable[[], Made]) -> Made:
+        return make()
+
+    def indexed(self) -> list[int]:
+        return []
+
+    def put(self, key: str, row: AvroValue) -> None:
+        raise TypeError("a trial writes nothing")
+
+    def delete(self, key: str) -> None:
+        raise TypeError("a trial writes nothing")
+
+
+class _Nowhere:
+    """A `Work` of settings and empty tables; what is written is an error."""
+
+    partition, partitions, cause = 0, 1, ""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings.as_work()
+
+    def rows(self, table: Table) -> Rows:
+        return _Empty()
+
+    def copy(self, table: Table) -> Copy:
+        return _Empty()
+
+    def sender(self, cause: str) -> str | None:
+        return None
+
+    def vouch(self, cause: str, principal: str | None) -> None:
+        raise TypeError("a trial has nothing that waited")
+
+    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+        raise TypeError("a trial has no parts")
+
+    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+        raise TypeError("a trial writes nothing")
+
+    def send(self, topic: Topic, key: str, value: AvroValue, **headers: Any) -> None:
+        raise TypeError("a trial writes nothing")
+
+    def set_timer(self, timer: Timer) -> None:
+        raise TypeError("a trial writes nothing")
+
+    def delete_timer(self, due_ms: int, kind: str, key: str) -> None:
+        raise TypeError("a trial writes nothing")

@@ -1,0 +1,24 @@
+"""APC/1.0 as views, the gateway and `query` have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.api.protocol import QuerySide
+from streams.protocols.apc import lineage_routes, routes
+from streams.protocols.apc.projection import FOLLOWED
+
+
+def _responses() -> Mapping[str, Any]:
+    from streams.protocols.apc.responses import RESPONSES
+
+    return RESPONSES
+
+
+APC = QuerySide(
+    name="apc",
+    projection=FOLLOWED,
+    routes=(*routes.ROUTES, *lineage_routes.ROUTES),
+    responses=_responses,
+)

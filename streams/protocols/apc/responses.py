@@ -1,0 +1,203 @@
+"""Answers about packets (apc spec, 6.2, 6.4, 6.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from streams.gateway.answers.shapes import (
+    Answer,
+    Count,
+    EdgeRow,
+    Json,
+    Page,
+    Response,
+    Row,
+    Share,
+    Time,
+    record,
+)
+from streams.protocols.apc import lineage_responses
+from topology import topics
+
+AcksRow = Annotated[dict[str, Any], record("headrace.apc.AckStanding")]
+AntiDriftRow = Annotated[dict[str, Any], record("headrace.apc.AntiDrift")]
+GatesRow = Annotated[dict[str, Any], record("headrace.apc.Gates")]
+NoteRow = Annotated[dict[str, Any], record("headrace.apc.CoordinationNote")]
+StateRow = Annotated[dict[str, Any], record("headrace.apc.ApcCoordination")]
+ThrottleRow = Annotated[dict[str, Any], record("headrace.apc.Throttle")]
+TransitionRow = Annotated[dict[str, Any], record("headrace.apc.Transition")]
+Views = Literal["views"]
+
+
+class Step(Answer):
+    event: str
+    from_state: str | None
+    to_state: str
+    metadata: Json
+    occurred_at: Time
+
+
+class PacketStep(Step):
+    packet_id: str
+
+
+class PlacedStep(PacketStep):
+    packet_type: str
+    run_phase: str
+
+
+class TracedPacket(Answer):
+    packet_id: str
+    task_id: str
+    run_id: str
+    attempt_number: Count
+    packet_type: str
+    channel: str
+    run_phase: str
+    sender_role: str
+    trace_id: str
+    lifecycle_state: str
+    created_at: Time
+    payload_keys: list[str]
+
+
+class Trace(Answer):
+    source: Views
+    count: Count
+    event_count: Count
+    packets: list[TracedPacket]
+    events: list[PacketStep]
+
+
+class ReplayedPacket(Answer):
+    packet_id: str
+    packet_type: str
+    run_phase: str
+    trace_id: str
+    created_at: Time
+    final_state: str
+    transitions: list[Step]
+
+
+class Replay(Answer):
+    source: Views
+    run_id: str
+    task_id: str | None
+    packet_count: Count
+    event_count: Count
+    packets: list[ReplayedPacket]
+    event_stream: list[PlacedStep]
+
+
+class Counterfactual(Answer):
+    given: dict[str, Json]
+    standing: Literal["recorded", "now"]
+    passes: bool
+    decided_by: str
+    throttle: ThrottleRow | None
+    changed: list[str]
+
+
+class Explanation(Answer):
+    packet_id: str
+    session_id: str
+    verdict: Literal["accepted", "duplicate", "rejected"]
+    rule: str
+    message: str
+    position: str
+    state: str | None
+    transitions: list[TransitionRow]
+    acks: AcksRow | None
+    throttle: ThrottleRow | None
+    gates: GatesRow | None
+    anti_drift: AntiDriftRow | None
+    coordination: list[NoteRow]
+    warnings: list[str]
+    facts: list[str]
+    edges: list[EdgeRow]
+
+
+class WhatIf(Explanation):
+    counterfactual: Counterfactual
+
+
+class Coordination(Answer):
+    inter: StateRow | None
+    intra: list[StateRow]
+
+
+class Ranked(Answer):
+    packet_id: str
+    to_swarm: str
+    selector: str
+    selection_score: Annotated[float, Field(ge=0)]
+    sender_score: Share
+    receiver_score: Share
+    score_delta: float
+    recommended_accept: bool
+
+
+class RefusedPacket(Answer):
+    index: Annotated[int, Field(ge=1)]
+    packet_id: Json
+    reason: str
+
+
+class RefusedValue(Answer):
+    index: Annotated[int, Field(ge=1)]
+    reason: str
+
+
+class Ranking(Answer):
+    input_count: Count
+    valid_transfer_count: Count
+    selected_count: Count
+    top_k: int
+    selected: list[Ranked]
+    not_selected: list[Ranked]
+    rejected: list[RefusedPacket | RefusedValue]
+
+
+class GateCheck(Answer):
+    metric: str
+    value: float | None
+    used: float | None
+    op: Literal[">=", "<="]
+    threshold: float
+    ok: bool
+
+
+class GateChecks(Answer):
+    met: bool
+    checks: list[GateCheck]
+
+
+class Evaluation(Answer):
+    promotable: bool
+    gates: GateChecks
+    passed: Annotated[bool | None, Field(alias="pass")]
+    pass_agrees: bool | None
+
+
+RESPONSES: Mapping[str, Response] = {
+    "Trace": Trace,
+    "Replay": Replay,
+    "Packet": Row.of(topics.APC_PACKET_STATES),
+    "PacketEvents": Page.of(topics.APC_EVENTS),
+    "Explanation": (Explanation, WhatIf),
+    "Ranking": Ranking,
+    "Evaluation": Evaluation,
+    "Coordination": Coordination,
+    "Throttles": Page.of(topics.APC_THROTTLING),
+    "Decisions": Page.of(topics.APC_DECISIONS),
+    "ProtocolTotal": Row.of(topics.APC_LINEAGE),
+    "LineageSummary": lineage_responses.LineageSummary,
+    "Protocols": lineage_responses.Protocols,
+    "Propagation": lineage_responses.Propagation,
+    "TransferQuality": lineage_responses.TransferQuality,
+    "EvalCorrelation": lineage_responses.EvalCorrelation,
+    "Effectiveness": lineage_responses.Effectiveness,
+}

@@ -1,0 +1,48 @@
+"""A task of ASAP, its response and its events, as long as the events are kept."""
+
+from __future__ import annotations
+
+from schemas import encode
+from streams.protocols.asap.fold import FOLDING
+from streams.protocols.asap.queries.events import check_kept
+from streams.protocols.asap.queries.rows import response_key, task_row_key
+from streams.protocols.asap.queries.tasks import task_of
+from streams.replay.as_of.looking import Looking, value_of
+from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.steps import Step
+from streams.replay.fold.folding import shown
+from streams.views.keys import key, text_key
+from topology.keys import composite
+from topology.topics import ASAP_EVENTS
+
+_RESPONSE = "response_recorded"
+
+
+def task(looking: Looking) -> Rows:
+    """Raises Gone when the task's events have expired."""
+    name = looking.ids["id"]
+    now = task_of(looking.view, name)
+    if now is None:
+        return {}
+    check_kept(now)
+    task_id: str = now["task_id"]
+    steps = _steps(looking, task_id)
+    count = looking.until(steps)
+    rows: Rows = dict.fromkeys(step.row for step in steps[count:])
+    row = looking.folded(FOLDING, steps[:count], composite(task_id))
+    if row is not None and name in now["aliases"] and name not in row["aliases"]:
+        row = None  # it had another name only
+    if not any(step.value["rule"] == _RESPONSE for step in steps[:count]):
+        rows[response_key(task_id)] = None
+    encoded = None if row is None else encode(FOLDING.table.record, shown(row))
+    return rows | {task_row_key(task_id): encoded}
+
+
+def _steps(looking: Looking, task_id: str) -> list[Step]:
+    """By sequence."""
+    found = []
+    for place, own in looking.view.scan(key("asap event") + text_key(task_id)):
+        (row,) = looking.view.get_many([own])
+        fact = value_of(ASAP_EVENTS, row)
+        found.append(Step(fact["at"], looking.caused(fact["cause"]), ASAP_EVENTS, fact, place))
+    return found

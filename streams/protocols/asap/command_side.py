@@ -1,0 +1,23 @@
+"""ASAP 0.1 as a worker, `play` and `verify` have it."""
+
+from __future__ import annotations
+
+from schemas.asap import rules
+from streams.processing.protocol import CommandSide
+from streams.protocols.asap import checks, ingress, row_checks
+from streams.protocols.asap.fold import FOLDING
+from streams.protocols.asap.processor import AsapProcessor
+from streams.replay.checking import FactCheck, codes
+from topology import tables, topics
+
+ASAP = CommandSide(
+    name="asap",
+    kinds=ingress.KINDS,
+    edges=ingress.EDGES,
+    senders=ingress.SENDERS,
+    rules={"ASAP": rules.ALL},
+    processors=(AsapProcessor,),
+    folds=(FOLDING,),
+    checks={topics.ASAP_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
+    row_checks={tables.ASAP_SNAPSHOTS: row_checks.snapshots},
+)

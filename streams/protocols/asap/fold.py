@@ -1,0 +1,133 @@
+"""Tasks of ASAP: `asap.tasks`, of `asap.events`.
+
+An accepted envelope stands in its fact, so the facts are enough.  Which versions of snapshots there
+are is counted along.
+
+Source: ASAP spec, 4.4, 5.3, 5.4 and 5.7.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from schemas import asap
+from streams.protocols.asap.processor.case import RESPONSE_IN_ROW
+from streams.protocols.asap.processor.updates import INPUT_REQUIRED
+from streams.replay.fold.folding import Commands, Fact, Folding, Row
+from topology.declarations import Topic
+from topology.keys import composite
+from topology.machines.asap_task import MACHINE
+from topology.tables import ASAP_TASKS
+from topology.topics import ASAP_EVENTS
+
+_QUIET = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
+"""Rules of facts that leave `updated_at` as it was."""
+_TEXTS = ("result_json", "final_state_json", "metrics_json")
+_VERSIONS = "_versions"
+
+
+def row_key(topic: Topic, fact: Fact) -> str | None:
+    moves = fact["sequence"] is not None or fact["kind"] == "expired"
+    return composite(fact["task_id"]) if moves else None
+
+
+def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
+    if fact["rule"] == "task_created":
+        return _first(fact)
+    if row is None:
+        return None
+    after = {**row, "cause": fact["cause"]}
+    if fact["kind"] == "expired":
+        after["events_available"] = False
+    else:
+        after |= {"sequence": fact["sequence"], "status": fact["status"]}
+    if fact["transitions"] and fact["status"] != INPUT_REQUIRED:
+        after["input_request_json"] = None
+    if fact["kind"] == "timeout":
+        after |= {"error_code": fact["asap_error"], "updated_at": fact["at"]}
+    if fact["kind"] == "envelope":
+        _envelope(after, fact)
+    _snapshots(after, fact)
+    return after
+
+
+def _first(fact: Fact) -> Row:
+    envelope, figures = fact["envelope"], orjson.loads(fact["figures_json"])
+    payload = envelope["payload"][1]
+    told = payload["config_json"]
+    config = asap.task_config(None if told is None else orjson.loads(told))
+    return {
+        "task_id": fact["task_id"],
+        "conversation_id": payload["conversation_id"],
+        "parent_task_id": payload["parent_task_id"],
+        "depth": figures["depth"],
+        "requester": envelope["sender"],
+        "worker": envelope["recipient"],
+        "skill_id": payload["skill_id"],
+        "status": fact["status"],
+        "progress_json": None,
+        "input_request_json": None,
+        "config_json": told,
+        "created_at": fact["at"],
+        "updated_at": fact["at"],
+        "sequence": fact["sequence"],
+        "state_mode": config.state_mode,
+        "event_retention_hours": config.event_retention_hours,
+        "events_available": True,
+        "timeout_at": fact["at"] + figures["timeout_ms"],
+        "idempotency_key": config.idempotency_key,
+        "trace_id": fact["trace_id"],
+        "aliases": [],
+        "response": None,
+        "error_code": None,
+        "snapshot_version": None,
+        "snapshot_mark": 0,
+        "request_hash": fact["envelope_hash"],
+        "cause": fact["cause"],
+        _VERSIONS: [],
+    }
+
+
+def _envelope(row: Row, fact: Fact) -> None:
+    record, payload = fact["envelope"]["payload"]
+    kind = record.rpartition(".Asap")[2]
+    if fact["rule"] not in _QUIET and (kind != "MessageSend" or fact["transitions"]):
+        row["updated_at"] = fact["at"]
+    if kind not in ("TaskUpdate", "TaskResponse"):
+        return
+    if payload["task_id"] not in (row["task_id"], *row["aliases"]):
+        row["aliases"] = [*row["aliases"], payload["task_id"]]
+    if fact["rule"] == "state_saved":
+        return
+    if payload.get("progress_json") is not None:
+        row["progress_json"] = payload["progress_json"]
+    if row["status"] == INPUT_REQUIRED and payload.get("input_request_json") is not None:
+        row["input_request_json"] = payload["input_request_json"]
+    if kind == "TaskResponse" and payload["status"] in MACHINE.terminal:
+        size = sum(len(payload[name] or "") for name in _TEXTS)
+        size += len(fact["envelope"]["extensions_json"] or "")
+        if size <= RESPONSE_IN_ROW:
+            row["response"] = fact["envelope"]
+
+
+def _snapshots(row: Row, fact: Fact) -> None:
+    saved, versions = fact["snapshot_version"], set(row[_VERSIONS])
+    deleted = _deleted(fact)
+    if saved is not None:
+        versions.add(saved)
+        row["snapshot_mark"] = max(row["snapshot_mark"], saved)
+    if saved is not None or deleted:
+        versions -= set(deleted)
+        row[_VERSIONS] = sorted(versions)
+        row["snapshot_version"] = max(versions, default=None)
+
+
+def _deleted(fact: Fact) -> list[int]:
+    figures: dict[str, Any] = orjson.loads(fact["figures_json"])
+    found: list[int] = figures.get("deleted", [])
+    return found
+
+
+FOLDING = Folding(ASAP_TASKS, (ASAP_EVENTS,), row_key, step)

@@ -1,0 +1,66 @@
+"""What users may send: each kind of envelope, its topic, and who may send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import Problem, asap
+from streams.access.sender import or_operator, own
+from streams.processing.ingress import Edge, Kind, Prepared, as_sent
+from streams.settings import Settings
+from topology import topics
+
+MAX_ERRORS = 1000
+SENDER_MISMATCH = "sender_mismatch"
+"""Its JSON-RPC error is of `streams.asap`."""
+
+
+def _envelope(value: Any, now_ms: int) -> Prepared:
+    """With an id and a time, which clients may leave to the edge."""
+    if not isinstance(value, dict):
+        return Prepared(value)
+    filled = dict(value)
+    if filled.get("id") is None:
+        filled["id"] = asap.generate_id()
+    if filled.get("timestamp") is None:
+        filled["timestamp"] = asap.iso_of_ms(now_ms)
+    return Prepared(filled)
+
+
+def _envelope_problems(value: Any, settings: Settings) -> list[Problem]:
+    limits = asap.Limits(
+        settings.asap_service_urn,
+        settings.asap_max_envelope_bytes,
+        settings.asap_max_retention_hours,
+    )
+    return asap.validate(value, limits)
+
+
+def _manifest_problems(value: Any, settings: Settings) -> list[Problem]:
+    return asap.validate_manifest(value)
+
+
+ENVELOPE = Kind(
+    "asap.envelope",
+    _envelope,
+    _envelope_problems,
+    MAX_ERRORS,
+    not_json=asap.rules.MALFORMED_ENVELOPE.code,
+    form=asap.canonical_form,
+)
+MANIFEST = Kind(
+    "asap.manifest",
+    as_sent,
+    _manifest_problems,
+    MAX_ERRORS,
+    not_json=asap.rules.BAD_MANIFEST.code,
+    form=asap.manifest_form,
+)
+KINDS = (ENVELOPE, MANIFEST)
+ENVELOPES = Edge(topics.ASAP_ENVELOPES, ENVELOPE)
+MANIFESTS = Edge(topics.ASAP_MANIFESTS, MANIFEST)
+EDGES = (ENVELOPES, MANIFESTS)
+SENDERS = {
+    topics.ASAP_ENVELOPES: own(SENDER_MISMATCH, "sender"),
+    topics.ASAP_MANIFESTS: or_operator(SENDER_MISMATCH, "id"),
+}

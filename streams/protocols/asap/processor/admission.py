@@ -1,0 +1,183 @@
+"""From a TaskRequest to its task.
+
+The recipient must be known and have the skill, if the settings ask for that; the task must not be
+too deep; and its idempotency key must not stand for another task.  Depth and claim are other keys'
+to say: the request waits for each answer in turn, and asks again when none comes.  When its time is
+over it waits no longer: it is admitted with what is known, and then fails like any late task.
+
+Source: ASAP spec, 4.3, 5.3 and 9.19.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import asap
+from schemas.asap import TaskConfig
+from streams.engine.processor import AvroValue
+from streams.processing.graph import Edge
+from streams.protocols.asap.processor import asking, claims, held, lineage, manifests, verdicts
+from streams.protocols.asap.processor.case import TASK, Case
+from streams.protocols.asap.processor.inbound import Command
+from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor.verdicts import Outcome
+from topology.machine import step
+from topology.machines.asap_admission import MACHINE, AdmissionEvent, AdmissionState
+
+ASK = "ask"
+"""The timer of a request that has no answer yet."""
+ASK_AGAIN_MS = 30_000
+
+
+def judge(command: Command, scene: Scene) -> Outcome | None:
+    """A request as it comes.  None: it waits for an answer."""
+    refused = manifests.refusal(command, scene) or manifests.unskilled(command, scene)
+    if refused is not None:
+        return refused
+    seen = manifests.figures(command.recipient, scene)
+    start = {"state": AdmissionState.NONE, "depth": None, "parent_known": None, **seen}
+    parent = command.body["parent_task_id"]
+    if parent is None:
+        return _claim({**start, "depth": 0}, command, scene)
+    _wait(start, AdmissionEvent.ASK_DEPTH, command, scene)
+    asking.ask("depth_ask", parent, command, scene)
+    return None
+
+
+def given_up(row: AvroValue, now_ms: int) -> bool:
+    """Whether a request has waited long enough: its time is over, and it has asked again in vain.
+
+    After an outage its time is over before the first answer can come.
+    """
+    return bool(row["asked_again"] and now_ms >= row["due_at"])
+
+
+def ask_again(row: AvroValue, command: Command, scene: Scene, now_ms: int) -> None:
+    """No answer has come."""
+    if row["state"] == AdmissionState.AWAITING_DEPTH:
+        asking.ask("depth_ask", command.body["parent_task_id"], command, scene)
+    else:
+        claims.ask(command, _idempotency_key(command, scene), scene)
+    _arm({**row, "asked_again": True, "ask_at": now_ms + ASK_AGAIN_MS}, command, scene)
+
+
+def take_depth(row: AvroValue, link: AvroValue, command: Command, scene: Scene) -> Outcome | None:
+    """The parent's depth has come; an unknown parent is none of ours, and not deep."""
+    depth = link["depth"] + 1 if link["known"] else 1
+    row = {**row, "depth": depth, "parent_known": link["known"]}
+    deepest = scene.setting("MAX_DEPTH")
+    if depth > deepest:
+        _move(row["state"], AdmissionEvent.REFUSE)
+        detail = f"parent_task_id: the task would be at depth {depth}, the deepest is {deepest}."
+        figures = {"depth": depth, "max_depth": deepest, "parent_known": link["known"]}
+        return verdicts.refuse("depth_exceeded", detail, **figures)
+    return _claim(row, command, scene)
+
+
+def take_claim(row: AvroValue, link: AvroValue, command: Command, scene: Scene) -> Outcome:
+    """The idempotency key is the request's own, or another task's."""
+    if link["granted"]:
+        return accept(row, command, scene)
+    _move(row["state"], AdmissionEvent.REDIRECT)
+    return claims.redirect(command, link, scene)
+
+
+def disarm(row: AvroValue, command: Command, scene: Scene) -> None:
+    """Nobody waits any more."""
+    scene.work.delete_timer(row["ask_at"], ASK, command.key)
+
+
+def _claim(row: AvroValue, command: Command, scene: Scene) -> Outcome | None:
+    """The last question, if the request has an idempotency key."""
+    key = _idempotency_key(command, scene)
+    if key is None:
+        return accept(row, command, scene)
+    _wait(row, AdmissionEvent.ASK_CLAIM, command, scene)
+    claims.ask(command, key, scene)
+    return None
+
+
+def _idempotency_key(command: Command, scene: Scene) -> Any:
+    return config_of(command, scene).idempotency_key
+
+
+def config_of(command: Command, scene: Scene) -> TaskConfig:
+    return asap.task_config(command.body["config"], scene.setting("TIMEOUT_SECONDS"))
+
+
+def _wait(row: AvroValue, event: AdmissionEvent, command: Command, scene: Scene) -> None:
+    due_at = command.at + config_of(command, scene).timeout_ms
+    state = _move(row["state"], event)
+    times = {"ask_at": command.at + ASK_AGAIN_MS, "asked_again": False, "due_at": due_at}
+    _arm({**row, "state": state, **times}, command, scene)
+
+
+def _arm(row: AvroValue, command: Command, scene: Scene) -> None:
+    held.hold(command, scene, **row)
+    scene.set_timer(row["ask_at"], ASK, command.key)
+
+
+def _move(state: str, event: AdmissionEvent) -> AdmissionState:
+    target = step(MACHINE, state, event)
+    assert target is not None, f"{event} is no event of a request that is {state}"
+    return target
+
+
+def accept(row: AvroValue, command: Command, scene: Scene) -> Outcome:
+    """row: AsapAdmission, as far as it is known."""
+    _move(row["state"], AdmissionEvent.ADMIT)
+    config = config_of(command, scene)
+    depth = 1 if row["depth"] is None else row["depth"]
+    case = Case(_task(command, config, depth, scene), scene)
+    created = {"from_status": None, "to_status": "submitted", "implied": False}
+    case.transitions.append(created)
+    scene.set_timer(case.row["timeout_at"], TASK, case.task_id)
+    scene.draw(*_edges(case.row))
+    figures = {name: row[name] for name in ("parent_known", "recipient_known", "manifests")}
+    return verdicts.accept(
+        "task_created", case=case, depth=depth, **figures, timeout_ms=config.timeout_ms
+    )
+
+
+def _task(command: Command, config: TaskConfig, depth: int, scene: Scene) -> AvroValue:
+    """AsapTask of a request; its sequence and its cause come with the fact."""
+    payload = command.payload
+    return {
+        "task_id": command.id,
+        "conversation_id": payload["conversation_id"],
+        "parent_task_id": payload["parent_task_id"],
+        "depth": depth,
+        "requester": command.sender,
+        "worker": command.recipient,
+        "skill_id": payload["skill_id"],
+        "status": "submitted",
+        "progress_json": None,
+        "input_request_json": None,
+        "config_json": payload["config_json"],
+        "created_at": scene.at,
+        "updated_at": scene.at,
+        "sequence": 0,
+        "state_mode": config.state_mode,
+        "event_retention_hours": config.event_retention_hours,
+        "events_available": True,
+        "timeout_at": scene.at + config.timeout_ms,
+        "idempotency_key": config.idempotency_key,
+        "trace_id": command.trace_id,
+        "aliases": [],
+        "response": None,
+        "error_code": None,
+        "snapshot_version": None,
+        "snapshot_mark": 0,
+        "request_hash": command.known_sha256,
+        "cause": "",
+    }
+
+
+def _edges(row: AvroValue) -> list[Edge]:
+    own = lineage.task(row["task_id"])
+    edges = [Edge(own, "part_of", lineage.conversation(row["conversation_id"]))]
+    if row["parent_task_id"] is not None:
+        edges.append(Edge(own, "child_of", lineage.task(row["parent_task_id"])))
+    if row["trace_id"] is not None:
+        edges.append(Edge(own, "same_trace", lineage.trace(row["trace_id"])))
+    return edges

@@ -1,0 +1,216 @@
+"""MCP calls: a tool or a resource that one agent asks of another, answered once or not at all.
+
+A record may be decided before the timer that was due before it, so a call whose time is over by
+then times out first, under the timer's name.
+
+Source: ASAP spec, 4.2 and 5.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.engine.processor import AvroValue, Timer, Work
+from streams.processing.graph import Edge
+from streams.protocols.asap.processor import lineage, manifests, publishing, sweeping, verdicts
+from streams.protocols.asap.processor import scene as scenes
+from streams.protocols.asap.processor.case import HOUR_MS
+from streams.protocols.asap.processor.inbound import Command
+from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor.verdicts import Handler, Outcome
+from topology.keys import composite
+from topology.machine import step
+from topology.machines.asap_call import MACHINE, CallEvent, CallState
+from topology.tables import ASAP_CALLS
+
+CALL = "call"
+"""The timer of an open call."""
+TOOL, RESOURCE = "tool", "resource"
+INVOKED = "headrace.rtes.ToolInvoked"
+COMPLETED = "headrace.rtes.ToolCompleted"
+
+
+def call(command: Command, scene: Scene) -> Outcome:
+    """An McpToolCall or an McpResourceFetch."""
+    refused = manifests.refusal(command, scene)
+    if refused is not None:
+        return refused
+    key = command.task_key
+    if _find(key, scene) is not None:
+        detail = f"request_id: another call has the id {key}."
+        return verdicts.refuse("call_conflict", detail, call_key=key)
+    timeout_ms = scene.setting("CALL_TIMEOUT_SECONDS") * 1000
+    row = _row(command, scene.at, scene.at + timeout_ms)
+    _save(key, row, scene)
+    scene.set_timer(row["due_at"], CALL, key)
+    if row["kind"] == TOOL:
+        _report_call(command, row, scene)
+    scene.draw(*_edges(key, row))
+    seen = manifests.figures(command.recipient, scene)
+    return verdicts.accept("call_opened", call_key=key, **seen, timeout_ms=timeout_ms)
+
+
+def answer(command: Command, scene: Scene) -> Outcome:
+    """An McpToolResult or McpResourceData."""
+    key, kind = command.task_key, _ANSWERS[command.kind]
+    row = _find(key, scene)
+    if row is None or row["kind"] != kind:
+        return verdicts.refuse("call_not_found", f"There is no {kind} call {key}.", call_key=key)
+    row = _caught_up(key, row, scene)
+    refused = _refusal(command, row)
+    if refused is not None:
+        return refused
+    scene.work.delete_timer(row["due_at"], CALL, key)
+    _close(key, row, CallEvent.ANSWER, scene)
+    if kind == TOOL:
+        success = command.body["success"]
+        _report_end(row, "success" if success else "failure", key, scene)
+    own, asked = lineage.envelope(command.id), lineage.envelope(row["envelope_id"])
+    scene.draw(Edge(own, "answers", asked))
+    return verdicts.accept("call_answered", call_key=key)
+
+
+HANDLERS: Mapping[str, Handler] = {
+    "McpToolCall": call,
+    "McpResourceFetch": call,
+    "McpToolResult": answer,
+    "McpResourceData": answer,
+}
+_ANSWERS = {"McpToolResult": TOOL, "McpResourceData": RESOURCE}
+
+
+def _refusal(command: Command, row: AvroValue) -> Outcome | None:
+    key = command.task_key
+
+    def refuse(rule: str, detail: str, **figures: Any) -> Outcome:
+        return verdicts.refuse(rule, detail, call_key=key, **figures)
+
+    if command.sender != row["callee"]:
+        detail = f"sender: only {row['callee']} may answer this call."
+        return refuse("not_participant", detail, expected=[row["callee"]])
+    if command.recipient != row["caller"]:
+        detail = f"recipient: the answer goes to {row['caller']}."
+        return refuse("wrong_recipient", detail, expected=[row["caller"]])
+    if command.correlation_id != row["envelope_id"]:
+        detail = "correlation_id: it is not the id of the call's envelope."
+        return refuse("correlation_mismatch", detail, expected=row["envelope_id"])
+    if row["kind"] == RESOURCE and command.body["resource_uri"] != row["resource_uri"]:
+        detail = "resource_uri: it is not the one that was asked for."
+        return refuse("resource_mismatch", detail, expected=row["resource_uri"])
+    if row["state"] in MACHINE.terminal:
+        return refuse("call_closed", f"The call is {row['state']} already.", state=row["state"])
+    return None
+
+
+def fire(timer: Timer, work: Work) -> None:
+    """The timer of a call."""
+    scene = scenes.of_timer(timer, work)
+    row = _find(timer.key, scene)
+    if row is not None and row["state"] == CallState.OPEN and row["due_at"] == timer.due_ms:
+        _time_out(timer.key, row, scene)
+
+
+def _caught_up(key: str, row: AvroValue, scene: Scene) -> AvroValue:
+    """The call's row once its time has ended, if that was before the record at hand."""
+    if row["state"] != CallState.OPEN or scene.at <= row["due_at"]:
+        return row
+    scene.work.delete_timer(row["due_at"], CALL, key)
+    _time_out(key, row, scenes.due(scene.work, row["due_at"], CALL, key))
+    scene.work.cause = scene.cause
+    return row
+
+
+def _time_out(key: str, row: AvroValue, scene: Scene) -> None:
+    _close(key, row, CallEvent.TIME_OUT, scene)
+    if row["kind"] == TOOL:
+        _report_end(row, "timeout", key, scene)
+    publishing.fact(
+        scene,
+        key,
+        "call_timeout",
+        "call_timeout",
+        detail="The call was not answered in time.",
+        figures={"opened_at": row["opened_at"], "due_at": row["due_at"]},
+        call_key=key,
+        trace_id=row["trace_id"],
+    )
+
+
+def _find(key: str, scene: Scene) -> AvroValue | None:
+    """AsapCall, while it is remembered."""
+    row = scene.work.rows(ASAP_CALLS).get(composite(key))
+    lifetime = scene.setting("DEDUPE_HOURS") * HOUR_MS
+    if row is None or (row["closed_at"] is not None and scene.at - row["closed_at"] > lifetime):
+        return None
+    return row
+
+
+def _row(command: Command, at: int, due_at: int) -> AvroValue:
+    body = command.body
+    return {
+        "kind": TOOL if command.kind == "McpToolCall" else RESOURCE,
+        "state": _after(CallState.NONE, CallEvent.CALL),
+        "caller": command.sender,
+        "callee": command.recipient,
+        "envelope_id": command.id,
+        "tool": body.get("tool_name"),
+        "resource_uri": body.get("resource_uri"),
+        "task_id": command.correlation_id,
+        "trace_id": command.trace_id,
+        "opened_at": at,
+        "due_at": due_at,
+        "closed_at": None,
+    }
+
+
+def _after(state: str, event: CallEvent) -> CallState:
+    target = step(MACHINE, state, event)
+    assert target is not None, f"{event} is no event of a call that is {state}"
+    return target
+
+
+def _close(key: str, row: AvroValue, event: CallEvent, scene: Scene) -> None:
+    row["state"] = _after(row["state"], event)
+    row["closed_at"] = scene.at
+    _save(key, row, scene)
+    sweeping.later(sweeping.CLOSED_CALL, composite(key), scene)
+
+
+def _save(key: str, row: AvroValue, scene: Scene) -> None:
+    scene.work.rows(ASAP_CALLS).put(composite(key), row)
+
+
+def _report_call(command: Command, row: AvroValue, scene: Scene) -> None:
+    payload = {
+        "call_id": command.task_key,
+        "tool": row["tool"],
+        "arguments_json": command.payload["arguments_json"],
+        "timestamp": scene.time,
+    }
+    scene.report(_session(row, command.task_key), INVOKED, payload)
+
+
+def _report_end(row: AvroValue, status: str, key: str, scene: Scene) -> None:
+    payload = {
+        "call_id": key,
+        "tool": row["tool"],
+        "status": status,
+        "duration_ms": max(0, scene.at - row["opened_at"]),  # a log's clock may step back
+        "timestamp": scene.time,
+    }
+    scene.report(_session(row, key), COMPLETED, payload)
+
+
+def _session(row: AvroValue, key: str) -> str:
+    session: str = row["trace_id"] or key
+    return session
+
+
+def _edges(key: str, row: AvroValue) -> list[Edge]:
+    own, edges = lineage.call(key), []
+    if row["trace_id"] is not None:
+        edges.append(Edge(own, "same_trace", lineage.trace(row["trace_id"])))
+    if row["task_id"] is not None:
+        edges.append(Edge(own, "part_of", lineage.task(row["task_id"])))
+    return edges

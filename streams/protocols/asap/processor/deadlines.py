@@ -1,0 +1,81 @@
+"""A task whose time is over fails, and the events of an ended one are kept for a while only.
+
+A record may be decided before the timer that was due before it, so every judge compares times and
+lets what is overdue happen first: as the timer would have done it, under the timer's own name.
+
+Source: ASAP spec, 4.5 and 5.4.
+"""
+
+from __future__ import annotations
+
+from schemas.asap import rules
+from streams.engine.processor import Timer, Work
+from streams.protocols.asap.processor import answers, event_sourced, publishing, scene
+from streams.protocols.asap.processor.case import TASK, Case, find
+from topology import next_status
+from topology.machines.asap_task import TaskEvent
+
+_TIMEOUT, _EXPIRED = "task_timeout", "events_expired"
+
+
+def catch_up(case: Case) -> None:
+    """Let the task's time end if that was before the record at hand."""
+    own, due_ms = case.scene, case.row["timeout_at"]
+    if case.terminal or own.at <= due_ms:
+        return
+    own.work.delete_timer(due_ms, TASK, case.task_id)
+    _time_out(Case(case.row, scene.due(own.work, due_ms, TASK, case.task_id)))
+    own.work.cause = own.cause
+
+
+def fire(timer: Timer, work: Work) -> None:
+    """The timer of a task."""
+    case = find(timer.key, scene.of_timer(timer, work))
+    if case is not None and not case.terminal and case.row["timeout_at"] == timer.due_ms:
+        _time_out(case)
+
+
+def expire(timer: Timer, work: Work) -> None:
+    """The end of what an event-sourced task's events are kept for."""
+    case = find(timer.key, scene.of_timer(timer, work))
+    if case is None or not case.row["events_available"]:
+        return
+    row, last = case.row, case.row["sequence"]
+    event_sourced.close(case)
+    row["events_available"] = False
+    case.save()
+    publishing.fact(
+        case.scene,
+        case.task_id,
+        "expired",
+        _EXPIRED,
+        detail="The events of the task have been kept for as long as it asked.",
+        figures={"event_retention_hours": row["event_retention_hours"], "last_sequence": last},
+        task_id=case.task_id,
+        conversation_id=row["conversation_id"],
+        trace_id=row["trace_id"],
+        status=row["status"],
+        snapshot_version=case.snapshot_version,
+    )
+
+
+def _time_out(case: Case) -> None:
+    row = case.row
+    before, code = case.status, rules.ASAP_ERRORS[_TIMEOUT]
+    detail = f"The task was {before} when its time was over."
+    case.move(next_status(before, TaskEvent.TIME_OUT).value)
+    row["error_code"] = code
+    answers.failed(case, code, detail)
+    publishing.fact(
+        case.scene,
+        case.task_id,
+        "timeout",
+        _TIMEOUT,
+        asap_error=code,
+        detail=detail,
+        figures={"status": before, "timeout_at": row["timeout_at"]},
+        task_id=case.task_id,
+        conversation_id=row["conversation_id"],
+        trace_id=row["trace_id"],
+        **publishing.advance(case),
+    )

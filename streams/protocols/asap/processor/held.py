@@ -1,0 +1,134 @@
+"""Keys that are held: a request that waits for another key, and what has come behind it.
+
+The records of a held key stand in a queue.  The request is the first; those behind it are not even
+looked at before it is decided.  Each is then judged as if it had just come, with its own position
+and its own time.
+
+Source: ASAP spec, 5.2 and 5.3.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from schemas import encode
+from schemas.branches import ASAP_ENVELOPE
+from streams.engine.processor import AvroValue, Work
+from streams.engine.records import LogRecord
+from streams.protocols.asap.processor import verdicts
+from streams.protocols.asap.processor.inbound import Command
+from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor.verdicts import Outcome
+from topology.keys import composite
+from topology.tables import ASAP_ADMISSIONS, ASAP_HELD
+
+MOST_BEHIND = 100
+"""Records that may wait behind a request."""
+
+
+class Waiting(NamedTuple):
+    """A held record, read again."""
+
+    command: Command
+    scene: Scene
+
+
+def is_held(scene: Scene, key: str) -> bool:
+    return row_of(key, scene.work) is not None
+
+
+def is_draining(key: str, work: Work) -> bool:
+    """Whether what has waited on a key is being decided, and is not through."""
+    row = row_of(key, work)
+    return row is not None and row["state"] is None
+
+
+def row_of(key: str, work: Work) -> AvroValue | None:
+    """AsapAdmission of a held key."""
+    return work.rows(ASAP_ADMISSIONS).get(composite(key))
+
+
+def hold(command: Command, scene: Scene, **admission: object) -> None:
+    """Let a request wait, as the first of its key's queue.
+
+    admission: the members of AsapAdmission that say what for.  A request that has waited already
+    keeps its place.
+    """
+    row = row_of(command.key, scene.work)
+    if row is None:
+        row = {"first": 0, "last": 0}
+        _put(command, 0, scene.work)
+    _save(command.key, {**row, **admission}, scene.work)
+
+
+def join(command: Command, scene: Scene) -> Outcome | None:
+    """Let a record wait behind what waits on its key; a refusal if too many do."""
+    row = row_of(command.key, scene.work)
+    assert row is not None, "the key is held"
+    behind = row["last"] - row["first"]
+    if behind >= MOST_BEHIND:
+        detail = f"{behind} records wait on this key already; send it again when they are decided."
+        return verdicts.refuse("held_overflow", detail, fault="service", held=behind)
+    row["last"] += 1
+    _put(command, row["last"], scene.work)
+    _save(command.key, row, scene.work)
+    return None
+
+
+def first(key: str, row: AvroValue, work: Work) -> Waiting:
+    """The record at the head of the queue."""
+    held = _head(key, row, work)
+    parent = held["traceparent"]
+    traceparent = None if parent is None else parent.encode("latin-1")
+    at, cause = held["at"], held["cause"]
+    work.vouch(cause, held["principal"])
+    command = Command(held["envelope"], key.encode(), at, cause, traceparent, work.settings)
+    return Waiting(command, Scene(work, cause, at, traceparent))
+
+
+def record_of(key: str, row: AvroValue, work: Work) -> LogRecord:
+    """The same as it lay on the log, as far as it is known."""
+    held = _head(key, row, work)
+    topic, partition, offset = held["cause"].rsplit("/", 2)
+    value = encode(ASAP_ENVELOPE, held["envelope"])
+    return LogRecord(topic, int(partition), int(offset), held["at"], key.encode(), value)
+
+
+def _head(key: str, row: AvroValue, work: Work) -> AvroValue:
+    held = work.rows(ASAP_HELD).get(_place(key, row["first"]))
+    assert held is not None, "every number of the queue has its record"
+    return held
+
+
+def drop_first(key: str, row: AvroValue, work: Work) -> AvroValue | None:
+    """Take the head out of the queue, which is left without anyone who waits for an answer.
+
+    Returns the row as it is now, None when nothing is held any more.
+    """
+    work.rows(ASAP_HELD).delete(_place(key, row["first"]))
+    if row["first"] == row["last"]:
+        work.rows(ASAP_ADMISSIONS).delete(composite(key))
+        return None
+    rest = {**row, "first": row["first"] + 1, "state": None}
+    _save(key, rest, work)
+    return rest
+
+
+def _put(command: Command, number: int, work: Work) -> None:
+    parent = command.traceparent
+    row = {
+        "cause": command.cause,
+        "at": command.at,
+        "traceparent": None if parent is None else parent.decode("latin-1"),
+        "envelope": command.value,
+        "principal": work.sender(command.cause),
+    }
+    work.rows(ASAP_HELD).put(_place(command.key, number), row)
+
+
+def _save(key: str, row: AvroValue, work: Work) -> None:
+    work.rows(ASAP_ADMISSIONS).put(composite(key), row)
+
+
+def _place(key: str, number: int) -> str:
+    return composite(key, str(number))

@@ -1,0 +1,49 @@
+"""Agents by their manifests, and conversations by their tasks."""
+
+from __future__ import annotations
+
+from streams.errors import NotFound
+from streams.protocols.asap.queries.common import PAGED, paged
+from streams.protocols.asap.queries.tasks import tasks_in
+from streams.views.keys import key
+from streams.views.pages import listed, rows_of
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, json_of
+from topology.topics import ASAP_MANIFESTS
+
+AGENTS_PARAMS = PAGED
+
+
+def agents(view: Reads, params: Params) -> Json:
+    """Valid manifests, by URN."""
+    prefix = key("asap agent")
+    rows = rows_of(view, prefix, _manifest)
+    return paged("agents", listed(params, prefix, rows))
+
+
+def agent(view: Reads, urn: str) -> Json:
+    """Its Manifest.  Raises NotFound."""
+    row = view.get("asap agent", urn)
+    if row is None:
+        raise NotFound(f"there is no valid manifest of {urn}", "agent_not_found")
+    return _manifest(row)
+
+
+def _manifest(row: bytes) -> Json:
+    return json_of(ASAP_MANIFESTS, row)
+
+
+def conversation(view: Reads, id: str) -> Json:
+    """Its tasks by age, and who took part in them.  Raises NotFound."""
+    rows = list(tasks_in(view, id))
+    if not rows:
+        raise NotFound(f"there is no conversation {id}", "conversation_not_found")
+    participants = dict.fromkeys(urn for row in rows for urn in (row["requester"], row["worker"]))
+    own = {
+        "id": id,
+        "participants": list(participants),
+        "created_at": rows[0]["created_at"],
+        "metadata": None,
+    }
+    return {"conversation": own, "tasks": [row["task_id"] for row in rows]}

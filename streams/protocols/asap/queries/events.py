@@ -1,0 +1,114 @@
+"""What happened to a task, and the state after any of its events (spec 4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from schemas import decode
+from schemas.asap.state import StateAt, change_of, replay
+from streams.errors import Conflict, Gone, NotFound
+from streams.protocols.asap.queries.common import PAGED, paged
+from streams.protocols.asap.queries.tasks import found
+from streams.views.keys import key, number_at_end, text_key
+from streams.views.pages import Entries, listed, rows_back, rows_by, rows_of
+from streams.views.parameters import MOST, Form, Parameter
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, json_of
+from topology.topics import ASAP_EVENTS
+
+AT = Parameter("at", "as it was after the event of this sequence", Form.WHOLE, low=-MOST)
+EVENTS_PARAMS = (AT, *PAGED)
+EVENT_SOURCED = "event-sourced"
+
+
+def events(view: Reads, id: str, params: Params) -> Json:
+    """Facts with a sequence, ascending; with `at` those up to it, and the state they come to.
+
+    Raises NotFound, Conflict, Gone.
+    """
+    row, at = found(view, id), params.number("at")
+    state = {} if at is None else _told(at, state_at(view, row, at))
+    check_kept(row)
+    prefix, facts = _facts(view, row["task_id"], at, partial(json_of, ASAP_EVENTS))
+    page = listed(params, prefix, facts)
+    head = {"task_id": row["task_id"], "state_mode": row["state_mode"]}
+    return {**head, **paged("events", page), **state}
+
+
+def check_kept(row: Json) -> None:
+    """Raises Gone when the task's events are not kept any more."""
+    if not row["events_available"]:
+        raise Gone(f"the events of task {row['task_id']} have expired", "events_expired")
+
+
+def task_at(view: Reads, id: str, at: int) -> Json:
+    """Raises NotFound, Conflict, Gone."""
+    row = found(view, id)
+    return {"task_id": row["task_id"], **_told(at, state_at(view, row, at))}
+
+
+def _told(at: int, found: StateAt) -> Json:
+    state = {"task": found.task, "data": found.data, "checkpoint": found.checkpoint}
+    return {"version": at, "state": state}
+
+
+def state_at(view: Reads, row: Json, at: int) -> StateAt:
+    """Of an event-sourced task, folded from its events.  Raises NotFound, Conflict, Gone."""
+    task_id = row["task_id"]
+    if row["state_mode"] != EVENT_SOURCED:
+        message = f"task {task_id} is not event-sourced: it has snapshots, and no state at {at}"
+        raise Conflict(message, "state_mode_conflict")
+    last = last_version(view, row)
+    if not 1 <= at <= last:
+        raise NotFound(f"task {task_id} has versions 1 to {last}, not {at}", "version_not_found")
+    check_kept(row)
+    _, facts = _facts(view, task_id, at, _avro)
+    state = replay((fact for _, fact in facts(None) if fact is not None), at)
+    assert state is not None, "there is an event of that sequence"
+    return state
+
+
+def last_version(view: Reads, row: Json) -> int:
+    """The sequence of the latest event that is here, 0 for none.
+
+    The row may be ahead of the events or behind them: they come from two topics.
+    """
+    if not row["events_available"]:
+        return int(row["sequence"])
+    newest = islice(view.scan(key("asap event") + text_key(row["task_id"]), reverse=True), 1)
+    return next((number_at_end(place) for place, _ in newest), 0)
+
+
+def fact_at(view: Reads, task_id: str, sequence: int) -> Any:
+    """The AsapEvent of that sequence, as Avro."""
+    (own,) = view.get_many([key("asap event") + text_key(task_id) + key(sequence)])
+    (fact,) = view.get_many([own or b""])
+    return _avro(fact or b"")
+
+
+def last_checkpoint(view: Reads, task_id: str) -> int | None:
+    """The sequence of the latest event whose worker marked it as one."""
+    prefix = key("asap event") + text_key(task_id)
+    facts = rows_by(view, rows_back(view, prefix, lambda own: own), partial(json_of, ASAP_EVENTS))
+    for _, fact in facts(None):
+        change = None if fact is None or fact["envelope"] is None else change_of(fact["envelope"])
+        if change is not None and change.checkpoint:
+            return int(fact["sequence"])
+    return None
+
+
+def _facts(
+    view: Reads, task_id: str, last: int | None, item: Callable[[bytes], Any]
+) -> tuple[bytes, Callable[[bytes | None], Entries]]:
+    """A task's facts by sequence, up to the last one wanted; and the prefix of their places."""
+    prefix = key("asap event") + text_key(task_id)
+    end = None if last is None else prefix + key(last)
+    return prefix, rows_by(view, rows_of(view, prefix, lambda own: own, end=end), item)
+
+
+def _avro(fact: bytes) -> Any:
+    return decode(fact, ASAP_EVENTS.record or "").value

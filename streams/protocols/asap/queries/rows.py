@@ -1,0 +1,207 @@
+"""From records of the ASAP topics to rows.
+
+| key                                          | value                                           |
+|----------------------------------------------|-------------------------------------------------|
+| asap fact, partition, offset                 | AsapEvent about that record of `asap.envelopes` |
+| asap timed, partition, offset                | AsapEvent of a timer, by its own place          |
+| asap event, task, sequence                   | key of one of these                             |
+| asap message / asap artifact, task, sequence | the same, of these payloads                     |
+| asap verdict, envelope id, place             | key of the fact                                 |
+| asap response, task                          | key of the fact that recorded it                |
+| asap part, task, part id                     | Part, as JSON; of its first holder              |
+| asap call, key                               | key of the fact that opened it                  |
+| asap call end, key                           | key of the fact that closed it                  |
+| asap redirect, request id                    | id of the older task that answers it            |
+| asap task, id                                | AsapTask as on its topic                        |
+| asap alias, foreign id, created_at, task     | nothing                                         |
+| asap all, created_at, task                   | key of the task's row                           |
+| asap of, filter, value, created_at, task     | the same                                        |
+| asap snapshot, task, version                 | AsapSnapshot as on its topic                    |
+| asap agent, URN                              | AsapManifest as on its topic, if it is valid    |
+| asap answer, recipient, correlation_id       | AsapEnvelope by which the service answered      |
+
+A place is (time, partition, offset).  Facts about manifests are not kept.  An empty row stands for
+the fact of a record that is answered by a dead letter, and for one that has expired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from schemas import Undecodable, decode
+from schemas.asap import EXT_SNAPSHOT, judge_manifest
+from schemas.projection import Projection
+from streams.engine.headers import CAUSE
+from streams.engine.records import Record, header
+from streams.protocols.asap.queries import tasks_index
+from streams.protocols.asap.queries.parts import note_parts
+from streams.views.changes import Changes
+from streams.views.decoded import decoded
+from streams.views.keys import key, text_key
+from streams.views.projection import Apply
+from topology import topics
+from topology.declarations import Topic
+from topology.keys import split
+
+LONGEST_ID = 256
+"""Of an envelope, in characters; longer ones are refused and not looked up."""
+_FACTS = Projection(
+    topics.ASAP_EVENTS.record or "",
+    (
+        *("kind", "rule", "at", "task_id", "call_key", "sequence", "envelope_id", "payload_type"),
+        "cause",
+    ),
+)
+_ANSWERS = Projection(
+    topics.ASAP_INBOX.record or "",
+    ("recipient", "payload/AsapTaskUpdate/task_id", "correlation_id", "extensions_json"),
+)
+_UPDATE = "AsapTaskUpdate"
+_KEPT_BY_TYPE = {"MessageSend": "asap message", "ArtifactNotify": "asap artifact"}
+_FACT, _VERDICT, _EVENT = key("asap fact"), key("asap verdict"), key("asap event")
+
+
+def verdict_key(partition: int, offset: int) -> bytes:
+    """Of the AsapEvent about that record of `asap.envelopes`."""
+    return _FACT + key(partition, offset)
+
+
+def task_row_key(task_id: str) -> bytes:
+    return tasks_index.ROW + text_key(task_id)
+
+
+def response_key(task_id: str) -> bytes:
+    """Of the row that holds the key of the AsapEvent that recorded a task's response."""
+    return key("asap response") + text_key(task_id)
+
+
+def call_end_key(call_key: str) -> bytes:
+    """Of the row that holds the key of the AsapEvent that closed a call."""
+    return key("asap call end") + text_key(call_key)
+
+
+def answer_key(recipient: str, correlation_id: str) -> bytes:
+    """Of the AsapEnvelope that answers a StateQuery or StateRestore of this agent."""
+    return key("asap answer", recipient) + text_key(correlation_id)
+
+
+def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, fact in decoded(topic, records, _FACTS):
+        if fact["kind"] == "expired":
+            _expire(fact["task_id"], rows)
+        elif fact["kind"] != "manifest":
+            _fact(record, fact, rows)
+
+
+def _fact(record: Record, fact: dict[str, Any], rows: Changes) -> None:
+    own = _own_key(record, fact["cause"])
+    rows[own] = record.value
+    envelope_id = fact["envelope_id"]
+    if envelope_id is not None and len(envelope_id) <= LONGEST_ID:
+        place = key(fact["at"], record.partition, record.offset)
+        rows[_VERDICT + text_key(envelope_id) + place] = own
+    if fact["sequence"] is not None:
+        _sequenced(record, fact, own, rows)
+    elif fact["rule"] == "same_idempotency_key":
+        rows[key("asap redirect") + text_key(envelope_id)] = fact["task_id"].encode()
+    elif fact["rule"] == "call_opened":
+        rows[key("asap call") + text_key(fact["call_key"])] = own
+        rows[call_end_key(fact["call_key"])] = None
+    elif fact["rule"] in ("call_answered", "call_timeout"):
+        rows[call_end_key(fact["call_key"])] = own
+
+
+def _own_key(record: Record, cause: str) -> bytes:
+    if cause.startswith("timer/"):
+        return key("asap timed", record.partition, record.offset)
+    _, partition, offset = cause.rsplit("/", 2)
+    return verdict_key(int(partition), int(offset))
+
+
+def _dead(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    """A record that is answered by a dead letter has no fact."""
+    for record in records:
+        if (cause := header(record, CAUSE)) is not None:
+            _, partition, offset = cause.decode().rsplit("/", 2)
+            rows[verdict_key(int(partition), int(offset))] = b""
+
+
+def _sequenced(record: Record, fact: dict[str, Any], own: bytes, rows: Changes) -> None:
+    """An event of a task."""
+    task_id, sequence = text_key(fact["task_id"]), key(fact["sequence"])
+    rows[_EVENT + task_id + sequence] = own
+    if fact["rule"] == "response_recorded":
+        rows[response_key(fact["task_id"])] = own
+    kept = _KEPT_BY_TYPE.get(fact["payload_type"] or "")
+    if kept is not None:
+        rows[key(kept) + task_id + sequence] = own
+        note_parts(record.value, rows)
+
+
+def _expire(task_id: str, rows: Changes) -> None:
+    """What the events of a task held goes, but for its response.
+
+    Where a fact was an empty row stays: its record is answered.
+    """
+    task = text_key(task_id)
+    response = rows.read(response_key(task_id))
+    for index, own in list(rows.under(_EVENT + task)):
+        rows[index] = None
+        if own != response:
+            rows[own] = b""
+    for name in ("asap message", "asap artifact", "asap part"):
+        for index, _ in list(rows.under(key(name) + task)):
+            rows[index] = None
+
+
+def _snapshots(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        task_id, version = split((record.key or b"").decode())
+        rows[key("asap snapshot") + text_key(task_id) + key(int(version))] = record.value
+
+
+def _manifests(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        urn = (record.key or b"").decode(errors="replace")
+        rows[key("asap agent", urn)] = record.value if _in_force(topic, record, urn) else None
+
+
+def _in_force(topic: Topic, record: Record, urn: str) -> bool:
+    if record.value is None:
+        return False
+    try:
+        judged = judge_manifest(decode(record.value, topic.record or "").value)
+    except Undecodable:
+        return False
+    return not judged.problems and judged.manifest["id"] == urn
+
+
+def _answers(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    """Of the inbox only what the service itself wrote about a state."""
+    for record, envelope in decoded(topic, records, _ANSWERS):
+        is_update = envelope["payload"][0].endswith(_UPDATE)
+        if is_update and envelope["correlation_id"] and _tells_state(envelope["extensions_json"]):
+            rows[answer_key(envelope["recipient"], envelope["correlation_id"])] = record.value
+
+
+def _tells_state(extensions: str | None) -> bool:
+    """Whether they hold a snapshot as the service shows it; workers name none of its task."""
+    if extensions is None or EXT_SNAPSHOT not in extensions:
+        return False
+    snapshot = orjson.loads(extensions).get(EXT_SNAPSHOT, ())
+    return snapshot is None or (isinstance(snapshot, dict) and "task_id" in snapshot)
+
+
+FOLLOWED: Mapping[str, Apply | None] = {
+    topics.ASAP_EVENTS.name: _events,
+    topics.ASAP_TASKS.name: tasks_index.apply,
+    topics.ASAP_SNAPSHOTS.name: _snapshots,
+    topics.ASAP_MANIFESTS.name: _manifests,
+    topics.ASAP_INBOX.name: _answers,
+    topics.ASAP_ENVELOPES_DLQ.name: _dead,
+    topics.ASAP_MANIFESTS_DLQ.name: None,
+}
+"""As in `streams.view_store.rows`."""

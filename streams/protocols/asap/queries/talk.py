@@ -1,0 +1,74 @@
+"""What the agents of a task said to each other, and what they made (spec 2.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schemas.asap import EXT_PARTS, iso_of_ms
+from schemas.formats import parse_ms
+from streams.protocols.asap.queries.events import check_kept
+from streams.protocols.asap.queries.parts import resolved
+from streams.protocols.asap.queries.tasks import found
+from streams.views.keys import key, text_key
+from streams.views.pages import rows_by, rows_of
+from streams.views.reads import Reads
+from streams.views.values import Json, json_of
+from topology.topics import ASAP_EVENTS
+
+
+def messages(view: Reads, id: str) -> Json:
+    """Messages of a task, in order.  Raises NotFound, Gone."""
+    task_id = _task(view, id)
+    return {
+        "messages": [_message(view, task_id, fact) for fact in _facts(view, "message", task_id)]
+    }
+
+
+def _message(view: Reads, task_id: str, fact: Json) -> Json:
+    payload = fact["envelope"]["payload"]
+    return {
+        "id": payload["message_id"],
+        "task_id": task_id,
+        "sender": payload["sender"],
+        "role": payload["role"],
+        "parts": resolved(view, task_id, payload["parts"]),
+        "timestamp": fact["envelope"]["timestamp"],
+    }
+
+
+def artifacts(view: Reads, id: str) -> Json:
+    """Artifacts of a task, by their first notice, as the last one has them.
+
+    Raises NotFound, Gone.
+    """
+    task_id = _task(view, id)
+    latest: dict[str, Json] = {}
+    for fact in _facts(view, "artifact", task_id):
+        artifact = _artifact(view, task_id, fact)
+        latest[artifact["id"]] = artifact
+    return {"artifacts": list(latest.values())}
+
+
+def _artifact(view: Reads, task_id: str, fact: Json) -> Json:
+    payload = fact["envelope"]["payload"]
+    parts = (fact["envelope"]["extensions"] or {}).get(EXT_PARTS, ())
+    return {
+        "id": payload["artifact_id"],
+        "task_id": task_id,
+        "name": payload["name"] or "",
+        "parts": resolved(view, task_id, [held["id"] for held in parts]),
+        "created_at": iso_of_ms(parse_ms(fact["at"]) or 0),
+    }
+
+
+def _task(view: Reads, id: str) -> str:
+    row = found(view, id)
+    check_kept(row)
+    task_id: str = row["task_id"]
+    return task_id
+
+
+def _facts(view: Reads, what: str, task_id: str) -> Iterator[Json]:
+    index = rows_of(view, key(f"asap {what}") + text_key(task_id), lambda own: own)
+    facts = rows_by(view, index, lambda row: json_of(ASAP_EVENTS, row))
+    return (fact for _, fact in facts(None) if fact is not None)

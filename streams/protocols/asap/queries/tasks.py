@@ -1,0 +1,135 @@
+"""Tasks: one by any of its names, many by what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from schemas import decode, to_json
+from schemas.asap import TaskStatus, iso_of_ms
+from streams.errors import NotFound
+from streams.protocols.asap.queries.common import PAGED, paged
+from streams.protocols.asap.queries.rows import response_key, task_row_key
+from streams.protocols.asap.queries.tasks_index import ALIAS, STATUS, TASKS
+from streams.views.keys import key, text_key
+from streams.views.pages import listed, rows_by, rows_of
+from streams.views.parameters import Parameter, one_of
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, fits, json_of, wanted
+from topology.topics import ASAP_EVENTS, ASAP_TASKS
+
+TASKS_PARAMS = (
+    one_of(STATUS, "in this state", tuple(status.value for status in TaskStatus)),
+    Parameter("conversation_id", "of this conversation", example="conv-7f"),
+    Parameter("requester", "asked for by this agent", example="urn:asap:agent:planner"),
+    Parameter("worker", "for this agent", example="urn:asap:agent:indexer:eu"),
+    Parameter("skill_id", "that need this skill", example="index.build"),
+    Parameter("parent_task_id", "that are part of this task"),
+    *PAGED,
+)
+_BESIDE = (
+    *("requester", "worker", "skill_id", "depth", "sequence", "state_mode"),
+    *("event_retention_hours", "events_available", "timeout_at", "idempotency_key", "trace_id"),
+    *("aliases", "input_request", "config"),
+)
+_LAST = ("error_code", "snapshot_version", "snapshot_mark")
+
+
+def task(view: Reads, id: str) -> Json:
+    """id: of the task, foreign, or of a request that an older task answers.  Raises NotFound."""
+    row = found(view, id)
+    response = row["response"] or _response(view, row["task_id"])
+    return {
+        **_shown(row),
+        "response": response,
+        **{name: row[name] for name in _LAST},
+    }
+
+
+def _shown(row: Json) -> Json:
+    return {"task": entity(row), **{name: row[name] for name in _BESIDE}}
+
+
+def entity(row: Json) -> Json:
+    """The Task of a row."""
+    return {
+        "id": row["task_id"],
+        "conversation_id": row["conversation_id"],
+        "parent_task_id": row["parent_task_id"],
+        "status": row["status"],
+        "progress": row["progress"],
+        "created_at": row["created_at"],
+        "updated_at": row["updated_at"],
+    }
+
+
+def found(view: Reads, id: str) -> Json:
+    """The AsapTask of that name.  Raises NotFound."""
+    row = task_of(view, id)
+    if row is None:
+        raise NotFound(f"there is no task {id}", "task_not_found")
+    return row
+
+
+def task_of(view: Reads, id: str) -> Json | None:
+    """The AsapTask, its times as ASAP writes them."""
+    row = _row(view, id) or _row(view, _other(view, id))
+    return None if row is None else _json(row)
+
+
+def _row(view: Reads, task_id: str | None) -> bytes | None:
+    return None if task_id is None else view.get_many([task_row_key(task_id)])[0]
+
+
+def _other(view: Reads, id: str) -> str | None:
+    """The task that answers a request, or the newest one that its worker calls so."""
+    (redirect,) = view.get_many([key("asap redirect") + text_key(id)])
+    if redirect is not None:
+        return redirect.decode()
+    prefix = ALIAS + text_key(id)
+    newest = islice(view.scan(prefix, reverse=True), 1)
+    return next((task_id_at_end(place, prefix) for place, _ in newest), None)
+
+
+def task_id_at_end(place: bytes, prefix: bytes) -> str:
+    """Of a key made of a prefix, a time and a task's id."""
+    text = place[len(prefix) + len(key(0)) : -len(text_key(""))]
+    return text.replace(b"\0\xff", b"\0").decode()
+
+
+def _json(row: bytes) -> Json:
+    record = ASAP_TASKS.record or ""
+    value = decode(row, record).value
+    times = {name: iso_of_ms(value[name]) for name in ("created_at", "updated_at")}
+    return {**to_json(record, value), **times}
+
+
+def _response(view: Reads, task_id: str) -> Json | None:
+    """Of a task whose row leaves it to the event."""
+    (own,) = view.get_many([response_key(task_id)])
+    (fact,) = view.get_many([own]) if own is not None else (None,)
+    response: Json | None = None if fact is None else json_of(ASAP_EVENTS, fact)["envelope"]
+    return response
+
+
+def tasks(view: Reads, params: Params) -> Json:
+    """By created_at, then id."""
+    members = wanted(params, (*TASKS.fixed, TASKS.state))
+    prefix = TASKS.among(members)
+
+    def item(row: bytes) -> Json | None:
+        value = _json(row)
+        if not fits(value, members):
+            return None
+        return {**_shown(value), **{name: value[name] for name in _LAST}}
+
+    index = rows_of(view, prefix, lambda row: row)
+    return paged("tasks", listed(params, prefix, rows_by(view, index, item)))
+
+
+def tasks_in(view: Reads, conversation_id: str) -> Iterator[Json]:
+    """AsapTasks, by created_at, then id."""
+    prefix = TASKS.filtered("conversation_id", conversation_id)
+    rows = rows_by(view, rows_of(view, prefix, lambda row: row), _json)
+    return (row for _, row in rows(None) if row is not None)

@@ -1,0 +1,59 @@
+"""Every verdict on the envelopes with an id, and what came of calls."""
+
+from __future__ import annotations
+
+from streams.errors import NotFound
+from streams.protocols.asap.queries.rows import call_end_key
+from streams.views.keys import key, text_key
+from streams.views.pages import rows_by, rows_of
+from streams.views.parameters import Parameter
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, fits, json_of, wanted
+from topology.topics import ASAP_EVENTS
+
+VERDICT_PARAMS = (Parameter("sender", "sent by this agent", example="urn:asap:agent:planner"),)
+
+
+def verdicts(view: Reads, envelope_id: str, params: Params) -> Json:
+    """AsapEvents, in log order; of an id that nobody used, none."""
+    sender = wanted(params, ("sender",))
+    index = rows_of(view, key("asap verdict") + text_key(envelope_id), lambda own: own)
+    facts = rows_by(view, index, _kept)(None)
+    return {"events": [fact for _, fact in facts if fact is not None and fits(fact, sender)]}
+
+
+def _kept(row: bytes) -> Json | None:
+    """None for a fact that has expired."""
+    return json_of(ASAP_EVENTS, row) if row else None
+
+
+def call(view: Reads, call_key: str) -> Json:
+    """Raises NotFound."""
+    opened = _fact(view, key("asap call") + text_key(call_key))
+    if opened is None:
+        raise NotFound(f"there is no call {call_key}", "call_not_found")
+    closed = _fact(view, call_end_key(call_key))
+    return {
+        "key": call_key,
+        "kind": "tool" if opened["payload_type"] == "McpToolCall" else "resource",
+        "state": _state(closed),
+        "caller": opened["sender"],
+        "callee": opened["recipient"],
+        "call": opened["envelope"],
+        "answer": None if closed is None else closed["envelope"],
+        "opened_at": opened["at"],
+        "closed_at": None if closed is None else closed["at"],
+    }
+
+
+def _state(closed: Json | None) -> str:
+    if closed is None:
+        return "open"
+    return "answered" if closed["rule"] == "call_answered" else "timed_out"
+
+
+def _fact(view: Reads, pointer: bytes) -> Json | None:
+    (own,) = view.get_many([pointer])
+    (row,) = view.get_many([own]) if own is not None else (None,)
+    return None if row is None else json_of(ASAP_EVENTS, row)

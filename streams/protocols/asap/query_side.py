@@ -1,0 +1,43 @@
+"""ASAP 0.1 as views, the gateway, `query` and `play` have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streams.api.problems import Response
+from streams.api.protocol import PlayContext, QuerySide
+from streams.protocols.asap import routes
+from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key
+from topology.topics import ASAP_ENVELOPES
+
+
+def _responses() -> Mapping[str, Any]:
+    from streams.protocols.asap.responses import RESPONSES
+
+    return RESPONSES
+
+
+def _endpoints(gateway: Any) -> Sequence[tuple[str, str, Any]]:
+    from streams.protocols.asap.rpc import endpoints
+
+    return endpoints(gateway)
+
+
+def _play(
+    context: PlayContext, method: str, path: str, query: str, headers: Mapping[str, str], body: Any
+) -> Response | None:
+    from streams.protocols.asap.scenario import answer
+
+    return answer(context, method, path, query, headers, body)
+
+
+ASAP = QuerySide(
+    name="asap",
+    projection=FOLLOWED,
+    routes=routes.ROUTES,
+    responses=_responses,
+    verdict_rows={ASAP_ENVELOPES.name: verdict_key},
+    endpoints=_endpoints,
+    play=_play,
+)

@@ -1,0 +1,194 @@
+"""ASAP 0.1: envelopes, tasks and what belongs to them, calls, agents (asap spec, 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from schemas import Problem
+from schemas.asap import rules
+from schemas.projection import Projection
+from streams.api.route import MOST_AT_ONCE, Call, Produce, Put, Query, Route, Terms
+from streams.engine.records import Output, Record, position
+from streams.errors import InvalidInput
+from streams.processing.encode import to_output
+from streams.protocols.asap import as_of, ingress
+from streams.protocols.asap.queries import agents, events, snapshots, talk, tasks, verdicts
+from topology import topics
+
+_TASK = "/v1/asap/tasks/{id}"
+_AGENT = "/v1/asap/agents/{urn}"
+_ID = Projection(topics.ASAP_ENVELOPES.record or "", ("id",))
+_EMPTY = Problem(
+    rules.MALFORMED_ENVELOPE.code,
+    "",
+    f"A list has 1 to {MOST_AT_ONCE} envelopes; this one is empty.",
+)
+
+
+def _told(record: Record) -> dict[str, str]:
+    """Of an envelope on the log: its id may be the gateway's."""
+    key = (record.key or b"").decode()
+    return {"id": _ID.of(record.value)["id"], "key": key, "position": position(record)}
+
+
+def _read(query: Callable[..., Any], *, paged: bool = False, brief: bool = False) -> Query:
+    """query: takes the view, the ids of the path and, if paged, the parameters."""
+
+    def answer(call: Call) -> Any:
+        more = (call.params,) if paged else ()
+        return query(call.view, *call.ids.values(), *more)
+
+    return Query(answer, brief=brief)
+
+
+def _task(call: Call) -> Any:
+    at = call.params.number("at")
+    if at is None:
+        return tasks.task(call.view, **call.ids)
+    return events.task_at(call.view, call.ids["id"], at)
+
+
+def _put(call: Call) -> Output:
+    """Raises InvalidInput."""
+    manifest, urn = call.value(), call.ids["urn"]
+    output = to_output(ingress.MANIFESTS, manifest, call.now, call.settings)
+    if output.key != urn.encode():
+        message = f"The manifest is of {manifest['id']}, and not of {urn}."
+        raise InvalidInput([Problem(rules.BAD_MANIFEST.code, "/id", message)])
+    return output
+
+
+def _withdraw(call: Call) -> Output:
+    return Output(call.settings.prefix + topics.ASAP_MANIFESTS.name, call.ids["urn"].encode(), None)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/asap/envelopes",
+        "send_envelopes",
+        Produce(topics.ASAP_ENVELOPES, Terms(_EMPTY, told=_told)),
+        "send envelopes",
+        answer="AsapPositions",
+        body="asap/envelope",
+    ),
+    Route(
+        "GET",
+        "/v1/asap/tasks",
+        "list_asap_tasks",
+        _read(tasks.tasks, paged=True),
+        "tasks, by age",
+        tasks.TASKS_PARAMS,
+        "AsapTasks",
+    ),
+    Route(
+        "GET",
+        _TASK,
+        "get_asap_task",
+        Query(_task, past=as_of.task),
+        "one task: where it stands and its response; or what it was after an event",
+        (events.AT,),
+        "AsapTaskAnswer",
+    ),
+    Route(
+        "GET",
+        f"{_TASK}/events",
+        "list_task_events",
+        _read(events.events, paged=True)._replace(past=as_of.task),
+        "what happened to a task; with `at` also the state that it came to",
+        events.EVENTS_PARAMS,
+        "AsapEvents",
+    ),
+    Route(
+        "GET",
+        f"{_TASK}/snapshots",
+        "list_snapshots",
+        _read(snapshots.snapshots),
+        "the saved states of a task, without their data",
+        answer="AsapSnapshots",
+    ),
+    Route(
+        "GET",
+        f"{_TASK}/snapshots/{{version}}",
+        "get_snapshot",
+        _read(snapshots.snapshot),
+        "one saved state of a task",
+        answer="AsapStateSnapshot",
+    ),
+    Route(
+        "GET",
+        f"{_TASK}/messages",
+        "list_messages",
+        _read(talk.messages),
+        "what the agents of a task said to each other",
+        answer="AsapMessages",
+    ),
+    Route(
+        "GET",
+        f"{_TASK}/artifacts",
+        "list_artifacts",
+        _read(talk.artifacts),
+        "what the worker of a task made",
+        answer="AsapArtifacts",
+    ),
+    Route(
+        "GET",
+        "/v1/asap/envelopes/{envelope_id}",
+        "get_envelope_verdicts",
+        _read(verdicts.verdicts, paged=True),
+        "every verdict on the envelopes with an id",
+        verdicts.VERDICT_PARAMS,
+        "AsapVerdicts",
+    ),
+    Route(
+        "GET",
+        "/v1/asap/calls/{key}",
+        "get_call",
+        _read(verdicts.call),
+        "an MCP call and its answer",
+        answer="AsapCallAnswer",
+    ),
+    Route(
+        "GET",
+        "/v1/asap/conversations/{id}",
+        "get_conversation",
+        _read(agents.conversation),
+        "a conversation: who takes part in it, and its tasks",
+        answer="AsapConversation",
+    ),
+    Route(
+        "GET",
+        "/v1/asap/agents",
+        "list_agents",
+        _read(agents.agents, paged=True),
+        "the manifests in force",
+        agents.AGENTS_PARAMS,
+        "AsapAgents",
+    ),
+    Route(
+        "GET",
+        _AGENT,
+        "get_agent",
+        _read(agents.agent, brief=True),
+        "the manifest of an agent",
+        answer="AsapAgentManifest",
+    ),
+    Route(
+        "PUT",
+        _AGENT,
+        "put_agent",
+        Put(topics.ASAP_MANIFESTS, _put),
+        "register an agent by its manifest, or replace that",
+        answer="Placed",
+        body="asap/manifest",
+    ),
+    Route(
+        "DELETE",
+        _AGENT,
+        "withdraw_agent",
+        Put(topics.ASAP_MANIFESTS, _withdraw),
+        "withdraw the manifest of an agent",
+        answer="Placed",
+    ),
+)

@@ -1,0 +1,19 @@
+"""Rows of `asap.snapshots`: the versions that the task's facts saved and did not delete."""
+
+from __future__ import annotations
+
+from streams.replay.checking import Given, RowProblems, Rows
+from topology.keys import split
+
+
+def snapshots(rows: Rows, given: Given) -> RowProblems:
+    for key, row in rows:
+        place = row["task_id"], row["version"]
+        if list(place) != [split(key)[0], int(split(key)[1])]:
+            yield key, f"it holds version {row['version']} of {row['task_id']}"
+            continue
+        cause = given.seen.get("snapshot", *place)
+        if cause is None:
+            yield key, "no fact says that this version was saved, or one says that it was deleted"
+        elif cause != row["cause"]:
+            yield key, f"its cause is {row['cause']}, the fact that saved it has {cause}"

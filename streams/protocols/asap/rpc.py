@@ -1,0 +1,137 @@
+"""ASAP's own endpoints (asap spec 6.3): `POST /asap`, its metrics, the service's manifest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+
+from schemas.asap import INVALID_PARAMS, generate_id
+from streams.access import Role, TokenFile
+from streams.api.route import Refused
+from streams.asap.auth import TokenValidator
+from streams.asap.faults import PERMISSION_DENIED, Fault
+from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
+from streams.asap.on_log import service_server
+from streams.asap.server import Server
+from streams.engine.records import Output, position
+from streams.errors import ViewNotReady
+from streams.gateway.answer import http, http_text
+from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.caller import caller
+from streams.gateway.context import Gateway
+from streams.gateway.endpoints import Endpoint, headers_of, sent
+from streams.gateway.finding import find, needs_verdicts
+from streams.gateway.limits import MAX_STRANGER_BODY
+from streams.gateway.service import METRICS_TYPE
+from streams.processing.encode import to_output
+from streams.protocols.asap import ingress
+from streams.routes.produce import trace_of
+from streams.settings import Settings
+from streams.views.params import parse_position
+from streams.views.positions import ViewBehind
+from streams.views.reads import Reads
+from topology.topics import ASAP_ENVELOPES
+
+T = TypeVar("T")
+
+
+def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
+    """Method, path and endpoint of each."""
+    server = service_server(gateway.settings, GatewayHost(gateway), _validator(gateway.tokens))
+    return [
+        ("POST", PATH, _send(gateway, server)),
+        ("GET", METRICS_PATH, _metrics(server)),
+        ("GET", MANIFEST_PATH, _manifest(server)),
+    ]
+
+
+def _send(gateway: Gateway, server: Server) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        try:
+            body = await body_of(request, _most(gateway), types=None)
+        except Refused as exc:
+            return http(exc.response, {"connection": "close"})
+        except ClientDisconnect:
+            return HttpResponse(status_code=400)
+        reply = await server.answer(body, headers_of(request))
+        return http_text(200, reply.text(), reply.headers)
+
+    return answer
+
+
+def _most(gateway: Gateway) -> int:
+    """Bytes of a body.  Who has no token is told so in JSON-RPC, for which the body is read."""
+    most = gateway.settings.gateway_max_body_bytes
+    stranger = gateway.tokens is not None and caller() is None
+    return min(most, MAX_STRANGER_BODY) if stranger else most
+
+
+def _validator(tokens: TokenFile | None) -> TokenValidator | None:
+    if tokens is None:
+        return None
+
+    async def urn(token: str) -> str | None:
+        found = tokens.caller(token)
+        if found is not None and not found.has((Role.PRODUCER,)):
+            message = f"The token of {found.principal} has not the role {Role.PRODUCER}"
+            raise Fault(INVALID_PARAMS, "role_missing", message, PERMISSION_DENIED, status_code=403)
+        return None if found is None else found.principal
+
+    return urn
+
+
+def _metrics(server: Server) -> Endpoint:
+    async def answer(request: Request) -> HttpResponse:
+        return HttpResponse(server.metrics.text(), media_type=METRICS_TYPE)
+
+    return answer
+
+
+def _manifest(server: Server) -> Endpoint:
+    text = dumped(server.manifest_json())
+
+    async def answer(request: Request) -> HttpResponse:
+        return http_text(200, text)
+
+    return answer
+
+
+class GatewayHost:
+    """A `streams.asap.on_log.Host`: Kafka, and the view that wakes who waits."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._edge = ingress.ENVELOPES
+
+    @property
+    def settings(self) -> Settings:
+        return self._gateway.settings
+
+    def now_ms(self) -> int:
+        return self._gateway.clock()
+
+    def new_id(self) -> str:
+        return generate_id()
+
+    async def append(self, envelope: dict[str, Any], headers: Mapping[str, str]) -> str:
+        gateway = self._gateway
+        needs_verdicts(gateway)
+
+        def outputs() -> list[Output]:
+            output = to_output(self._edge, envelope, gateway.clock(), gateway.settings)
+            return [output._replace(headers=[*output.headers, *trace_of(headers)])]
+
+        (record,) = await sent(gateway, ASAP_ENVELOPES, outputs)
+        return position(record)
+
+    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+        return await find(self._gateway, row, look, seconds)
+
+    async def settle(self, position: str, seconds: float) -> None:
+        try:
+            await self._gateway.view.wait_async(parse_position(position), seconds)
+        except (ViewBehind, ViewNotReady):
+            return

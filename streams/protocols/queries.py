@@ -1,0 +1,12 @@
+"""The query side of every protocol, in the order of `streams.protocols.commands`."""
+
+from __future__ import annotations
+
+from streams.api.protocol import QuerySide
+from streams.protocols.apc.query_side import APC
+from streams.protocols.asap.query_side import ASAP
+from streams.protocols.saop.query_side import SAOP
+from streams.protocols.sap.query_side import SAP
+from streams.protocols.summit.query_side import SUMMIT
+
+QUERIES: tuple[QuerySide, ...] = (APC, SAOP, SAP, ASAP, SUMMIT)

@@ -1,0 +1,1 @@
+"""SAOP and RTES: turns, tasks, escalations, rewinds, and the events of each session."""

@@ -1,0 +1,43 @@
+"""SAOP and RTES as a worker, `play` and `verify` have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from schemas.rtes import rules as rtes_rules
+from schemas.saop import rules
+from streams.processing.protocol import CommandSide
+from streams.protocols.saop import checks, ingress, rewind_checks
+from streams.protocols.saop.fold import FOLDING
+from streams.protocols.saop.processor import SaopProcessor
+from streams.protocols.saop.rtes import RtesProcessor
+from streams.replay.checking import VERDICT_KINDS, FactCheck, codes
+from topology import tables, topics
+
+_SAOP, _RTES = codes(rules.ALL), codes(rtes_rules.ALL)
+
+
+def _is_verdict(fact: Mapping[str, Any]) -> bool:
+    """A prepared rewind that lapses leaves a fact besides the verdict on its command."""
+    return fact["verdict"] in VERDICT_KINDS and fact["phase"] != rewind_checks.LAPSE
+
+
+SAOP = CommandSide(
+    name="saop",
+    kinds=ingress.KINDS,
+    edges=ingress.EDGES,
+    senders=ingress.SENDERS,
+    rules={"SAOP": rules.ALL, "RTES": rtes_rules.ALL},
+    processors=(SaopProcessor, RtesProcessor),
+    folds=(FOLDING,),
+    checks={
+        topics.SAOP_VERDICTS: FactCheck(checks.verdict, _SAOP),
+        topics.SAOP_REWIND_LOG: FactCheck(rewind_checks.logged, _SAOP, answers=_is_verdict),
+        topics.SAOP_LOG: FactCheck(checks.logged),
+        topics.SAOP_ESCALATIONS: FactCheck(checks.escalation, id_member="escalation_id"),
+        topics.RTES_EVENTS: FactCheck(checks.event, _RTES, "event_id"),
+        topics.RTES_REJECTIONS: FactCheck(checks.rejection, _RTES),
+    },
+    row_checks={tables.REWINDS: rewind_checks.rewinds},
+)

@@ -1,0 +1,30 @@
+"""Tasks of SAOP: `saop.tasks`, of the transitions on `rtes.events`.
+
+The processor keeps its rows by the same fold.
+
+Source: SAOP/RTES spec, 4.2 and 4.3.
+"""
+
+from __future__ import annotations
+
+from streams.protocols.saop.rtes.transitions import evolve
+from streams.replay.fold.folding import Commands, Fact, Folding, Row
+from topology.declarations import Topic
+from topology.keys import saop_task_key
+from topology.tables import SAOP_TASK_STATES
+from topology.topics import RTES_EVENTS
+
+_TRANSITION = "headrace.rtes.TaskTransition"
+
+
+def row_key(topic: Topic, fact: Fact) -> str | None:
+    if fact["payload"][0] != _TRANSITION:
+        return None
+    return saop_task_key(fact["session_id"], fact["task_id"], fact["origin"])
+
+
+def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
+    return evolve(row, fact)
+
+
+FOLDING = Folding(SAOP_TASK_STATES, (RTES_EVENTS,), row_key, step)

@@ -1,0 +1,54 @@
+"""What users may send: each kind of envelope, its topic, and who may send it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import saop
+from schemas.members import MAX_ERRORS
+from schemas.rtes import drop_unknown, validate_event, validate_payload
+from streams.access.callers import OPERATOR_NAME, Caller
+from streams.access.sender import Sender, own
+from streams.processing.ingress import Edge, Kind, Prepared, as_sent
+from topology import topics
+
+PRINCIPAL_MISMATCH = "principal_mismatch"
+_SAOP = "saop:"
+_ANY_AGENT = "saop:*"
+
+
+def _event(value: Any, now_ms: int) -> Prepared:
+    clean, dropped = drop_unknown(value)
+    return Prepared(clean, dropped)
+
+
+def _turn(value: Any, now_ms: int) -> Prepared:
+    return Prepared(*saop.drop_unknown_turn(value))
+
+
+def _rewind(value: Any, now_ms: int) -> Prepared:
+    return Prepared(*saop.drop_unknown_rewind(value))
+
+
+def _as_agent(caller: Caller, name: str | None) -> bool:
+    """name: None for what no agent says in particular."""
+    if name is None:
+        return caller.principal.startswith(_SAOP)
+    return caller.principal in (_SAOP + name, _ANY_AGENT)
+
+
+TURN = Kind("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS)
+REWIND = Kind("saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS)
+EVENT = Kind("rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS, True)
+PAYLOAD = Kind("rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS)
+KINDS = (TURN, REWIND, EVENT, PAYLOAD)
+EVENTS = Edge(topics.RTES_RAW, EVENT)
+REWINDS = Edge(topics.SAOP_REWINDS, REWIND)
+EDGES = (Edge(topics.SAOP_TURNS, TURN), EVENTS, REWINDS)
+SENDERS = {
+    topics.SAOP_TURNS: own(PRINCIPAL_MISMATCH, "agent_id")._replace(may=_as_agent),
+    topics.RTES_RAW: own(PRINCIPAL_MISMATCH, "payload", "agent_id")._replace(may=_as_agent),
+    topics.SAOP_REWINDS: Sender(
+        PRINCIPAL_MISMATCH, "", lambda value: OPERATOR_NAME, lambda caller, _: caller.is_operator
+    ),
+}

@@ -1,0 +1,158 @@
+"""Queries over sessions: their events, calls, refused events, tasks, and what it all comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import orjson
+
+from schemas.branches import TYPES
+from schemas.formats import iso_ms
+from schemas.json_form import number
+from schemas.rtes.models import Origin
+from streams.protocols.saop.queries.common import PAGED, Json, fits, json_of, wanted
+from streams.protocols.saop.queries.rows import INDEXED_TYPES
+from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
+from streams.views.keys import key, number_at_end
+from streams.views.pages import Entries, listed, rows_by, rows_of
+from streams.views.parameters import SESSION_ID, TASK_ID, Form, Parameter, one_of
+from streams.views.params import Params
+from streams.views.reads import Reads
+from topology.topics import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
+
+EVENT_TYPES = tuple(word for record, word in TYPES.items() if record.startswith("headrace.rtes."))
+
+_ONE_SESSION = SESSION_ID._replace(required=True)
+EVENT_PARAMS = (
+    _ONE_SESSION,
+    Parameter("after_sequence", "events after this one", Form.WHOLE),
+    one_of("type", "of this type", EVENT_TYPES),
+    TASK_ID,
+    *PAGED,
+)
+CALL_PARAMS = (
+    _ONE_SESSION,
+    Parameter("open", "only those not completed", Form.FLAG, default=False),
+    *PAGED,
+)
+REJECTION_PARAMS = (_ONE_SESSION, *PAGED)
+TASK_PARAMS = (
+    SESSION_ID,
+    TASK_ID,
+    Parameter("state", "in this state, as in the task's profile"),
+    one_of("origin", "reported by this protocol's processor", get_args(Origin)),
+    *PAGED,
+)
+SESSION_PARAMS = (SESSION_ID, *PAGED)
+
+
+def events(view: Reads, params: Params) -> Json:
+    """RtesRecords of one session, by sequence."""
+    session_id = params.required("session_id")
+    past = params.number("after_sequence") or 0
+    kind, task_id = params.text("type"), params.text("task_id")
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(RTES_EVENTS, row)
+        fit = kind in (None, value["payload"]["type"]) and task_id in (None, value["task_id"])
+        return value if fit else None
+
+    if task_id is not None:
+        prefix = key("event of task", session_id, task_id)
+    elif kind in INDEXED_TYPES:
+        prefix = key("event of type", session_id, kind)
+    else:
+        prefix = key("event", session_id)
+        return listed(params, prefix, rows_of(view, prefix, item, prefix + key(past + 1)))
+
+    def index(behind: bytes | None) -> Entries:
+        for place, _ in rows_of(view, prefix, bytes, prefix + key(past + 1))(behind):
+            yield place, key("event", session_id, number_at_end(place))
+
+    return listed(params, prefix, rows_by(view, index, item))
+
+
+def rejections(view: Reads, params: Params) -> Json:
+    """RtesRejections of one session, by offset."""
+    prefix = key("rejection", params.required("session_id"))
+    return listed(params, prefix, rows_of(view, prefix, lambda r: json_of(RTES_REJECTIONS, r)))
+
+
+def calls(view: Reads, params: Params) -> Json:
+    """Tool calls of one session, by their first sequence; with `open` those not completed."""
+    session_id = params.required("session_id")
+    if not params.flag("open"):
+        prefix = key("call", session_id)
+        return listed(params, prefix, rows_of(view, prefix, _call))
+    prefix = key("open call", session_id)
+
+    def index(behind: bytes | None) -> Entries:
+        for place, _ in rows_of(view, prefix, bytes)(behind):
+            yield place, key("call", session_id, number_at_end(place))
+
+    return listed(params, prefix, rows_by(view, index, _call))
+
+
+def _call(row: bytes) -> Json:
+    call: Json = orjson.loads(row)
+    duration = call["duration_ms"]
+    return call | {"duration_ms": None if duration is None else number(duration)}
+
+
+def tasks(view: Reads, params: Params) -> Json:
+    """SaopTasks by session and task."""
+    members = wanted(params, [parameter.name for parameter in TASK_PARAMS[:4]])
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(SAOP_TASKS, row)
+        return value if fits(value, members) else None
+
+    session = [members["session_id"]] if "session_id" in members else []
+    for name, index in (("task_id", "task of"), ("state", "task in")):
+        if name in members:
+            prefix = key(index, members[name], *session)
+            places = rows_of(view, prefix, lambda row: row)
+            return listed(params, prefix, rows_by(view, places, item))
+    prefix = key("task", *session)
+    return listed(params, prefix, rows_of(view, prefix, item))
+
+
+def sessions(view: Reads, params: Params) -> Json:
+    """What each session comes to, by session."""
+    session_id = params.text("session_id")
+    prefix = key("saop session") if session_id is None else key("saop session", session_id)
+
+    def entries(behind: bytes | None) -> Iterator[tuple[bytes, Any]]:
+        for place, row in rows_of(view, prefix, bytes)(behind):
+            yield place, _session(view, place, orjson.loads(row))
+
+    return listed(params, prefix, entries)
+
+
+def _session(view: Reads, place: bytes, row: Json) -> Json:
+    session_id = _name_at_end(place)
+    kept = view.get("saop session tasks", session_id)
+    tasks = NO_TASKS if kept is None else orjson.loads(kept)
+    row = {**NEW, **row}
+    return {
+        "session_id": session_id,
+        "last_sequence": row["last_sequence"],
+        "first_recorded_at": _time(row["first_recorded_at"]),
+        "last_recorded_at": _time(row["last_recorded_at"]),
+        "events_by_type": dict(sorted(row["events_by_type"].items())),
+        "tasks_by_state": dict(sorted(tasks["tasks_by_state"].items())),
+        "current_task": tasks["active"][0] if len(tasks["active"]) == 1 else None,
+        "rejected": row["rejected"],
+        "duplicates": row["duplicates"],
+    }
+
+
+def _time(ms: int | None) -> str | None:
+    return None if ms is None else iso_ms(ms)
+
+
+def _name_at_end(place: bytes) -> str:
+    """The session of a key of `saop session`."""
+    name = place.removeprefix(key("saop session")).removesuffix(b"\0\1")
+    return name.replace(b"\0\xff", b"\0").decode()

@@ -1,0 +1,116 @@
+"""Rewinds: ordering them, what came of them, and what one would move.
+
+A rewind is ordered by a command on the log; the answer is the fact about that command.  So an
+order has three parts, and a server may wait between the second and the third as it likes:
+`command_of` makes the record, it is appended, its position is waited for, `answer_of` reads the
+fact.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from schemas import Problem
+from streams.api.problems import Response, problem
+from streams.engine.records import Output
+from streams.errors import InfrastructureError, InvalidInput, NotFound
+from streams.processing.encode import to_output
+from streams.protocols.saop import ingress
+from streams.protocols.saop.queries.common import Json, json_of
+from streams.settings import Settings
+from streams.views.keys import key
+from streams.views.reads import Reads
+from topology.topics import SAOP_REWIND_LOG, SAOP_REWINDS
+
+UNAUTHENTICATED = "unauthenticated"
+"""Who ordered, when nobody has said so with proof."""
+
+NOT_FOUND = frozenset({"session_unknown", "task_unknown", "task_without_hash", "hash_unknown"})
+"""Rules of a refusal that mean that something is not there; the others are conflicts."""
+
+_GIVEN = ("task_id", "git_hash", "reason")
+
+
+class NoFact(InfrastructureError):
+    default_advice = "Look at `headrace dlq list`."
+
+
+def command_of(
+    ids: Mapping[str, str],
+    phase: str | None,
+    body: Any,
+    now_ms: int,
+    settings: Settings,
+    requested_by: str = UNAUTHENTICATED,
+) -> Output:
+    """The record of an order.
+
+    ids: `session_id`, and `rewind_id` for a confirm or an abort, whose body counts for nothing.
+    phase: of those; None takes it from the body, `apply` if there is none.
+    requested_by: the principal.  Raises InvalidInput.
+    """
+    command: Any = {
+        "rewind_id": ids.get("rewind_id"),
+        "session_id": ids["session_id"],
+        "phase": phase,
+        "requested_by": requested_by,
+    }
+    if phase is None:
+        command = _with_body(command, body)
+    return to_output(ingress.REWINDS, command, now_ms, settings)
+
+
+def _with_body(command: Json, body: Any) -> Any:
+    """Unknown members stay, so that they are counted like those of any envelope."""
+    if not isinstance(body, dict):
+        return body
+    phase = body.get("phase", "apply")
+    if phase not in ("apply", "prepare"):
+        raise InvalidInput([Problem("schema_invalid", "/phase", "phase must be apply or prepare.")])
+    own = {
+        "rewind_id": body.get("rewind_id", str(uuid.uuid4())),
+        "session_id": command["session_id"],
+        "requested_by": command["requested_by"],
+        "phase": phase,
+    }
+    return {**body, **own}
+
+
+def answer_of(view: Reads, output: Output, cause: str) -> Response:
+    """The fact about the command at that position: 200, or the problem that it is.
+
+    Raises NoFact when the command ended otherwise.
+    """
+    fact = _fact_about(view, output, cause)
+    if fact["verdict"] != "rejected":
+        return Response(200, fact)
+    refused = problem(404 if fact["rule"] in NOT_FOUND else 409, _detail(fact), fact["rule"])
+    return Response(refused.status, {**refused.body, "fact": fact})
+
+
+def _fact_about(view: Reads, output: Output, cause: str) -> Json:
+    command = json_of(SAOP_REWINDS, output.value or b"")
+    prefix = key("rewind", command["session_id"], command["rewind_id"].lower())
+    for _, row in view.scan(prefix, reverse=True):
+        fact = json_of(SAOP_REWIND_LOG, row)
+        if fact["cause"] == cause:
+            return fact
+    raise NoFact(f"the command at {cause} has no verdict")
+
+
+def _detail(fact: Json) -> str:
+    from schemas.saop import rules
+
+    meanings = {rule.code: rule.meaning for rule in rules.ALL}
+    return f"The {fact['phase']} was refused: {meanings.get(fact['rule'], fact['rule'])}."
+
+
+def rewind(view: Reads, session_id: str, rewind_id: str) -> Json:
+    """The latest SaopRewindLogged that was accepted or tells of a lapse.  Raises NotFound."""
+    for _, row in view.scan(key("rewind", session_id, rewind_id.lower()), reverse=True):
+        fact = json_of(SAOP_REWIND_LOG, row)
+        if fact["verdict"] == "accepted":
+            return fact
+    raise NotFound(f"session {session_id} has no rewind {rewind_id}")

@@ -1,0 +1,24 @@
+"""SAOP and RTES as views, the gateway and `query` have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.api.protocol import QuerySide
+from streams.protocols.saop import routes, rtes_routes
+from streams.protocols.saop.queries.rows import FOLLOWED
+
+
+def _responses() -> Mapping[str, Any]:
+    from streams.protocols.saop.responses import RESPONSES
+
+    return RESPONSES
+
+
+SAOP = QuerySide(
+    name="saop",
+    projection=FOLLOWED,
+    routes=(*rtes_routes.ROUTES, *routes.ROUTES),
+    responses=_responses,
+)

@@ -1,0 +1,87 @@
+"""Answers about sessions and what agents did in them (saop spec, 6.1 and 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from streams.gateway.answers.shapes import Answer, Count, Page, Response, Row, Time, record
+from topology import topics
+
+MoveRow = Annotated[dict[str, Any], record("headrace.saop.RewindMove")]
+
+
+class Call(Answer):
+    call_id: str
+    tool: str
+    task_id: str | None
+    status: Literal["success", "failure", "timeout"] | None
+    duration_ms: float | None
+    invoked_sequence: Count | None
+    completed_sequence: Count | None
+    flags: list[str]
+
+
+class Calls(Answer):
+    items: list[Call]
+    next: str | None
+
+
+class Session(Answer):
+    session_id: str
+    last_sequence: Count
+    first_recorded_at: Time | None
+    last_recorded_at: Time | None
+    events_by_type: dict[str, Count]
+    tasks_by_state: dict[str, Count]
+    current_task: str | None
+    rejected: Count
+    duplicates: Count
+
+
+class Sessions(Answer):
+    items: list[Session]
+    next: str | None
+
+
+class ThoughtComparison(Answer):
+    task_id: str | None
+    session_id: str | None
+    turn_index: Count
+    agent_id: str
+    status: Literal["match", "mismatch", "pending"]
+    reason: Literal["no_turn", "no_stream", "not_final", "several_streams", "no_task"] | None
+    chunks: Count
+    stream_chars: Count | None
+    thought_chars: Count | None
+    stream_sha256: str | None
+    thought_sha256: str | None
+    first_difference: Count | None
+
+
+class ThoughtAudit(Answer):
+    items: list[ThoughtComparison]
+    next: str | None
+
+
+class RewindPlan(Answer):
+    target_task_id: str
+    git_hash: str | None
+    cut_sequence: Count
+    moved: list[MoveRow]
+    unchanged: list[str]
+
+
+RESPONSES: Mapping[str, Response] = {
+    "Events": Page.of(topics.RTES_EVENTS),
+    "Rejections": Page.of(topics.RTES_REJECTIONS),
+    "Calls": Calls,
+    "Turns": Page.of(topics.SAOP_LOG),
+    "Verdicts": Page.of(topics.SAOP_VERDICTS),
+    "Escalations": Page.of(topics.SAOP_ESCALATIONS),
+    "Tasks": Page.of(topics.SAOP_TASKS),
+    "Sessions": Sessions,
+    "ThoughtAudit": ThoughtAudit,
+    "Rewind": Row.of(topics.SAOP_REWIND_LOG),
+    "RewindPlan": RewindPlan,
+}

@@ -1,0 +1,150 @@
+"""Turns, tasks, escalations and rewinds (saop spec, 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from streams.api.problems import Response
+from streams.api.route import Call, Order, Produce, Query, Refused, Route
+from streams.engine.records import Output
+from streams.protocols.saop import as_of
+from streams.protocols.saop.queries import audit, events, plans, rewinds, turns
+from topology import topics
+
+_SESSION = "/v1/saop/sessions/{session_id}"
+_REWIND = f"{_SESSION}/rewinds/{{rewind_id}}"
+
+
+def _plan(call: Call) -> Any:
+    answer = plans.rewind_plan(call.view, call.ids["session_id"], call.params)
+    if answer.status != 200:
+        raise Refused(answer)
+    return answer.body
+
+
+def _order(phase: str | None) -> Order:
+    """phase: confirm or abort; None for what the body says."""
+
+    def command(call: Call) -> Output:
+        body = call.value() if phase is None else None
+        who = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
+        return rewinds.command_of(call.ids, phase, body, call.now, call.settings, who)
+
+    return Order(topics.SAOP_REWINDS, command, _fact)
+
+
+def _fact(call: Call, output: Output, cause: str) -> Response:
+    return rewinds.answer_of(call.view, output, cause)
+
+
+def _read(query: Callable[..., Any]) -> Query:
+    return Query(lambda call: query(call.view, call.params))
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/saop/turns",
+        "send_turns",
+        Produce(topics.SAOP_TURNS),
+        "send turns",
+        body="saop/turn",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/turns",
+        "list_turns",
+        _read(turns.turns),
+        "the logged turns of a task, by turn_index",
+        turns.TURN_PARAMS,
+        "Turns",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/verdicts",
+        "list_verdicts",
+        _read(turns.verdicts),
+        "the verdicts on the turns of a task",
+        turns.VERDICT_PARAMS,
+        "Verdicts",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/escalations",
+        "list_escalations",
+        _read(turns.escalations),
+        "agents and tasks that need attention, newest first",
+        turns.ESCALATION_PARAMS,
+        "Escalations",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/tasks",
+        "list_tasks",
+        _read(events.tasks)._replace(past=as_of.tasks),
+        "tasks and their states",
+        events.TASK_PARAMS,
+        "Tasks",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/sessions",
+        "list_sessions",
+        _read(events.sessions)._replace(past=as_of.session),
+        "what each session comes to",
+        events.SESSION_PARAMS,
+        "Sessions",
+    ),
+    Route(
+        "GET",
+        "/v1/saop/thought-audit",
+        "audit_thoughts",
+        _read(audit.thought_audit),
+        "whether streamed thoughts are those of the turns",
+        audit.AUDIT_PARAMS,
+        "ThoughtAudit",
+    ),
+    Route(
+        "POST",
+        f"{_SESSION}/rewind",
+        "rewind_session",
+        _order(None),
+        "turn a session back, or prepare to",
+        answer="Rewind",
+        body="RewindOrder",
+    ),
+    Route(
+        "GET",
+        f"{_SESSION}/rewind-plan",
+        "plan_rewind",
+        Query(_plan),
+        "what a rewind would move",
+        plans.PLAN_PARAMS,
+        "RewindPlan",
+    ),
+    Route(
+        "GET",
+        _REWIND,
+        "get_rewind",
+        Query(lambda call: rewinds.rewind(call.view, **call.ids)),
+        "a rewind",
+        answer="Rewind",
+    ),
+    Route(
+        "POST",
+        f"{_REWIND}/confirm",
+        "confirm_rewind",
+        _order("confirm"),
+        "carry out a prepared rewind",
+        answer="Rewind",
+    ),
+    Route(
+        "POST",
+        f"{_REWIND}/abort",
+        "abort_rewind",
+        _order("abort"),
+        "give up a prepared rewind",
+        answer="Rewind",
+    ),
+)

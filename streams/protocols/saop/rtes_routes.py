@@ -1,0 +1,45 @@
+"""Sessions: their events and their calls (saop spec, 6.1)."""
+
+from __future__ import annotations
+
+from streams.api.route import Produce, Query, Route
+from streams.protocols.saop.queries import events
+from topology import topics
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/rtes/events",
+        "send_events",
+        Produce(topics.RTES_RAW),
+        "send events",
+        body="rtes/event",
+    ),
+    Route(
+        "GET",
+        "/v1/rtes/events",
+        "list_events",
+        Query(lambda call: events.events(call.view, call.params)),
+        "the events of a session, by sequence",
+        events.EVENT_PARAMS,
+        "Events",
+    ),
+    Route(
+        "GET",
+        "/v1/rtes/calls",
+        "list_calls",
+        Query(lambda call: events.calls(call.view, call.params)),
+        "the tool calls of a session",
+        events.CALL_PARAMS,
+        "Calls",
+    ),
+    Route(
+        "GET",
+        "/v1/rtes/rejections",
+        "list_rejections",
+        Query(lambda call: events.rejections(call.view, call.params)),
+        "duplicate and rejected events of a session",
+        events.REJECTION_PARAMS,
+        "Rejections",
+    ),
+)

@@ -1,0 +1,125 @@
+"""A task of SAP with its verdicts and outcomes, and the answers under a cacheKey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from schemas import encode
+from streams.protocols.sap.fold import FOLDING
+from streams.protocols.sap.queries.common import named
+from streams.protocols.sap.queries.rows import REFUSED, end_key, refused_key, refused_places
+from streams.replay.as_of.looking import Looking, value_of
+from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.steps import Step
+from streams.replay.fold.folding import Row, shown
+from streams.views.keys import key, number_at_end, place_at_end
+from topology.declarations import Topic
+from topology.keys import sap_key
+from topology.machines.sap_task import MACHINE
+from topology.topics import SAP_ACKS, SAP_CACHE, SAP_OUTCOMES, SAP_TASK_STATES, SAP_VERDICTS
+
+_STORED = "stored"
+_FIXED = ("cacheState", "dispatched")
+"""Members of a task that stay as they were when it ended."""
+
+
+def task(looking: Looking) -> Rows:
+    task_id = named(looking.ids["taskId"])
+    own = key("sap task", task_id)
+    (now,) = looking.view.get_many([own])
+    live = None if now is None else value_of(SAP_TASK_STATES, now)
+    steps = _steps(looking, task_id, live)
+    count = looking.until(steps)
+    rows: Rows = dict.fromkeys(step.row for step in steps[count:])
+    row = _folded(looking, steps[:count], sap_key(task_id))
+    if row is None or row["closedAt"] is None:
+        rows[end_key(task_id)] = None
+    elif live is not None:  # no fact says whether the cache's last answer was read before the end
+        row |= {name: live[name] for name in _FIXED}
+    encoded = None if row is None else encode(FOLDING.table.record, shown(row))
+    return rows | {own: encoded}
+
+
+def _folded(looking: Looking, steps: Sequence[Step], own: str) -> Row | None:
+    """The times are those of the decisions, which the steps know."""
+    row: Row | None = None
+    for step in steps:
+        if FOLDING.row_key(step.topic, step.value) != own:
+            continue
+        before = row
+        row = FOLDING.step(before, step.topic, step.value, looking.command)
+        if row is None or before is None or row == before:
+            continue
+        row["updatedAt"] = step.at
+        if step.topic is SAP_OUTCOMES and row["state"] == "RUNNING" and row["startedAt"] is None:
+            row["startedAt"] = step.at
+        if step.topic is SAP_OUTCOMES and row["state"] in MACHINE.terminal:
+            row["closedAt"] = step.at
+    return row
+
+
+def _steps(looking: Looking, task_id: str, live: Row | None) -> list[Step]:
+    """In the order of their times, an outcome behind what it came of."""
+    found = [
+        *_placed(looking, SAP_ACKS, key("sap ack", task_id)),
+        *_placed(looking, SAP_VERDICTS, key("sap verdict", task_id)),
+    ]
+    found.sort(key=lambda step: step.at)
+    for place, row in looking.view.scan(key("sap outcome", task_id)):
+        _insert(found, looking, place, value_of(SAP_OUTCOMES, row), live)
+    return found
+
+
+def _placed(looking: Looking, topic: Topic, prefix: bytes) -> list[Step]:
+    """In the order of their partition."""
+    found = []
+    for place, row in looking.view.scan(prefix):
+        _, partition, offset = place_at_end(place)
+        fact = value_of(topic, row)
+        caused = looking.caused(fact["position"]) if topic is SAP_ACKS else ()
+        places = (looking.place(topic, partition, offset), *caused)
+        found.append(Step(fact["at"], places, topic, fact, place))
+    return sorted(found, key=lambda step: step.places[0])
+
+
+def _insert(
+    steps: list[Step], looking: Looking, place: bytes, outcome: Any, live: Row | None
+) -> None:
+    """Only a deadline's timer causes one that has no other step; it ends the task."""
+    caused = looking.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
+    behind = [n for n, step in enumerate(steps) if set(caused) & set(step.places)]
+    if behind:
+        at, index = steps[behind[-1]].at, behind[-1] + 1
+    else:
+        at = live["closedAt"] if live is not None and live["closedAt"] else 0
+        index = next((n for n, step in enumerate(steps) if step.at > at), len(steps))
+    steps.insert(index, Step(at, caused, SAP_OUTCOMES, outcome, place))
+
+
+def cached(looking: Looking) -> Rows:
+    """Versions, each as of the verdict that says that it was stored."""
+    cache_key = looking.ids["cacheKey"]
+    rows: Rows = {}
+    for place, row in looking.view.scan(key("sap cache", cache_key)):
+        record = value_of(SAP_CACHE, row)
+        stored = [
+            step
+            for step in _placed(looking, SAP_VERDICTS, key("sap verdict", record["taskId"]))
+            if (step.value["verdict"], step.value["version"]) == (_STORED, number_at_end(place))
+        ]
+        if not looking.until(stored[:1]):
+            rows[place] = None
+    refused = [
+        _refusal(looking, place) for place, _ in looking.view.scan(refused_places(cache_key))
+    ]
+    count = sum(looking.until([step]) for step in refused)
+    return rows | {refused_key(cache_key): b"%d" % count if count else None}
+
+
+def _refusal(looking: Looking, place: bytes) -> Step:
+    at, partition, offset = place_at_end(place)
+    own = looking.place(SAP_VERDICTS, partition, offset)
+    return Step(at, (own,), SAP_VERDICTS, {"verdict": REFUSED}, place)

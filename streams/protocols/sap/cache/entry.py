@@ -1,0 +1,105 @@
+"""What is kept of one cacheKey: the head of its versions, its flight, and who waits for it.
+
+Source: SAP spec, 5.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from schemas import AvroBody, encode, to_json
+from streams.engine.processor import AvroValue
+from streams.protocols.sap.cache.scene import Scene
+from topology.keys import sap_key, sap_version
+from topology.machines.sap_flight import FlightState
+from topology.tables import SAP_CACHE, SAP_CACHE_HEADS, SAP_CACHE_STORES, SAP_CACHE_WAITS
+
+RECORD = "headrace.sap.SapCacheRecord"
+_FRAME_BYTES = 5
+
+
+class Version(NamedTuple):
+    """One record of the key.  body: its Avro bytes.  json: its JSON form."""
+
+    number: int
+    body: AvroBody
+    json: dict[str, Any]
+
+
+class Entry:
+    """The rows of one cacheKey within one decision; `save` puts a changed head back."""
+
+    def __init__(self, cache_key: str, scene: Scene) -> None:
+        work = scene.work
+        self.cache_key = cache_key
+        self.row_key = sap_key(cache_key)
+        self.records = work.rows(SAP_CACHE)
+        self.waits = work.rows(SAP_CACHE_WAITS)
+        self.stores = work.rows(SAP_CACHE_STORES)
+        self._heads = work.rows(SAP_CACHE_HEADS)
+        self.head: AvroValue = self._heads.get(self.row_key) or {
+            "version": 0,
+            "recordSha256": None,
+            "flight": None,
+            "lapsedAt": None,
+            "nextArrival": 1,
+            "waiters": [],
+        }
+        self._before = self._state()
+        self._read: dict[int, Version] = {}
+
+    @property
+    def newest(self) -> int:
+        """The newest version; 0 if there is none."""
+        version: int = self.head["version"]
+        return version
+
+    @property
+    def leader(self) -> str | None:
+        """The task that computes what the others wait for."""
+        flight = self.head["flight"]
+        return None if flight is None else flight["leaderTaskId"]
+
+    @property
+    def state(self) -> FlightState:
+        """Of the flight."""
+        return FlightState.ABSENT if self.head["flight"] is None else FlightState.OPEN
+
+    @property
+    def waiters(self) -> list[AvroValue]:
+        """SapWaiter of each, in the order of arrival."""
+        found: list[AvroValue] = self.head["waiters"]
+        return found
+
+    def save(self) -> None:
+        if self._state() != self._before:
+            self._heads.put(self.row_key, self.head)
+
+    def _state(self) -> tuple[Any, ...]:
+        arrivals = [waiter["arrival"] for waiter in self.waiters]
+        moments = self.head["nextArrival"], self.head["lapsedAt"]
+        return self.newest, self.head["flight"], moments, arrivals
+
+    def version_key(self, version: int) -> str:
+        return sap_key(self.cache_key, sap_version(version))
+
+    def wait_key(self, arrival: int) -> str:
+        return sap_key(self.cache_key, sap_version(arrival))
+
+    def store_key(self, task_id: str) -> str:
+        return sap_key(self.cache_key, task_id)
+
+    def newest_versions(self, most: int) -> list[Version]:
+        """The newest first."""
+        numbers = range(self.newest, max(0, self.newest - most), -1)
+        self.records.load(self.version_key(number) for number in numbers)
+        return [self._version(number) for number in numbers]
+
+    def _version(self, number: int) -> Version:
+        if number not in self._read:
+            row = self.records.get(self.version_key(number))
+            if row is None:
+                raise ValueError(f"version {number} of {self.cache_key} is not there")
+            body = AvroBody(encode(RECORD, row)[_FRAME_BYTES:])
+            self._read[number] = Version(number, body, to_json(RECORD, row))
+        return self._read[number]

@@ -1,0 +1,122 @@
+"""What the cache has for a lookup, at a moment.
+
+Of the newest versions those count that are fresh.  If the answer must align with the asking task,
+each is evaluated again as if it had just come, and the newest that is VALID is the hit; else the
+newest that is fresh.
+
+Source: SAP spec, 5.4 (READ) and 5.5 (SapHeuristics).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from schemas import sap, to_json
+from streams.engine.processor import AvroValue
+from streams.protocols.sap.cache.entry import Version
+from streams.protocols.sap.constitution import Constitution, Evaluation, evaluate
+from streams.protocols.sap.constitution.words import CACHED, FAIL, UNCHECKED, VALID
+
+HIT, MISS, STALE, MISALIGNED = "hit", "miss", "stale", "misaligned"
+_TASK = "headrace.sap.SapTask"
+
+
+class Answer(NamedTuple):
+    """version, age: of the hit.  checked: the evaluation of the hit, else of the newest."""
+
+    verdict: str
+    reason: str
+    candidates: tuple[AvroValue, ...] = ()
+    version: Version | None = None
+    age: int | None = None
+    checked: Evaluation | None = None
+
+
+def age_of(version: Version, now_ms: int) -> int:
+    """Whole seconds; never below 0."""
+    stored = sap.parse_seconds(version.json["storedAt"])
+    return 0 if stored is None else max(0, now_ms // 1000 - stored)
+
+
+def look(
+    lookup: AvroValue, versions: Sequence[Version], now_ms: int, constitution: Constitution
+) -> Answer:
+    """versions: those that are considered, the newest first."""
+    if not versions:
+        return Answer(MISS, "there is no version of this key")
+    most: int | None = lookup["maxAgeSec"]
+    ages = [age_of(version, now_ms) for version in versions]
+    seen = [
+        {"version": v.number, "ageSec": age, "fresh": most is None or age <= most}
+        | {"alignment": None}
+        for v, age in zip(versions, ages, strict=True)
+    ]
+    fresh = [n for n, candidate in enumerate(seen) if candidate["fresh"]]
+    if not fresh:
+        reason = f"{len(seen)} considered, the youngest {min(ages)} s old, above {most} s"
+        return Answer(STALE, reason, tuple(seen))
+    if not lookup["mustAlign"]:
+        return _hit(versions[fresh[0]], ages[fresh[0]], "not checked again", seen, None)
+    return _aligned(lookup, versions, ages, fresh, seen, constitution)
+
+
+def _aligned(
+    lookup: AvroValue,
+    versions: Sequence[Version],
+    ages: Sequence[int],
+    fresh: Sequence[int],
+    seen: list[AvroValue],
+    constitution: Constitution,
+) -> Answer:
+    task, policy = to_json(_TASK, lookup["task"]), _policy(lookup, constitution)
+    newest: Evaluation | None = None
+    for n in fresh:
+        evaluation = _evaluate(task, policy, versions[n].json, constitution)
+        seen[n]["alignment"] = evaluation.alignment
+        if evaluation.alignment == VALID:
+            return _hit(versions[n], ages[n], "checked again", seen, evaluation)
+        newest = newest or evaluation
+    told = ", ".join(f"version {c['version']} {c['alignment']}" for c in seen if c["alignment"])
+    return Answer(MISALIGNED, f"{told}{_failed(newest)}", tuple(seen), checked=newest)
+
+
+def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
+    """What the evaluations go by: thresholds and learned checks hold only under the constitution
+    that they were derived under.  A READ names it as its reason, one of an earlier release none.
+    """
+    policy: AvroValue = lookup["policy"]
+    if lookup["reason"] in (None, constitution.label):
+        return policy
+    return {**policy, "thresholds": {}, "extraChecks": []}
+
+
+def _hit(
+    version: Version, age: int, how: str, seen: list[AvroValue], checked: Evaluation | None
+) -> Answer:
+    reason = f"version {version.number}, {age} s old, {how}"
+    return Answer(HIT, reason, tuple(seen), version, age, checked)
+
+
+def _failed(evaluation: Evaluation | None) -> str:
+    checks = evaluation.checks if evaluation else []
+    names = [c["principle"] for c in checks if c["status"] in (FAIL, UNCHECKED)]
+    return f": {', '.join(names)}" if names else ""
+
+
+def _evaluate(
+    task: dict[str, Any], policy: Any, record: dict[str, Any], constitution: Constitution
+) -> Evaluation:
+    """With the record's own findings, in the context of the task that asks."""
+    return evaluate(
+        CACHED,
+        task["constitutionalContext"],
+        policy=policy,
+        constitution=constitution,
+        contract=task.get("outputContract"),
+        budget=(task.get("telemetry") or {}).get("budget"),
+        output=record["output"],
+        citations=record["citations"] or (),
+        checks=record["policyChecks"],
+        violations=record["violations"],
+    )

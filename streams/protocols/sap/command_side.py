@@ -1,0 +1,42 @@
+"""SAP 2.0 as a worker, `play` and `verify` have it."""
+
+from __future__ import annotations
+
+from schemas.sap import rules
+from streams.processing.protocol import CommandSide
+from streams.protocols.sap import checks, constitution, ingress, learning_check, row_checks
+from streams.protocols.sap.cache import SapCacheProcessor
+from streams.protocols.sap.fold import FOLDING
+from streams.protocols.sap.learning import SapLearningProcessor
+from streams.protocols.sap.processor import SapProcessor, authorization
+from streams.replay.checking import FactCheck, codes
+from streams.settings import Settings
+from topology import tables, topics
+
+
+def _load_files(settings: Settings) -> None:
+    """Read the constitution and who may ask for what.  Raises SettingsError."""
+    constitution.bind(settings.sap_constitution)
+    authorization.bind(settings.sap_authorization)
+
+
+SAP = CommandSide(
+    name="sap",
+    kinds=ingress.KINDS,
+    edges=ingress.EDGES,
+    senders=ingress.SENDERS,
+    rules={"SAP": rules.ALL},
+    processors=(SapProcessor, SapCacheProcessor, SapLearningProcessor),
+    folds=(FOLDING,),
+    checks={
+        topics.SAP_ACKS: FactCheck(checks.ack, codes(rules.ALL), "ackId"),
+        topics.SAP_OUTCOMES: FactCheck(checks.outcome),
+        topics.SAP_VERDICTS: FactCheck(id_member="verdictId"),
+    },
+    row_checks={
+        tables.SAP_CACHE: row_checks.cache,
+        tables.SAP_HEURISTICS: row_checks.heuristics,
+    },
+    total_checks=(learning_check.check,),
+    load_files=_load_files,
+)

@@ -1,0 +1,20 @@
+"""Whether tasks and results are in line with the constitution (SAP spec, 3.3 to 3.6)."""
+
+from __future__ import annotations
+
+from streams.protocols.sap.constitution.combine import Combined, combine, status_after
+from streams.protocols.sap.constitution.constitution import Constitution
+from streams.protocols.sap.constitution.evaluate import Evaluation, evaluate
+from streams.protocols.sap.constitution.load import bind, constitution_of, load
+
+__all__ = [
+    "Combined",
+    "Constitution",
+    "Evaluation",
+    "bind",
+    "combine",
+    "constitution_of",
+    "evaluate",
+    "load",
+    "status_after",
+]

@@ -1,0 +1,113 @@
+"""The constitution: principles, constraints, essence and denylist, as its file states them.
+
+Source: SAP spec, 3.3.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from streams.protocols.sap.constitution.evaluators import EVALUATORS
+from streams.protocols.sap.constitution.model import Finding, Subject
+from streams.protocols.sap.constitution.texts import normalised
+from streams.protocols.sap.constitution.words import CACHED, FINAL, NON_CONSTITUTIONAL, UNCHECKED
+
+DEFAULT_PHASES = (FINAL, CACHED)
+"""Of an entry that names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principle:
+    """threshold: a reading above it exceeds.  severity: of a FAIL."""
+
+    threshold: float = 60
+    on_exceed: str = "check"
+    severity: str = "high"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constraint:
+    """An entry of the catalogue.  match: whole texts that mean it; groups are parameters."""
+
+    id: str
+    match: tuple[re.Pattern[str], ...]
+    evaluator: str
+    hard: bool = False
+    severity: str = "high"
+    on_fail: str = NON_CONSTITUTIONAL
+    phases: tuple[str, ...] = DEFAULT_PHASES
+    learnable: bool = False
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self, subject: Subject, said: Mapping[str, str]) -> Finding | None:
+        """said: parameters that the text of a constraint gives."""
+        evaluator = EVALUATORS[self.evaluator]
+        params = dict(self.params)
+        for name, text in said.items():
+            read = evaluator.reader(name)
+            assert read is not None, "groups are parameters: the file was checked"
+            try:
+                params[name] = read(text)
+            except ValueError as exc:
+                return Finding(UNCHECKED, f"the parameter {name}: {exc}")
+        if evaluator.lacks(params.keys()):
+            return Finding(UNCHECKED, "the constraint does not say what is to be checked")
+        return evaluator.check(subject, params)
+
+
+class Matched(NamedTuple):
+    """A constraint text that the catalogue knows."""
+
+    constraint: Constraint
+    said: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constitution:
+    """label: `<version>@<first 12 hex of the file's SHA-256>`.  principles: those listed.
+
+    escalation: the capability that is asked to review.
+    """
+
+    label: str
+    defaults: Principle
+    principles: Mapping[str, Principle]
+    volatile_keys: tuple[str, ...]
+    denylist: tuple[str, ...]
+    escalation: str
+    constraints: tuple[Constraint, ...]
+
+    def principle(self, name: str) -> Principle:
+        return self.principles.get(name, self.defaults)
+
+    def threshold(self, principle: str) -> float:
+        return self.principle(principle).threshold
+
+    def on_exceed(self, principle: str) -> str:
+        return self.principle(principle).on_exceed
+
+    @property
+    def learnable(self) -> frozenset[str]:
+        """The ids of constraints that may be learned as extra checks."""
+        return frozenset(entry.id for entry in self.constraints if entry.learnable)
+
+    def constraint(self, id: str) -> Constraint | None:
+        return next((entry for entry in self.constraints if entry.id == id), None)
+
+    def match(self, text: str) -> Matched | None:
+        """The first entry whose expression matches a constraint's text over its whole length."""
+        return _match(self, normalised(text))
+
+
+@lru_cache(maxsize=4096)
+def _match(constitution: Constitution, text: str) -> Matched | None:
+    for entry in constitution.constraints:
+        for pattern in entry.match:
+            if found := pattern.fullmatch(text):
+                said = {name: value for name, value in found.groupdict().items() if value}
+                return Matched(entry, said)
+    return None

@@ -1,0 +1,92 @@
+"""A playbook says how tasks of one kind are done well, once there are enough that were.
+
+It qualifies with 5 computed outcomes or more, four fifths of them succeeded and valid, a mean
+rating of 4 from two ratings or more, or an approval, and no rejection.  It is written when it
+first qualifies, each time the computed outcomes have doubled from 10 on, and after each operator
+signal; when it no longer qualifies, once more, as inactive.
+
+Source: SAP spec, 5.5.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from streams.engine.processor import AvroValue
+from streams.protocols.sap.learning import decimals
+from streams.protocols.sap.learning.citations import most
+from streams.protocols.sap.learning.heuristics import record_sha256
+from topology.tables import SAP_KNOWLEDGE
+
+SAMPLES = 5
+RATINGS = 2
+MEAN_RATING = 4
+CITATIONS = 10
+NOTES = 10
+NEXT_ACTIONS = 5
+_SHARE = Fraction(4, 5)
+_REQUIRED = Fraction(9, 10)
+
+
+def qualifies(row: AvroValue, best: AvroValue) -> bool:
+    if row["computed"] < SAMPLES or row["rejected"] > 0:
+        return False
+    if best["validated"] < _SHARE * row["computed"]:
+        return False
+    ratings = row["ratings"]
+    liked = ratings["count"] >= RATINGS and ratings["sum"] >= MEAN_RATING * ratings["count"]
+    return bool(liked or row["approved"] > 0)
+
+
+def next_due(due: int, computed: int) -> int:
+    """The number of computed outcomes, of 10, 20, 40, …, that lies before."""
+    while due <= computed:
+        due *= 2
+    return due
+
+
+def version(
+    before: AvroValue | None, row: AvroValue, best: AvroValue, signal: AvroValue
+) -> AvroValue | None:
+    """The version that a signal makes, if it makes one.
+
+    row, best: after the signal; best with the `playbookDue` from before it.
+    """
+    active = qualifies(row, best)
+    was_active = before is not None and before["active"]
+    asked = signal["kind"] != "outcome" or row["computed"] >= best["playbookDue"]
+    if active and (asked or not was_active):
+        return _written(before, row, best, signal["at"], active=True)
+    if was_active and not active:
+        return _written(before, row, best, signal["at"], active=False)
+    return None
+
+
+def _written(
+    before: AvroValue | None, row: AvroValue, best: AvroValue, at: int, *, active: bool
+) -> AvroValue:
+    computed, ratings = row["computed"], row["ratings"]
+    means = {name: decimals.mean(m["sum_json"], m["count"]) for name, m in row["metrics"].items()}
+    passed = {name: count["pass"] for name, count in row["checkCounts"].items()}
+    book: AvroValue = {
+        "capability": row["capability"],
+        "territory": row["territory"],
+        "fingerprint": row["fingerprint"],
+        "kind": "playbook",
+        "version": before["version"] + 1 if before else 1,
+        "active": active,
+        "samples": computed,
+        "successShare": best["validated"] / computed,
+        "meanRating": ratings["sum"] / ratings["count"] if ratings["count"] else None,
+        "approvals": row["approved"],
+        "bestTaskId": row["bestTaskId"],
+        "citations": most(row["citationCounts"], CITATIONS),
+        "metricMeans": means,
+        "requiredChecks": sorted(name for name, n in passed.items() if n >= _REQUIRED * computed),
+        "notes": row["notes"][-NOTES:],
+        "nextActions": most(row["nextActionCounts"], NEXT_ACTIONS),
+        "heuristicsVersion": row["heuristicsVersion"],
+        "at": at,
+        "sha256": "",
+    }
+    return book | {"sha256": record_sha256(SAP_KNOWLEDGE.record, book)}

@@ -1,0 +1,151 @@
+"""Each signal is summed up under its kind of task, and teaches what it can about its capability.
+
+For every record of `sap.learning-signals`, at the signal's own time:
+
+1. a record that the sap processor cannot have written is set aside: a dead letter;
+2. the row of its capability, territory and fingerprint is folded (`aggregates`, `citations`);
+3. what heuristics rest on is counted (`lessons`);
+4. after every 25th computed outcome, after each operator signal, and at once when a learned key
+   is to be taken back, heuristics are derived (`heuristics`); a new version is written only if a
+   value changed, and no earlier one is ever touched;
+5. the playbook of the row is written where it is due (`playbooks`).
+
+So all tables are a function of the topic and the constitution.  Whether tasks are bound to what
+was derived is for the sap processor to say.
+
+Source: SAP spec, 5.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.records import position
+from streams.protocols.sap.constitution import constitution_of
+from streams.protocols.sap.learning import aggregates, citations, heuristics, lineage, playbooks
+from streams.protocols.sap.learning.lessons import Lessons
+from topology import processors, tables
+from topology.declarations import Topic
+from topology.keys import partition_of, sap_key, sap_version
+
+
+class Foreign(ValueError):
+    """A record of an internal topic that no processor of this version writes."""
+
+
+class SapLearningProcessor:
+    """The processor of `sap.learning-signals`."""
+
+    declaration = processors.SAP_LEARNING
+
+    def decide(self, batch: Sequence[Message], work: Work) -> None:
+        _load(batch, work)
+        for message in batch:
+            work.cause = position(message.record)
+            _check(message, work)
+            _learn(message.value, work)
+
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        """It sets no timers."""
+
+    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+        """Bounds keep rows small; what is too large all the same becomes a dead letter."""
+        raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
+
+    def dead_letter(
+        self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
+    ) -> bytes | None:
+        return value
+
+
+def _load(batch: Sequence[Message], work: Work) -> None:
+    keys = [row_key(message.value) for message in batch]
+    for table in (tables.SAP_LEARNING, tables.SAP_LEARNING_BEST, tables.SAP_KNOWLEDGE):
+        work.rows(table).load(keys)
+    work.rows(tables.SAP_LEARNING_HEADS).load(message.value["capability"] for message in batch)
+
+
+def row_key(signal: Mapping[str, Any]) -> str:
+    """Of the rows of a kind of task."""
+    return sap_key(signal["capability"], signal["territory"], signal["fingerprint"])
+
+
+def _check(message: Message, work: Work) -> None:
+    record, key = message.record, message.value["capability"].encode()
+    if record.key != key:
+        raise Foreign("the key is not the capability")
+    if partition_of(key, work.partitions) != record.partition:
+        raise Foreign("the partition is not the capability's")
+
+
+def _learn(signal: AvroValue, work: Work) -> None:
+    constitution = constitution_of(work.settings)
+    lessons = Lessons(signal["capability"], constitution, work)
+    lessons.count(signal)
+    trigger = _trigger(signal, lessons)
+    if trigger is not None:
+        _derive(trigger, signal["at"], constitution.label, lessons, work)
+    lessons.save()
+    _fold(signal, lessons.head["version"], work)
+
+
+def _trigger(signal: AvroValue, lessons: Lessons) -> str | None:
+    """Why heuristics are derived now, None if they are not."""
+    if lessons.demotes():
+        return "demotion"
+    if signal["kind"] != "outcome":
+        return "operator"
+    due = signal["computed"] and lessons.head["computed"] % heuristics.EVERY == 0
+    return "computed" if due else None
+
+
+def _derive(trigger: str, at: int, constitution: str, lessons: Lessons, work: Work) -> None:
+    basis = lessons.basis(trigger)
+    values = heuristics.derive(basis)
+    lessons.mark(values.extra_checks)
+    head = lessons.head
+    if not heuristics.is_new(head, values, constitution):
+        return
+    row = heuristics.version(lessons.capability, head, basis, constitution, at)
+    row = heuristics.chained(row, work.cause, head["sha256"])
+    key = sap_key(lessons.capability, sap_version(row["version"]))
+    work.rows(tables.SAP_HEURISTICS).put(key, row)
+    kept = {name: row[name] for name in heuristics.KEPT}
+    changed = row["extractorVersion"] != head["extractorVersion"]
+    lessons.head = head | kept | {"complaints": 0 if changed else head["complaints"]}
+    lineage.of_heuristics(row, at, work.cause, work)
+
+
+def _fold(signal: AvroValue, version: int, work: Work) -> None:
+    key = row_key(signal)
+    best = aggregates.best(work.rows(tables.SAP_LEARNING_BEST).get(key), signal)
+    row = aggregates.fold(work.rows(tables.SAP_LEARNING).get(key), signal)
+    if signal["kind"] == "outcome":
+        shown = citations.grow(row["citationCounts"], signal["citations"], _counter(key, work))
+        row["citationCounts"] = shown
+    row["bestTaskId"] = best["ratedTaskId"] or best["successTaskId"]
+    row["heuristicsVersion"] = version
+    work.rows(tables.SAP_LEARNING).put(key, row)
+    books = work.rows(tables.SAP_KNOWLEDGE)
+    book = playbooks.version(books.get(key), row, best, signal)
+    if book is not None:
+        books.put(key, book)
+        lineage.of_playbook(key, book, signal["at"], work.cause, work)
+    best["playbookDue"] = playbooks.next_due(best["playbookDue"], row["computed"])
+    work.rows(tables.SAP_LEARNING_BEST).put(key, best)
+
+
+def _counter(key: str, work: Work) -> Callable[[str], int]:
+    """Counts a citation under a kind of task, and says how often it was named."""
+    rows = work.rows(tables.SAP_LEARNING_CITATIONS)
+
+    def count_up(citation: str) -> int:
+        place = f"{key}/{sha256(citation.encode()).hexdigest()}"
+        count = (rows.get(place) or {"count": 0})["count"] + 1
+        rows.put(place, {"count": count})
+        return int(count)
+
+    return count_up

@@ -1,0 +1,125 @@
+"""What learning is told: each closed task, and what operators say of tasks.
+
+Source: SAP spec, 5.5 (SapLearningSignal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from schemas import canonical_json, sha256_hex
+from schemas.sap.cache_key import cache_key
+from streams.engine.processor import AvroValue
+from streams.protocols.sap.processor.case import Case
+from streams.protocols.sap.processor.outcomes import VALID, Answer
+from topology.topics import SAP_LEARNING_SIGNALS
+
+Json = dict[str, Any]
+
+MEMBERS = 32
+"""A payload with more members than these teaches nothing about them."""
+_COMPUTED = frozenset({"agent_status", "alignment_refused", "alignment_escalated"})
+
+
+def of_outcome(case: Case, answer: Answer, outcome: Json, value: AvroValue) -> None:
+    """A task was closed.  value: its outcome as Avro has it."""
+    evidence = value["constitutionalEvidence"]
+    good = answer.status == "SUCCEEDED" and answer.finding.alignment == VALID
+    output = outcome.get("output")
+    own = {
+        "policyChecks": evidence["policyChecks"] or [],
+        "violations": evidence["violations"] or [],
+        "metrics": _numbers(outcome.get("metrics") or {}),
+        "citations": evidence["citations"] or [],
+        "nextActions": [_what(action) for action in outcome.get("nextActions") or ()],
+        "outputSha256": _sha256(output) if good and output is not None else None,
+        "members": list(_members(case)),
+    }
+    _send(case, "outcome", own)
+
+
+def of_signal(case: Case, signal: AvroValue) -> None:
+    """An operator rated, noted or decided.  signal: SapSignal."""
+    own = {
+        "rating": signal["rating"],
+        "decision": signal["decision"],
+        "note": signal["note"],
+        "operator": signal["operator"]["agentId"],
+    }
+    _send(case, signal["kind"], own)
+
+
+def _send(case: Case, kind: str, own: AvroValue) -> None:
+    row, accepted, scene = case.row, case.accepted, case.scene
+    policy, rule = accepted["policy"], row["lastRule"] or "accepted"
+    signal_id, capability = scene.next_id(), row["target"]["capability"]
+    signal = {
+        "at": scene.now,
+        "signalId": signal_id,
+        "kind": kind,
+        "capability": capability,
+        "territory": row["territory"],
+        "fingerprint": accepted["fingerprint"],
+        "extractorVersion": policy["extractorVersion"],
+        "heuristicsVersion": policy["heuristicsVersion"],
+        "taskId": row["taskId"],
+        "status": row["state"],
+        "alignment": row["lastAlignment"],
+        "rule": rule,
+        "computed": rule in _COMPUTED,
+        "cacheHit": row["cacheState"] == "hit",
+        "pressure": case.envelope["constitutionalContext"]["pressure"] or {},
+        "policyChecks": [],
+        "violations": [],
+        "metrics": {},
+        "citations": [],
+        "nextActions": [],
+        "outputSha256": None,
+        "members": [],
+        "rating": None,
+        "decision": None,
+        "note": None,
+        "operator": None,
+        "constitution": scene.constitution.label,
+        **own,
+    }
+    scene.send(SAP_LEARNING_SIGNALS, capability, signal, signal_id)
+
+
+def _numbers(metrics: Json) -> dict[str, float]:
+    return {
+        name: float(value)
+        for name, value in metrics.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def _what(action: Any) -> str:
+    """What a follow-up is for: its capability, else its action."""
+    if isinstance(action, dict):
+        target = action.get("target")
+        named = target.get("capability") if isinstance(target, dict) else None
+        for word in (named, action.get("action")):
+            if isinstance(word, str):
+                return word
+    return "other"
+
+
+def _members(case: Case) -> Iterable[AvroValue]:
+    """The payload's members that the constitution leaves in, each with the key without it."""
+    payload, removed = case.task["payload"], case.accepted["removedKeys"]
+    volatile = case.scene.constitution.volatile_keys
+    names = [name for name in payload if name not in volatile]
+    if len(names) > MEMBERS:
+        return
+    for name in sorted(names):
+        yield {
+            "name": name,
+            "looSha256": cache_key(case.task, {*removed, name}).key,
+            "valueSha256": _sha256(payload[name]),
+        }
+
+
+def _sha256(value: Any) -> str:
+    return sha256_hex(canonical_json(value))

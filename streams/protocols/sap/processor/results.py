@@ -1,0 +1,152 @@
+"""A Result is checked, and becomes an outcome; or it is refused, and nothing changes.
+
+For every record of `sap.results`, in this order, the first that applies decides:
+
+1. its shape, its key, its partition;
+2. `unknown_task`;
+3. `correlation_mismatch`;
+4. it was accepted before: `duplicate`;
+5. the task is closed, or its deadline has passed: `task_closed`;
+6. nobody was given the task: `not_dispatched`;
+7. another agent has taken it: `producer_mismatch`;
+8. the state machine has no such move: `illegal_transition`.
+
+Source: SAP spec, 5.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from schemas import canonical_json, sap, sha256_hex
+from schemas.sap import rules
+from streams.engine.processor import AvroValue
+from streams.protocols.sap.constitution import status_after
+from streams.protocols.sap.processor import acks, commands, deadlines, judging, outcomes, publishing
+from streams.protocols.sap.processor.acks import Check, Ruling
+from streams.protocols.sap.processor.case import Case, find
+from streams.protocols.sap.processor.inbound import Command
+from streams.protocols.sap.processor.outcomes import Answer
+from streams.protocols.sap.processor.scene import Scene
+from topology.keys import sap_key
+from topology.machine import step
+from topology.machines.sap_task import MACHINE
+from topology.tables import SAP_RESULT_HASHES
+
+Json = dict[str, Any]
+_NO_METRICS = sha256_hex(b"{}")
+
+
+class Facts(NamedTuple):
+    """What a result is judged by.
+
+    row: SapTaskState of its task.  known: the same result, accepted before.
+    binding: a task is its first producer's.
+    """
+
+    row: AvroValue | None
+    known: AvroValue | None
+    binding: bool
+    now: int
+
+
+def checks(result: Json, sha256: str, facts: Facts) -> Iterator[Check]:
+    """Steps 2 to 8 for a result whose shape is right."""
+    row = facts.row
+    yield Check(rules.UNKNOWN_TASK.code, commands.unknown_task(result, row))
+    if row is None:
+        return
+    yield Check(rules.CORRELATION_MISMATCH.code, commands.uncorrelated(result, row))
+    yield Check(rules.DUPLICATE.code, commands.repeated(facts.known))
+    yield Check(rules.TASK_CLOSED.code, commands.closed(row, facts.now))
+    yield Check(rules.NOT_DISPATCHED.code, _not_dispatched(result, row))
+    yield Check(rules.PRODUCER_MISMATCH.code, _foreign(result, row) if facts.binding else None)
+    yield Check(rules.ILLEGAL_TRANSITION.code, _illegal(result, row))
+
+
+def judge(result: Command, scene: Scene) -> None:
+    refusal = commands.misfit(result, scene)
+    if refusal is not None:
+        acks.send(result, refusal, scene)
+        return
+    case = find(result.known_id, scene)
+    facts = Facts(
+        None if case is None else case.row,
+        scene.work.rows(SAP_RESULT_HASHES).get(hash_key(result)),
+        scene.setting("PRODUCER_BINDING"),
+        scene.now,
+    )
+    refusal = acks.first(checks(result.json, result.known_sha256, facts))
+    if case is not None and refusal is None:
+        _accept(result, case)
+    elif refusal is not None:
+        if case is not None and refusal.rule == rules.TASK_CLOSED.code:
+            deadlines.expire_overdue(case)
+        acks.send(result, refusal, scene)
+
+
+def hash_key(result: Command) -> str:
+    return sap_key(result.known_id, result.known_sha256)
+
+
+def _not_dispatched(result: Json, row: AvroValue) -> Ruling | None:
+    if row["dispatched"] or _of_system(result):
+        return None
+    state = row["cacheState"]
+    reason = f"taskId: no agent was given the task; where it stands with the cache: {state}."
+    return Ruling(rules.NOT_DISPATCHED.code, reason, "/taskId", {"cacheState": state})
+
+
+def _foreign(result: Json, row: AvroValue) -> Ruling | None:
+    agent_id = result["producer"]["agentId"]
+    bound = row["target"]["agentId"] if row["producer"] is None else row["producer"]["agentId"]
+    if _of_system(result) or bound in (None, agent_id):
+        return None
+    figures = {"agentId": agent_id, "expected": bound}
+    reason = f"producer.agentId: the task is {bound}'s, not {agent_id}'s."
+    return Ruling(rules.PRODUCER_MISMATCH.code, reason, "/producer/agentId", figures)
+
+
+def _of_system(result: Json) -> bool:
+    return bool(result["producer"]["agentKind"] == "system")
+
+
+def _illegal(result: Json, row: AvroValue) -> Ruling | None:
+    status, state = result["status"], row["state"]
+    figures: Json = {"state": state, "status": status}
+    if step(MACHINE, state, status) is None:
+        reason = f"status: a task that is {state} does not become {status} by a result."
+    elif status == state and not _progress(result, row):
+        figures["progress"] = False
+        reason = f"status: {status} again needs metrics other than those reported last."
+    else:
+        return None
+    return Ruling(rules.ILLEGAL_TRANSITION.code, reason, "/status", figures)
+
+
+def _metrics_sha256(result: Json) -> str | None:
+    metrics = result.get("metrics")
+    return None if metrics is None else sha256_hex(canonical_json(metrics))
+
+
+def _progress(result: Json, row: AvroValue) -> bool:
+    digest = _metrics_sha256(result)
+    return digest is not None and digest != (row["lastMetricsSha256"] or _NO_METRICS)
+
+
+def _accept(result: Command, case: Case) -> None:
+    scene, row = case.scene, case.row
+    acks.send(result, acks.ACCEPTED, scene, warnings=sap.result_warnings(result.json))
+    known = {"sha256": result.known_sha256, "position": result.cause}
+    scene.work.rows(SAP_RESULT_HASHES).put(hash_key(result), known)
+    producer = result.value["producer"]
+    if row["producer"] is None and producer["agentKind"] == "agent":
+        row["producer"] = producer
+    row["lastMetricsSha256"] = _metrics_sha256(result.json)
+    finding = judging.of_result(case, result.json)
+    status, rule = status_after(result.value["status"], finding.service)
+    refused = rule == rules.ALIGNMENT_REFUSED.code
+    error = outcomes.refusal(finding) if refused else None
+    publishing.publish(case, Answer(status, rule, finding, error), result=result)
+    case.save()

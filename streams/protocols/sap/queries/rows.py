@@ -1,0 +1,138 @@
+"""From records of the SAP topics to rows.
+
+| key                                          | value                                          |
+|----------------------------------------------|------------------------------------------------|
+| sap task, task                               | SapTaskState as on its topic                   |
+| sap sent, partition, offset                  | SapTask as on `sap.tasks`, judged or not       |
+| sap ack, task, place                         | SapAck as on its topic                         |
+| sap outcome, task, seq                       | SapResult as on `sap.outcomes`                 |
+| sap end, task                                | key of the outcome that closed it              |
+| sap verdict, task, place                     | SapCacheVerdict as on its topic                |
+| sap cache, cacheKey, version                 | SapCacheRecord as on its topic                 |
+| sap refused, cacheKey                        | how many writes of a version were refused      |
+| sap refused at, cacheKey, place              | nothing; of the verdict that says so           |
+| sap learning, capability, territory, fingerprint | SapLearning as on its topic                |
+| sap knowledge, capability, territory, fingerprint | SapPlaybook as on its topic               |
+| sap heuristics, capability, version          | SapHeuristics as on its topic                  |
+
+A place is (time, partition, offset).  A task is named in lower case, as its records' keys do; no
+territory is the empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import unquote
+
+import orjson
+
+from schemas.projection import Projection
+from schemas.sap.words import TERMINAL
+from streams.engine.records import Record
+from streams.views.changes import Changes
+from streams.views.decoded import decoded
+from streams.views.keys import key
+from streams.views.projection import Apply
+from topology import topics
+from topology.declarations import Topic
+
+REFUSED = "cache_version_exists"
+_ACKS = Projection(topics.SAP_ACKS.record or "", ("at",))
+_OUTCOMES = Projection(topics.SAP_OUTCOMES.record or "", ("status", "meta_json"))
+_VERDICTS = Projection(topics.SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict"))
+
+
+def _name(record: Record) -> str:
+    return (record.key or b"").decode(errors="replace")
+
+
+def _sent(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        rows[key("sap sent", record.partition, record.offset)] = record.value
+
+
+def _states(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        rows[key("sap task", _name(record))] = record.value
+
+
+def _acks(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, value in decoded(topic, records, _ACKS):
+        place = (value["at"], record.partition, record.offset)
+        rows[key("sap ack", _name(record), *place)] = record.value
+
+
+def _outcomes(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, value in decoded(topic, records, _OUTCOMES):
+        own = key("sap outcome", _name(record), seq_of(value["meta_json"]))
+        rows[own] = record.value
+        if value["status"] in TERMINAL:
+            rows[end_key(_name(record))] = own
+
+
+def seq_of(meta: str | None) -> int:
+    """The number that the service gave an outcome; meta: its `meta`, as text."""
+    seq: int = orjson.loads(meta or "{}")["headrace"]["seq"]
+    return seq
+
+
+def end_key(task_id: str) -> bytes:
+    """Of the row that is there once a task is closed.  task_id: in any case."""
+    return key("sap end", task_id.lower())
+
+
+def refused_key(cache_key: str) -> bytes:
+    return key("sap refused", cache_key)
+
+
+def refused_places(cache_key: str) -> bytes:
+    """What the keys begin with that say when."""
+    return key("sap refused at", cache_key)
+
+
+def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, value in decoded(topic, records, _VERDICTS):
+        place = (value["at"], record.partition, record.offset)
+        rows[key("sap verdict", _name(record), *place)] = record.value
+        if value["verdict"] == REFUSED:
+            refused = refused_key(value["cacheKey"])
+            rows[refused] = b"%d" % (int(rows.read(refused) or b"0") + 1)
+            rows[refused_places(value["cacheKey"]) + key(*place)] = b""
+
+
+def _versions(name: str) -> Apply:
+    """Rows under an id and a version."""
+
+    def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+        for record in records:
+            id, version = _name(record).split("/")
+            rows[key(name, unquote(id), int(version))] = record.value
+
+    return apply
+
+
+def _learned(name: str) -> Apply:
+    """Rows under capability, territory and fingerprint."""
+
+    def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+        for record in records:
+            rows[key(name, *map(unquote, _name(record).split("/")))] = record.value
+
+    return apply
+
+
+FOLLOWED: Mapping[str, Apply | None] = {
+    topics.SAP_TASKS.name: _sent,
+    topics.SAP_TASK_STATES.name: _states,
+    topics.SAP_ACKS.name: _acks,
+    topics.SAP_OUTCOMES.name: _outcomes,
+    topics.SAP_VERDICTS.name: _verdicts,
+    topics.SAP_CACHE.name: _versions("sap cache"),
+    topics.SAP_LEARNING.name: _learned("sap learning"),
+    topics.SAP_KNOWLEDGE.name: _learned("sap knowledge"),
+    topics.SAP_HEURISTICS.name: _versions("sap heuristics"),
+    topics.SAP_TASKS_DLQ.name: None,
+    topics.SAP_RESULTS_DLQ.name: None,
+    topics.SAP_SIGNALS_DLQ.name: None,
+}
+"""As in `streams.view_store.rows`."""

@@ -1,0 +1,19 @@
+"""SAP 2.0 as views, the gateway and `query` have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from streams.api.protocol import QuerySide
+from streams.protocols.sap import routes
+from streams.protocols.sap.queries.rows import FOLLOWED
+
+
+def _responses() -> Mapping[str, Any]:
+    from streams.protocols.sap.responses import RESPONSES
+
+    return RESPONSES
+
+
+SAP = QuerySide(name="sap", projection=FOLLOWED, routes=routes.ROUTES, responses=_responses)

@@ -1,0 +1,119 @@
+"""SAP 2.0: tasks, results, signals, vetted answers, learning (sap spec, 6.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from schemas import Problem
+from streams.access.callers import Role
+from streams.api.correlation import shared
+from streams.api.problems import Response
+from streams.api.route import MOST_AT_ONCE, Call, Produce, Query, Route, Terms, Wait
+from streams.protocols.sap import as_of
+from streams.protocols.sap.queries import cache, learning, tasks, waits
+from streams.protocols.sap.queries.rows import end_key
+from streams.settings import Settings
+from streams.views.reads import Reads
+from topology import topics
+from topology.declarations import Topic
+
+_CACHE = "/v1/sap/cache/{cacheKey}"
+_EMPTY = Problem(
+    "out_of_range", "", f"A list has 1 to {MOST_AT_ONCE} envelopes; this one is empty."
+)
+_TERMS = Terms(_EMPTY, correlated=True, too_large="too_large")
+
+
+def _most_s(settings: Settings) -> int:
+    return settings.sap_max_wait_s
+
+
+def _row(envelope: Any) -> bytes:
+    return end_key(envelope["taskId"])
+
+
+def _produce(
+    topic: Topic,
+    awaits: str,
+    answer: Callable[[Reads, Mapping[str, Any], str], Response | None],
+) -> Produce:
+    """answer: what a sender who waits is told."""
+
+    def answered(call: Call, envelope: Any, cause: str) -> Response | None:
+        return answer(call.view, envelope, cause)
+
+    return Produce(topic, _TERMS, Wait(awaits, _most_s, _row, answered, waits.late))
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        "/v1/sap/tasks",
+        "send_tasks",
+        _produce(topics.SAP_TASKS, "SapOutcome", waits.outcome),
+        "send tasks, or send one and wait for its outcome",
+        body="sap/task",
+    ),
+    Route(
+        "POST",
+        "/v1/sap/results",
+        "send_results",
+        _produce(topics.SAP_RESULTS, "SapAck", waits.ack),
+        "report results of tasks",
+        body="sap/result",
+    ),
+    Route(
+        "POST",
+        "/v1/sap/signals",
+        "send_signals",
+        _produce(topics.SAP_SIGNALS, "SapAck", waits.ack),
+        "rate, annotate, approve or cancel tasks",
+        body="sap/signal",
+        role=Role.OPERATOR,
+    ),
+    Route(
+        "GET",
+        "/v1/sap/tasks/{taskId}",
+        "get_task",
+        Query(
+            lambda call: tasks.task(call.view, **call.ids),
+            lambda body: shared([body]),
+            past=as_of.task,
+        ),
+        "one task: where it stands, what was sent about it, and its outcomes",
+        answer="SapTaskAnswer",
+    ),
+    Route(
+        "GET",
+        _CACHE,
+        "get_cached",
+        Query(
+            lambda call: cache.newest(call.view, **call.ids, now=call.now),
+            brief=True,
+            past=as_of.cached,
+        ),
+        "the newest vetted answer under a key",
+        answer="SapCached",
+    ),
+    Route(
+        "GET",
+        f"{_CACHE}/versions",
+        "list_cached_versions",
+        Query(
+            lambda call: cache.versions(call.view, **call.ids, now=call.now),
+            past=as_of.cached,
+        ),
+        "all vetted answers under a key, newest first, and whether their hashes hold",
+        answer="SapVersions",
+    ),
+    Route(
+        "GET",
+        "/v1/sap/learning",
+        "list_learning",
+        Query(lambda call: learning.learning(call.view, call.params)),
+        "what was learned of tasks that ask the same thing",
+        learning.LEARNING_PARAMS,
+        "SapLearnings",
+    ),
+)

@@ -1,0 +1,23 @@
+"""Summit v1 as a worker, `play` and `verify` have it."""
+
+from __future__ import annotations
+
+from schemas.summit import rules
+from streams.processing.protocol import CommandSide
+from streams.protocols.summit import checks, ingress, row_checks
+from streams.protocols.summit.fold import FOLDING
+from streams.protocols.summit.processor import SummitProcessor
+from streams.replay.checking import FactCheck, codes
+from topology import tables, topics
+
+SUMMIT = CommandSide(
+    name="summit",
+    kinds=ingress.KINDS,
+    edges=ingress.EDGES,
+    senders=ingress.SENDERS,
+    rules={"Summit": rules.ALL},
+    processors=(SummitProcessor,),
+    folds=(FOLDING,),
+    checks={topics.SUMMIT_EVENTS: FactCheck(checks.check, codes(rules.ALL), "eventId")},
+    row_checks={tables.SUMMIT_AGENTS: row_checks.agents},
+)

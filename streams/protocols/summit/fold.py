@@ -1,0 +1,174 @@
+"""Runs of Summit: `summit.runs`, of `summit.events` and the calls and replies that they accept.
+
+A fact says by which rule a record was accepted and which state that led to; what the record told
+of the run stands in the record.
+
+Source: Summit 4.1, 5.2 to 5.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from schemas import summit
+from schemas.summit import RunError, rules
+from schemas.summit.words import COMPLETED, TERMINAL, VERIFICATION
+from streams.engine.headers import iso
+from streams.protocols.summit.processor import usage, verifications
+from streams.protocols.summit.processor.extras import extra_json
+from streams.replay.fold.folding import CommandGone, Commands, Fact, Folding, Row
+from topology.declarations import Topic
+from topology.tables import SUMMIT_RUNS
+from topology.topics import SUMMIT_EVENTS
+
+_CONTEXT = frozenset({"traceId", "parentRunId", "budget"})
+_CANCEL = "agent.cancel"
+
+
+def row_key(topic: Topic, fact: Fact) -> str | None:
+    run_id: str | None = fact["runId"]
+    takes = fact["verdict"] in ("accepted", "fired") and fact["subject"] != "manifest"
+    return run_id if takes else None
+
+
+def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
+    if fact["subject"] == "call" and fact["method"] != _CANCEL:
+        return _first(fact, _command(fact, commands))
+    if row is None:
+        return None
+    moved = {"version": fact["runVersion"], "updatedAt": fact["at"]}
+    if fact["toState"] is not None:
+        moved |= {"state": fact["toState"], "reason": fact["rule"]}
+    after = {**row, **moved, "evidence": dict(row["evidence"])}
+    match fact["subject"]:
+        case "call":
+            _cancel(after, fact, _command(fact, commands))
+        case "reply":
+            _reply(after, fact, _command(fact, commands))
+        case _:
+            _end(after, fact)
+    return after
+
+
+def _command(fact: Fact, commands: Commands) -> Mapping[str, Any]:
+    found = commands(fact["cause"])
+    if found is None:
+        raise CommandGone(fact["cause"])
+    return found
+
+
+def _first(fact: Fact, call: Mapping[str, Any]) -> Row:
+    params, told = call["params"][1], summit.judge_call(dict(call)).json["params"]
+    context, tool = params["context"] or {}, params.get("toolCall") or {}
+    return {
+        "runId": fact["runId"],
+        "kind": "tool" if tool else "invoke",
+        "agentId": fact["agentId"],
+        "caller": call["caller"],
+        "traceId": context.get("traceId"),
+        "parentRunId": context.get("parentRunId"),
+        "contextExtra_json": extra_json(told.get("context") or {}, _CONTEXT),
+        "toolName": tool.get("name"),
+        "toolCallId": tool.get("id"),
+        "state": fact["toState"],
+        "reason": fact["rule"],
+        "version": fact["runVersion"],
+        "createdAt": fact["at"],
+        "startedAt": None,
+        "updatedAt": fact["at"],
+        "finishedAt": None,
+        "dueAt": int(fact["figures"]["dueAt"]),
+        "budget": context.get("budget"),
+        "metrics": {"tokens": 0, "cost_usd": 0.0, "latency_ms": None},
+        **dict.fromkeys(("provenance", "message", "verification", "judge")),
+        **dict.fromkeys(("verificationStatus", "error", "cancel")),
+        "evidence": {
+            "callPosition": fact["cause"],
+            "callHash": fact["contentHash"],
+            "inputHash": summit.json_hash(orjson.loads(fact["inputs_json"])),
+            "manifestVersion": fact["manifestVersion"],
+            "manifestHash": fact["manifestHash"],
+            "manifestPosition": "",
+            **dict.fromkeys(("replyPosition", "replyHash", "outputHash")),
+        },
+    }
+
+
+def _cancel(row: Row, fact: Fact, call: Mapping[str, Any]) -> None:
+    reason = call["params"][1]["reason"]
+    row["cancel"] = {
+        "caller": call["caller"],
+        "reason": reason,
+        "position": fact["cause"],
+        "at": fact["at"],
+    }
+    _end(row, fact)
+
+
+def _reply(row: Row, fact: Fact, reply: Mapping[str, Any]) -> None:
+    content = summit.reply_content(summit.judge_reply(dict(reply)).json, row["kind"])
+    if reply["kind"] == VERIFICATION:
+        row["judge"] = _judge(fact, content)
+        verifications.sum_up(row)
+        return
+    _take(row, fact, reply, content)
+    if reply["kind"] != "progress":
+        row["evidence"] |= {
+            "replyPosition": fact["cause"],
+            "replyHash": fact["contentHash"],
+            "outputHash": content.output_hash,
+        }
+        if content.verification is not None:
+            row["verification"] = verifications.row_of(content.verification)
+            verifications.sum_up(row)
+    if fact["toState"] in TERMINAL:
+        _end(row, fact, content.error if reply["kind"] != "progress" else None)
+
+
+def _take(row: Row, fact: Fact, reply: Mapping[str, Any], content: summit.Content) -> None:
+    """What a reply reports, as far as it is sound."""
+    row["startedAt"] = fact["at"] if row["startedAt"] is None else row["startedAt"]
+    if content.metrics is not None:
+        row["metrics"] = usage.metrics(content.metrics, row["metrics"])
+    if content.provenance is not None:
+        row["provenance"] = usage.provenance(content.provenance)
+    if reply["message"] is not None:
+        row["message"] = reply["message"]
+
+
+def _judge(fact: Fact, content: summit.Content) -> Row:
+    assert content.verification is not None, "a critic's reply that was accepted has one"
+    assert content.provenance is not None, "and says who made it"
+    return {
+        "agentId": fact["agentId"],
+        "replyId": fact["replyId"],
+        "position": fact["cause"],
+        "at": fact["at"],
+        "verification": verifications.row_of(content.verification),
+        "provenance": usage.provenance(content.provenance),
+        "metrics": None if content.metrics is None else usage.metrics(content.metrics),
+    }
+
+
+def _end(row: Row, fact: Fact, agent_error: summit.JsonObject | None = None) -> None:
+    row["finishedAt"] = fact["at"]
+    if row["provenance"] is None:
+        timestamp = iso(fact["at"]).decode()
+        row["provenance"] = {"model": "unknown", "timestamp": timestamp, "extra_json": None}
+    if row["state"] == COMPLETED:
+        return
+    error = agent_error
+    if fact["rule"] != rules.REPLY_ERROR.code or error is None:
+        errors = [dict(each) for each in fact["errors"]]
+        error = summit.run_error(
+            fact["rule"], path=fact["path"], errors=errors, agent_error=agent_error
+        )
+    row["error"] = RunError.from_json(error).to_avro()
+
+
+FOLDING = Folding(
+    SUMMIT_RUNS, (SUMMIT_EVENTS,), row_key, step, frozenset({"evidence.manifestPosition"})
+)

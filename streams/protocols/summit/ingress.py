@@ -1,0 +1,49 @@
+"""What users may send: each kind of envelope, its topic, and who may send it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from schemas import Problem, summit
+from schemas.summit import rules
+from streams.access.sender import or_operator, own
+from streams.processing.ingress import Edge, Kind, as_sent
+from topology import topics
+
+MAX_ERRORS = 1000
+
+
+def _kind(
+    name: str,
+    check: Callable[[Any], list[Problem]],
+    form: Callable[[Any], Any] = lambda value: value,
+    other_text: Callable[[bytes], Any] | None = None,
+) -> Kind:
+    """A kind of Summit: nothing is filled in, and unknown members break a rule."""
+    return Kind(
+        f"summit.{name}",
+        as_sent,
+        lambda value, _: check(value),
+        MAX_ERRORS,
+        not_json=rules.JSON_PARSE.code,
+        form=form,
+        not_ijson=rules.JSON_INVALID.code,
+        other_text=other_text,
+    )
+
+
+MANIFEST = _kind("manifest", summit.check_manifest, summit.manifest_form, summit.read_manifest)
+CALL = _kind("call", summit.check_call)
+REPLY = _kind("reply", summit.check_reply)
+KINDS = (MANIFEST, CALL, REPLY)
+EDGES = (
+    Edge(topics.SUMMIT_MANIFESTS, MANIFEST),
+    Edge(topics.SUMMIT_CALLS, CALL),
+    Edge(topics.SUMMIT_REPLIES, REPLY),
+)
+SENDERS = {
+    topics.SUMMIT_MANIFESTS: or_operator(rules.AUTH_SENDER.code, "metadata", "name"),
+    topics.SUMMIT_CALLS: own(rules.AUTH_SENDER.code, "caller", fills=True),
+    topics.SUMMIT_REPLIES: own(rules.AUTH_SENDER.code, "agentId"),
+}

@@ -1,0 +1,212 @@
+"""A call makes a run, once, or is refused with a reason.
+
+For every record of `summit.calls`, in this order, the first that applies decides:
+
+1. its shape, its key, its partition;
+2. its runId is known: `call.duplicate`, or `run.conflict` for another call;
+3. the agent is not there, or was withdrawn;
+4. it offers no such tool;
+5. the inputs, once defaults are filled in, are too large or break the schema.
+
+Else the run is queued.  A refused call leaves nothing behind: its runId is free.
+
+Source: Summit 5.2.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schemas import canonical_json, summit
+from schemas.summit import rules
+from schemas.summit.words import MAX_INPUTS_BYTES
+from streams.engine.processor import AvroValue
+from streams.processing.graph import Edge
+from streams.protocols.summit.processor import agents, endings, inbox, lineage, runs
+from streams.protocols.summit.processor.extras import extra_json
+from streams.protocols.summit.processor.inbound import Call
+from streams.protocols.summit.processor.rulings import Ruling, accept, duplicate, misfit, refuse
+from streams.protocols.summit.processor.runs import NONE, Run
+from streams.protocols.summit.processor.scene import Scene
+from topology.machine import step
+from topology.machines.summit_run import MACHINE, RunEvent
+
+if TYPE_CHECKING:
+    from schemas.summit.schema.engine import Schema
+
+_INVOKED = "headrace.rtes.ToolInvoked"
+_CONTEXT = frozenset({"traceId", "parentRunId", "budget"})
+
+
+class Offer(NamedTuple):
+    """What a call is made of.  path: of its inputs.  schema: what they keep to, a JSON text."""
+
+    path: str
+    inputs: summit.JsonObject
+    schema: str
+
+
+class Inputs(NamedTuple):
+    """Effective: with defaults.  text: the same in RFC 8785."""
+
+    value: summit.JsonObject
+    text: str
+
+
+def judge(call: Call, scene: Scene) -> Ruling:
+    """A call that makes a run, its step 1 passed."""
+    known = runs.find(call.run_id, scene)
+    if known is not None:
+        return _known(call, known)
+    agent_id = call.agent_id
+    assert agent_id is not None, "a call names its agent"
+    agent = agents.current(agent_id, scene.work)
+    refused = agents.unusable(agent, scene.work)
+    if refused is not None:
+        return refused
+    assert agent is not None
+    seen = agents.figures(agent)
+    offer = _offer(call, agent)
+    if offer is None:
+        return refuse(rules.TOOL_UNKNOWN.code, "/params/toolCall/name", **seen)
+    schema = summit.schema_of(offer.schema)
+    inputs = _filled(offer, schema)
+    if inputs is None:
+        return refuse(rules.INPUTS_SIZE.code, offer.path, **seen)
+    errors = schema.errors(inputs.value, offer.path)
+    if errors:
+        return misfit(rules.INPUTS_SCHEMA.code, errors, **seen)
+    return _accept(call, agent, inputs, scene)
+
+
+def _known(call: Call, run: Run) -> Ruling:
+    if run.evidence["callHash"] == call.hash:
+        return duplicate(rules.CALL_DUPLICATE.code, run)
+    return refuse(rules.RUN_CONFLICT.code, "/params/runId", run=run)
+
+
+def _offer(call: Call, agent: AvroValue) -> Offer | None:
+    """None: the agent has no such tool.  agent: SummitAgent."""
+    spec, params = agent["manifest"]["spec"], call.params
+    if call.method == "agent.invoke":
+        return Offer("/params/inputs", params["inputs"], spec["interface"]["inputSchema_json"])
+    tool_call = params["toolCall"]
+    for tool in spec["tools"]:
+        if tool["name"] == tool_call["name"]:
+            path = "/params/toolCall/arguments"
+            return Offer(path, tool_call["arguments"], tool["arguments_json"])
+    return None
+
+
+def _filled(offer: Offer, schema: Schema) -> Inputs | None:
+    """With defaults; None if that is too large."""
+    try:
+        value = schema.filled(offer.inputs)
+    except summit.DefaultsTooLarge:
+        return None
+    text = canonical_json(value)
+    return Inputs(value, text.decode()) if len(text) <= MAX_INPUTS_BYTES else None
+
+
+def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: Scene) -> Ruling:
+    row = _row(call, agent, inputs, scene)
+    run = Run(row, scene)
+    run.before = NONE
+    endings.arm(run)
+    run.report(NONE, run.state)
+    if run.kind == "tool":
+        payload = {
+            "call_id": endings.call_id(row),
+            "tool": row["toolName"],
+            "arguments_json": inputs.text,
+        }
+        scene.report(run.session_id, _INVOKED, payload)
+    inbox.deliver(run, _effective(call, inputs, row))
+    scene.draw(*_edges(row))
+    run.save()
+    budget = row["budget"] or {}
+    limits = {"usd": budget.get("usd"), "tokens_budget": budget.get("tokens")}
+    figures = {name: limit for name, limit in limits.items() if limit is not None}
+    return accept(
+        rules.CALL_ACCEPTED.code,
+        run,
+        {"dueAt": row["dueAt"], **figures},
+        inputs_json=inputs.text,
+        **agents.figures(agent),
+    )
+
+
+def _row(call: Call, agent: AvroValue, inputs: Inputs, scene: Scene) -> AvroValue:
+    """SummitRun of an accepted call."""
+    params = call.avro_params
+    context = params["context"] or {}
+    tool = params.get("toolCall") or {}
+    budget = context.get("budget")
+    state = step(MACHINE, NONE, RunEvent.CALL)
+    assert state is not None
+    return {
+        "runId": call.run_id,
+        "kind": "tool" if tool else "invoke",
+        "agentId": agent["agentId"],
+        "caller": call.caller,
+        "traceId": context.get("traceId"),
+        "parentRunId": context.get("parentRunId"),
+        "contextExtra_json": _extra(call),
+        "toolName": tool.get("name"),
+        "toolCallId": tool.get("id"),
+        "state": state.value,
+        "reason": rules.CALL_ACCEPTED.code,
+        "version": 1,
+        "createdAt": scene.at,
+        "startedAt": None,
+        "updatedAt": scene.at,
+        "finishedAt": None,
+        "dueAt": scene.at + summit.timeout_ms(budget, scene.setting("RUN_TIMEOUT_S")),
+        "budget": budget,
+        "metrics": {"tokens": 0, "cost_usd": 0.0, "latency_ms": None},
+        "provenance": None,
+        "message": None,
+        "verification": None,
+        "judge": None,
+        "verificationStatus": None,
+        "error": None,
+        "cancel": None,
+        "evidence": {
+            "callPosition": scene.cause,
+            "callHash": call.hash,
+            "inputHash": summit.json_hash(inputs.value),
+            "manifestVersion": agent["version"],
+            "manifestHash": agent["manifestHash"],
+            "manifestPosition": agent["position"],
+            "replyPosition": None,
+            "replyHash": None,
+            "outputHash": None,
+        },
+    }
+
+
+def _extra(call: Call) -> str | None:
+    return extra_json(call.params.get("context") or {}, _CONTEXT)
+
+
+def _effective(call: Call, inputs: Inputs, row: AvroValue) -> AvroValue:
+    """The call as sent, with effective inputs.  row: SummitRun."""
+    record, params = call.value["params"]
+    changed: dict[str, Any]
+    if "toolCall" in params:
+        changed = {"toolCall": {**params["toolCall"], "arguments_json": inputs.text}}
+    else:
+        changed = {"inputs_json": inputs.text}
+    if params["context"] is not None:
+        changed["context"] = {**params["context"], "extra_json": row["contextExtra_json"]}
+    return {**call.value, "params": (record, {**params, **changed})}
+
+
+def _edges(row: AvroValue) -> list[Edge]:
+    own, edges = lineage.run(row["runId"]), []
+    if row["parentRunId"] is not None:
+        edges.append(Edge(own, "child_of", lineage.run(row["parentRunId"])))
+    if row["traceId"] is not None:
+        edges.append(Edge(own, "same_trace", lineage.trace(row["traceId"])))
+    manifest = lineage.manifest(row["agentId"], row["evidence"]["manifestVersion"])
+    return [*edges, Edge(own, "derived_from", manifest)]

@@ -1,0 +1,169 @@
+"""A record of `summit.calls` or `summit.replies`, read once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from schemas import Problem, summit
+from schemas.summit import rules
+from streams.engine.processor import AvroValue, Message, Work
+from streams.protocols.summit.processor.rulings import Ruling, malformed, refuse
+from streams.protocols.summit.processor.scene import Scene
+from topology.keys import partition_of
+
+Json = dict[str, Any]
+
+_LONGEST = 1024
+"""Characters of an id that its fact shows; one that is longer is none."""
+
+
+class Inbound(ABC):
+    """value: Avro, as it came.  json: its JSON form, absent members absent.
+
+    problem: the first broken rule of those that need nothing but the record.  hash: `callHash` or
+    `replyHash`.
+    """
+
+    subject: str
+
+    def __init__(self, message: Message, json: Json, problem: Problem | None, hash: str) -> None:
+        self.value: AvroValue = message.value
+        self.json = json
+        self.problem = problem
+        self.hash = hash
+        self._key = text_of(message.record.key)
+
+    @property
+    @abstractmethod
+    def run_id(self) -> str: ...
+
+    @property
+    def key(self) -> str:
+        """The key of the record's fact."""
+        return self.run_id if self._key is None else self._key
+
+    @property
+    @abstractmethod
+    def members(self) -> Json:
+        """What the fact shows of the record."""
+
+    def refusal(self, scene: Scene) -> Ruling | None:
+        """Step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
+        if self.problem is not None:
+            return malformed(self.problem)
+        if self._key != self.run_id:
+            return refuse(rules.KEY_MISMATCH.code)
+        return elsewhere(self.key, scene.work)
+
+
+class Call(Inbound):
+    """A SummitCall.  params: its record in JSON form."""
+
+    subject = "call"
+
+    def __init__(self, message: Message) -> None:
+        judged = summit.judge_call(message.value)
+        super().__init__(message, judged.json, judged.problem, judged.hash)
+
+    @property
+    def method(self) -> str:
+        method: str = self.value["method"]
+        return method
+
+    @property
+    def avro_params(self) -> AvroValue:
+        params: AvroValue = self.value["params"][1]
+        return params
+
+    @property
+    def params(self) -> Json:
+        params: Json = self.json["params"]
+        return params
+
+    @property
+    def run_id(self) -> str:
+        run_id: str = self.avro_params["runId"]
+        return run_id
+
+    @property
+    def agent_id(self) -> str | None:
+        """None where a cancel names none."""
+        agent_id: str | None = self.avro_params["agentId"]
+        return agent_id
+
+    @property
+    def caller(self) -> str | None:
+        caller: str | None = self.value["caller"]
+        return caller
+
+    @property
+    def members(self) -> Json:
+        return {
+            "runId": shown(self.run_id),
+            "agentId": shown(self.agent_id),
+            "caller": shown(self.caller),
+            "method": shown(self.method),
+            "contentHash": self.hash,
+        }
+
+
+class Reply(Inbound):
+    """A SummitReply."""
+
+    subject = "reply"
+
+    def __init__(self, message: Message) -> None:
+        judged = summit.judge_reply(message.value)
+        super().__init__(message, judged.json, judged.problem, judged.hash)
+
+    @property
+    def run_id(self) -> str:
+        run_id: str = self.value["runId"]
+        return run_id
+
+    @property
+    def reply_id(self) -> str:
+        reply_id: str = self.value["replyId"]
+        return reply_id
+
+    @property
+    def agent_id(self) -> str:
+        """The sender."""
+        agent_id: str = self.value["agentId"]
+        return agent_id
+
+    @property
+    def kind(self) -> str:
+        kind: str = self.value["kind"]
+        return kind
+
+    @property
+    def members(self) -> Json:
+        return {
+            "runId": shown(self.run_id),
+            "agentId": shown(self.agent_id),
+            "replyId": shown(self.reply_id),
+            "replyKind": self.kind,
+            "contentHash": self.hash,
+        }
+
+
+def elsewhere(key: str, work: Work) -> Ruling | None:
+    """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
+    if partition_of(key.encode(), work.partitions) == work.partition:
+        return None
+    return refuse(rules.PARTITION_MISMATCH.code)
+
+
+def shown(text: str | None) -> str | None:
+    """A name as it was sent, if it is no longer than any name may be."""
+    return None if text is None else text[:_LONGEST]
+
+
+def text_of(key: bytes | None) -> str | None:
+    """None for a record without a key, and for one that is not text."""
+    try:
+        return None if key is None else key.decode()
+    except UnicodeDecodeError:
+        return None

@@ -1,0 +1,156 @@
+"""Manifests: the verdict on each, and the rows of the agents that have one.
+
+For every record of `summit.manifests`, in this order, the first that applies decides:
+
+1. its key is not the agent's name, or it lies on another partition than its key's;
+2. its content breaks a rule;
+3. it is the one in force: `manifest.duplicate`;
+4. its version was accepted with other content: `manifest.version_conflict`.
+
+Else it is in force from now on, whichever version it is.  One that is refused changes nothing, and
+neither does any manifest for runs that have begun.  A null value withdraws the agent.
+
+Source: Summit 4.2, 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from schemas import from_json, summit
+from schemas.summit import Judged, rule_message, rules
+from streams.engine.processor import AvroValue, Message, Work
+from streams.processing.graph import Edge
+from streams.protocols.summit.processor import agents, events, lineage, rulings
+from streams.protocols.summit.processor.inbound import elsewhere, shown, text_of
+from streams.protocols.summit.processor.rulings import Ruling
+from streams.protocols.summit.processor.scene import Scene, of_record
+from topology.keys import composite
+from topology.machine import step
+from topology.machines.summit_agent import MACHINE, REFUSED, REPEATED, AgentEvent, AgentState
+from topology.tables import SUMMIT_AGENTS
+
+_RECORD = "headrace.summit.SummitManifest"
+
+
+class Registration:
+    """What a record asks for: that an agent has this manifest, or none.
+
+    name: the agent's, by the manifest; of a withdrawal, by the key.  judged: None withdraws.
+    """
+
+    def __init__(self, message: Message) -> None:
+        self.given = text_of(message.record.key)
+        self.judged: Judged | None = None
+        self.name = self.given or ""
+        if message.record.value is not None:
+            self.judged = summit.judge_manifest(message.value)
+            self.name = message.value["metadata"]["name"]
+
+    @property
+    def key(self) -> str:
+        """The key of the record's fact."""
+        return self.name if self.given is None else self.given
+
+
+def load(messages: Sequence[Message], work: Work) -> None:
+    """Fetch the rows that these manifests will ask for."""
+    keys = []
+    for message in messages:
+        key = text_of(message.record.key)
+        if key is not None:
+            metadata = message.value.get("metadata", {})
+            keys += [key, composite(key, metadata.get("version", ""))]
+    work.rows(SUMMIT_AGENTS).load(keys)
+
+
+def judge(message: Message, work: Work) -> None:
+    """A record of `summit.manifests`."""
+    record, scene = Registration(message), of_record(message, work)
+    ruling = _refusal(record, work) or _decide(record, scene)
+    sent = None if record.judged is None else record.judged.hash
+    about = {"agentId": shown(record.name), "contentHash": sent}
+    events.write(record.key, "manifest", ruling, scene, **about)
+
+
+def _refusal(record: Registration, work: Work) -> Ruling | None:
+    """Why the record is refused by itself."""
+    if record.given is None or record.given != record.name:
+        return rulings.refuse(rules.KEY_MISMATCH.code)
+    if (refused := elsewhere(record.key, work)) is not None:
+        return refused
+    if record.judged is not None and record.judged.problem is not None:
+        return rulings.malformed(record.judged.problem)
+    return None
+
+
+def _decide(record: Registration, scene: Scene) -> Ruling:
+    rows, name = scene.work.rows(SUMMIT_AGENTS), record.name
+    row = None if "/" in name else rows.get(name)  # with one it is that of a version
+    state = AgentState.NONE if row is None else AgentState(row["state"])
+    event = _event(record.judged, row)
+    if (rule := REPEATED.get((state, event))) is not None:
+        assert row is not None
+        return _ruling("duplicate", rule.code, row)
+    if (rule := REFUSED.get((state, event))) is not None:
+        return rulings.refuse(rule.code)
+    if record.judged is not None and (refused := _conflict(record.judged, scene)) is not None:
+        return refused
+    target = step(MACHINE, state, event)
+    assert target is not None
+    moved = {"fromState": state.value, "toState": target.value} if target is not state else {}
+    if record.judged is None:
+        assert row is not None
+        rows.put(name, {**row, "state": target.value})
+        return _ruling("accepted", rules.MANIFEST_WITHDRAWN.code, row, **moved)
+    new = _register(record.judged, row, scene)
+    return _ruling("accepted", rules.MANIFEST_ACCEPTED.code, new, **moved)
+
+
+def _event(judged: Judged | None, row: AvroValue | None) -> AgentEvent:
+    if judged is None:
+        return AgentEvent.WITHDRAW
+    again = row is not None and row["manifestHash"] == judged.hash
+    return AgentEvent.REGISTER_AGAIN if again else AgentEvent.REGISTER
+
+
+def _conflict(judged: Judged, scene: Scene) -> Ruling | None:
+    """A refusal of a version that stands for another manifest."""
+    known = scene.work.rows(SUMMIT_AGENTS).get(_version_key(judged))
+    if known is None or known["manifestHash"] == judged.hash:
+        return None
+    rule = rules.MANIFEST_VERSION_CONFLICT.code
+    return rulings.refuse(rule, "/metadata/version", **agents.figures(known))
+
+
+def _register(judged: Judged, before: AvroValue | None, scene: Scene) -> AvroValue:
+    """Put a manifest in force.  before: the row of the one before it."""
+    rows, metadata = scene.work.rows(SUMMIT_AGENTS), judged.json["metadata"]
+    name, version = metadata["name"], metadata["version"]
+    row = {
+        "agentId": name,
+        "version": version,
+        "state": AgentState.REGISTERED.value,
+        "manifest": from_json(_RECORD, judged.json),
+        "manifestHash": judged.hash,
+        "position": scene.cause,
+        "at": scene.at,
+    }
+    if rows.get(_version_key(judged)) is None:
+        rows.put(_version_key(judged), row)
+    rows.put(name, row)
+    if before is not None and before["version"] != version:
+        older = lineage.manifest(name, before["version"])
+        scene.draw(Edge(lineage.manifest(name, version), "replaces", older))
+    return row
+
+
+def _version_key(judged: Judged) -> str:
+    metadata = judged.json["metadata"]
+    return composite(metadata["name"], metadata["version"])
+
+
+def _ruling(verdict: str, rule: str, row: AvroValue, **more: Any) -> Ruling:
+    """row: of the manifest that the verdict is about."""
+    return Ruling(verdict, rule, rule_message(rule), more={**agents.figures(row), **more})

@@ -1,0 +1,60 @@
+"""What a reply reports of its run: the totals so far, who made it, and what it may cost.
+
+Source: Summit 2.5 and 5.4.
+"""
+
+from __future__ import annotations
+
+from schemas import summit
+from streams.engine.processor import AvroValue
+from streams.protocols.summit.processor.extras import extra_json
+from streams.protocols.summit.processor.inbound import Reply
+from streams.protocols.summit.processor.runs import Run
+
+
+def take(reply: Reply, content: summit.Content, run: Run) -> None:
+    """Keep what an accepted reply reports, as far as it is sound, whatever rule decides."""
+    row = run.row
+    if row["startedAt"] is None:
+        row["startedAt"] = run.scene.at
+    if content.metrics is not None:
+        row["metrics"] = metrics(content.metrics, row["metrics"])
+    if content.provenance is not None:
+        row["provenance"] = provenance(content.provenance)
+    if reply.value["message"] is not None:
+        row["message"] = reply.value["message"]
+
+
+def metrics(told: summit.JsonObject, before: AvroValue | None = None) -> AvroValue:
+    """The larger of both, as Avro.  told: Metrics, JSON.  before: Metrics, of the row."""
+    larger = summit.effective_metrics(told, before)
+    latency = larger.get("latency_ms")
+    return {
+        "tokens": int(larger["tokens"]),
+        "cost_usd": float(larger["cost_usd"]),
+        "latency_ms": None if latency is None else float(latency),
+    }
+
+
+def provenance(told: summit.JsonObject) -> AvroValue:
+    """Provenance as Avro."""
+    named = {name: told[name] for name in ("model", "timestamp")}
+    return {**named, "extra_json": extra_json(told, named)}
+
+
+def overspent(content: summit.Content, run: Run) -> str | None:
+    """The budget that the run would break with this reply, by its rule."""
+    told = summit.effective_metrics(content.metrics, run.row["metrics"])
+    return summit.broken_budget(run.row["budget"], told)
+
+
+def figures(run: Run) -> dict[str, float]:
+    """The totals, and the limits that they were held against."""
+    row, budget = run.row, run.row["budget"] or {}
+    numbers = {
+        "cost_usd": row["metrics"]["cost_usd"],
+        "usd": budget.get("usd"),
+        "tokens": row["metrics"]["tokens"],
+        "tokens_budget": budget.get("tokens"),
+    }
+    return {name: number for name, number in numbers.items() if number is not None}

@@ -1,0 +1,95 @@
+"""Agents by their manifests, and the tools that they offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import orjson
+
+from schemas.summit import rules
+from streams.errors import NotFound
+from streams.protocols.summit.queries.facts import PAGED
+from streams.protocols.summit.queries.rows import AGENT, REGISTERED, TOOL, VERSION
+from streams.views.keys import text_key
+from streams.views.pages import listed, page, rows_of
+from streams.views.parameters import Parameter, one_of
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, json_of, wanted
+from topology.topics import SUMMIT_AGENTS
+
+VERSION_PARAM = Parameter("version", "this one of its versions", example="1.2.0")
+AGENTS_PARAMS = (
+    Parameter("role", "of this role", example="researcher"),
+    Parameter("capability", "that can do this", example="text:count"),
+    one_of("state", "in this state", (REGISTERED, "withdrawn")),
+    *PAGED,
+)
+_FILTERS = ("role", "capability", "state")
+__all__ = [
+    "AGENTS_PARAMS",
+    "REGISTERED",
+    "VERSION_PARAM",
+    "agent",
+    "agents",
+    "agents_page",
+    "find",
+    "kept",
+    "tools",
+]
+
+
+def agent(view: Reads, agent_id: str, version: str | None = None) -> Json:
+    """SummitAgent: the current one, or one of its versions.  Raises NotFound."""
+    row = find(view, agent_id, version)
+    if row is None:
+        what = agent_id if version is None else f"{agent_id} {version}"
+        raise NotFound(f"there is no agent {what}", rules.AGENT_UNKNOWN.code)
+    return row
+
+
+def find(view: Reads, agent_id: str, version: str | None = None) -> Json | None:
+    own = text_key(agent_id)
+    place = AGENT + own if version is None else VERSION + own + text_key(version)
+    (row,) = view.get_many([place])
+    return None if row is None else json_of(SUMMIT_AGENTS, row)
+
+
+def kept(view: Reads) -> Callable[[str, str], Json | None]:
+    """The manifest of an agent's version, if it was ever accepted."""
+
+    def manifest(agent_id: str, version: str) -> Json | None:
+        row = find(view, agent_id, version)
+        return None if row is None else row["manifest"]
+
+    return manifest
+
+
+def agents(view: Reads, params: Params) -> Json:
+    """Current ones, by agentId."""
+    return listed(params, AGENT, rows_of(view, AGENT, _fitting(wanted(params, _FILTERS))))
+
+
+def agents_page(view: Reads, members: Mapping[str, str], most: int, cursor: str | None) -> Json:
+    """Those that have these members."""
+    return page(most, cursor, AGENT, rows_of(view, AGENT, _fitting(members)))
+
+
+def _fitting(members: Mapping[str, str]) -> Callable[[bytes], Json | None]:
+    def item(row: bytes) -> Json | None:
+        value = json_of(SUMMIT_AGENTS, row)
+        spec = value["manifest"]["spec"]
+        fits = (
+            members.get("state", value["state"]) == value["state"]
+            and members.get("role", spec["role"]) == spec["role"]
+            and ("capability" not in members or members["capability"] in spec["capabilities"])
+        )
+        return value if fits else None
+
+    return item
+
+
+def tools(view: Reads, agent_id: str | None, most: int, cursor: str | None) -> Json:
+    """Of registered agents, by agentId, then name."""
+    prefix = TOOL if agent_id is None else TOOL + text_key(agent_id)
+    return page(most, cursor, prefix, rows_of(view, prefix, orjson.loads))

@@ -1,0 +1,207 @@
+"""From records of the Summit topics to rows.
+
+| key                                            | value                                           |
+|------------------------------------------------|-------------------------------------------------|
+| summit fact, eventId                           | SummitEvent as on its topic                     |
+| summit of run, runId, partition, offset        | key of one of these                             |
+| summit of agent, agentId, partition, offset    | the same, of facts about its manifests          |
+| summit input, runId                            | key of the fact that accepted its call          |
+| summit output, runId                           | key of the fact that completed it               |
+| summit end, runId                              | nothing, once row and fact of its end are there |
+| summit run, runId                              | SummitRun as on its topic                       |
+| summit all, createdAt, runId                   | key of the run's row                            |
+| summit by, filter, value, createdAt, runId     | the same                                        |
+| summit queue, agentId, createdAt, runId        | nothing, while the run is queued                |
+| summit count, agentId                          | how many runs are in which state, as JSON       |
+| summit last reply, agentId                     | when its last accepted reply came (ms)          |
+| summit agent, agentId                          | SummitAgent as on its topic, the current one    |
+| summit version, agentId, version               | SummitAgent as on its topic                     |
+| summit tool, agentId, name                     | a tool of a registered agent, as JSON           |
+
+A fact's partition and offset are its own.  An eventId names the record that a verdict is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from schemas.projection import Projection
+from schemas.summit.words import TERMINAL
+from streams.engine.records import Record
+from streams.views.changes import Cell, Changes
+from streams.views.decoded import decoded
+from streams.views.index import Index
+from streams.views.keys import key, text_key
+from streams.views.projection import Apply
+from streams.views.values import json_of
+from topology import topics
+from topology.declarations import Topic
+from topology.keys import split
+
+REGISTERED, QUEUED = "registered", "queued"
+FACT, RUN, AGENT = key("summit fact"), key("summit run"), key("summit agent")
+VERSION, TOOL, QUEUE = key("summit version"), key("summit tool"), key("summit queue")
+RUNS = Index(
+    all=key("summit all"),
+    of=key("summit by"),
+    fixed=("parentRunId", "traceId", "caller", "agentId", "kind"),
+    state="state",
+    created_at="createdAt",
+    id="runId",
+)
+_OF_RUN, _OF_AGENT = key("summit of run"), key("summit of agent")
+_FACTS = Projection(
+    topics.SUMMIT_EVENTS.record or "",
+    ("eventId", "subject", "verdict", "rule", "at", "runId", "agentId", "toState"),
+)
+_ROWS = Projection(topics.SUMMIT_RUNS.record or "", RUNS.members)
+_COMPLETED = "completed"
+
+
+def fact_key(event_id: str) -> bytes:
+    return FACT + text_key(event_id)
+
+
+def run_events(run_id: str) -> bytes:
+    return _OF_RUN + text_key(run_id)
+
+
+def agent_events(agent_id: str) -> bytes:
+    return _OF_AGENT + text_key(agent_id)
+
+
+def run_key(run_id: str) -> bytes:
+    return RUN + text_key(run_id)
+
+
+def input_key(run_id: str) -> bytes:
+    return key("summit input") + text_key(run_id)
+
+
+def output_key(run_id: str) -> bytes:
+    return key("summit output") + text_key(run_id)
+
+
+def end_key(run_id: str) -> bytes:
+    """Written with the row that says that a run has ended, and with the fact of it."""
+    return key("summit end") + text_key(run_id)
+
+
+def count_key(agent_id: str) -> bytes:
+    return key("summit count") + text_key(agent_id)
+
+
+def last_reply_key(agent_id: str) -> bytes:
+    return key("summit last reply") + text_key(agent_id)
+
+
+def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record, fact in decoded(topic, records, _FACTS):
+        own = fact_key(fact["eventId"])
+        rows[own] = record.value
+        place = key(record.partition, record.offset)
+        if fact["subject"] == "manifest":
+            if fact["agentId"] is not None:
+                rows[agent_events(fact["agentId"]) + place] = own
+        elif fact["runId"] is not None:
+            rows[run_events(fact["runId"]) + place] = own
+        if fact["verdict"] in ("accepted", "fired"):
+            _took(fact, own, rows)
+
+
+def _took(fact: Mapping[str, Any], own: bytes, rows: Changes) -> None:
+    """A fact that has changed something."""
+    run_id, state = fact["runId"], fact["toState"]
+    if fact["subject"] == "reply":
+        last = rows.cell(last_reply_key(fact["agentId"]), _TIME)
+        last[0] = max(last[0], fact["at"])
+    if fact["subject"] == "manifest":
+        return
+    if state == QUEUED:
+        rows[input_key(run_id)] = own
+    elif state == _COMPLETED:
+        rows[output_key(run_id)] = own
+    if state in TERMINAL:
+        rows[end_key(run_id)] = b""
+
+
+def _time_of(row: bytes | None) -> list[int]:
+    return [0 if row is None else int(row)]
+
+
+_TIME: Cell[list[int]] = Cell(_time_of, lambda at: b"%d" % at[0])
+
+
+def _counts_of(row: bytes | None) -> dict[str, int]:
+    return {} if row is None else orjson.loads(row)
+
+
+_COUNTS: Cell[dict[str, int]] = Cell(_counts_of, orjson.dumps)
+
+
+def _runs(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    changed = [
+        (record, row, run_key(row["runId"])) for record, row in decoded(topic, records, _ROWS)
+    ]
+    rows.load([own for _, _, own in changed])
+    for record, row, own in changed:
+        kept = rows.read(own)
+        before = None if kept is None else _ROWS.of(kept)
+        rows[own] = record.value
+        RUNS.note(row, before, own, rows)
+        _count(row, before, rows)
+        if row["state"] in TERMINAL:
+            rows[end_key(row["runId"])] = b""
+
+
+def _count(row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: Changes) -> None:
+    state = row["state"]
+    if before is not None and before["state"] == state:
+        return
+    counts = rows.cell(count_key(row["agentId"]), _COUNTS)
+    counts[state] = counts.get(state, 0) + 1
+    if before is not None:
+        counts[before["state"]] -= 1
+    rows[queue_key(row["agentId"]) + RUNS.place(row)] = b"" if state == QUEUED else None
+
+
+def queue_key(agent_id: str) -> bytes:
+    """What the keys of its queued runs begin with, the oldest first."""
+    return QUEUE + text_key(agent_id)
+
+
+def _agents(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    for record in records:
+        agent_id, *version = split((record.key or b"").decode())
+        if version:
+            rows[VERSION + text_key(agent_id) + text_key(version[0])] = record.value
+            continue
+        rows[AGENT + text_key(agent_id)] = record.value
+        own = TOOL + text_key(agent_id)
+        for place, _ in list(rows.under(own)):
+            rows[place] = None
+        for tool in _tools(topic, record):
+            rows[own + text_key(tool["name"])] = orjson.dumps({"agentId": agent_id, **tool})
+
+
+def _tools(topic: Topic, record: Record) -> list[dict[str, Any]]:
+    """Those that may be called now."""
+    row = {} if record.value is None else json_of(topic, record.value)
+    if row.get("state") != REGISTERED:
+        return []
+    found: list[dict[str, Any]] = row["manifest"]["spec"].get("tools", [])
+    return found
+
+
+FOLLOWED: Mapping[str, Apply | None] = {
+    topics.SUMMIT_EVENTS.name: _events,
+    topics.SUMMIT_RUNS.name: _runs,
+    topics.SUMMIT_AGENTS.name: _agents,
+    topics.SUMMIT_MANIFESTS_DLQ.name: None,
+    topics.SUMMIT_CALLS_DLQ.name: None,
+    topics.SUMMIT_REPLIES_DLQ.name: None,
+}
+"""As in `streams.view_store.rows`."""

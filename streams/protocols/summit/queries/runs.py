@@ -1,0 +1,126 @@
+"""Runs: one with its inputs and output, many by what they are; results (Summit 2.5 and 6)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from schemas import summit
+from schemas.projection import Projection
+from schemas.summit import rules
+from schemas.summit.words import STATES, TERMINAL
+from streams.errors import NotFound
+from streams.protocols.summit.queries.facts import PAGED
+from streams.protocols.summit.queries.rows import RUNS, end_key, input_key, output_key, run_key
+from streams.views.pages import listed, rows_back, rows_by
+from streams.views.parameters import Parameter, one_of
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, fits, json_of, wanted
+from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS
+
+RUNS_PARAMS = (
+    Parameter("agentId", "of this agent", example="word-stats"),
+    one_of("state", "in this state", tuple(STATES)),
+    one_of("kind", "made by `agent.invoke` or by `tool.call`", ("invoke", "tool")),
+    Parameter("traceId", "of this trace", example="tr-9c"),
+    Parameter("parentRunId", "made on behalf of this run", example="run-7f2"),
+    Parameter("caller", "made by this principal"),
+    *PAGED,
+)
+_STATE = Projection(SUMMIT_RUNS.record or "", ("state",))
+_COMPLETED = "completed"
+_TOLD = (
+    *("runId", "agentId", "kind", "status", "reason", "version", "traceId", "parentRunId"),
+    *("createdAt", "startedAt", "updatedAt", "finishedAt", "dueAt", "metrics", "provenance"),
+    *("message", "verificationStatus", "judge", "evidence"),
+)
+"""The members of a run in `agent.status`."""
+
+
+def run_row(run_id: str) -> bytes:
+    return run_key(run_id)
+
+
+def end_row(run_id: str) -> bytes:
+    return end_key(run_id)
+
+
+def status(view: Reads, run_id: str) -> str | None:
+    """The state of a run, as of now."""
+    (row,) = view.get_many([run_key(run_id)])
+    return None if row is None else str(_STATE.of(row)["state"])
+
+
+def result(view: Reads, run_id: str) -> Json | None:
+    """The RunResult or ToolResult; None while the run has not ended, or not all of it is seen."""
+    row = _row(view, run_id)
+    if row is None or row["state"] not in TERMINAL:
+        return None
+    output = _output(view, row)
+    if row["state"] == _COMPLETED and output is summit.ABSENT:
+        return None
+    found: Json = summit.call_result(row, output)
+    return found
+
+
+def run(view: Reads, run_id: str) -> Json:
+    """SummitRun with `status` for its state, and with `inputs` and `output`.  Raises NotFound."""
+    row = _found(view, run_id)
+    inputs, output = _member(view, input_key(run_id), "inputs"), _output(view, row)
+    return {
+        **_shown(row),
+        "inputs": None if inputs is summit.ABSENT else inputs,
+        "output": None if output is summit.ABSENT else output,
+    }
+
+
+def told(view: Reads, run_id: str) -> Json:
+    """A run as `agent.status` tells of it, with its result once it has ended.  Raises NotFound."""
+    row = _found(view, run_id)
+    shown = _shown(row)
+    found = {name: shown[name] for name in _TOLD}
+    ended = result(view, run_id)
+    return found if ended is None else {**found, "result": ended}
+
+
+def runs(view: Reads, params: Params) -> Json:
+    """Without inputs and output, the newest first."""
+    members = wanted(params, (*RUNS.fixed, RUNS.state))
+    prefix = RUNS.among(members)
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(SUMMIT_RUNS, row)
+        return _shown(value) if fits(value, members) else None
+
+    index = rows_back(view, prefix, lambda own: own)
+    return listed(params, prefix, rows_by(view, index, item))
+
+
+def _found(view: Reads, run_id: str) -> Json:
+    row = _row(view, run_id)
+    if row is None:
+        raise NotFound(f"there is no run {run_id}", rules.RUN_UNKNOWN.code)
+    return row
+
+
+def _row(view: Reads, run_id: str) -> Json | None:
+    (row,) = view.get_many([run_key(run_id)])
+    return None if row is None else json_of(SUMMIT_RUNS, row)
+
+
+def _shown(row: Json) -> Json:
+    """With `status` in place of `state` (Summit 9.7)."""
+    return {("status" if name == "state" else name): value for name, value in row.items()}
+
+
+def _output(view: Reads, row: Json) -> Any:
+    if row["state"] != _COMPLETED:
+        return summit.ABSENT
+    return _member(view, output_key(row["runId"]), "output")
+
+
+def _member(view: Reads, pointer: bytes, name: str) -> Any:
+    """Of the fact whose key is there; summit.ABSENT while it is not."""
+    (own,) = view.get_many([pointer])
+    (fact,) = view.get_many([own]) if own is not None else (None,)
+    return summit.ABSENT if fact is None else json_of(SUMMIT_EVENTS, fact)[name]

@@ -1,0 +1,41 @@
+"""Summit v1 as views, the gateway, `query` and `play` have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from streams.api.problems import Response
+from streams.api.protocol import PlayContext, QuerySide
+from streams.protocols.summit import routes
+from streams.protocols.summit.queries.rows import FOLLOWED
+
+
+def _responses() -> Mapping[str, Any]:
+    from streams.protocols.summit.responses import RESPONSES
+
+    return RESPONSES
+
+
+def _endpoints(gateway: Any) -> Sequence[tuple[str, str, Any]]:
+    from streams.protocols.summit.rpc import endpoints
+
+    return endpoints(gateway)
+
+
+def _play(
+    context: PlayContext, method: str, path: str, query: str, headers: Mapping[str, str], body: Any
+) -> Response | None:
+    from streams.protocols.summit.scenario import answer
+
+    return answer(context, method, path, query, headers, body)
+
+
+SUMMIT = QuerySide(
+    name="summit",
+    projection=FOLLOWED,
+    routes=routes.ROUTES,
+    responses=_responses,
+    endpoints=_endpoints,
+    play=_play,
+)

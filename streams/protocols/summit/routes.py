@@ -1,0 +1,146 @@
+"""Summit v1: manifests, calls, replies, agents, runs (Summit 6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from schemas import Problem
+from schemas.summit import rules
+from schemas.summit.texts import is_agent_id
+from streams.api.route import Call, Produce, Put, Query, Route, Terms, Verdicts
+from streams.engine.records import Output
+from streams.errors import InvalidInput
+from streams.protocols.summit import as_of
+from streams.protocols.summit.queries import agents, facts, runs
+from streams.settings import Settings
+from topology import topics
+from topology.declarations import Topic
+
+YAML_TYPES = ("application/yaml", "text/yaml")
+MOST = 500
+_MANIFESTS = "/v1/summit/manifests"
+_AGENT = "/v1/summit/agents/{agentId}"
+_RUN = "/v1/summit/runs/{runId}"
+
+
+def _most_s(settings: Settings) -> int:
+    return settings.summit_wait_max_s
+
+
+_VERDICTS = Verdicts("SummitVerdicts", _most_s, facts.verdict)
+
+
+def _produce(topic: Topic, *others: str) -> Produce:
+    return Produce(topic, Terms(most=MOST, others=others), _VERDICTS)
+
+
+def _read(query: Callable[..., Any], *, paged: bool = False) -> Query:
+    """query: takes the view, the ids of the path and, if paged, the parameters."""
+
+    def answer(call: Call) -> Any:
+        more = (call.params,) if paged else ()
+        return query(call.view, *call.ids.values(), *more)
+
+    return Query(answer)
+
+
+def _agent(call: Call) -> Any:
+    return agents.agent(call.view, call.ids["agentId"], call.params.text("version"))
+
+
+def _withdrawal(call: Call) -> Output:
+    """Raises InvalidInput."""
+    agent_id = call.ids["agentId"]
+    if not is_agent_id(agent_id):
+        message = f"{agent_id} is not an agent's name."
+        raise InvalidInput([Problem(rules.MANIFEST_NAME.code, "agentId", message)])
+    return Output(call.settings.prefix + topics.SUMMIT_MANIFESTS.name, agent_id.encode(), None)
+
+
+ROUTES: tuple[Route, ...] = (
+    Route(
+        "POST",
+        _MANIFESTS,
+        "send_summit_manifests",
+        _produce(topics.SUMMIT_MANIFESTS, *YAML_TYPES),
+        "register agents by their manifests",
+        body="summit/manifest",
+    ),
+    Route(
+        "DELETE",
+        f"{_MANIFESTS}/{{agentId}}",
+        "withdraw_summit_agent",
+        Put(topics.SUMMIT_MANIFESTS, _withdrawal, _VERDICTS),
+        "withdraw an agent",
+    ),
+    Route(
+        "POST",
+        "/v1/summit/calls",
+        "send_summit_calls",
+        _produce(topics.SUMMIT_CALLS),
+        "make or cancel runs, without waiting for what comes of them",
+        body="summit/call",
+    ),
+    Route(
+        "POST",
+        "/v1/summit/replies",
+        "send_summit_replies",
+        _produce(topics.SUMMIT_REPLIES),
+        "say how runs go, as their agents, or judge them, as critics",
+        body="summit/reply",
+    ),
+    Route(
+        "GET",
+        "/v1/summit/agents",
+        "list_summit_agents",
+        _read(agents.agents, paged=True),
+        "the manifests in force, by agentId",
+        agents.AGENTS_PARAMS,
+        "SummitAgents",
+    ),
+    Route(
+        "GET",
+        _AGENT,
+        "get_summit_agent",
+        Query(_agent),
+        "one agent: its manifest in force, or one of its versions",
+        (agents.VERSION_PARAM,),
+        "SummitAgent",
+    ),
+    Route(
+        "GET",
+        f"{_AGENT}/events",
+        "list_summit_agent_events",
+        _read(facts.of_agent, paged=True),
+        "the verdicts on the manifests of an agent",
+        facts.PAGED,
+        "SummitEvents",
+    ),
+    Route(
+        "GET",
+        "/v1/summit/runs",
+        "list_summit_runs",
+        _read(runs.runs, paged=True),
+        "runs without inputs and output, the newest first",
+        runs.RUNS_PARAMS,
+        "SummitRuns",
+    ),
+    Route(
+        "GET",
+        _RUN,
+        "get_summit_run",
+        _read(runs.run)._replace(past=as_of.run),
+        "one run: where it stands, its inputs, its output and the evidence of both",
+        answer="SummitWholeRun",
+    ),
+    Route(
+        "GET",
+        f"{_RUN}/events",
+        "list_summit_run_events",
+        _read(facts.of_run, paged=True)._replace(past=as_of.run),
+        "the verdicts on the call and the replies of a run",
+        facts.PAGED,
+        "SummitEvents",
+    ),
+)

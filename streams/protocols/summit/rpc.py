@@ -1,0 +1,87 @@
+"""`POST /summit`: JSON-RPC over HTTP (Summit 6.1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
+
+from streams.api.media import JSON_TYPE
+from streams.api.problems import failed
+from streams.api.route import Refused
+from streams.engine.records import Output, position
+from streams.errors import HeadraceError
+from streams.gateway.answer import dump, http, http_text
+from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.caller import caller
+from streams.gateway.context import Gateway
+from streams.gateway.endpoints import Endpoint, headers_of, query_of, sent
+from streams.gateway.finding import find, needs_verdicts
+from streams.routes.table import check_after
+from streams.settings import Settings
+from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
+from streams.summit.rpc.http import after_of
+from streams.views.params import parse_position
+from streams.views.reads import Reads
+from topology.topics import SUMMIT_CALLS
+
+T = TypeVar("T")
+
+
+def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
+    """Method, path and endpoint."""
+    server = Server(GatewayHost(gateway))
+    most = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
+
+    async def answer(request: Request) -> HttpResponse:
+        try:
+            after = after_of(query_of(request))
+            body = await body_of(request, most, (JSON_TYPE,))
+            reply = await server.answer(body, headers_of(request), after, caller())
+        except Refused as exc:
+            closing = exc.response.status in (408, 413)
+            return http(exc.response, {"connection": "close"} if closing else None)
+        except ClientDisconnect:
+            return HttpResponse(status_code=400)
+        except HeadraceError as exc:
+            return http(failed(exc))
+        if reply.status == 204:
+            return HttpResponse(status_code=204, headers=dict(reply.headers))
+        return http_text(200, dump(reply.body), reply.headers)
+
+    return [("POST", PATH, answer)]
+
+
+class GatewayHost:
+    """A `streams.summit.rpc.Host`: Kafka, and the view that wakes who waits."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+
+    @property
+    def settings(self) -> Settings:
+        return self._gateway.settings
+
+    async def append(self, outputs: Sequence[Output]) -> list[str]:
+        needs_verdicts(self._gateway)
+        records = await sent(self._gateway, SUMMIT_CALLS, lambda: list(outputs))
+        return [position(record) for record in records]
+
+    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+        return await find(self._gateway, row, look, seconds)
+
+    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+        gateway = self._gateway
+        if after is not None:
+            wanted = parse_position(after)
+            check_after(wanted, gateway.settings.prefix, gateway.partitions)
+            await gateway.view.wait_async(wanted, gateway.settings.gateway_wait_s)
+
+        def looked() -> T:
+            with gateway.view.reader() as reads:
+                return look(reads)
+
+        return await asyncio.get_running_loop().run_in_executor(gateway.queries, looked)

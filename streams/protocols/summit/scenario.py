@@ -1,0 +1,67 @@
+"""`POST /summit` in a scenario: the gateway's server, on the log in memory (Summit 9.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from streams.api.media import JSON_TYPE, check_type, text_of
+from streams.api.problems import Response, failed, problem
+from streams.api.protocol import PlayContext
+from streams.api.route import Refused
+from streams.asap.blocking import at_once
+from streams.engine.records import Output, position
+from streams.errors import HeadraceError
+from streams.routes.table import check_after
+from streams.settings import Settings
+from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
+from streams.summit.rpc.http import after_of
+from streams.views.params import parse_position
+from streams.views.reads import Reads
+
+T = TypeVar("T")
+
+
+class PlayHost:
+    """Everything is at rest after calls were appended, so what is not there then is timed out."""
+
+    def __init__(self, context: PlayContext) -> None:
+        self._context = context
+
+    @property
+    def settings(self) -> Settings:
+        return self._context.settings
+
+    async def append(self, outputs: Sequence[Output]) -> list[str]:
+        return [position(record) for record in self._context.append(outputs)]
+
+    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+        self._context.view.catch_up(0)
+        return look(self._context.view)
+
+    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+        if after is not None:
+            wanted = parse_position(after)
+            check_after(wanted, self._context.settings.prefix, self._context.partitions())
+            self._context.view.wait(wanted, 0)
+        self._context.view.catch_up(0)
+        return look(self._context.view)
+
+
+def answer(
+    context: PlayContext, method: str, path: str, query: str, headers: Mapping[str, str], body: Any
+) -> Response | None:
+    """None for what is not its own.  body: JSON text or a value; None for none."""
+    if (method, path) != ("POST", PATH):
+        return None
+    text = text_of(body)
+    try:
+        check_type(headers, (JSON_TYPE,))
+        if len(text) > MAX_BODY_BYTES:
+            return problem(413, f"the body is above {MAX_BODY_BYTES} bytes", "too_large")
+        reply = at_once(Server(PlayHost(context)).answer(text, headers, after_of(query)))
+    except Refused as exc:
+        return exc.response
+    except HeadraceError as exc:
+        return failed(exc)
+    return Response(reply.status, reply.body, reply.headers)

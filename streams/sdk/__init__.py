@@ -1,0 +1,1 @@
+"""What programs build on besides the client: the local bus."""

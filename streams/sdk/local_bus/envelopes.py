@@ -1,0 +1,131 @@
+"""What is sent to a bus: objects or mappings, made plain JSON, checked as the HTTP edge checks.
+
+Source: SAP spec, 6.3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from schemas import Problem, canonical_json, sap
+from schemas.formats import is_uuid
+from schemas.nesting import MAX_OPEN_NESTING, too_deep
+from schemas.sap import rules
+from streams.engine.records import Output
+from streams.errors import InvalidInput, OutputTooLarge
+from streams.ingress.edges import edge_of
+from streams.processing.encode import to_output
+from streams.sdk.local_bus.receipts import Nack
+from streams.settings import Settings
+from topology import topics
+from topology.declarations import Topic
+
+
+class Door(NamedTuple):
+    """One way in.  kind: of transcript entries.  id: the member that names a message."""
+
+    kind: str
+    topic: Topic
+    subject: str
+    id: str = "taskId"
+
+
+TASK = Door("task", topics.SAP_TASKS, "TASK")
+RESULT = Door("result", topics.SAP_RESULTS, "RESULT")
+SIGNAL = Door("signal", topics.SAP_SIGNALS, "SIGNAL", "signalId")
+
+
+def plain(value: Any, level: int = 1) -> Any:
+    """Models and mappings as dicts, sequences as lists; anything else as it is.
+
+    So is what is nested more deeply than any envelope may be.
+    """
+    if level > MAX_OPEN_NESTING:
+        return value
+    if isinstance(value, sap.SapObject):
+        return plain(_members(value), level)
+    if isinstance(value, Mapping):
+        return {name: plain(member, level + 1) for name, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, level + 1) for item in value]
+    return value
+
+
+def _members(value: sap.SapObject) -> Any:
+    try:
+        return value.to_json()
+    except RecursionError:
+        return None
+
+
+def is_json(value: Any) -> bool:
+    """Whether a plain value has a canonical form."""
+    try:
+        canonical_json(value)
+    except (ValueError, TypeError, RecursionError):
+        return False
+    return True
+
+
+def recordable(value: Any) -> Any:
+    """A value as it was sent; of one that is no JSON, its text."""
+    deep = too_deep(value, limit=MAX_OPEN_NESTING)
+    return value if is_json(value) and not deep else {"text": _text(value)}
+
+
+def _text(value: Any) -> str:
+    try:
+        return json.dumps(value, default=repr)
+    except (ValueError, TypeError, RecursionError):
+        return repr(type(value))
+
+
+def usable_id(value: Any) -> str | None:
+    """A UUID in lower case, None for anything else."""
+    return value.lower() if isinstance(value, str) and is_uuid(value) else None
+
+
+def ids_of(value: Any) -> tuple[str | None, str | None]:
+    """taskId and correlationId, None where unusable."""
+    return usable_id(member(value, "taskId")), usable_id(member(value, "correlationId"))
+
+
+def member(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, Mapping) else None
+
+
+def message_id(door: Door, value: Any, made: str) -> str:
+    """The id that the sender gave, whatever it looks like; without one, `made`."""
+    given = member(value, door.id)
+    return given if isinstance(given, str) and given else made
+
+
+def checked(door: Door, value: Any, now: int, settings: Settings) -> Output | list[Problem]:
+    """The record of a valid envelope, or every rule that it breaks, the deciding one first."""
+    try:
+        return to_output(edge_of(door.topic.name), value, now, settings)
+    except InvalidInput as exc:
+        return list(exc.problems)
+    except OutputTooLarge as exc:
+        return [Problem(rules.TOO_LARGE.code, "", exc.message)]
+
+
+def reason_of(problem: Problem) -> str:
+    """What a NACK of the sap processor would say of a broken rule of shape."""
+    return f"{problem.path or 'the envelope'}: {problem.message}"
+
+
+def refused(door: Door, value: Any, problems: list[Problem], reason: str, id: str) -> Nack:
+    """The Nack of an envelope that did not get onto the log."""
+    first = problems[0]
+    correlation_id = member(value, "correlationId")
+    return Nack(
+        messageId=id,
+        correlationId=correlation_id if isinstance(correlation_id, str) else None,
+        reason=reason,
+        code=sap.nack_code(first.rule, door.subject),
+        rule=first.rule,
+        errors=tuple(problems),
+    )

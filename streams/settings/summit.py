@@ -1,0 +1,35 @@
+"""The settings of Summit; `streams.settings` has them with the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streams.settings.protocols import ProtocolSettings
+from streams.settings.service import number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummitSettings(ProtocolSettings):
+    """What Summit leaves to whoever runs it."""
+
+    summit_run_timeout_s: int = number(
+        "SUMMIT_RUN_TIMEOUT_S",
+        600,
+        "seconds after which a run fails whose call gives it no `budget.seconds`",
+        1,
+        604_800,
+        True,
+    )
+    summit_batch_max: int = number(
+        "SUMMIT_BATCH_MAX", 100, "most requests of one batch to `POST /summit`", 1, 10_000
+    )
+    summit_wait_s: int = number(
+        "SUMMIT_WAIT_S", 30, "seconds that `POST /summit` waits for a run to end", 0, 86_400
+    )
+    summit_wait_max_s: int = number(
+        "SUMMIT_WAIT_MAX_S",
+        600,
+        "seconds for which `Prefer: wait` may hold a request to `/summit`",
+        0,
+        86_400,
+    )

@@ -1,6 +1,0 @@
-"""Copying turns and events from the log into a database file, every record exactly once."""
-
-from streams.sink.database import Database, FileFailed, FileRefused
-from streams.sink.run import LogTruncated, Progress, Sink
-
-__all__ = ["Database", "FileFailed", "FileRefused", "LogTruncated", "Progress", "Sink"]

@@ -1,0 +1,2 @@
+"""A log verified: every command answered once, every verdict borne out, every row what the facts
+come to."""

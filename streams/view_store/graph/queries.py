@@ -1,0 +1,107 @@
+"""`GET /v1/lineage/graph`: what a node came of, what came of it, and what a retraction reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain, islice
+
+from streams.errors import NotFound
+from streams.view_store.graph.index import Link, Way, edges_of, steps
+from streams.view_store.graph.walk import Walk
+from streams.views.keys import key
+from streams.views.pages import Entries, listed
+from streams.views.parameters import CURSOR, Form, Parameter, limit
+from streams.views.params import Params
+from streams.views.reads import Reads
+from streams.views.values import Json, json_of
+from topology.lineage import REPLACES, RETRACTS, kind_of, spellings
+from topology.topics import LINEAGE_EDGES
+
+MOST_EDGES = 200_000
+MOST_RETRACTIONS = 20
+BOTH, BLAST_RADIUS = "both", "blast_radius"
+WAYS: Mapping[str, Sequence[Way]] = {
+    Way.ANCESTORS.value: (Way.ANCESTORS,),
+    Way.DESCENDANTS.value: (Way.DESCENDANTS,),
+    BOTH: (Way.ANCESTORS, Way.DESCENDANTS),
+    BLAST_RADIUS: (Way.DESCENDANTS,),
+}
+DEPTH = 10
+GRAPH_PARAMS = (
+    Parameter(
+        "node",
+        "where to begin",
+        low=1,
+        required=True,
+        example="apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730",
+    ),
+    Parameter(
+        "direction",
+        "`ancestors`: what the node came of; `descendants`: what came of it; `both` (the default):"
+        " the one and the other; `blast_radius`: what came of all that the node retracts, or of"
+        " the node itself if it retracts nothing",
+        choices=tuple(WAYS),
+    ),
+    Parameter("depth", "most edges between a node and the first", Form.WHOLE, 1, default=DEPTH),
+    limit(1000, 10_000),
+    CURSOR,
+)
+
+
+def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
+    """A page of edges, by distance, and the nodes at their ends.
+
+    size: most edges on all pages.  Raises NotFound when no edge names the node.
+    """
+    node, depth = params.required("node"), params.number("depth") or DEPTH
+    direction = params.text("direction") or BOTH
+    start = _start(view, node, direction)
+    stops = (REPLACES, RETRACTS) if direction == BLAST_RADIUS else ()
+    walk = Walk(view, start, WAYS[direction], depth, size, stops)
+    prefix = key("graph", node, direction, depth)
+
+    def entries(behind: bytes | None) -> Entries:
+        found = ((prefix + order, link) for order, link in walk)
+        return found if behind is None else (each for each in found if each[0] > behind)
+
+    page = listed(params, prefix, entries)
+    links: list[Link] = page["items"]
+    first = start if params.text("cursor") is None else ()
+    named = {*first, *chain.from_iterable((link.source, link.target) for link in links)}
+    return {
+        "node": node,
+        "direction": direction,
+        "depth": depth,
+        "nodes": [
+            _node(view, name, walk.distance[name])
+            for name in sorted(named, key=lambda name: (walk.distance[name], name))
+        ],
+        "items": [json_of(LINEAGE_EDGES, row) for row in edges_of(view, links)],
+        "next": page["next"],
+        "cut": None if walk.cut is None else walk.cut._asdict(),
+    }
+
+
+def _start(view: Reads, node: str, direction: str) -> list[str]:
+    """Raises NotFound."""
+    start = [name for name in spellings(node) if _is_named(view, name)]
+    if not start:
+        raise NotFound(f"no edge of the lineage graph names {node}", "node_unknown")
+    if direction == BLAST_RADIUS:
+        retracted = [step.ahead for step in steps(view, node, Way.ANCESTORS, RETRACTS)]
+        return retracted or start
+    return start
+
+
+def _is_named(view: Reads, node: str) -> bool:
+    return any(True for way in Way for _ in islice(steps(view, node, way), 1))
+
+
+def _node(view: Reads, name: str, distance: int) -> Json:
+    retracting = steps(view, name, Way.DESCENDANTS, RETRACTS)
+    return {
+        "node": name,
+        "kind": kind_of(name),
+        "distance": distance,
+        "retracted_by": [step.ahead for step in islice(retracting, MOST_RETRACTIONS)],
+    }

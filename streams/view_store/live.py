@@ -1,0 +1,164 @@
+"""A view that keeps itself up to date, and answers many at once beside whatever else runs.
+
+One thread applies (`keeper`), another asks the broker (`watch`).
+Queries read a snapshot, in any thread.  A copy that is missing, damaged or deleted, or that the
+log no longer continues, is rebuilt; until it is whole nobody is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from streams.engine.log import Log
+from streams.errors import HeadraceError, StoreFailed, ViewNotReady
+from streams.settings import Settings
+from streams.view_store.awaiting import Awaiting
+from streams.view_store.keeper import Keeper
+from streams.view_store.waiters import Waiters
+from streams.view_store.watch import Watch
+from streams.views.positions import Position, ViewBehind
+from streams.views.reads import Reads, SnapshotReads
+from streams.views.status import ViewStats, ViewStatus
+
+SWITCH_S = 0.0005
+"""How long the applying thread may keep the interpreter from those that answer queries."""
+
+_log = logging.getLogger("streams.views.live")
+
+
+class LiveView:
+    """log: read by the threads of this view.  path: its directory; the rows lie in `rows` there.
+
+    settings: their prefix counts.  clock: ms since the epoch.
+    """
+
+    def __init__(
+        self,
+        log: Log,
+        path: Path,
+        settings: Settings,
+        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._waiters, self._awaiting = Waiters(), Awaiting()
+        self._watch = Watch(log, self._waiters, clock)
+        self._keeper = Keeper(
+            log, path, settings.prefix, clock, self._waiters, self._watch, self._awaiting
+        )
+        self._threads: list[threading.Thread] = []
+        self._stopped = False
+
+    def start(self) -> None:
+        """Raises StateLocked when another process has the directory."""
+        if self._threads or self._stopped:
+            return
+        self._keeper.lock()
+        sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
+        for name, work in (("apply", self._keeper.run), ("watch", self._watch.run)):
+            thread = threading.Thread(target=self._guarded, args=(work,), name=f"view-{name}")
+            thread.daemon = True
+            self._threads.append(thread)
+            thread.start()
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except Exception as exc:
+            _log.exception("the view has failed")
+            reason = exc.message if isinstance(exc, HeadraceError) else repr(exc)
+            self._keeper.fail(reason)
+            self._waiters.close(self._not_ready())
+            self._awaiting.close(self._not_ready())
+
+    def stop(self) -> None:
+        """Flush and close; who still waits is refused.  It cannot be started again."""
+        self._stopped = True
+        self._keeper.stop()
+        self._watch.stop()
+        self._waiters.close(ViewNotReady("the view is stopped"))
+        self._awaiting.close(ViewNotReady("the view is stopped"))
+        for thread in self._threads:
+            thread.join()
+        self._keeper.release()
+
+    def status(self) -> ViewStatus:
+        """Without asking anybody."""
+        state, since_ms, reason = self._keeper.state
+        view, latest = self._watch.view, self._watch.latest
+        lag = 0 if view is None or latest is None else view.short_of(latest.ends)
+        if state != "failed":
+            reason = self._watch.trouble() or reason
+        return ViewStatus(state, lag, self.stats().applied, since_ms, reason)
+
+    def stats(self) -> ViewStats:
+        """As of at most a second ago."""
+        return self._keeper.stats
+
+    def lag(self) -> int:
+        return self.status().lag
+
+    @contextmanager
+    def reader(self) -> Iterator[Reads]:
+        """All rows as they are now, whatever is applied meanwhile.
+
+        Raises ViewNotReady while there is no whole copy, also when that turns out inside.
+        """
+        view = self._keeper.serving
+        if view is None:
+            raise self._not_ready()
+        reads = None
+        try:
+            reads = SnapshotReads(view.snapshot())
+            yield reads
+        except StoreFailed as exc:
+            self._keeper.report(exc.message)
+            raise ViewNotReady("the copy cannot be read; it is being rebuilt") from exc
+        finally:
+            if reads is not None:
+                reads.release()
+
+    def wait(self, position: Position, timeout_s: float) -> None:
+        """Until readers see what was written with the answer to that record.
+
+        Raises ViewBehind when they do not in time, ViewNotReady when there is no view by then.
+        """
+        done = self._waiters.add(position)
+        try:
+            done.result(timeout_s)
+        except TimeoutError:
+            done.cancel()
+            raise self._late(position) from None
+
+    async def wait_async(self, position: Position, timeout_s: float) -> None:
+        """As `wait`, without a thread."""
+        done = asyncio.wrap_future(self._waiters.add(position))
+        try:
+            async with asyncio.timeout(timeout_s):
+                await done
+        except TimeoutError:
+            raise self._late(position) from None
+
+    def awaiting(self, row: bytes) -> AbstractContextManager[Future[None]]:
+        """Inside, what is done once that row is written; who looks for it then misses nothing."""
+        return self._awaiting.row(row)
+
+    def drain(self) -> None:
+        """Who waits for a row, now or later, is told that it is not known."""
+        self._awaiting.close(ViewNotReady("no more is waited for: the view is being stopped"))
+
+    def _late(self, position: Position) -> ViewBehind | ViewNotReady:
+        if self._keeper.serving is None:
+            return self._not_ready()
+        return ViewBehind(position, self.lag())
+
+    def _not_ready(self) -> ViewNotReady:
+        status = self.status()
+        why = "" if status.reason is None else f": {status.reason}"
+        return ViewNotReady(f"the view is {status.state.replace('_', ' ')}{why}", status.lag)

@@ -1,5 +1,0 @@
-"""Tasks, snapshots, messages, calls and agents of ASAP: how records become rows, and queries."""
-
-from streams.views.asap.rows import FOLLOWED, verdict_key
-
-__all__ = ["FOLLOWED", "verdict_key"]

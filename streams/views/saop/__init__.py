@@ -1,8 +1,0 @@
-"""What sessions and agents did: turns, events, calls, tasks, thoughts, rewinds.
-
-`FOLLOWED` says how the records of this protocol become rows, the other modules ask about them.
-"""
-
-from streams.views.saop.rows import FOLLOWED
-
-__all__ = ["FOLLOWED"]

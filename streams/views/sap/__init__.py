@@ -1,5 +1,0 @@
-"""Tasks, vetted answers and what was learned: how SAP's records become rows, and queries."""
-
-from streams.views.sap.rows import FOLLOWED
-
-__all__ = ["FOLLOWED"]

@@ -1,0 +1,83 @@
+"""Envelopes and manifests of ASAP at the edges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas import decode, to_json
+from schemas.asap import canonical_form
+from streams.errors import InvalidInput
+from streams.ingress.edges import edge_of
+from streams.ingress.kinds import kind_of
+from streams.processing.encode import to_output
+from streams.processing.ingress import check
+from streams.settings import Settings
+from tests.unit.views.asap.stage import manifest, request, update
+
+NOW_MS = 1_767_225_600_000
+Json = dict[str, Any]
+
+
+def produced(topic: str, value: Any, settings: Settings | None = None) -> tuple[bytes | None, Json]:
+    edge = edge_of(topic)
+    output = to_output(edge, value, NOW_MS, settings or Settings())
+    record = edge.topic.record or ""
+    return output.key, to_json(record, decode(output.value or b"", record).value)
+
+
+@pytest.mark.parametrize(
+    "spelling", ["TaskRequest", "task.request", "task_request", "TASK-REQUEST"]
+)
+def test_an_envelope_is_produced_in_its_canonical_form(spelling: str) -> None:
+    sent = {**request("t1"), "payload_type": spelling}
+    key, value = produced("asap.envelopes", sent)
+    assert key == b"t1"
+    assert value == canonical_form(sent)
+    assert value["payload"]["config"] is None
+
+
+def test_what_clients_may_leave_out_is_filled_in() -> None:
+    bare = {name: value for name, value in request().items() if name not in ("id", "timestamp")}
+    for sent in (bare, {**bare, "id": None, "timestamp": None}):
+        key, value = produced("asap.envelopes", sent)
+        assert key == value["id"].encode()
+        assert (len(value["id"]), value["timestamp"]) == (26, "2026-01-01T00:00:00Z")
+    assert produced("asap.envelopes", {**update("u"), "id": None})[0] == b"t1"
+
+
+@pytest.mark.parametrize(
+    ("settings", "value", "rule"),
+    [
+        (Settings(asap_service_urn="urn:asap:agent:planner"), request(), "reserved_urn"),
+        (Settings(asap_max_envelope_bytes=300), request(), "envelope_too_large"),
+        (
+            Settings(asap_max_retention_hours=1),
+            request(config={"event_retention_hours": 2}),
+            "bad_config",
+        ),
+        (Settings(), 4, "malformed_envelope"),
+        (Settings(), {**request(), "x": 1}, "malformed_envelope"),
+        (Settings(), {**request(), "payload_type": "x"}, "unknown_payload_type"),
+    ],
+)
+def test_the_rules_are_those_of_the_settings(settings: Settings, value: Any, rule: str) -> None:
+    with pytest.raises(InvalidInput) as it:
+        produced("asap.envelopes", value, settings)
+    assert it.value.problems[0].rule == rule
+
+
+def test_every_broken_rule_is_told() -> None:
+    value = {**request(id="\n"), "sender": "x", "asap_version": "1"}
+    _, problems = check(kind_of("asap.envelope"), value, NOW_MS, Settings())
+    assert [problem.rule for problem in problems] == ["version_mismatch", "bad_id", "bad_urn"]
+
+
+def test_a_manifest_is_produced_with_all_its_members() -> None:
+    key, value = produced("asap.manifests", manifest())
+    assert key == manifest()["id"].encode()
+    assert (value["auth"], value["capabilities"]["mcp_tools"]) == (None, [])
+    with pytest.raises(InvalidInput) as it:
+        produced("asap.manifests", manifest(version="two"))
+    assert it.value.problems[0].rule == "bad_manifest"

@@ -1,0 +1,58 @@
+"""A dry run says what the service would answer now, and writes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from streams.engine.records import TopicPartition
+from streams.ops.redrive import Letter, Standing, Verdict, Wanted, letters, tried
+from streams.protocols.apc.processor import processor
+from streams.protocols.commands import all_processors
+from tests.unit.envelopes import idea
+from tests.unit.ops.redrive.conftest import Broken, fail
+from tests.unit.views.bench import Bench
+
+
+def dry(bench: Bench, folder: Path) -> list[tuple[Letter, Verdict | None]]:
+    tps = [
+        TopicPartition(t.name, n) for t in bench.log.topics().values() for n in range(t.partitions)
+    ]
+    before = bench.log.ends(tps)
+    found = letters(bench.log, "acme.", Wanted(), ())
+    told = list(tried(found, bench.log, bench.settings, all_processors(), folder, bench.now))
+    assert bench.log.ends(tps) == before
+    return told
+
+
+def test_it_says_the_verdict_that_a_redrive_would_bring(
+    bench: Bench, broken: Broken, tmp_path: Path
+) -> None:
+    bench.send("apc.packets", idea(1))
+    broken(idea(1), idea(2), idea(3, run_phase="EXECUTION"), idea(2))
+    told = [verdict for _, verdict in dry(bench, tmp_path / "dry")]
+    assert [one and (one.verdict, one.rule) for one in told] == [
+        ("duplicate", "duplicate"),
+        ("accepted", "accepted"),
+        ("rejected", "phase_type"),
+        ("duplicate", "duplicate"),  # of the one that would be sent before
+    ]
+    assert told[2] is not None
+    assert told[2].message == "IDEA is not allowed in EXECUTION."
+
+
+def test_a_record_that_still_fails_would_be_a_dead_letter_again(
+    bench: Bench, broken: Broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(idea(1))
+    monkeypatch.setattr(processor, "_judge", fail)
+    ((_, verdict),) = dry(bench, tmp_path / "dry")
+    assert verdict is not None
+    assert (verdict.verdict, verdict.rule) == ("dead_letter", "decide_failed")
+
+
+def test_bytes_that_nobody_reads_are_not_tried(bench: Bench, tmp_path: Path) -> None:
+    bench.send_bytes("apc.packets", b"else")
+    ((letter, verdict),) = dry(bench, tmp_path / "dry")
+    assert (letter.standing, verdict) == (Standing.UNDECODABLE, None)

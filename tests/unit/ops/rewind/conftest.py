@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from streams.ops.rewind import Place, Request, Target
+from tests.unit.ops.rewind.ledger import SESSION, Ledger
+from tests.unit.ops.rewind.trees import Tree
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "work")
+
+
+@pytest.fixture
+def ledger(tree: Tree) -> Ledger:
+    """Tasks A, B and C made the three commits."""
+    return Ledger(dict(zip("ABC", tree.commits, strict=True)))
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def place(tree: Tree, ledger: Ledger, said: list[str]) -> Place:
+    return Place.of(tree.path, "gateway:1", ledger.connect, said.append)
+
+
+@pytest.fixture
+def to() -> Callable[[str], Request]:
+    """A rewind to the commit of a task."""
+    return lambda task_id: Request(SESSION, Target(task_id))

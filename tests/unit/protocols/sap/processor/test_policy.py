@@ -1,0 +1,187 @@
+"""Which heuristics a task is bound to when it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schemas.sap import cache_key
+from streams.engine.processor import AvroValue, Made
+from streams.protocols.sap.constitution import bind, constitution_of
+from streams.protocols.sap.processor.policy import newest
+from tests.unit.protocols.sap.processor.support import Bench, result, task, uuid
+from topology.keys import sap_version
+from topology.tables import SAP_HEURISTICS
+from topology.topics import SAP_INBOX
+
+CAPABILITY = "report.summarise"
+
+
+class Counting:
+    """A copy that counts how often it is asked."""
+
+    def __init__(self, versions: int) -> None:
+        self.versions, self.asked = versions, 0
+
+    def get(self, key: str) -> AvroValue | None:
+        self.asked += 1
+        capability, version = key.split("/")
+        assert capability == CAPABILITY
+        return {"version": int(version)} if 1 <= int(version) <= self.versions else None
+
+    def index(self, make: Callable[[], Made]) -> Made:
+        raise AssertionError("it has no index")
+
+    def indexed(self) -> list[int]:
+        raise AssertionError("it has no index")
+
+
+@pytest.mark.parametrize("versions", [*range(40), 1000, 4095, 4096, 99_999])
+def test_the_newest_version_is_found_by_a_few_questions(versions: int) -> None:
+    rows = Counting(versions)
+    row = newest(CAPABILITY, rows)
+    assert (0 if row is None else row["version"]) == versions
+    assert rows.asked <= 2 * versions.bit_length() + 2
+
+
+def heuristics(bench: Bench, version: int = 1, **members: object) -> None:
+    row = {
+        "capability": CAPABILITY,
+        "version": version,
+        "extractorVersion": 0,
+        "volatileKeys": [],
+        "thresholds": {},
+        "extraChecks": [],
+        "constitution": constitution_of(bench.settings).label,
+        **members,
+    }
+    key = f"{CAPABILITY}/{sap_version(version)}"
+    bench.copied.setdefault(SAP_HEURISTICS.name, {})[key] = row
+
+
+def accepted(bench: Bench, n: int = 1, **changes: Any) -> Mapping[str, object]:
+    ack = bench.task(task(taskId=uuid(n), **changes))
+    found: Mapping[str, object] = ack["accepted"]
+    return found
+
+
+def test_a_task_is_bound_to_what_was_read_when_it_came() -> None:
+    bench = Bench()
+    before = accepted(bench, 1)
+    heuristics(bench, thresholds={"calm": 30.0}, extraChecks=["no_pii"])
+    heuristics(bench, 2, thresholds={"calm": 35.0}, extraChecks=["no_pii"], extractorVersion=1)
+    after = accepted(bench, 2)
+    assert before["policy"] == {
+        "heuristicsVersion": 0,
+        "extractorVersion": 0,
+        "thresholds": {},
+        "extraChecks": [],
+    }
+    assert after["policy"] == {
+        "heuristicsVersion": 2,
+        "extractorVersion": 1,
+        "thresholds": {"calm": 35},
+        "extraChecks": ["no_pii"],
+    }
+    assert dict(bench.of(SAP_INBOX)[-1].headers)["headrace-heuristics"] == b"2"
+
+
+def test_a_learned_check_looks_at_the_result() -> None:
+    bench = Bench()
+    heuristics(bench, extraChecks=["no_pii"])
+    bench.task()
+    bench.result(result("SUCCEEDED", output="ana@example.org"))
+    assert bench.last["status"] == "ESCALATED"
+    checks = {c["principle"] for c in bench.last["constitutionalEvidence"]["policyChecks"]}
+    assert checks == {"learned:no_pii"}
+    assert bench.last["meta"]["headrace"]["heuristicsVersion"] == 1
+
+
+def test_learned_keys_are_left_out_of_the_essence() -> None:
+    bench = Bench()
+    payload = {"document": "d", "requestId": "r", "draftNo": 7, "x": 1}
+    plain = accepted(bench, 1, payload=payload)
+    heuristics(bench, volatileKeys=["draftNo", "absent"], extractorVersion=3)
+    learned = accepted(bench, 2, payload=payload)
+    assert (plain["removedKeys"], learned["removedKeys"]) == (
+        ["requestId"],
+        ["draftNo", "requestId"],
+    )
+    same = cache_key(task(payload=payload), {"requestId", "draftNo"}, 3)
+    assert (learned["cacheKey"], learned["fingerprint"]) == (same.key, same.fingerprint)
+    assert str(learned["fingerprint"]).startswith("e3.")
+    assert plain["cacheKey"] != learned["cacheKey"]
+
+
+def test_thresholds_and_checks_hold_under_their_own_constitution_only() -> None:
+    bench = Bench()
+    heuristics(
+        bench,
+        constitution="0@another",
+        thresholds={"calm": 30.0},
+        extraChecks=["no_pii"],
+        volatileKeys=["document"],
+        extractorVersion=2,
+    )
+    found = accepted(bench)
+    assert found["policy"] == {
+        "heuristicsVersion": 1,
+        "extractorVersion": 2,
+        "thresholds": {},
+        "extraChecks": [],
+    }
+    assert found["removedKeys"] == ["document"]
+
+
+def test_what_is_only_observed_is_not_applied() -> None:
+    bench = Bench(sap_learning="observe")
+    heuristics(bench, volatileKeys=["document"], extractorVersion=2)
+    found = accepted(bench)
+    assert (found["removedKeys"], found["policy"]) == (
+        [],
+        {"heuristicsVersion": 0, "extractorVersion": 0, "thresholds": {}, "extraChecks": []},
+    )
+
+
+def test_another_capabilitys_heuristics_do_not_count() -> None:
+    bench = Bench()
+    heuristics(bench, volatileKeys=["document"])
+    assert accepted(bench, target={"capability": "report.other"})["removedKeys"] == []
+
+
+def test_a_result_under_another_constitution_is_judged_by_that_one(tmp_path: Path) -> None:
+    """The service came back with another file; what was learned under the first one is void."""
+    bench = Bench()
+    heuristics(bench, extraChecks=["no_pii"])
+    bench.task()
+    path = tmp_path / "constitution.toml"
+    path.write_text('version = "2"\n[denylist]\nterms = ["frobnicator"]\n')
+    label = bind(path).label
+    bench.settings["SAP_CONSTITUTION"] = path
+    bench.result(result("RUNNING", output="ana@example.org"))
+    assert (bench.last["status"], bench.last["meta"]["headrace"]["constitution"]) == (
+        "RUNNING",
+        label,
+    )
+    bench.result(result("SUCCEEDED", output="my frobnicator"))
+    assert bench.last["meta"]["headrace"]["rule"] == "alignment_refused"
+    assert bench.row()["constitution"] != label
+    assert bench.learned()[-1]["constitution"] == label
+
+
+def test_a_hit_shows_the_steps_of_the_constitution_that_it_was_checked_under(
+    tmp_path: Path,
+) -> None:
+    bench = Bench()
+    heuristics(bench, extraChecks=["no_pii"])
+    bench.task(task("prefer", telemetry={"trace": True}))
+    path = tmp_path / "constitution.toml"
+    path.write_text('version = "2"\n')
+    label = bind(path).label
+    bench.settings["SAP_CONSTITUTION"] = path
+    bench.hit(checks=[], violations=[], constitution=label)
+    steps = bench.last["meta"]["headrace"]["steps"]
+    assert [step["name"] for step in steps] == ["sum"]

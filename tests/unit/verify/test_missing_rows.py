@@ -1,0 +1,131 @@
+"""A row that is gone is missed, whichever table it is of; so is the fact that a row rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from schemas import decode, encode
+from streams.engine.headers import CAUSE
+from streams.engine.records import TopicPartition, header
+from streams.engine.rows import store_key
+from streams.replay.findings import Fault
+from tests.unit.verify.played import Played
+from topology import topics
+from topology.declarations import Topic
+from topology.tables import INPUT_POSITIONS, REWINDS
+from topology.topics import CHANGELOG
+
+LIVE = (
+    ("acknowledgements", topics.APC_COORDINATION),
+    ("lineage-graph", topics.APC_THROTTLING),
+    ("sap-seed", topics.SAP_LEARNING),
+    ("summit-run", topics.SUMMIT_AGENTS),
+    ("summit-manifests", topics.SUMMIT_AGENTS),
+)
+"""Scenarios, and tables whose rows no folding makes."""
+
+
+def keys(played: Played, topic: Topic) -> list[bytes]:
+    return sorted({record.key or b"" for _, _, record in played.places(topic)})
+
+
+def without(played: Played, topic: Topic, key: bytes) -> Iterator[None]:
+    """The log as it would be had the key never been written."""
+    gone = [place for place in played.places(topic) if place[2].key == key]
+    for tp, offset, _ in gone:
+        played.put(tp, offset, None)
+    yield
+    for tp, offset, record in gone:
+        played.put(tp, offset, record)
+
+
+@pytest.mark.parametrize(("name", "topic"), LIVE)
+def test_every_row_of_a_table_is_missed(name: str, topic: Topic, tmp_path: Path) -> None:
+    with closing(Played(name, tmp_path)) as played:
+        found = keys(played, topic)
+        assert found
+        for key in found:
+            for _ in without(played, topic, key):
+                shown = played.verify().findings.shown
+                missed = {one.place for one in shown if one.fault is Fault.ROW_MISSING}
+                assert f"{topic.name} {key.decode()}" in missed
+        assert played.verify().clean
+
+
+def test_a_count_of_learning_is_held_against_the_tasks(tmp_path: Path) -> None:
+    with closing(Played("sap-seed", tmp_path)) as played:
+        tp, offset, record = list(played.places(topics.SAP_LEARNING))[-1]
+        row = decode(record.value, topics.SAP_LEARNING.record or "").value
+        changed = encode(topics.SAP_LEARNING.record or "", {**row, "outcomes": row["outcomes"] + 1})
+        played.put(tp, offset, record._replace(value=changed))
+        (one,) = played.verify().findings.shown
+        assert (one.fault, "tasks of this kind" in one.told) == (Fault.ROW_DIFFERS, True)
+
+
+@pytest.mark.parametrize("name", ["rtes-rewind", "rtes-rewind-lapse"])
+def test_every_fact_about_a_rewind_is_missed(name: str, tmp_path: Path) -> None:
+    """Also the lapse, which answers no command: the rewind's row has it."""
+    with closing(Played(name, tmp_path)) as played:
+        found = list(played.places(topics.SAOP_REWIND_LOG))
+        assert found
+        for tp, offset, record in found:
+            played.put(tp, offset, None)
+            report = played.verify()
+            played.put(tp, offset, record)
+            assert not report.clean, f"nobody misses {offset}"
+        assert played.verify().clean
+
+
+def test_every_row_of_a_rewind_is_missed(tmp_path: Path) -> None:
+    with closing(Played("rtes-rewind", tmp_path)) as played:
+        mine = store_key(REWINDS.name, "")
+        found = [key for key in keys(played, CHANGELOG) if key.startswith(mine)]
+        assert found
+        for key in found:
+            for _ in without(played, CHANGELOG, key):
+                assert Fault.ROW_MISSING in played.verify().findings.counts
+
+
+def test_a_state_that_a_rewind_did_not_come_to_is_found(tmp_path: Path) -> None:
+    with closing(Played("rtes-rewind", tmp_path)) as played:
+
+        def spoil(fact: dict[str, object]) -> None:
+            fact["state"] = "aborted"
+
+        place = played.change(
+            topics.SAOP_REWIND_LOG, spoil, lambda fact: fact["state"] == "applied"
+        )
+        told = {one.told for one in played.verify().findings.shown if one.place == place}
+        assert any("does not lead" in one for one in told)
+
+
+def stored(played: Played) -> tuple[TopicPartition, int]:
+    """Play until the last thing that the cache has said is that it stored an answer."""
+    while played.left:
+        played.go_on(1)
+        for tp, offset, record in list(played.places(topics.SAP_VERDICTS))[-1:]:
+            if decode(record.value, topics.SAP_VERDICTS.record or "").value["verdict"] == "stored":
+                return tp, offset
+    raise AssertionError("the cache stored nothing")
+
+
+def test_what_the_cache_said_need_not_be_read_yet(tmp_path: Path) -> None:
+    """SAP reads its cache's verdict in a later transaction; a cut may lie between them."""
+    with closing(Played("sap-cache", tmp_path, whole=False)) as played:
+        tp, offset = stored(played)
+        cause = f"{tp.topic}/{tp.partition}/{offset}".encode()
+        for rows, at, row in list(played.places(topics.SAP_TASK_STATES)):
+            if header(row, CAUSE) == cause:
+                played.put(rows, at, None)
+        findings = played.verify().findings
+        assert Fault.ROW_DIFFERS in findings.counts, "it was read, and the row does not say so"
+        key = store_key(INPUT_POSITIONS.name, topics.SAP_VERDICTS.name)
+        value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
+        slots = played.log.slots(TopicPartition(CHANGELOG.name, tp.partition))
+        last = next(one for one in reversed(slots) if one is not None and one.key == key)
+        slots.append(last._replace(offset=len(slots), value=value))
+        assert played.verify().findings.shown == []
