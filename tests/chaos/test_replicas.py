@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterator, Sequence
 
@@ -18,15 +17,7 @@ from tests.toy import FACTS, toy_topics
 
 INTERNAL = ("__transaction_state", "__consumer_offsets")
 _LONG_S = 240.0
-_CORES = 4
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.timeout(900),
-    pytest.mark.skipif(
-        (os.cpu_count() or 1) < _CORES and "THREE_BROKERS" not in os.environ,
-        reason="four JVMs and two workers need four cores, or THREE_BROKERS=1 and patience",
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 @pytest.fixture

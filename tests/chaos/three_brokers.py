@@ -25,6 +25,8 @@ from tests.processes import wait_for
 BROKERS = (1, 2, 3)
 REPLICAS = len(BROKERS)
 MIN_IN_SYNC = 2
+_HEAP = "-Xmx128m"
+"""Behind the local broker's own, so that it counts."""
 _CONTROLLER = 100
 _ANSWER_S = 10
 _STOP_S = 20.0
@@ -75,7 +77,7 @@ class Node:
             self._child.process.end(_STOP_S)
 
     def _java(self, *arguments: str) -> list[str]:
-        return local.java_command(self._home, jars.java(), self._classpath, *arguments)
+        return local.java_command(self._home, jars.java(), self._classpath, _HEAP, *arguments)
 
 
 class ThreeBrokers:
