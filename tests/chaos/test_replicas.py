@@ -20,7 +20,7 @@ _LONG_S = 240.0
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
     with three_brokers(tmp_path_factory.mktemp("three")) as cluster:
         yield cluster
@@ -30,6 +30,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreeBrokers]:
 def cluster(brokers: ThreeBrokers, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with Cluster(brokers.bootstrap, tmp_path_factory.mktemp("workers")) as cluster:
         yield cluster
+        brokers.restore()
 
 
 def names(cluster: Cluster) -> list[str]:

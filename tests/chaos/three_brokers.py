@@ -26,7 +26,7 @@ BROKERS = (1, 2, 3)
 REPLICAS = len(BROKERS)
 MIN_IN_SYNC = 2
 _HEAP = "-Xmx128m"
-"""Behind the local broker's own, so that it counts."""
+"""Twice what a node keeps.  Java takes the last one, and this is behind the local broker's own."""
 _CONTROLLER = 100
 _ANSWER_S = 10
 _STOP_S = 20.0
@@ -65,6 +65,10 @@ class Node:
     def start(self) -> None:
         command = self._java("kafka.Kafka", str(self._home.properties))
         self._child = Child(command, self._home.log, bound=True)
+
+    @property
+    def running(self) -> bool:
+        return self._child is not None and not self._child.exit_code.done()
 
     def kill(self) -> None:
         """SIGKILL; returns when it is gone."""
@@ -131,6 +135,12 @@ class ThreeBrokers:
         """A broker that was killed."""
         self._brokers[name].start()
         wait_for(lambda: name in self._alive(), f"broker {name} is back", 240.0, 0.2)
+
+    def restore(self) -> None:
+        """Start the brokers that a test has left dead."""
+        for name, node in self._brokers.items():
+            if not node.running:
+                self.restart(name)
 
     def end(self) -> None:
         for node in (*self._brokers.values(), self._controller):

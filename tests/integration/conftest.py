@@ -1,9 +1,10 @@
-"""One system for all tests here that leave it as it is; each test of Summit has its own agents."""
+"""Each module of tests has a system of its own; in a quick run all share one, whose tests agree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -12,7 +13,11 @@ from tests.integration.summit_desk import Desk
 from tests.integration.system import Live, live
 
 
-@pytest.fixture(scope="package")
+def _scope_of_system(fixture_name: str, config: pytest.Config) -> Literal["package", "module"]:
+    return "package" if config.getoption("quick") else "module"
+
+
+@pytest.fixture(scope=_scope_of_system)
 def system(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("system")
     with live(broker, folder, GATEWAY_WAIT_S="10", SAP_MAX_WAIT_S="30") as system:

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 HOLDER = """
 import sys, time
-from streams import broker
+from streams.ops import broker
 from streams.settings import Settings
 with broker.running_broker(Settings.load({}, state_dir=sys.argv[1])) as bootstrap:
     print(bootstrap, flush=True)
