@@ -16,8 +16,7 @@ PYTHON ?= $(shell for python in "$$($(BIN)/python -c '$(BASE)' 2>/dev/null)" \
 PEERS := .venv/peers
 READY := .venv/.ready
 CHECKED := schemas topology streams tests $(wildcard bench)
-TESTERS ?= 2
-PYTEST := $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest --numprocesses $(TESTERS) --dist loadfile --no-loadscope-reorder
 PIP_TOOLS := 7.6.2
 PIP_COMPILE := .venv/lock/bin/pip-compile --quiet --no-header --generate-hashes --strip-extras \
 	--no-emit-index-url --no-emit-find-links --no-emit-trusted-host
@@ -43,9 +42,11 @@ $(READY): pyproject.toml requirements-dev.txt
 demo: setup
 	@$(BIN)/headrace demo
 
+test: TESTERS ?= 3
 test: setup
 	@exec $(PYTEST) --quick
 
+test-all: TESTERS ?= 2
 test-all: setup
 	@exec $(PYTEST) $(if $(TIER),-m "$(TIER)")
 
