@@ -17,7 +17,7 @@ from tests.toy import FACTS, toy_topics
 
 INTERNAL = ("__transaction_state", "__consumer_offsets")
 _LONG_S = 240.0
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -117,7 +117,9 @@ def parent_of(pid: int) -> int:
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
     run = Run(tmp_path)
+    outer = signal.signal(signal.SIGINT, signal.default_int_handler)  # a run inherits SIG_IGN
     yield run
+    signal.signal(signal.SIGINT, outer)
     print(run.text()[-5000:])  # shown when the test fails
     run.kill()
 

@@ -13,7 +13,7 @@ from tests.processes import ROOT
 
 WORK = """
 import sys
-from streams import progress
+from streams.telemetry import progress
 progress.AFTER_S = 0
 for item in progress.counted(range(3), "redrive", 3):
     print("item", item)

@@ -23,6 +23,7 @@ from streams.engine.metrics import ALL, OTHER, Standing, TaskFigures, WorkerMetr
 from streams.engine.metrics_server import served
 from streams.errors import AddressTaken, SettingsError
 from streams.play import scenario
+from streams.protocols.commands import RULE_CODES
 from streams.settings import Settings
 from tests.processes import wait_for
 from topology import topics
@@ -41,7 +42,7 @@ class Bench:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.hosts: list[LocalHost] = []
-        self.metrics = WorkerMetrics(self.standing)
+        self.metrics = WorkerMetrics(self.standing, RULE_CODES)
         monkeypatch.setattr(scenario, "LocalHost", self._host)
 
     def _host(self, log: Any, processors: Any, settings: Any, folder: Path) -> LocalHost:
@@ -136,7 +137,7 @@ class Served:
 
     def __init__(self) -> None:
         self.standing = Standing()
-        self.metrics = WorkerMetrics(lambda: self.standing)
+        self.metrics = WorkerMetrics(lambda: self.standing, RULE_CODES)
 
     def get(self, url: str) -> tuple[int, str]:
         try:
