@@ -29,7 +29,7 @@ from bench.systems import PEERS, System, restored, restoring, systems
 from bench.written import account, goes_on, settle, uncommitted
 from streams.docs.markdown import grid
 from streams.settings import Settings
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 WARM_UP_S = 20
 """Of one system; the broker has been at work by then."""

@@ -29,8 +29,9 @@ from streams.protocols.commands import all_processors
 from streams.settings import Settings
 from tests.e2e.agents import Agents
 from tests.e2e.outputs import PARTITIONS, Outputs
+from topology.core import RTES_RAW
 from topology.declarations import Topic
-from topology.topics import RTES_RAW, SAOP_TURNS
+from topology.saop import SAOP_TURNS
 
 START_MS = 1_767_225_600_000
 AT_ONCE = 1000

@@ -18,8 +18,8 @@ from bench.packets import outputs
 from bench.results import kept, parse
 from streams.engine.log import Pace
 from streams.engine.records import Output, header
+from topology.apc import APC_EVENTS
 from topology.keys import partition_of
-from topology.topics import APC_EVENTS
 
 
 def measure(

@@ -28,7 +28,7 @@ from streams.protocols.apc.queries.lineage.summary import summary
 from streams.protocols.apc.queries.lineage.universe import find
 from streams.view_store.rows import FOLLOWED
 from streams.views.changes import Changes
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 START_MS = 1_767_225_600_000
 AT_ONCE = 1000

@@ -9,7 +9,7 @@ from typing import Any
 
 from schemas import encode, from_json
 from streams.engine.records import Output
-from topology.topics import APC_PACKETS
+from topology.apc import APC_PACKETS
 
 SESSIONS = 500
 

@@ -17,7 +17,7 @@ from bench.packets import outputs
 from bench.results import kept, parse
 from streams.engine.state import State
 from topology import tables
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 
 def restore(own: Bench, directory: Path) -> tuple[int, int, float]:

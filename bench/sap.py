@@ -30,7 +30,7 @@ from streams.engine.log import Pace
 from streams.engine.records import Output, Record
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.topics import SAP_INBOX, SAP_OUTCOMES, SAP_RESULTS, SAP_TASKS
+from topology.sap import SAP_INBOX, SAP_OUTCOMES, SAP_RESULTS, SAP_TASKS
 
 CAPABILITY = "report.summarise"
 KEYS = 200

@@ -41,15 +41,13 @@ from streams.ops.broker import network
 from streams.telemetry.metrics import Declared
 from tests.e2e.asap_stories import Story, mixed
 from topology import processors
+from topology.apc import APC_EVENTS
+from topology.asap import ASAP_ENVELOPES
+from topology.core import RTES_RAW
 from topology.keys import partition_of
-from topology.topics import (
-    APC_EVENTS,
-    ASAP_ENVELOPES,
-    RTES_RAW,
-    SAOP_TURNS,
-    SAP_TASKS,
-    SUMMIT_CALLS,
-)
+from topology.saop import SAOP_TURNS
+from topology.sap import SAP_TASKS
+from topology.summit import SUMMIT_CALLS
 
 PER_CYCLE = {"apc": 6, "rtes": 6, "saop": 2, "sap": 2, "asap": 3, "summit": 1}
 """Records of each kind in twenty."""

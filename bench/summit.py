@@ -23,7 +23,7 @@ from schemas import encode, from_json
 from streams import Client
 from streams.agents.summit.__main__ import manifest_of
 from streams.engine.records import Output
-from topology.topics import SUMMIT_CALLS, SUMMIT_EVENTS
+from topology.summit import SUMMIT_CALLS, SUMMIT_EVENTS
 
 AGENT = "word-stats"
 AGENT_PROCESS = f"streams.agents.summit {AGENT}"

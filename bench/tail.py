@@ -24,8 +24,8 @@ from bench.event_source import EventSource, follow_all
 from bench.results import kept, parse
 from schemas import encode, from_json
 from streams.ops.broker import network
+from topology.core import RTES_RAW
 from topology.keys import partition_of
-from topology.topics import RTES_RAW
 
 SESSIONS = 50
 

@@ -13,8 +13,8 @@ import confluent_kafka as ck
 from bench.cluster import Bench, Worker
 from schemas import decode_many
 from streams.engine.records import Output, Record, TopicPartition, header
+from topology.apc import APC_EVENTS
 from topology.declarations import Topic
-from topology.topics import APC_EVENTS
 
 VERDICTS = ("accepted", "duplicate", "rejected")
 AT_ONCE = 5000

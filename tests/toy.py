@@ -17,8 +17,9 @@ from schemas import encode
 from streams.engine.log import NewTopic
 from streams.engine.processor import Message, Timer, Work
 from streams.engine.records import Output, header, position
+from topology.core import CHANGELOG
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
-from topology.topics import CHANGELOG, config_of, dead_letters_of
+from topology.topics import config_of, dead_letters_of
 
 RECORD = "headrace.core.TimerRow"
 INPUT = Topic("toy.in", Kind.COMMAND, RECORD, "id", "what is to be counted")

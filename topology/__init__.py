@@ -1,7 +1,8 @@
 """What exists and what is legal: topics, tables, processors, keys, state machines.
 
-Pure data and one interpreter.  The declarations are in `topology.topics`, `topology.tables` and
-`topology.processors`; machines are in `topology.machines`, one file each.
+Pure data and one interpreter.  Each protocol declares what it has in a file of its own, and
+`topology.protocols` lists them; `topology.topics`, `topology.tables` and `topology.processors` are
+made from that list.  Machines are in `topology.machines`, one file each.
 """
 
 from topology import processors, tables, topics
@@ -14,17 +15,7 @@ from topology.asap_status import (
 )
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.diagrams import mermaid, mermaid_processors, mermaid_profile
-from topology.keys import (
-    KeyUnknown,
-    composite,
-    key_of,
-    murmur2,
-    partition_of,
-    saop_task_key,
-    sap_key,
-    sap_version,
-    split,
-)
+from topology.keys import KeyUnknown, composite, key_of, murmur2, partition_of, split
 from topology.machine import ANY, Machine, define, step
 from topology.machines.task_profiles import PROFILES, Profile
 
@@ -51,9 +42,6 @@ __all__ = [
     "next_version",
     "partition_of",
     "processors",
-    "saop_task_key",
-    "sap_key",
-    "sap_version",
     "split",
     "step",
     "tables",

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from topology import processors, topics
+from topology.core import RTES_RAW
 from topology.declarations import Kind, Topic
 from topology.topics import full_name
 
@@ -21,13 +22,6 @@ READERS_GROUP = "-reader"
 """What is put behind it for who reads without joining, which Kafka's client asks about anyway."""
 AGENTS_GROUPS = "summit-agent."
 """What the consumer group of an agent's processes begins with."""
-OPERATORS_COMMANDS = (
-    topics.ASAP_MANIFESTS,
-    topics.SUMMIT_MANIFESTS,
-    topics.SAP_SIGNALS,
-    topics.SAOP_REWINDS,
-)
-"""Commands that register agents, overrule, or turn back; agents do not write them."""
 
 
 class Role(StrEnum):
@@ -130,9 +124,9 @@ def _writes(role: Role, topic: Topic) -> bool:
         case Role.SERVICE:
             return bool(processors.writers_of(topic)) or topic.kind is Kind.DEAD_LETTER
         case Role.GATEWAY:
-            return topic.kind is Kind.COMMAND or topic is topics.RTES_RAW
+            return topic.kind is Kind.COMMAND or topic is RTES_RAW
         case Role.AGENT:
-            return topic.kind is Kind.COMMAND and topic not in OPERATORS_COMMANDS
+            return topic.kind is Kind.COMMAND and not topic.operators_only
         case Role.READER:
             return False
         case Role.OPERATOR:

@@ -1,14 +1,19 @@
 """The vocabulary in which the topology is declared: topics, tables, processors.  Pure data.
 
-A topic, a table and a processor is declared once, in `topology.topics`, `topology.tables` and
-`topology.processors`; all other code refers to the constant, never to a name in a string.  So a
-declaration is equal to itself only, and quick to find in a dict.
+A topic, a table and a processor is declared once, in its protocol's file or in `topology.core`;
+all other code refers to the constant, never to a name in a string.  So a declaration is equal to
+itself only, and quick to find in a dict.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any, NamedTuple
+
+KeyOf = Callable[[Mapping[str, Any]], str]
+"""The record key that a value (in its JSON form) has; raises KeyUnknown if it lacks a part."""
 
 
 class Kind(StrEnum):
@@ -26,11 +31,27 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Header:
+    """A header of records.
+
+    optional: not every record has it.  binary: its value is no text.
+    schema: what JSON Schema says of the text, beyond that it is one.
+    """
+
+    name: str
+    meaning: str
+    optional: bool = False
+    binary: bool = False
+    schema: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Topic:
     """One Kafka topic.  `name` is without the prefix of the environment.
 
     record: Avro full name of the value, None where values are raw bytes.
     key: what the record key holds, in words.
+    key_of: makes the record key from a value; None where values do not say it.
     retention_ms: None keeps records for ever (compacted topics always keep the latest row).
     max_bytes: the topic's `max.message.bytes`.
     secret: values may hold secrets, so what is kept of one that cannot be judged is masked.
@@ -42,6 +63,8 @@ class Topic:
     keeps_latest: a command topic that is compacted too: the latest record of a key is what holds
       now, and a null value says that nothing does.
     withdraws: a command topic where a null value withdraws what its key names, too.
+    operators_only: a command topic on which agents may write nothing.
+    headers: what its records have beside the headers of all topics of its kind.
     """
 
     name: str
@@ -49,6 +72,7 @@ class Topic:
     record: str | None
     key: str
     meaning: str
+    key_of: KeyOf | None = None
     retention_ms: int | None = None
     max_bytes: int = 1 << 20
     config: tuple[tuple[str, str], ...] = ()
@@ -58,6 +82,8 @@ class Topic:
     asked_again: bool = False
     keeps_latest: bool = False
     withdraws: bool = False
+    operators_only: bool = False
+    headers: tuple[Header, ...] = ()
 
     @property
     def takes_null(self) -> bool:
@@ -108,11 +134,18 @@ class Table:
     fresh: bool = False
 
 
-def public(topic: Topic, *, fresh: bool = False) -> Table:
+def public(topic: Topic, *, copied_parts: int | None = None, fresh: bool = False) -> Table:
     """The table whose rows are the records of a compacted topic."""
     assert topic.record is not None
-    record, key, meaning = topic.record, topic.key, topic.meaning
-    return Table(topic.name, record, key=key, meaning=meaning, topic=topic, fresh=fresh)
+    return Table(
+        topic.name,
+        topic.record,
+        key=topic.key,
+        meaning=topic.meaning,
+        topic=topic,
+        copied_parts=copied_parts,
+        fresh=fresh,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,3 +168,41 @@ class ProcessorDeclaration:
     tables: tuple[Table, ...] = field(default=())
     copies: tuple[Table, ...] = field(default=())
     gather_ms: int = 0
+
+
+class NodeKind(NamedTuple):
+    """A kind of node in the lineage graph.
+
+    form: of a node's name; what stands in angle brackets is an id.  escaped: the ids in it are,
+    as parts of a composite key, with `%2F` for `/` and `%25` for `%`.
+    """
+
+    form: str
+    meaning: str
+    escaped: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.form.partition(":<")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """All that one protocol declares; `topology.protocols` lists the protocols.
+
+    topics: in the order of documents and ACLs.
+    verdicts: by command topic, where the verdict on a record of it lies.
+    node_kinds: of the nodes that it adds to the lineage graph.
+    """
+
+    name: str
+    topics: tuple[Topic, ...]
+    processors: tuple[ProcessorDeclaration, ...]
+    verdicts: Mapping[Topic, tuple[Topic, ...]]
+    node_kinds: tuple[NodeKind, ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Those that its processors own or copy, each once."""
+        used = (table for each in self.processors for table in (*each.tables, *each.copies))
+        return tuple(dict.fromkeys(used))

@@ -6,36 +6,15 @@ dead letters carry the names that Spring's dead-letter tools read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
-from topology import processors, topics
-from topology.declarations import Kind, Topic
+from topology import processors
+from topology.core import CAUSE
+from topology.declarations import Header, Kind, Topic
 
 _FOUR, _EIGHT = "as four bytes, big-endian", "as eight bytes, big-endian"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Header:
-    """optional: not every record has it.  binary: its value is no text.
-
-    schema: what JSON Schema says of the text, beyond that it is one.
-    """
-
-    name: str
-    meaning: str
-    optional: bool = False
-    binary: bool = False
-    schema: Mapping[str, Any] = field(default_factory=dict)
-
-
-CAUSE = Header(
-    "headrace-cause",
-    "what led to the record: the position of another, or the name of a timer",
-    schema={"examples": ["apc.packets/0/17"]},
-)
-OPTIONAL_CAUSE = Header(CAUSE.name, "what led to the record, if anything did", optional=True)
 TRACEPARENT = Header(
     "traceparent",
     "W3C Trace Context; what comes of a record carries the same",
@@ -64,12 +43,6 @@ REDRIVEN_FROM = Header(
     optional=True,
     schema={"examples": ["apc.packets.dlq/0/3"]},
 )
-DROPPED_KEYS = Header(
-    "headrace-dropped-keys",
-    "how many unknown members the edge left out",
-    optional=True,
-    schema={"pattern": "^[0-9]+$"},
-)
 CLOUDEVENTS = (
     Header("ce_specversion", "the version of CloudEvents", schema={"const": "1.0"}),
     Header("ce_id", "the record's own id", schema={"minLength": 1}),
@@ -82,18 +55,6 @@ CLOUDEVENTS = (
         "the path of the value's schema at the gateway or the registry",
         schema={"pattern": "^/schemas/ids/[0-9]+$", "examples": ["/schemas/ids/1000000001"]},
     ),
-)
-REPLY_TO = Header(
-    "headrace-reply-to", "the endpoint that the task names; nobody calls it", optional=True
-)
-CACHE_KEY = Header("headrace-cache-key", "the task's key in the constitutional cache")
-HEURISTICS = Header(
-    "headrace-heuristics", "the version of the heuristics that it is bound to, 0 without"
-)
-ANSWERS = Header(
-    "headrace-answers",
-    "the id of the duplicate request for which an answer is delivered again",
-    optional=True,
 )
 MASKED = Header("headrace-masked", "`true`: the value is masked text", optional=True)
 OVERSIZE = Header(
@@ -122,17 +83,6 @@ DEAD_LETTER = (
     MASKED,
     OVERSIZE,
 )
-OWN: Mapping[Topic, tuple[Header, ...]] = {
-    topics.SAP_ACKS: (REPLY_TO,),
-    topics.SAP_OUTCOMES: (REPLY_TO,),
-    topics.SAP_INBOX: (CACHE_KEY, HEURISTICS),
-    topics.ASAP_INBOX: (ANSWERS,),
-    topics.RTES_RAW: (DROPPED_KEYS, OPTIONAL_CAUSE),
-    topics.SAOP_TURNS: (DROPPED_KEYS,),
-    topics.SAOP_REWINDS: (DROPPED_KEYS,),
-    topics.CHANGELOG: (OPTIONAL_CAUSE,),
-}
-"""What records of one topic have in addition."""
 
 
 def carries_cloudevents(topic: Topic) -> bool:
@@ -144,7 +94,7 @@ def headers_of(topic: Topic) -> tuple[Header, ...]:
 
     A dead letter has those that its record came with besides, if they may be shown.
     """
-    return (*common_of(topic), *OWN.get(topic, ()))
+    return (*common_of(topic), *topic.headers)
 
 
 def common_of(topic: Topic) -> tuple[Header, ...]:

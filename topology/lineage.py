@@ -10,18 +10,8 @@ import re
 from typing import NamedTuple
 from uuid import UUID
 
-
-class NodeKind(NamedTuple):
-    """form: of a node's name; what stands in angle brackets is an id.  escaped: the ids in it are,
-    as parts of a composite key, with `%2F` for `/` and `%25` for `%`."""
-
-    form: str
-    meaning: str
-    escaped: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.form.partition(":<")[0]
+from topology.declarations import NodeKind
+from topology.protocols import DECLARED
 
 
 class Relation(NamedTuple):
@@ -33,29 +23,7 @@ REPLACES, RETRACTS = "replaces", "retracts"
 
 NODE_KINDS: tuple[NodeKind, ...] = (
     NodeKind("trace:<id>", "a trace: APC session, SAP correlation, W3C or ASAP trace id"),
-    NodeKind("apc:packet:<packet_id>", "an APC packet"),
-    NodeKind("apc:protocol:<protocol_id>", "a method that swarms teach each other"),
-    NodeKind("summit:run:<runId>", "a Summit run", True),
-    NodeKind("summit:reply:<runId>/<replyId>", "an answer to a Summit run", True),
-    NodeKind("summit:call:<topic>/<partition>/<offset>", "a Summit call that took a run back"),
-    NodeKind("summit:manifest:<agentId>/<version>", "a version of an agent's manifest", True),
-    NodeKind("saop:session:<session_id>", "a session of tasks"),
-    NodeKind("saop:task:<task_id>", "a task of a session"),
-    NodeKind("saop:turn:<task_id>/<turn_index>", "a logged turn of a task"),
-    NodeKind("saop:rewind:<rewind_id>", "a rewind that was applied"),
-    NodeKind("saop:escalation:<escalation_id>", "an escalation"),
-    NodeKind("sap:task:<taskId>", "a SAP task"),
-    NodeKind("sap:outcome:<taskId>/<n>", "the n-th outcome of a SAP task"),
-    NodeKind("sap:signal:<signalId>", "what an operator said of a SAP task"),
-    NodeKind("sap:cache:<cacheKey>/<version>", "a version of a vetted answer"),
-    NodeKind("sap:heuristics:<capability>/<version>", "a version of what guides a capability"),
-    NodeKind("sap:playbook:<capability>/<territory>/<fingerprint>", "what was learned", True),
-    NodeKind("asap:task:<task_id>", "an ASAP task", True),
-    NodeKind("asap:envelope:<id>", "an ASAP envelope", True),
-    NodeKind("asap:snapshot:<task_id>/<version>", "a snapshot of an ASAP task", True),
-    NodeKind("asap:artifact:<task_id>/<artifact_id>", "an artifact of an ASAP task", True),
-    NodeKind("asap:call:<key>", "an MCP call", True),
-    NodeKind("asap:conversation:<conversation_id>", "a conversation of ASAP tasks", True),
+    *(kind for each in DECLARED for kind in each.node_kinds),
 )
 
 RELATIONS: tuple[Relation, ...] = (

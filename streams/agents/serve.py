@@ -10,7 +10,7 @@ from streams.agents.place import kept, start_of
 from streams.client import Client
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from topology.topics import SAP_INBOX, SAP_RESULTS
+from topology.sap import SAP_INBOX, SAP_RESULTS
 
 ATTEMPTS = 20
 

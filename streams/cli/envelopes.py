@@ -15,7 +15,7 @@ from streams.errors import InvalidInput
 from streams.log.fetching import records_of
 from streams.settings import Settings
 from streams.view_store.view import View
-from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 _TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS, "SIGNAL": SAP_SIGNALS}
 

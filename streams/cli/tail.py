@@ -75,9 +75,10 @@ def command(
 def topic_of(name: str) -> Topic:
     """Raises UsageError for a topic that does not exist."""
     from topology import topics
+    from topology.saop import RTES_EVENTS
 
     if name == "rtes":
-        return topics.RTES_EVENTS
+        return RTES_EVENTS
     if name not in topics.BY_NAME:
         raise UsageError(
             f"{name} is not a topic", advice=f"Topics: rtes, {', '.join(topics.BY_NAME)}."
@@ -88,10 +89,10 @@ def topic_of(name: str) -> Topic:
 def _as_json(topic: Topic) -> Callable[[Seen], str]:
     """Of the event stream the records themselves, else with their place on the log."""
     from streams.log.record_json import record_json
-    from topology import topics
+    from topology.saop import RTES_EVENTS
 
     def text(seen: Seen) -> str:
-        if topic is topics.RTES_EVENTS:
+        if topic is RTES_EVENTS:
             return common.json_line(seen.value)
         record = seen.record
         place = {"partition": record.partition, "offset": record.offset}

@@ -14,7 +14,7 @@ from streams.engine.log import Log
 from streams.log.cursors import LATEST
 from streams.log.tail import Filters, Seen, Tail
 from topology.declarations import Topic
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 AHEAD = 1000
 """Records read before they are taken."""

@@ -20,7 +20,7 @@ from streams.client.summit_http import Ask, HttpDesk
 from streams.client.transport import Following, Parcel, Step
 from streams.errors import GatewayUnavailable, HeadraceError, ProduceUnknown, UsageError
 from streams.routes.table import ROUTES
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 PATHS: Mapping[str, str] = {
     route.action.topic.name: route.template for route in ROUTES if isinstance(route.action, Produce)

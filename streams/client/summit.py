@@ -13,7 +13,7 @@ from streams.client.desk import Desk, refusal, rejection
 from streams.errors import InvalidInput
 from streams.summit.errors import ManifestRejected
 from streams.summit.manifests import read_manifest, rejected
-from topology.topics import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 Json = dict[str, Any]
 

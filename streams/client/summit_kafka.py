@@ -25,7 +25,8 @@ from streams.summit.rpc.queries import answer
 from streams.summit.rpc.requests import requests_of
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.topics import SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_RUNS, full_name
+from topology.summit import SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_RUNS
+from topology.topics import full_name
 
 Json = dict[str, Any]
 Send = Callable[[str, str, Json | None, str | None], Awaitable[str]]

@@ -14,7 +14,8 @@ from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
 from streams.log.record_json import value_json
 from topology.declarations import Topic
-from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS, full_name
+from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
+from topology.topics import full_name
 
 log = logging.getLogger(__name__)
 

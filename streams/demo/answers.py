@@ -13,7 +13,7 @@ from collections.abc import Callable
 from importlib.resources import files
 
 from streams.demo.stage import Json, Stage, act
-from topology.topics import SAP_INBOX, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_INBOX, SAP_SIGNALS, SAP_TASKS
 
 WAIT_S = 30
 RULES = (

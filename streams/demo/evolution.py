@@ -29,7 +29,8 @@ from streams.engine.records import Record, TopicPartition
 from streams.log.record_json import record_json
 from streams.protocols.apc.lineage.effectiveness import shown
 from streams.settings import Settings
-from topology.topics import APC_EVENTS, APC_PACKETS, full_name
+from topology.apc import APC_EVENTS, APC_PACKETS
+from topology.topics import full_name
 
 DECAYED = ("greedy-merge", "majority-vote", "prompt-cascade")
 RECOVERED = "blind-distill"

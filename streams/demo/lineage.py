@@ -12,15 +12,10 @@ from streams.agents import Clerk
 from streams.demo import answers, case, packets, tasks
 from streams.demo.stage import Json, Stage, act
 from streams.view_store.graph.joined import joined
-from topology.topics import (
-    RTES_RAW,
-    SAOP_TURNS,
-    SAP_RESULTS,
-    SAP_TASKS,
-    SUMMIT_CALLS,
-    SUMMIT_MANIFESTS,
-    SUMMIT_REPLIES,
-)
+from topology.core import RTES_RAW
+from topology.saop import SAOP_TURNS
+from topology.sap import SAP_RESULTS, SAP_TASKS
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 GRAPH = "/v1/lineage/graph"
 CONFIDENCES = (0.93, 0.85, 0.77, 0.66)

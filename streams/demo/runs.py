@@ -11,7 +11,7 @@ from collections.abc import Callable
 from streams.demo.stage import DemoFailed, Json, Stage, act
 from streams.log.fetching import records_of
 from streams.protocols.summit.queries.evidence import OK, checks
-from topology.topics import SUMMIT_MANIFESTS, SUMMIT_REPLIES
+from topology.summit import SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 AGENT = "word-stats"
 TEXT = "to be or not to be"

@@ -9,7 +9,7 @@ from functools import partial
 
 from streams.demo import answers, evolution, lineage, packets, runs, tasks
 from streams.demo.stage import DemoFailed, Json, Stage
-from topology.topics import APC_INBOX, APC_PACKETS_DLQ
+from topology.apc import APC_INBOX, APC_PACKETS_DLQ
 
 PLAIN_LIFE = (
     "DRAFT NORMALIZED SCHEMA_VALIDATED POLICY_VALIDATED ROUTED DELIVERED APPLIED VERIFIED ARCHIVED"

@@ -5,20 +5,22 @@ from __future__ import annotations
 from streams.api.asyncapi.operations import CLIENTS, OPERATORS
 from streams.docs.markdown import code, codes, fenced, grid
 from topology import processors, tables, topics
+from topology.core import CHANGELOG
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.diagrams import mermaid_processors
+from topology.keeping import HOUR_MS, KIB, MIB
 
 
 def _duration(ms: int | None) -> str:
     if ms is None:
         return "for ever"
-    hours = ms // topics.HOUR_MS
+    hours = ms // HOUR_MS
     return f"{hours // 24} days" if hours % 24 == 0 and hours > 24 else f"{hours} h"
 
 
 def _size(number: int) -> str:
-    whole, rest = divmod(number, topics.MIB)
-    return f"{whole} MiB" if not rest else f"{whole} MiB + {rest // topics.KIB} KiB"
+    whole, rest = divmod(number, MIB)
+    return f"{whole} MiB" if not rest else f"{whole} MiB + {rest // KIB} KiB"
 
 
 def _writers(topic: Topic) -> str:
@@ -80,7 +82,7 @@ def tables_page() -> str:
             table.key,
             code(table.record),
             _owner(table),
-            code((table.topic or topics.CHANGELOG).name),
+            code((table.topic or CHANGELOG).name),
             _duration(table.lifetime_ms),
         )
         for table in tables.ALL

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from streams.docs.markdown import code, codes, grid
 from topology import topics
-from topology.declarations import Topic
-from topology.headers import OWN, Header, common_of
+from topology.declarations import Header, Topic
+from topology.headers import common_of
 
 
 def headers_page() -> str:
@@ -15,7 +15,7 @@ def headers_page() -> str:
     alike: dict[tuple[Header, ...], list[Topic]] = {}
     for topic in topics.ALL:
         alike.setdefault(common_of(topic), []).append(topic)
-    own = [(code(t.name), code(h.name), h.meaning) for t, headers in OWN.items() for h in headers]
+    own = [(code(t.name), code(h.name), h.meaning) for t in topics.ALL for h in t.headers]
     return (
         "# Headers\n\n"
         "What the records of each topic carry beside key and value; the AsyncAPI document has\n"

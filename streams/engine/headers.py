@@ -13,10 +13,11 @@ from functools import lru_cache
 from schemas import written_id
 from streams.engine.principals import PRINCIPAL, UNAUTHENTICATED
 from streams.engine.records import Headers, Record
+from topology import core
 from topology import headers as declared
 from topology.declarations import Topic
 
-CAUSE = declared.CAUSE.name
+CAUSE = core.CAUSE.name
 TRACEPARENT = declared.TRACEPARENT.name
 MASKED = declared.MASKED.name
 OVERSIZE = declared.OVERSIZE.name

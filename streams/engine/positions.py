@@ -15,9 +15,8 @@ from streams.engine.log import Log
 from streams.engine.records import Output, TopicPartition
 from streams.engine.rows import Bytes, GetMany, store_key
 from streams.errors import InputTruncated, PositionsLost
+from topology.core import CHANGELOG, INPUT_POSITIONS, KNOWN_INPUTS
 from topology.declarations import Topic
-from topology.tables import INPUT_POSITIONS, KNOWN_INPUTS
-from topology.topics import CHANGELOG
 
 _KNOWN_KEY = "inputs"
 

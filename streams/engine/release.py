@@ -22,9 +22,8 @@ from streams.engine.task import transactional_id
 from streams.errors import NotFound, UsageError
 from streams.settings import Settings
 from topology import processors
+from topology.core import ACCEPTED_GAPS, CHANGELOG, INPUT_POSITIONS, KNOWN_INPUTS
 from topology.declarations import Topic
-from topology.tables import ACCEPTED_GAPS, INPUT_POSITIONS, KNOWN_INPUTS
-from topology.topics import CHANGELOG
 
 
 class Gap(NamedTuple):

@@ -24,9 +24,9 @@ from streams.engine.store import Store
 from streams.engine.work import timer_of
 from streams.errors import StoreFailed
 from streams.telemetry.progress import reading
+from topology.core import CHANGELOG, TIMERS
 from topology.declarations import Table
-from topology.tables import TIMERS
-from topology.topics import CHANGELOG, DELETE_RETENTION_MS
+from topology.keeping import DELETE_RETENTION_MS
 
 log = logging.getLogger(__name__)
 

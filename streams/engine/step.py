@@ -28,8 +28,8 @@ from streams.engine.work import (
 )
 from streams.errors import InternalUnreadable
 from streams.telemetry.logs import fields
+from topology.core import TIMERS
 from topology.declarations import Topic
-from topology.tables import TIMERS
 from topology.topics import dead_letters_of
 
 log = logging.getLogger(__name__)

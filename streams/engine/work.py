@@ -18,10 +18,9 @@ from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, Cause, GetMany, TableRows, store_key
 from streams.errors import HeadraceError, InternalUnreadable
 from streams.telemetry.logs import fields
+from topology.core import CHANGELOG, RTES_RAW, TIMERS
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
 from topology.keys import composite, split
-from topology.tables import TIMERS
-from topology.topics import CHANGELOG, RTES_RAW
 
 log = logging.getLogger(__name__)
 

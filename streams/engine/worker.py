@@ -25,8 +25,9 @@ from streams.log.connecting import connected
 from streams.registry.binding import bound
 from streams.registry.ids import RegistryIds
 from streams.settings import Settings
+from topology.core import CHANGELOG
 from topology.declarations import ProcessorDeclaration
-from topology.topics import CHANGELOG, dead_letters_of
+from topology.topics import dead_letters_of
 
 log = logging.getLogger(__name__)
 

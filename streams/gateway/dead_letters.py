@@ -16,7 +16,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.errors import HeadraceError
 from streams.log.dead_letters import TOPICS
 from streams.log.reading import partitions, records
-from topology.topics import AUDIT_REDRIVES
+from topology.core import AUDIT_REDRIVES
 
 EVERY_S = 10.0
 _log = logging.getLogger("streams.gateway")

@@ -24,7 +24,8 @@ from streams.log.places import OffsetPlace, Place, SequencePlace
 from streams.log.record_json import value_json
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.topics import RTES_EVENTS, full_name
+from topology.saop import RTES_EVENTS
+from topology.topics import full_name
 
 __all__ = ["CursorAhead", "CursorExpired", "CursorInvalid", "Filters", "Seen", "Tail"]
 

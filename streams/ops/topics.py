@@ -9,7 +9,9 @@ from streams.engine.log import Log, NewTopic
 from streams.errors import SettingsError, TopicsMismatch
 from streams.settings import Settings
 from topology import topics
+from topology.core import RTES_RAW
 from topology.declarations import Topic
+from topology.keeping import HOUR_MS
 
 
 class Standing(StrEnum):
@@ -88,8 +90,8 @@ def refuse_mismatch(planned: list[PlannedTopic], settings: Settings) -> None:
 def config_of(topic: Topic, settings: Settings) -> dict[str, str]:
     """The broker's settings with which the topic is created."""
     config = topics.config_of(topic)
-    if topic is topics.RTES_RAW:
-        config |= {"retention.ms": str(settings.rtes_raw_retention_h * topics.HOUR_MS)}
+    if topic is RTES_RAW:
+        config |= {"retention.ms": str(settings.rtes_raw_retention_h * HOUR_MS)}
     if settings.min_insync_replicas is not None:
         config |= {"min.insync.replicas": str(settings.min_insync_replicas)}
     return config

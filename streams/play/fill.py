@@ -9,7 +9,7 @@ from typing import Any
 from schemas import ShapeError, parse_ijson, uuid5_url
 from schemas.asap import iso_of_ms
 from streams.processing.lines import Unparsed, read_values
-from topology.topics import ASAP_ENVELOPES
+from topology.asap import ASAP_ENVELOPES
 
 _REWIND = re.compile(r"/v1/saop/sessions/[^/]*/rewind")
 _ENVELOPES, _ASAP = "/v1/asap/envelopes", "/asap"

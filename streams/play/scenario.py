@@ -38,6 +38,7 @@ from streams.routes.handle import Routes
 from streams.settings import Settings
 from streams.view_store.view import View
 from topology import topics
+from topology.core import CHANGELOG
 from topology.declarations import Topic
 from topology.processors import inputs as all_inputs
 
@@ -244,7 +245,7 @@ class Scenario:
         shown = [
             record_json(topic, record)
             for record in self._written
-            if (topic := self._by_name[record.topic]) is not topics.CHANGELOG
+            if (topic := self._by_name[record.topic]) is not CHANGELOG
         ]
         self._written.clear()
         return shown

@@ -9,8 +9,8 @@ from streams.engine.processor import AvroValue, Timer, Work
 from streams.engine.records import Headers
 from streams.processing import graph
 from streams.processing.graph import Edge
+from topology.core import RTES_RAW
 from topology.declarations import Topic
-from topology.topics import RTES_RAW
 
 _TRACEPARENT_BYTES = 128
 """W3C's has 55; a longer one is none, and is not kept with a timer."""

@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from streams.engine.processor import Work
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
 
 
 class Edge(NamedTuple):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from schemas import CATALOGUE, SchemaEntry
 from topology import tables, topics
+from topology.core import CHANGELOG
 
 
 class Subject(NamedTuple):
@@ -26,7 +27,7 @@ def subjects(prefix: str = "") -> Mapping[str, Subject]:
     """By name, in the order of names.  prefix: of topic names."""
     records = {f"{prefix}{t.name}-value": t.record for t in topics.ALL if t.record is not None}
     inner = {table.record for table in tables.ALL if table.topic is None}
-    records |= {f"{prefix}{topics.CHANGELOG.name}-{record}": record for record in inner}
+    records |= {f"{prefix}{CHANGELOG.name}-{record}": record for record in inner}
     return {
         name: Subject(name, records[name], tuple(CATALOGUE.versions(records[name])))
         for name in sorted(records)

@@ -22,9 +22,10 @@ from streams.log.reading import partitions, records
 from streams.replay.scratch import Scratch
 from streams.telemetry.progress import Bar
 from topology import tables, topics
+from topology.asap import ASAP_HELD
+from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Kind, Table
-from topology.tables import ASAP_HELD, INPUT_POSITIONS, REWINDS, SAOP_TURNS_HELD
-from topology.topics import CHANGELOG
+from topology.saop import REWINDS, SAOP_TURNS_HELD
 
 Ends = Mapping[TopicPartition, int]
 PUBLIC = tuple(table for table in tables.ALL if table.topic and table not in tables.GIVEN)

@@ -12,7 +12,7 @@ from streams.replay.fold.folding import CommandGone, Commands, Folding, Row, sho
 from streams.replay.scratch import Scratch, Values
 from topology.declarations import Topic
 from topology.machines.sap_task import MACHINE
-from topology.tables import SAP_TASK_STATES
+from topology.sap import SAP_TASK_STATES_TABLE
 
 _UNREAD = frozenset({"cacheState", "dispatched", "flightLeader"})
 """Members of a SAP task's row that tell of the cache.
@@ -102,7 +102,7 @@ class Fold:
         if live is None or made is None:
             return None if live is made else "it is not there" if live is None else "no fact"
         left = self._folding.unfolded
-        if self._folding.table is SAP_TASK_STATES and _unread(live):
+        if self._folding.table is SAP_TASK_STATES_TABLE and _unread(live):
             left |= _UNREAD
         return next(_differing(live, shown(made), left, ""), None)
 

@@ -28,6 +28,7 @@ from streams.verify.folds import Fold
 from streams.verify.report import Report
 from topology import topics
 from topology.declarations import Table, Topic
+from topology.saop import SAOP_LOG
 from topology.tables import BY_NAME
 
 _TIMER = "timer/"
@@ -197,7 +198,7 @@ class _Run:
         for cause, place in self._given.promised.items():
             if cause in held or self._given.kept.get(cause) is not None:
                 continue
-            log = TopicPartition(self._prefix + topics.SAOP_LOG.name, int(place.split("/")[1]))
+            log = TopicPartition(self._prefix + SAOP_LOG.name, int(place.split("/")[1]))
             if self._cut.starts[log]:
                 self._unchecked += 1
             else:

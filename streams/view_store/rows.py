@@ -21,7 +21,7 @@ from streams.views.decoded import decoded
 from streams.views.keys import key, text_key
 from streams.views.positions import Position
 from streams.views.projection import Apply
-from topology import topics
+from topology.core import LINEAGE_EDGES
 from topology.declarations import Kind, Topic
 
 _EDGE = key("edge")
@@ -38,7 +38,7 @@ def _edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    topics.LINEAGE_EDGES.name: _edges,
+    LINEAGE_EDGES.name: _edges,
     **{name: apply for side in QUERIES for name, apply in side.projection.items()},
 }
 """What a view reads, and how; of dead letters it only notes what they answer."""

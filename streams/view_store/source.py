@@ -12,6 +12,7 @@ from streams.errors import TopicsMismatch
 from streams.view_store.rows import FOLLOWED
 from topology import topics
 from topology.declarations import Kind
+from topology.keeping import DELETE_RETENTION_MS
 
 FORMAT = 7
 """Raised when the rows of a view change their form; older copies are then rebuilt."""
@@ -79,6 +80,6 @@ class Source:
                     f" the copy stands at {positions[tp]}"
                 )
         behind = any(positions[tp] < ends[tp] for tp in self.partitions)
-        if behind and at_end_ms < now_ms - topics.DELETE_RETENTION_MS:
+        if behind and at_end_ms < now_ms - DELETE_RETENTION_MS:
             return "the copy is so old that it may have missed deletions"
         return None

@@ -29,9 +29,9 @@ from streams.settings import Settings
 from tests.chaos.workers import Worker
 from tests.processes import PATIENCE_S, wait_for
 from tests.toy import FACTS, INPUT, RECORD, toy_record, toy_topics
+from topology.core import CHANGELOG, INPUT_POSITIONS, TIMERS
 from topology.declarations import Topic
-from topology.tables import INPUT_POSITIONS, TIMERS
-from topology.topics import CHANGELOG, partitions_of
+from topology.topics import partitions_of
 
 PARTITIONS = 4
 _TIMERS = store_key(TIMERS.name, "")

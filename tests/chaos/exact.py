@@ -13,7 +13,7 @@ from streams.engine.store import Store
 from streams.engine.worker import worker_directory
 from tests.chaos.cluster import PARTITIONS, Cluster, Fact
 from tests.toy import COUNTS, OPEN, RECORD, ROWS
-from topology.topics import CHANGELOG
+from topology.core import CHANGELOG
 
 
 def check(cluster: Cluster, facts: list[Fact] | None = None) -> list[Fact]:

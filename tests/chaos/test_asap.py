@@ -21,17 +21,18 @@ from streams.engine.rows import store_key
 from tests.e2e.environment import Environment, Worker
 from tests.e2e.outputs import Json
 from tests.processes import wait_for
-from topology.tables import ASAP_ADMISSIONS, ASAP_HELD
-from topology.topics import (
+from topology.asap import (
+    ASAP_ADMISSIONS,
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,
+    ASAP_HELD,
     ASAP_INBOX,
     ASAP_LINKS,
     ASAP_LINKS_DLQ,
     ASAP_SNAPSHOTS,
-    CHANGELOG,
 )
+from topology.core import CHANGELOG
 
 pytestmark = pytest.mark.slow
 

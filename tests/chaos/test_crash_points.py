@@ -15,8 +15,8 @@ from tests.chaos.cluster import PARTITIONS, Cluster
 from tests.chaos.workers import Worker
 from tests.processes import wait_for
 from tests.toy import FACTS
+from topology.core import CHANGELOG
 from topology.declarations import Topic
-from topology.topics import CHANGELOG
 
 AS_TASKS_OPEN = {"before-fence", "after-fence", "before-restore", "in-restore", "after-restore"}
 AS_TASKS_OPEN |= {"after-positions", "before-seek"}

@@ -16,7 +16,8 @@ from tests.e2e.history import values_of
 from tests.history.anomalies import Finding, shown
 from tests.history.clients import PACKETS, Clients
 from tests.history.site import Site
-from topology.topics import APC_EVENTS, SAOP_REWIND_LOG
+from topology.apc import APC_EVENTS
+from topology.saop import SAOP_REWIND_LOG
 
 pytestmark = pytest.mark.slow
 

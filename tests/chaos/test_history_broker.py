@@ -20,7 +20,7 @@ from tests.history.clients import PACKETS, Clients
 from tests.history.site import INPUTS, Site
 from tests.history.sources import cause_of
 from tests.processes import wait_for
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 from topology.verdicts import VERDICTS
 
 pytestmark = pytest.mark.slow

@@ -22,7 +22,8 @@ from tests.history.clients import Clients
 from tests.history.site import SETTINGS, Site
 from tests.history.sources import Causes
 from tests.processes import wait_for
-from topology.topics import APC_EVENTS, APC_PACKETS, dead_letters_of
+from topology.apc import APC_EVENTS, APC_PACKETS
+from topology.topics import dead_letters_of
 
 pytestmark = pytest.mark.slow
 

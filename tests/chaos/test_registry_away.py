@@ -15,8 +15,8 @@ from tests.history import answers
 from tests.history.sources import cause_of
 from tests.processes import wait_for
 from tests.unit.protocols.apc.processor.packets import packet
+from topology.apc import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ
 from topology.keys import partition_of
-from topology.topics import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ
 
 pytestmark = pytest.mark.slow
 

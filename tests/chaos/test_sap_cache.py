@@ -25,7 +25,7 @@ from tests.e2e.sap_history import Entry, SapHistory
 from tests.e2e.sap_site import Site
 from tests.e2e.sap_traffic import plain_task
 from tests.processes import wait_for
-from topology.topics import SAP_CACHE, SAP_OUTCOMES, SAP_TASKS, SAP_VERDICTS
+from topology.sap import SAP_CACHE, SAP_OUTCOMES, SAP_TASKS, SAP_VERDICTS
 
 pytestmark = pytest.mark.slow
 

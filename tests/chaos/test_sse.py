@@ -23,7 +23,7 @@ from streams.settings import Settings
 from tests.chaos.test_broker_away import PrivateBroker
 from tests.processes import wait_for
 from tests.unit.gateway.sse.harness import Bench, Frame, connect, places
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ from streams.errors import CommitFailed, Fenced
 from tests.contract.driver import Driver
 from tests.contract.twins import Twin
 from tests.toy import FACTS, INPUT, RECORD, ROWS, toy_record
-from topology.topics import CHANGELOG
+from topology.core import CHANGELOG
 
 OpenTask = Callable[..., Driver]
 HOUR_MS = 3_600_000

@@ -14,8 +14,7 @@ from tests.contract.test_task import OpenTask, seen, send
 from tests.contract.twins import Twin
 from tests.toy import FACTS, INPUT, ROWS, SECOND, ToyProcessor, toy_record
 from topology import processors
-from topology.tables import ACCEPTED_GAPS
-from topology.topics import CHANGELOG
+from topology.core import ACCEPTED_GAPS, CHANGELOG
 
 
 @pytest.fixture(autouse=True)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from importlib import import_module
+from typing import Any
 
 import pytest
 
 from schemas import CATALOGUE
-from topology import processors, tables, topics
+from topology import core, processors, tables, topics
+from topology.core import CHANGELOG, ENGINE_TABLES, LINEAGE_EDGES
 from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.keeping import DAY_MS
+from topology.protocols import DECLARED
 
-FOR_VIEWS = [topics.LINEAGE_EDGES]
+FOR_VIEWS = [LINEAGE_EDGES]
 """Collectors that views read and no processor does; they owe no verdict."""
 
 INPUTS = [topic for topic in topics.ALL if topic.is_input and topic not in FOR_VIEWS]
@@ -42,10 +47,15 @@ def test_no_two_names_collide_as_metrics() -> None:
     assert len({topic.name.replace(".", "_") for topic in topics.ALL}) == len(topics.ALL)
 
 
-def test_every_constant_is_listed() -> None:
-    for module, kind in ((topics, Topic), (tables, Table), (processors, ProcessorDeclaration)):
-        constants = {value for value in vars(module).values() if isinstance(value, kind)}
-        assert constants == set(module.ALL)
+@pytest.mark.parametrize(
+    ("kind", "listed"),
+    [(Topic, topics.ALL), (Table, tables.ALL), (ProcessorDeclaration, processors.ALL)],
+)
+def test_every_constant_is_listed(kind: type, listed: tuple[Any, ...]) -> None:
+    modules = (core, *(import_module(f"topology.{each.name}") for each in DECLARED))
+    constants = {value for each in modules for value in vars(each).values() if type(value) is kind}
+    assert constants == set(listed)
+    assert len(listed) == len(constants)
 
 
 def test_everything_is_explained() -> None:
@@ -102,7 +112,7 @@ def test_every_topic_has_keys(topic: Topic) -> None:
 
 def test_compacted_topics_are_the_changelogs_of_public_tables_and_the_shared_one() -> None:
     compacted = {topic for topic in topics.ALL if topic.compacted}
-    assert compacted == {table.topic for table in PUBLIC} | {topics.CHANGELOG}
+    assert compacted == {table.topic for table in PUBLIC} | {CHANGELOG}
 
 
 @pytest.mark.parametrize("table", PUBLIC, ids=name)
@@ -117,7 +127,7 @@ def test_a_table_is_owned_by_one_processor_unless_the_engine_or_clients_write_it
     table: Table,
 ) -> None:
     owners = [processor for processor in processors.ALL if table in processor.tables]
-    assert len(owners) == (0 if table in (*tables.ENGINE, *tables.GIVEN) else 1)
+    assert len(owners) == (0 if table in (*ENGINE_TABLES, *tables.GIVEN) else 1)
     assert processors.owner_of(table) == (owners[0] if owners else None)
 
 
@@ -172,7 +182,7 @@ def test_command_topics_that_are_compacted_are_tables_and_kept_until_they_are_ju
     compacted = [t for t in topics.ALL if t.kind is Kind.COMMAND and t.compacted]
     assert compacted == [table.topic for table in tables.GIVEN]
     for topic in compacted:
-        assert int(topics.config_of(topic)["min.compaction.lag.ms"]) == 7 * topics.DAY_MS
+        assert int(topics.config_of(topic)["min.compaction.lag.ms"]) == 7 * DAY_MS
 
 
 @pytest.mark.parametrize("topic", FOR_VIEWS, ids=name)
@@ -185,4 +195,4 @@ def test_a_collector_for_views_is_written_by_processors_only(topic: Topic) -> No
 
 def test_the_shared_changelog_is_written_for_whoever_has_a_table_that_is_not_public() -> None:
     private = {processors.owner_of(table) for table in tables.ALL if table.topic is None}
-    assert set(processors.writers_of(topics.CHANGELOG)) == private - {None}
+    assert set(processors.writers_of(CHANGELOG)) == private - {None}

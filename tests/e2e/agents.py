@@ -16,9 +16,10 @@ from uuid import UUID
 
 from streams.engine.records import Output
 from tests.e2e.outputs import PARTITIONS, Json, Outputs
+from topology.core import RTES_RAW
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.topics import RTES_RAW, SAOP_TURNS
+from topology.saop import SAOP_TURNS
 
 SESSIONS = 24
 _ALNUM = string.ascii_letters + string.digits

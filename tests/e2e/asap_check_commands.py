@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.e2e import answers
 from tests.e2e.asap_history import AsapHistory
 from tests.e2e.findings import repeated
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,

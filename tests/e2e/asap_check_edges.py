@@ -12,7 +12,7 @@ from hashlib import sha256
 from tests.e2e.asap_fold import Fold
 from tests.e2e.asap_history import AsapHistory, Entry
 from tests.e2e.outputs import Json
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS
 
 Edge = tuple[str, str, str]
 

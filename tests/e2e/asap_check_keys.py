@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from tests.e2e.asap_fold import Fold
 from tests.e2e.asap_history import AsapHistory, Entry
 from tests.e2e.outputs import Json
-from topology.topics import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_LINKS
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_LINKS
 
 Claim = tuple[str, str, str]
 MAX_DEPTH = 10

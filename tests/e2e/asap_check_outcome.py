@@ -12,14 +12,8 @@ from tests.e2e.asap_history import AsapHistory, Entry
 from tests.e2e.asap_states import ms_of
 from tests.e2e.findings import differences
 from tests.e2e.outputs import Json
-from topology.topics import (
-    ASAP_EVENTS,
-    ASAP_INBOX,
-    ASAP_LINKS,
-    ASAP_SNAPSHOTS,
-    ASAP_TASKS,
-    RTES_RAW,
-)
+from topology.asap import ASAP_EVENTS, ASAP_INBOX, ASAP_LINKS, ASAP_SNAPSHOTS, ASAP_TASKS
+from topology.core import RTES_RAW
 
 LARGE = 8000
 """Characters from which on a response need not stand in its task's row (9.20)."""

@@ -8,7 +8,7 @@ from tests.e2e import checker_asap
 from tests.e2e.asap_history import AsapHistory, Entry
 from tests.e2e.outputs import Json
 from tests.e2e.spoiling import Facts, Fault, Spoiled, common, spoiled
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,
@@ -16,8 +16,8 @@ from topology.topics import (
     ASAP_LINKS,
     ASAP_SNAPSHOTS,
     ASAP_TASKS,
-    RTES_RAW,
 )
+from topology.core import RTES_RAW
 
 SERVICE = "urn:asap:agent:headrace"
 FACTS = Facts(ASAP_EVENTS, "event_id", ASAP_ENVELOPES)

@@ -17,7 +17,7 @@ from tests.e2e.asap_model import Expected, Step, Task
 from tests.e2e.asap_standing import DUPLICATE, Standing, record_key, verdict_of
 from tests.e2e.asap_states import ms_of
 from tests.e2e.outputs import Json
-from topology.topics import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
 
 AT_ONCE = frozenset({"key_mismatch", "partition_mismatch", "held_overflow"})
 """Rules that may decide a record before those that came before it and are held."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.e2e.logged import Entry, Logged, entries, latest, raw
 from tests.e2e.sap_history import Source
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,
@@ -15,8 +15,8 @@ from topology.topics import (
     ASAP_MANIFESTS_DLQ,
     ASAP_SNAPSHOTS,
     ASAP_TASKS,
-    RTES_RAW,
 )
+from topology.core import RTES_RAW
 
 __all__ = ["AsapHistory", "Entry", "entries", "read"]
 

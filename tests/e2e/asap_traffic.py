@@ -14,7 +14,7 @@ from typing import TypeVar
 from streams.engine.records import Output
 from tests.e2e.asap_envelopes import Speaker, envelope
 from tests.e2e.outputs import PARTITIONS, Json, Outputs
-from topology.topics import ASAP_ENVELOPES, ASAP_MANIFESTS
+from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 PLANNERS = tuple(f"urn:asap:agent:planner:{n}" for n in range(3))
 WORKERS = tuple(f"urn:asap:agent:worker:{n}" for n in range(6))

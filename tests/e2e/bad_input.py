@@ -16,8 +16,8 @@ from schemas.rules import Rule, Stage, Where
 from streams.engine.records import Output
 from tests.e2e.outputs import PARTITIONS, Json, Outputs
 from tests.unit.protocols.apc.processor.packets import ack, packet, pid, retraction, waiting
+from topology.apc import APC_PACKETS
 from topology.keys import partition_of
-from topology.topics import APC_PACKETS
 
 PACKET = "headrace.apc.ApcPacket"
 EXAMPLES = Path(schemas.__file__).parent / "examples" / "apc" / "invalid"

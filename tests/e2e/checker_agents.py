@@ -11,10 +11,10 @@ from tests.e2e.findings import repeated
 from tests.e2e.history import Source, values_of
 from tests.e2e.outputs import Json
 from topology import topics
+from topology.core import RTES_RAW
 from topology.declarations import Topic
-from topology.topics import (
+from topology.saop import (
     RTES_EVENTS,
-    RTES_RAW,
     RTES_RAW_DLQ,
     RTES_REJECTIONS,
     SAOP_LOG,

@@ -25,7 +25,7 @@ from tests.e2e.checker_tasks import FAILURES, Fold
 from tests.e2e.findings import differences, repeated
 from tests.e2e.history import Source, values_of
 from tests.e2e.outputs import Json
-from topology.topics import RTES_EVENTS, SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASK_SIGNALS
+from topology.saop import RTES_EVENTS, SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASK_SIGNALS
 
 _WINDOW, _SLOPE, _CEILING = 5, -0.05, 0.6
 _DECLINES, _DROP = 3, 0.25

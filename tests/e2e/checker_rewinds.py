@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tests.e2e.findings import differences
 from tests.e2e.history import Source, values_of
 from tests.e2e.outputs import Json
-from topology.topics import RTES_EVENTS, SAOP_REWIND_LOG, SAOP_TASK_SIGNALS
+from topology.saop import RTES_EVENTS, SAOP_REWIND_LOG, SAOP_TASK_SIGNALS
 
 Moved = tuple[str, str, int, str, str, str]
 """Session, rewind, sequence; task, the state that it left and the one that it entered."""

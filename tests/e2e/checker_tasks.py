@@ -20,10 +20,10 @@ from streams.engine.rows import store_key
 from tests.e2e.findings import differences
 from tests.e2e.history import Rows, Source, values_of
 from tests.e2e.outputs import Json, latest
+from topology.core import CHANGELOG
 from topology.declarations import Table
 from topology.keys import composite
-from topology.tables import RTES_SESSIONS, SAOP_TASK_STATES
-from topology.topics import CHANGELOG, RTES_EVENTS, SAOP_REWIND_LOG
+from topology.saop import RTES_EVENTS, RTES_SESSIONS, SAOP_REWIND_LOG, SAOP_TASKS_TABLE
 
 FAILURES = 5
 """With which a count is escalated."""
@@ -80,7 +80,7 @@ def check(source: Source) -> list[str]:
     sessions = _sessions(events, rows, values_of(source, SAOP_REWIND_LOG))
     shown = {key: _shown(row) for key, row in _rows(source, RTES_SESSIONS).items()}
     return [
-        *differences("row of task", _rows(source, SAOP_TASK_STATES), rows),
+        *differences("row of task", _rows(source, SAOP_TASKS_TABLE), rows),
         *differences("row of session", shown, sessions),
     ]
 

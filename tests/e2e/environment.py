@@ -26,19 +26,10 @@ from tests.chaos.cluster import Tail
 from tests.e2e.outputs import PARTITIONS, Json, Outputs, shown
 from tests.processes import PATIENCE_S, ROOT, Process, environ_of, named, wait_for
 from topology import topics
+from topology.apc import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, APC_TRANSFERS
+from topology.core import CHANGELOG, INPUT_POSITIONS, RTES_RAW, TIMERS
 from topology.declarations import Topic
-from topology.tables import INPUT_POSITIONS, TIMERS
-from topology.topics import (
-    APC_EVENTS,
-    APC_PACKETS,
-    APC_PACKETS_DLQ,
-    APC_TRANSFERS,
-    CHANGELOG,
-    RTES_RAW,
-    SAOP_REWINDS,
-    SAOP_TASK_SIGNALS,
-    SAOP_TURNS,
-)
+from topology.saop import SAOP_REWINDS, SAOP_TASK_SIGNALS, SAOP_TURNS
 
 SOON_MS = 120_000
 """Timers due later than this are left alone when a run is drained."""

@@ -9,31 +9,28 @@ from schemas import decode_many, to_json
 from streams.engine.records import Record, position
 from streams.engine.rows import store_key
 from tests.e2e.outputs import Json, latest
-from topology.declarations import Table, Topic
-from topology.tables import (
-    APC_TASK_FACTS,
-    COORDINATION,
-    PACKET_STATES,
-    PROTOCOL_LINEAGE,
-    RTES_SESSIONS,
-    SAOP_TASK_STATES,
-    THROTTLING,
-    TIMERS,
-)
-from topology.topics import (
+from topology.apc import (
+    APC_COORDINATION_TABLE,
     APC_DECISIONS,
     APC_EVENTS,
     APC_INBOX,
+    APC_LINEAGE_TABLE,
+    APC_PACKET_STATES_TABLE,
     APC_PACKETS,
     APC_PACKETS_DLQ,
+    APC_TASK_FACTS,
+    APC_THROTTLING_TABLE,
     APC_TRANSFERS,
     APC_TRANSFERS_DLQ,
-    CHANGELOG,
-    LINEAGE_EDGES,
+)
+from topology.core import CHANGELOG, LINEAGE_EDGES, RTES_RAW, TIMERS
+from topology.declarations import Table, Topic
+from topology.saop import (
     RTES_EVENTS,
-    RTES_RAW,
     RTES_RAW_DLQ,
     RTES_REJECTIONS,
+    RTES_SESSIONS,
+    SAOP_TASKS_TABLE,
 )
 
 Rows = dict[str, Json]
@@ -84,10 +81,10 @@ def read(source: Source) -> History:
         facts=_placed(source, APC_EVENTS),
         deliveries=values_of(source, APC_INBOX),
         dead=source.records(APC_PACKETS_DLQ),
-        states=_rows(source, PACKET_STATES),
-        sessions=_rows(source, COORDINATION),
-        throttles=_rows(source, THROTTLING),
-        lineage=_rows(source, PROTOCOL_LINEAGE),
+        states=_rows(source, APC_PACKET_STATES_TABLE),
+        sessions=_rows(source, APC_COORDINATION_TABLE),
+        throttles=_rows(source, APC_THROTTLING_TABLE),
+        lineage=_rows(source, APC_LINEAGE_TABLE),
         deltas=_by_position(source, APC_TRANSFERS),
         dead_deltas=source.records(APC_TRANSFERS_DLQ),
         decisions=values_of(source, APC_DECISIONS),
@@ -98,7 +95,7 @@ def read(source: Source) -> History:
         observed=values_of(source, RTES_EVENTS),
         refused=values_of(source, RTES_REJECTIONS),
         dead_raw=source.records(RTES_RAW_DLQ),
-        tasks=_rows(source, SAOP_TASK_STATES),
+        tasks=_rows(source, SAOP_TASKS_TABLE),
         sequences=_rows(source, RTES_SESSIONS),
     )
 

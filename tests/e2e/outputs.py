@@ -8,9 +8,9 @@ from typing import Any
 from schemas import decode, encode, from_json, to_json
 from streams.engine.records import Output, Record
 from topology import topics
+from topology.apc import APC_PACKETS
 from topology.declarations import Topic
 from topology.keys import key_of
-from topology.topics import APC_PACKETS
 
 Json = dict[str, Any]
 

@@ -13,7 +13,8 @@ from uuid import UUID
 
 from streams.engine.records import Output
 from tests.e2e.outputs import Json, Outputs
-from topology.topics import RTES_RAW, SAOP_REWINDS
+from topology.core import RTES_RAW
+from topology.saop import SAOP_REWINDS
 
 _AT = "2026-01-01T00:00:00.000Z"
 _TASKS = ("analysis", "design", "build")

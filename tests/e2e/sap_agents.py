@@ -11,7 +11,8 @@ from streams.engine.log import Log
 from streams.engine.records import Output, Record, TopicPartition
 from tests.e2e.outputs import Json, Outputs, shown
 from tests.e2e.sap_traffic import LEARNED
-from topology.topics import SAP_INBOX, SAP_RESULTS, partitions_of
+from topology.sap import SAP_INBOX, SAP_RESULTS
+from topology.topics import partitions_of
 
 _PHONE = "+372 5550 1234"
 _PLANS: Sequence[tuple[int, Sequence[str]]] = (

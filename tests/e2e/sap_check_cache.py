@@ -12,7 +12,7 @@ from tests.e2e.outputs import Json
 from tests.e2e.sap_check_commands import AGENT_RULES
 from tests.e2e.sap_check_tasks import ENDS, meta
 from tests.e2e.sap_history import Entry, SapHistory
-from topology.topics import (
+from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
     SAP_LOOKUPS,

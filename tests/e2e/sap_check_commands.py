@@ -9,7 +9,7 @@ from schemas import sap
 from tests.e2e.findings import repeated
 from tests.e2e.outputs import Json
 from tests.e2e.sap_history import COMMANDS, Entry, SapHistory
-from topology.topics import SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 AGENT_RULES = frozenset({"agent_status", "alignment_refused", "alignment_escalated"})
 

@@ -16,7 +16,7 @@ from tests.e2e.sap_check_cache import record_hash
 from tests.e2e.sap_check_tasks import ENDS
 from tests.e2e.sap_history import Entry, SapHistory
 from tests.unit.processing.harness import Harness
-from topology.topics import (
+from topology.sap import (
     SAP_ACKS,
     SAP_HEURISTICS,
     SAP_KNOWLEDGE,

@@ -11,9 +11,8 @@ from tests.e2e.findings import differences, repeated
 from tests.e2e.outputs import Json
 from tests.e2e.sap_check_commands import AGENT_RULES
 from tests.e2e.sap_history import SapHistory
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.sap import (
     SAP_ACKS,
     SAP_INBOX,
     SAP_OUTCOMES,

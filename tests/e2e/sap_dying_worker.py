@@ -18,7 +18,7 @@ from streams.engine.records import Output, TopicPartition
 from streams.engine.worker import run_worker
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
-from topology.topics import SAP_CACHE
+from topology.sap import SAP_CACHE
 
 
 class Doomed:

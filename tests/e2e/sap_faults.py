@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from tests.e2e import checker_sap, sap_check_cache
 from tests.e2e.outputs import Json
 from tests.e2e.sap_history import Entry, SapHistory
-from topology.topics import (
+from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
     SAP_HEURISTICS,

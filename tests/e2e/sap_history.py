@@ -9,10 +9,9 @@ from typing import Protocol
 from schemas import decode_many, sap, to_json
 from streams.engine.records import Record, position
 from tests.e2e.outputs import Json
+from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
+from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
     SAP_HEURISTICS,

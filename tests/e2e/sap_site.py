@@ -12,10 +12,9 @@ from tests.e2e.environment import SOON_MS, Environment, Worker
 from tests.e2e.outputs import PARTITIONS
 from tests.e2e.sap_agents import Agents
 from tests.processes import wait_for
+from topology.core import INPUT_POSITIONS, RTES_RAW, TIMERS
 from topology.declarations import Topic
-from topology.tables import INPUT_POSITIONS, TIMERS
-from topology.topics import (
-    RTES_RAW,
+from topology.sap import (
     SAP_INBOX,
     SAP_LEARNING_SIGNALS,
     SAP_LOOKUPS,

@@ -11,7 +11,7 @@ from typing import Any
 from schemas import sap
 from streams.engine.records import Output
 from tests.e2e.outputs import Json, Outputs
-from topology.topics import SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_SIGNALS, SAP_TASKS
 
 LEARNED = "report.weekly"
 """Its payload has a member that says nothing, which the service is to find out."""

@@ -6,7 +6,7 @@ from collections import Counter
 
 from tests.e2e.sap_check_tasks import meta
 from tests.e2e.sap_history import SapHistory
-from topology.topics import (
+from topology.sap import (
     SAP_ACKS,
     SAP_CACHE,
     SAP_HEURISTICS,

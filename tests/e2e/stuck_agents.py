@@ -9,7 +9,8 @@ from uuid import UUID
 
 from streams.engine.records import Output
 from tests.e2e.outputs import Outputs
-from topology.topics import RTES_RAW, SAOP_REWINDS, SAOP_TURNS
+from topology.core import RTES_RAW
+from topology.saop import SAOP_REWINDS, SAOP_TURNS
 
 TURNED_BACK = 0.1
 _AT = "2026-01-01T00:00:00.000Z"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tests.e2e import answers
 from tests.e2e.findings import repeated
 from tests.e2e.summit_history import COMMANDS, Logged
-from topology.topics import SUMMIT_EVENTS
+from topology.summit import SUMMIT_EVENTS
 
 
 def check(found: Logged) -> Iterator[str]:

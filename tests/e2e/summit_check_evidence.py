@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from tests.e2e.outputs import Json
 from tests.e2e.summit_history import COMMANDS, Logged, call_hash, hash_of, manifest_hash, reply_hash
-from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS
+from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
 
 
 def check(found: Logged) -> Iterator[str]:

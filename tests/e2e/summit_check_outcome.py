@@ -16,14 +16,8 @@ from tests.e2e.findings import differences, repeated
 from tests.e2e.outputs import Json
 from tests.e2e.summit_fold import Fold
 from tests.e2e.summit_history import Logged
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
-    SUMMIT_AGENTS,
-    SUMMIT_EVENTS,
-    SUMMIT_INBOX,
-    SUMMIT_RUNS,
-)
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_INBOX, SUMMIT_RUNS
 
 LATE_MS = 10_000
 """How long after its time a timer may fire."""

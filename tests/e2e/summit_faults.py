@@ -9,7 +9,7 @@ from tests.e2e import checker_summit, summit_losses
 from tests.e2e.outputs import Json
 from tests.e2e.spoiling import Facts, Fault, Spoiled, again, common, spoiled
 from tests.e2e.summit_history import Logged
-from topology.topics import (
+from topology.summit import (
     SUMMIT_CALLS,
     SUMMIT_CALLS_DLQ,
     SUMMIT_EVENTS,

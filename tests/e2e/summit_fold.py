@@ -21,7 +21,7 @@ from tests.e2e.summit_history import (
 from tests.e2e.summit_judge import FINAL, Judge, Ruling
 from tests.e2e.summit_model import Run, stamp
 from tests.e2e.summit_registry import Registry
-from topology.topics import (
+from topology.summit import (
     SUMMIT_CALLS,
     SUMMIT_EVENTS,
     SUMMIT_MANIFESTS,

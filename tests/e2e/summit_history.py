@@ -18,9 +18,8 @@ import rfc8785
 from tests.e2e.logged import Entry, Logged, entries, latest, raw
 from tests.e2e.outputs import Json
 from tests.e2e.sap_history import Source
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.summit import (
     SUMMIT_AGENTS,
     SUMMIT_CALLS,
     SUMMIT_CALLS_DLQ,

@@ -6,16 +6,9 @@ from collections.abc import Callable, Mapping
 
 from tests.e2e.outputs import Json
 from tests.e2e.summit_history import Entry, Logged
+from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
-    SUMMIT_AGENTS,
-    SUMMIT_CALLS,
-    SUMMIT_INBOX,
-    SUMMIT_MANIFESTS,
-    SUMMIT_RUNS,
-)
+from topology.summit import SUMMIT_AGENTS, SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_MANIFESTS, SUMMIT_RUNS
 
 Fault = Callable[[Logged], None]
 

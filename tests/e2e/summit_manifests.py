@@ -12,7 +12,7 @@ from typing import Any
 
 from streams.engine.records import Output, Record, position
 from tests.e2e.outputs import PARTITIONS, Json, Outputs
-from topology.topics import SUMMIT_MANIFESTS
+from topology.summit import SUMMIT_MANIFESTS
 
 WORKERS = ("word-stats", "tool-box", "planner")
 FLAPPY = ("flappy-0", "flappy-1")

@@ -14,7 +14,7 @@ from tests.e2e import summit_schemas, summit_shapes
 from tests.e2e.outputs import PARTITIONS, Json
 from tests.e2e.summit_history import Entry, Logged, manifest_hash
 from topology.keys import partition_of
-from topology.topics import SUMMIT_AGENTS, SUMMIT_MANIFESTS
+from topology.summit import SUMMIT_AGENTS, SUMMIT_MANIFESTS
 
 _NUMBER = r"(0|[1-9]\d{0,8})"
 VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}")

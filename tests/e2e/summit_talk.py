@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.e2e.outputs import Json
 from topology.declarations import Topic
-from topology.topics import SUMMIT_CALLS, SUMMIT_REPLIES
+from topology.summit import SUMMIT_CALLS, SUMMIT_REPLIES
 
 Said = tuple[Topic, Json]
 TIME = "2026-03-02T09:00:00.410Z"

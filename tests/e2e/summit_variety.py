@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.e2e.summit_history import Logged
-from topology.topics import (
+from topology.summit import (
     SUMMIT_CALLS_DLQ,
     SUMMIT_EVENTS,
     SUMMIT_MANIFESTS_DLQ,

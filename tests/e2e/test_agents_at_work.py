@@ -27,7 +27,8 @@ from tests.e2e.environment import Environment
 from tests.e2e.history import values_of
 from tests.e2e.outputs import Json
 from tests.processes import Process, named, wait_for
-from topology.topics import RTES_EVENTS, RTES_RAW, SAOP_LOG
+from topology.core import RTES_RAW
+from topology.saop import RTES_EVENTS, SAOP_LOG
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from tests.e2e.environment import Environment
 from tests.e2e.figures import ms
 from tests.e2e.outputs import Json
 from tests.unit.protocols.apc.processor.packets import ack, packet, pid, retraction, waiting
-from topology.topics import APC_EVENTS, APC_PACKETS
+from topology.apc import APC_EVENTS, APC_PACKETS
 
 pytestmark = pytest.mark.slow
 

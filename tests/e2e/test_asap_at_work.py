@@ -21,7 +21,7 @@ from tests.e2e.asap_history import AsapHistory
 from tests.e2e.asap_traffic import Phases, Traffic, in_phases, lines
 from tests.e2e.environment import Environment
 from tests.e2e.pair import Pair, Writers
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,

@@ -18,7 +18,7 @@ from tests.e2e.asap_history import AsapHistory
 from tests.e2e.asap_traffic import Traffic, in_phases, lines
 from tests.e2e.recorded import Recorded
 from tests.e2e.spoiling import Fault
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
 
 START_MS = 1_790_000_000_000
 MINUTE_MS = 60_000

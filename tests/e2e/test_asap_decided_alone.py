@@ -22,17 +22,17 @@ from tests.e2e.environment import Environment, Worker
 from tests.e2e.outputs import PARTITIONS, Json, latest
 from tests.processes import wait_for
 from tests.unit.protocols.asap.processor.support import Bench
-from topology.declarations import Table, Topic
-from topology.tables import ASAP_SNAPSHOTS, ASAP_TASKS
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,
     ASAP_INBOX,
     ASAP_LINKS_DLQ,
-    LINEAGE_EDGES,
-    RTES_RAW,
+    ASAP_SNAPSHOTS_TABLE,
+    ASAP_TASKS_TABLE,
 )
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.declarations import Table, Topic
 
 pytestmark = pytest.mark.slow
 
@@ -109,7 +109,7 @@ def test_every_version_and_every_fact_is_there_once_though_workers_are_killed(
     expected = written_by(bench)
     found = written(environment)
     assert_same(found - expected, expected - found)
-    for table in (ASAP_TASKS, ASAP_SNAPSHOTS):
+    for table in (ASAP_TASKS_TABLE, ASAP_SNAPSHOTS_TABLE):
         assert rows(environment, table) == rows_of(bench, table)
     check_versions(bench)
 
@@ -168,7 +168,7 @@ def rows_of(bench: Bench, table: Table) -> dict[str, Any]:
 def check_versions(bench: Bench) -> None:
     """No version of a task was given twice, and none was left out."""
     facts = bench.facts()
-    modes = {row["task_id"]: row["state_mode"] for row in bench.rows(ASAP_TASKS).values()}
+    modes = {row["task_id"]: row["state_mode"] for row in bench.rows(ASAP_TASKS_TABLE).values()}
     for task_id, mode in modes.items():
         own = [fact for fact in facts if fact["task_id"] == task_id and fact["sequence"]]
         assert [fact["sequence"] for fact in own] == list(range(1, len(own) + 1))

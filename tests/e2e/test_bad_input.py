@@ -18,8 +18,8 @@ from tests.e2e.bad_input import SESSION, Case
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import Json
 from tests.unit.protocols.apc.processor.packets import packet, transfer
+from topology.apc import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ
 from topology.declarations import Topic
-from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ
 
 pytestmark = pytest.mark.slow
 

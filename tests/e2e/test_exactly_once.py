@@ -21,9 +21,10 @@ from tests.e2e.environment import Environment
 from tests.e2e.outputs import latest
 from tests.e2e.traffic import outputs
 from topology import processors
+from topology.apc import APC_EVENTS
+from topology.core import CHANGELOG
 from topology.machines.apc_inter import InterState
 from topology.machines.apc_intra import IntraState
-from topology.topics import APC_EVENTS, CHANGELOG
 
 PACKETS = 20_000
 AT_FIRST = 6_000

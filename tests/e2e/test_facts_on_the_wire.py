@@ -21,20 +21,12 @@ from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS, Json, shown
 from tests.unit.protocols.apc.processor.packets import ack, packet, pid, waiting
 from topology import topics
+from topology.apc import APC_COORDINATION, APC_EVENTS, APC_INBOX, APC_PACKET_STATES, APC_PACKETS
+from topology.asap import ASAP_MANIFESTS
+from topology.core import RTES_RAW
 from topology.declarations import Kind, Topic
 from topology.keys import composite, partition_of
-from topology.topics import (
-    APC_COORDINATION,
-    APC_EVENTS,
-    APC_INBOX,
-    APC_PACKET_STATES,
-    APC_PACKETS,
-    ASAP_MANIFESTS,
-    RTES_EVENTS,
-    RTES_RAW,
-    RTES_REJECTIONS,
-    SAOP_TASKS,
-)
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 
 pytestmark = pytest.mark.slow
 

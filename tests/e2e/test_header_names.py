@@ -9,8 +9,8 @@ from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
 from tests.e2e.raw_records import raw_name
 from tests.unit.protocols.apc.processor.packets import packet
+from topology.apc import APC_PACKETS
 from topology.keys import partition_of
-from topology.topics import APC_PACKETS
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,8 @@ from streams.ops.redrive.letters import REDRIVEN_FROM
 from tests.e2e.environment import Environment
 from tests.processes import PATIENCE_S
 from tests.unit.envelopes import idea
-from topology.topics import APC_PACKETS, APC_PACKETS_DLQ, AUDIT_REDRIVES
+from topology.apc import APC_PACKETS, APC_PACKETS_DLQ
+from topology.core import AUDIT_REDRIVES
 
 pytestmark = pytest.mark.slow
 

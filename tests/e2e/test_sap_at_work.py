@@ -16,7 +16,7 @@ from tests.e2e.sap_site import Site
 from tests.e2e.sap_traffic import Traffic
 from tests.e2e.sap_variety import check_variety
 from tests.processes import wait_for
-from topology.topics import SAP_ACKS, SAP_LOOKUPS
+from topology.sap import SAP_ACKS, SAP_LOOKUPS
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from tests.e2e.sap_agents import Agents
 from tests.e2e.sap_faults import FAULTS, Fault, copied, is_found, latter
 from tests.e2e.sap_history import SapHistory
 from tests.e2e.sap_traffic import Traffic
-from topology.topics import SAP_CACHE
+from topology.sap import SAP_CACHE
 
 TASKS = 320
 BURST = 30

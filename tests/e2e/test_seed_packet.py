@@ -10,7 +10,8 @@ import pytest
 
 import schemas
 from tests.e2e.environment import Environment
-from topology.topics import APC_INBOX, RTES_EVENTS
+from topology.apc import APC_INBOX
+from topology.saop import RTES_EVENTS
 
 pytestmark = pytest.mark.slow
 

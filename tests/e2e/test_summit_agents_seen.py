@@ -20,8 +20,7 @@ from tests.processes import wait_for
 from tests.unit.protocols.summit.processor.support import AGENT, invoke, manifest
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.tables import SUMMIT_AGENTS
-from topology.topics import SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_MANIFESTS
+from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_MANIFESTS
 
 pytestmark = pytest.mark.slow
 
@@ -92,8 +91,8 @@ def test_a_call_is_judged_by_the_manifest_whose_verdict_was_readable(fleet: Envi
     fleet.start("one")
     fleet.start("two")
     rounds(fleet, count(), 0, ROUNDS)
-    assert SUMMIT_AGENTS.topic is not None
-    rows = fleet.records(SUMMIT_AGENTS.topic)
+    assert SUMMIT_AGENTS_TABLE.topic is not None
+    rows = fleet.records(SUMMIT_AGENTS_TABLE.topic)
     assert [row.key for row in rows].count(AGENT.encode()) == ROUNDS
     assert {row.partition for row in rows} == {partition_of(AGENT.encode(), PARTITIONS)}
 

@@ -20,7 +20,7 @@ from tests.e2e.summit_fold import Fold
 from tests.e2e.summit_traffic import Phases, Traffic
 from tests.e2e.summit_variety import check_variety
 from tests.processes import wait_for
-from topology.topics import (
+from topology.summit import (
     SUMMIT_CALLS,
     SUMMIT_CALLS_DLQ,
     SUMMIT_EVENTS,

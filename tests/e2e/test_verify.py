@@ -10,7 +10,7 @@ import pytest
 from streams.engine.records import Output, position
 from tests.e2e.environment import Environment
 from tests.e2e.traffic import outputs
-from topology.topics import APC_EVENTS, APC_PACKETS
+from topology.apc import APC_EVENTS, APC_PACKETS
 
 pytestmark = pytest.mark.slow
 

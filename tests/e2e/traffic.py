@@ -21,8 +21,8 @@ from tests.e2e.observations import observations
 from tests.e2e.outputs import PARTITIONS, Outputs
 from tests.e2e.steps import SWARMS, Step
 from tests.unit.protocols.apc.processor.packets import THRESHOLDS, Json, candidate, packet, pid
+from topology.core import RTES_RAW
 from topology.keys import partition_of
-from topology.topics import RTES_RAW
 
 SESSIONS = 240
 AGENTS = ("a", "b", "c", "d")

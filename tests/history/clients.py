@@ -34,7 +34,7 @@ from tests.e2e.agents import outputs as said_as
 from tests.e2e.environment import Environment
 from tests.e2e.outputs import PARTITIONS
 from tests.processes import wait_for
-from topology.topics import SUMMIT_EVENTS
+from topology.summit import SUMMIT_EVENTS
 
 PACKETS, SAID, TASKS, STORIES, RUNS, REWINDS = 80, 80, 12, 8, 6, 4
 """Of each burst, by protocol."""

@@ -19,6 +19,8 @@ from schemas import Undecodable, decode_many
 from streams.engine.records import position
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.sources import Source
+from topology.apc import APC_EVENTS
+from topology.asap import ASAP_EVENTS
 from topology.declarations import Topic
 from topology.machine import Machine, define, step
 from topology.machines import (
@@ -36,15 +38,9 @@ from topology.machines import (
     summit_run,
 )
 from topology.machines.task_profiles import DEVS, OPEN, Profile
-from topology.topics import (
-    APC_EVENTS,
-    ASAP_EVENTS,
-    RTES_EVENTS,
-    SAOP_REWIND_LOG,
-    SAOP_VERDICTS,
-    SAP_OUTCOMES,
-    SUMMIT_EVENTS,
-)
+from topology.saop import RTES_EVENTS, SAOP_REWIND_LOG, SAOP_VERDICTS
+from topology.sap import SAP_OUTCOMES
+from topology.summit import SUMMIT_EVENTS
 
 Json = dict[str, Any]
 _NONE = "none"

@@ -37,7 +37,7 @@ from tests.e2e.asap_fold import Fold as AsapFold
 from tests.e2e.summit_fold import Fold as SummitFold
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.sources import Part, Source
-from topology.topics import APC_PACKETS
+from topology.apc import APC_PACKETS
 
 Problems = Iterable[str]
 Check = Callable[[], Problems]

@@ -19,7 +19,7 @@ from tests.history.faults import Fault
 from tests.processes import wait_for
 from topology import processors
 from topology.declarations import Topic
-from topology.topics import SAP_INBOX
+from topology.sap import SAP_INBOX
 from topology.verdicts import VERDICTS
 
 SUMMIT_TIMEOUT_S = 6

@@ -9,8 +9,10 @@ from schemas import Undecodable, decode_many
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
 from tests.chaos.cluster import Tail
+from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
-from topology.topics import LINEAGE_EDGES, RTES_EVENTS, RTES_RAW, full_name
+from topology.saop import RTES_EVENTS
+from topology.topics import full_name
 
 
 class Source(Protocol):

@@ -20,8 +20,7 @@ from streams.engine.store import Store
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.sources import Source
 from topology import processors
-from topology.tables import INPUT_POSITIONS
-from topology.topics import CHANGELOG
+from topology.core import CHANGELOG, INPUT_POSITIONS
 
 _META = b"\0meta"
 _POSITIONS = store_key(INPUT_POSITIONS.name, "")

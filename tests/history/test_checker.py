@@ -24,14 +24,10 @@ from tests.history import answers, paths, protocols, stores, views
 from tests.history.anomalies import Anomaly, Finding, shown
 from tests.history.sources import Source
 from tests.history.spoiling import Change, Spoiled, changed, without
+from topology.apc import APC_EVENTS, APC_INBOX, APC_PACKET_STATES, APC_PACKETS
+from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Topic
-from topology.tables import INPUT_POSITIONS
-from topology.topics import (
-    APC_EVENTS,
-    APC_INBOX,
-    APC_PACKET_STATES,
-    APC_PACKETS,
-    CHANGELOG,
+from topology.saop import (
     RTES_EVENTS,
     SAOP_ESCALATIONS,
     SAOP_REWIND_LOG,

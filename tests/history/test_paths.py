@@ -18,20 +18,11 @@ from tests.history.spoiling import Spoiled, changed
 from tests.unit.envelopes import transition
 from tests.unit.sdk.local_bus.support import START_MS, id_of, result, task
 from tests.unit.views.saop.stage import turn
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS
+from topology.core import RTES_RAW
 from topology.declarations import Topic
-from topology.topics import (
-    ASAP_ENVELOPES,
-    ASAP_EVENTS,
-    RTES_EVENTS,
-    RTES_RAW,
-    SAOP_REWIND_LOG,
-    SAOP_REWINDS,
-    SAOP_TURNS,
-    SAOP_VERDICTS,
-    SAP_OUTCOMES,
-    SAP_RESULTS,
-    SAP_TASKS,
-)
+from topology.saop import RTES_EVENTS, SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TURNS, SAOP_VERDICTS
+from topology.sap import SAP_OUTCOMES, SAP_RESULTS, SAP_TASKS
 
 AT = "2026-01-01T00:00:00Z"
 COMMIT = "5c0ffee"

@@ -9,9 +9,13 @@ from streams.views.keys import key
 from tests.e2e.outputs import latest
 from tests.history.anomalies import Anomaly, Finding
 from tests.history.sources import Source
-from topology import topics
+from topology.apc import APC_COORDINATION, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
+from topology.asap import ASAP_SNAPSHOTS, ASAP_TASKS
 from topology.declarations import Topic
 from topology.keys import split
+from topology.saop import SAOP_TASKS
+from topology.sap import SAP_CACHE, SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING, SAP_TASK_STATES
+from topology.summit import SUMMIT_AGENTS, SUMMIT_RUNS
 
 Place = Callable[[Sequence[str]], bytes | None]
 """Where a view keeps a row, given the parts of its key; None for a row that lies elsewhere."""
@@ -35,21 +39,21 @@ def _of_length(name: str, length: int) -> Place:
 
 
 PLACES: Sequence[tuple[Topic, str, Place]] = (
-    (topics.APC_PACKET_STATES, "state", _named("state")),
-    (topics.APC_COORDINATION, "coordination", _named("coordination")),
-    (topics.APC_THROTTLING, "throttle", _throttle),
-    (topics.APC_LINEAGE, "protocol", _named("protocol")),
-    (topics.SAOP_TASKS, "task", _named("task")),
-    (topics.SAP_TASK_STATES, "sap task", _named("sap task")),
-    (topics.SAP_CACHE, "sap cache", _versioned("sap cache")),
-    (topics.SAP_LEARNING, "sap learning", _named("sap learning")),
-    (topics.SAP_KNOWLEDGE, "sap knowledge", _named("sap knowledge")),
-    (topics.SAP_HEURISTICS, "sap heuristics", _versioned("sap heuristics")),
-    (topics.ASAP_TASKS, "asap task", _named("asap task")),
-    (topics.ASAP_SNAPSHOTS, "asap snapshot", _versioned("asap snapshot")),
-    (topics.SUMMIT_RUNS, "summit run", _named("summit run")),
-    (topics.SUMMIT_AGENTS, "summit agent", _of_length("summit agent", 1)),
-    (topics.SUMMIT_AGENTS, "summit version", _of_length("summit version", 2)),
+    (APC_PACKET_STATES, "state", _named("state")),
+    (APC_COORDINATION, "coordination", _named("coordination")),
+    (APC_THROTTLING, "throttle", _throttle),
+    (APC_LINEAGE, "protocol", _named("protocol")),
+    (SAOP_TASKS, "task", _named("task")),
+    (SAP_TASK_STATES, "sap task", _named("sap task")),
+    (SAP_CACHE, "sap cache", _versioned("sap cache")),
+    (SAP_LEARNING, "sap learning", _named("sap learning")),
+    (SAP_KNOWLEDGE, "sap knowledge", _named("sap knowledge")),
+    (SAP_HEURISTICS, "sap heuristics", _versioned("sap heuristics")),
+    (ASAP_TASKS, "asap task", _named("asap task")),
+    (ASAP_SNAPSHOTS, "asap snapshot", _versioned("asap snapshot")),
+    (SUMMIT_RUNS, "summit run", _named("summit run")),
+    (SUMMIT_AGENTS, "summit agent", _of_length("summit agent", 1)),
+    (SUMMIT_AGENTS, "summit version", _of_length("summit version", 2)),
 )
 """By table: what its rows' keys in a view begin with, and the whole key."""
 

@@ -26,7 +26,9 @@ from streams.engine.worker import run_worker
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
 from tests.history.faults import ARM, TOLD, Fault
-from topology.topics import APC_PACKETS, RTES_RAW, SAOP_TURNS
+from topology.apc import APC_PACKETS
+from topology.core import RTES_RAW
+from topology.saop import SAOP_TURNS
 
 _STOPPING_S = 0.5
 """A signal to oneself may stop the other threads a moment before this one."""

@@ -21,7 +21,7 @@ from tests.chaos.test_broker_away import PrivateBroker
 from tests.integration.system import Live, live
 from tests.processes import Process, named, wait_for
 from tests.unit.envelopes import IDEA_ID, ack, idea, packet_id, transition
-from topology.topics import APC_PACKETS
+from topology.apc import APC_PACKETS
 
 READS = 200
 Json = dict[str, Any]

@@ -20,7 +20,7 @@ from tests.integration.test_gateway import got, sent
 from tests.integration.test_rewind import AFTER, BEFORE, SESSION, TO_A, run, story
 from tests.unit.ops.rewind.trees import Tree
 from tests.unit.views.saop.stage import chunk, invoked, move, pulse, turn
-from topology.topics import RTES_RAW
+from topology.core import RTES_RAW
 
 pytestmark = pytest.mark.slow
 

@@ -20,7 +20,7 @@ from streams.views.positions import Position
 from tests.e2e.environment import Environment
 from tests.processes import wait_for
 from tests.unit.envelopes import ack, idea
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 pytestmark = pytest.mark.slow
 

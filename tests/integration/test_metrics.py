@@ -21,8 +21,8 @@ from tests.integration.system import Live, live
 from tests.processes import wait_for
 from tests.unit.envelopes import idea
 from topology import topics
+from topology.apc import APC_PACKETS
 from topology.processors import ALL as PROCESSORS
-from topology.topics import APC_PACKETS
 
 pytestmark = pytest.mark.slow
 

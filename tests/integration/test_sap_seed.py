@@ -23,7 +23,8 @@ from tests.integration.system import Live
 from tests.integration.test_gateway import got
 from tests.integration.test_gateway_sap import RESULTS, TASKS, asked
 from tests.processes import ROOT, wait_for
-from topology.topics import SAP_INBOX, full_name, partitions_of
+from topology.sap import SAP_INBOX
+from topology.topics import full_name, partitions_of
 
 pytestmark = pytest.mark.slow
 

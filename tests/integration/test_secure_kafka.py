@@ -25,7 +25,12 @@ from tests.integration.secure import SecureBroker, secure_broker
 from tests.processes import Process, named, wait_for
 from tests.unit.envelopes import idea
 from topology import topics
+from topology.apc import APC_EVENTS, APC_PACKETS
+from topology.asap import ASAP_ENVELOPES
 from topology.declarations import Kind
+from topology.saop import SAOP_TURNS
+from topology.sap import SAP_RESULTS, SAP_TASKS
+from topology.summit import SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
 
 pytestmark = pytest.mark.slow
 
@@ -38,13 +43,13 @@ ROLES = {
     "operator": "olga",
 }
 AGENTS = {
-    topics.APC_PACKETS,
-    topics.SAOP_TURNS,
-    topics.SAP_TASKS,
-    topics.SAP_RESULTS,
-    topics.ASAP_ENVELOPES,
-    topics.SUMMIT_CALLS,
-    topics.SUMMIT_REPLIES,
+    APC_PACKETS,
+    SAOP_TURNS,
+    SAP_TASKS,
+    SAP_RESULTS,
+    ASAP_ENVELOPES,
+    SUMMIT_CALLS,
+    SUMMIT_REPLIES,
 }
 
 
@@ -122,7 +127,7 @@ def test_an_agent_writes_commands_and_nothing_else(kafka: SecureBroker) -> None:
                 continue
             with pytest.raises(AccessDenied, match="authorization"):
                 log.append([output])
-        written = log.append([Output(PREFIX + topics.SUMMIT_CALLS.name, b"k", b"odd", (), 0)])
+        written = log.append([Output(PREFIX + SUMMIT_CALLS.name, b"k", b"odd", (), 0)])
         assert written[0].offset == 0
     finally:
         log.close()
@@ -132,7 +137,7 @@ def test_an_agent_reads_inboxes_in_its_own_groups_only(kafka: SecureBroker) -> N
     login = kafka.login("alice")
     settings = Settings().assign({"PREFIX": PREFIX, **login})
     log = log_of(login)
-    inbox = PREFIX + topics.SUMMIT_INBOX.name
+    inbox = PREFIX + SUMMIT_INBOX.name
     own = log.group(agents_group(settings, "reviewer-1"), inbox)
     other = log.group(group_of(settings), inbox)
     try:
@@ -293,14 +298,14 @@ def test_a_right_that_comes_back_is_all_that_is_needed(kafka: SecureBroker, syst
     packet = idea(6, trace__session_id="secure-4")
     with (
         httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client,
-        kafka.denied("gateway", "TOPIC", PREFIX + topics.APC_PACKETS.name, "WRITE"),
+        kafka.denied("gateway", "TOPIC", PREFIX + APC_PACKETS.name, "WRITE"),
     ):
         wait_for(
             lambda: client.post("/v1/apc/packets", json=packet).status_code == 503,
             "the gateway may not send",
         )
         assert "does not allow" in client.post("/v1/apc/packets", json=packet).text
-    with kafka.denied("service", "TOPIC", PREFIX + topics.APC_EVENTS.name, "WRITE"):
+    with kafka.denied("service", "TOPIC", PREFIX + APC_EVENTS.name, "WRITE"):
         with httpx.Client(base_url=system.url, timeout=60, trust_env=False) as client:
             wait_for(
                 lambda: client.post("/v1/apc/packets", json=packet).status_code == 202,

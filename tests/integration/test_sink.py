@@ -33,7 +33,8 @@ from tests.unit.ops.sink.facts import event, move, partition, pulse, thought, tu
 from tests.unit.views.saop.stage import move as sent_move
 from tests.unit.views.saop.stage import pulse as sent_pulse
 from tests.unit.views.saop.stage import turn as envelope
-from topology.topics import RTES_EVENTS, SAOP_LOG, config_of
+from topology.saop import RTES_EVENTS, SAOP_LOG
+from topology.topics import config_of
 
 pytestmark = pytest.mark.slow
 

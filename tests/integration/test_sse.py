@@ -27,7 +27,7 @@ from streams.settings import Settings
 from tests.e2e.environment import Environment
 from tests.processes import ROOT, environ_of, named, wait_for
 from tests.unit.envelopes import transition
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 pytestmark = pytest.mark.slow
 

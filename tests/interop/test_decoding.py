@@ -27,7 +27,7 @@ from tests.interop.samples import sample
 from tests.unit.views.lineage.facts import transfer
 from tests.unit.views.saop.stage import turn
 from topology import tables
-from topology.topics import CHANGELOG
+from topology.core import CHANGELOG
 
 JAVA_LIMIT_S = 120
 

@@ -23,7 +23,7 @@ from tests.interop.reading import READABLE, Decoded, records
 from tests.interop.real_registry import RealRegistry
 from tests.processes import Process, named, wait_for
 from tests.unit.protocols.apc.processor.packets import packet
-from topology.topics import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, APC_TRANSFERS
+from topology.apc import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, APC_TRANSFERS
 
 Json = dict[str, Any]
 PACKET = "headrace.apc.ApcPacket"

@@ -10,6 +10,9 @@ from streams.errors import SettingsError, TopicsMismatch
 from streams.ops import topics as admin
 from streams.settings import Settings
 from topology import topics
+from topology.apc import APC_PACKETS, APC_PACKETS_DLQ
+from topology.core import RTES_RAW
+from topology.saop import SAOP_TURNS
 
 SETTINGS = Settings(partitions=3)
 
@@ -31,8 +34,8 @@ def test_topics_are_created_with_their_partitions(log: MemoryLog) -> None:
     created = admin.create_topics(log, SETTINGS)
     assert [one.topic for one in created] == list(topics.ALL)
     there = log.topics()
-    assert there[topics.APC_PACKETS.name].partitions == 3
-    assert there[topics.APC_PACKETS_DLQ.name].partitions == 1
+    assert there[APC_PACKETS.name].partitions == 3
+    assert there[APC_PACKETS_DLQ.name].partitions == 1
     assert {one.standing for one in admin.plan(log, SETTINGS)} == {admin.Standing.THERE}
     admin.require_topics(log, SETTINGS)
 
@@ -45,18 +48,18 @@ def test_creating_again_creates_nothing(log: MemoryLog) -> None:
 
 
 def test_only_what_is_missing_is_created(log: MemoryLog) -> None:
-    log.create([NewTopic(topics.APC_PACKETS.name, 3, {})])
+    log.create([NewTopic(APC_PACKETS.name, 3, {})])
     created = admin.create_topics(log, SETTINGS)
-    assert topics.APC_PACKETS not in [one.topic for one in created]
+    assert APC_PACKETS not in [one.topic for one in created]
     assert len(created) == len(topics.ALL) - 1
 
 
 def test_another_number_of_partitions_is_refused_and_nothing_created(log: MemoryLog) -> None:
-    log.create([NewTopic(topics.APC_PACKETS.name, 2, {})])
+    log.create([NewTopic(APC_PACKETS.name, 2, {})])
     with pytest.raises(TopicsMismatch, match=r"apc\.packets has 2, not 3") as caught:
         admin.create_topics(log, SETTINGS)
     assert "HEADRACE_PARTITIONS" in str(caught.value)
-    assert list(log.topics()) == [topics.APC_PACKETS.name]
+    assert list(log.topics()) == [APC_PACKETS.name]
     with pytest.raises(TopicsMismatch):
         admin.require_topics(log, SETTINGS)
 
@@ -83,8 +86,8 @@ def test_how_long_raw_events_are_kept_is_a_setting() -> None:
     log = Watched()
     admin.create_topics(log, Settings(rtes_raw_retention_h=2))
     kept = {topic.name: topic.config["retention.ms"] for topic in log.made}
-    assert kept[topics.RTES_RAW.name] == "7200000"
-    assert kept[topics.SAOP_TURNS.name] == "-1"
+    assert kept[RTES_RAW.name] == "7200000"
+    assert kept[SAOP_TURNS.name] == "-1"
 
 
 def test_replicas_are_as_set_and_else_the_brokers_default() -> None:

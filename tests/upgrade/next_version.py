@@ -20,27 +20,10 @@ RECORDS = ("apc/ApcEvent", "apc/ApcPacketState", "rtes/RtesEvent")
 _ADDED = Path(__file__).parent / "added"
 _HOMES = {"declared": "topology/added.py", "processor": "streams/protocols/added.py"}
 _APPENDED = {
-    "topology/topics.py": """
-from topology.added import TOPICS as ADDED
+    "topology/protocols.py": """
+from topology import added
 
-ALL += ADDED
-BY_NAME |= {topic.name: topic for topic in ADDED}
-""",
-    "topology/tables.py": """
-from topology.added import TABLES as ADDED
-
-ALL += ADDED
-BY_NAME |= {table.name: table for table in ADDED}
-""",
-    "topology/processors.py": """
-from topology.added import NOTES
-
-ALL += (NOTES,)
-""",
-    "topology/verdicts.py": """
-from topology.added import KEPT, SENT
-
-VERDICTS[SENT] = (KEPT,)
+DECLARED += (added.DECLARED,)
 """,
     "streams/protocols/commands.py": """
 from streams.protocols.added import NotesProcessor

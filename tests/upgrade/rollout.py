@@ -19,8 +19,9 @@ from tests.e2e.traffic import Traffic as Packets
 from tests.processes import PATIENCE_S, Process, wait_for
 from tests.upgrade.added.declared import KEPT, RECORD, SENT, TOPICS
 from tests.upgrade.next_version import Version
+from topology.apc import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ
 from topology.declarations import Topic
-from topology.topics import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, RTES_RAW_DLQ
+from topology.saop import RTES_RAW_DLQ
 
 IDS = 40
 _EVERY_S = 0.1

@@ -19,7 +19,7 @@ from streams.agents.place import kept, start_of
 from streams.client import Client, TailStream
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from topology.topics import ASAP_ENVELOPES, ASAP_INBOX
+from topology.asap import ASAP_ENVELOPES, ASAP_INBOX
 
 Json = dict[str, Any]
 Tell = Callable[[str, Envelope], None]

@@ -7,8 +7,8 @@ from typing import Any
 
 from streams.api.asyncapi.words import sentence
 from topology import processors
-from topology.declarations import Topic
-from topology.headers import CLOUDEVENTS, Header, carries_cloudevents, headers_of
+from topology.declarations import Header, Topic
+from topology.headers import CLOUDEVENTS, carries_cloudevents, headers_of
 
 Json = dict[str, Any]
 TRAIT = "cloudEvents"

@@ -7,8 +7,9 @@ from typing import Any
 from schemas import CATALOGUE
 from schemas.sources import definitions, documented
 from streams.api.asyncapi import headers
+from topology.core import CAUSE
 from topology.declarations import Kind, Topic
-from topology.headers import CAUSE, carries_cloudevents, headers_of
+from topology.headers import carries_cloudevents, headers_of
 
 Json = dict[str, Any]
 BINDINGS = "0.5.0"

@@ -15,7 +15,7 @@ from streams.protocols.asap.queries.rows import (
 from streams.views.params import parse_position
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import ASAP_EVENTS, ASAP_INBOX, ASAP_TASKS
+from topology.asap import ASAP_EVENTS, ASAP_INBOX, ASAP_TASKS
 
 _FACT = Projection(
     ASAP_EVENTS.record or "", ("verdict", "rule", "asap_error", "detail", "task_id", "status")

@@ -107,7 +107,7 @@ def put(file: BinaryIO) -> None:
       headrace asap manifest put manifest.json
     """
     from streams.cli.send import outputs_of, produce
-    from topology.topics import ASAP_MANIFESTS
+    from topology.asap import ASAP_MANIFESTS
 
     settings = Settings.load()
     outputs = outputs_of(ASAP_MANIFESTS.name, file.read(), settings)

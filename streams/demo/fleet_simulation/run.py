@@ -19,9 +19,10 @@ from streams.ops.topics import create_topics
 from streams.processing.encode import to_output
 from streams.protocols.commands import all_processors
 from streams.settings import Settings
+from topology.apc import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKETS
 from topology.declarations import Topic
 from topology.keys import split
-from topology.topics import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKETS, full_name
+from topology.topics import full_name
 
 START_MS = 1_767_225_600_000
 GENERATION_MS = 60_000

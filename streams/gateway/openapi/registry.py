@@ -10,7 +10,7 @@ from streams.gateway.openapi.parts import answer
 from streams.gateway.openapi.schemas import Json, ref
 from streams.registry.reading import COMPATIBILITY, MEDIA, MODE
 from streams.registry.subjects import subjects
-from topology import topics
+from topology.apc import APC_PACKETS
 
 TAG = "registry"
 _TEXT: Json = {"type": "string"}
@@ -133,7 +133,7 @@ def _others() -> Json:
 
 def _parameters(path: str, prefix: str) -> list[Json]:
     examples = {
-        "subject": f"{prefix}{topics.APC_PACKETS.name}-value",
+        "subject": f"{prefix}{APC_PACKETS.name}-value",
         "version": "latest",
         "id": next(iter(subjects().values())).entries[0].id,
     }

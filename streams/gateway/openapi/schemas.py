@@ -13,28 +13,41 @@ from schemas.row_schema import RowSchemas
 from streams.gateway.answers import service
 from streams.gateway.answers.shapes import RECORD, Answer, Extended, Page, Row
 from streams.gateway.answers.table import ANSWERS
-from topology import topics
+from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_EVENTS, APC_PACKET_STATES
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
+from topology.core import LINEAGE_EDGES
+from topology.saop import SAOP_REWIND_LOG
+from topology.sap import (
+    SAP_ACKS,
+    SAP_CACHE,
+    SAP_HEURISTICS,
+    SAP_KNOWLEDGE,
+    SAP_LEARNING,
+    SAP_OUTCOMES,
+    SAP_TASKS,
+)
+from topology.summit import SUMMIT_EVENTS
 
 Json = dict[str, Any]
 BASE = "#/components/schemas/"
 _ROWS = (
-    topics.APC_EVENTS,
-    topics.APC_PACKET_STATES,
-    topics.APC_COORDINATION,
-    topics.APC_DECISIONS,
-    topics.LINEAGE_EDGES,
-    topics.SAOP_REWIND_LOG,
-    topics.SAP_TASKS,
-    topics.SAP_OUTCOMES,
-    topics.SAP_ACKS,
-    topics.SAP_CACHE,
-    topics.SAP_LEARNING,
-    topics.SAP_HEURISTICS,
-    topics.SAP_KNOWLEDGE,
-    topics.ASAP_ENVELOPES,
-    topics.ASAP_EVENTS,
-    topics.ASAP_MANIFESTS,
-    topics.SUMMIT_EVENTS,
+    APC_EVENTS,
+    APC_PACKET_STATES,
+    APC_COORDINATION,
+    APC_DECISIONS,
+    LINEAGE_EDGES,
+    SAOP_REWIND_LOG,
+    SAP_TASKS,
+    SAP_OUTCOMES,
+    SAP_ACKS,
+    SAP_CACHE,
+    SAP_LEARNING,
+    SAP_HEURISTICS,
+    SAP_KNOWLEDGE,
+    ASAP_ENVELOPES,
+    ASAP_EVENTS,
+    ASAP_MANIFESTS,
+    SUMMIT_EVENTS,
 )
 """Topics whose records, or parts of them, stand in composed answers."""
 _FILLED_IN = {"apc/packet": "created_at"}

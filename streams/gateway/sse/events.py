@@ -11,7 +11,7 @@ import orjson
 from streams.engine.records import Record
 from streams.log.cursors import sequence_cursor
 from streams.log.record_json import value_json
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 
 class Frame(NamedTuple):

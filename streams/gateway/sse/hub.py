@@ -31,7 +31,8 @@ from streams.gateway.sse.subscriber import Bounds, Subscriber
 from streams.log.cursors import EARLIEST, offsets_cursor
 from streams.log.places import OffsetPlace
 from streams.settings import Settings
-from topology.topics import RTES_EVENTS, full_name
+from topology.saop import RTES_EVENTS
+from topology.topics import full_name
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)

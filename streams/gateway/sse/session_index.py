@@ -16,7 +16,7 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
 from streams.log.record_json import value_json
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 STRIDE = 64
 MOST_SESSIONS = 200_000

@@ -21,8 +21,8 @@ from schemas import Undecodable, canonical_json, decode, sha256_hex
 from streams.engine.records import Record, TopicPartition
 from streams.ops.audit.keys import Keys, Signer
 from topology import topics
+from topology.core import AUDIT_CHECKPOINTS
 from topology.declarations import Kind, Topic
-from topology.topics import AUDIT_CHECKPOINTS
 
 ZEROS = "0" * 64
 """What the first checkpoint of a chain follows."""
@@ -33,7 +33,7 @@ _ABSENT = _LENGTH.pack(-1)
 COVERED: tuple[Topic, ...] = tuple(
     topic
     for topic in topics.ALL
-    if topic.kind in (Kind.FACT, Kind.AUDIT) and topic is not topics.AUDIT_CHECKPOINTS
+    if topic.kind in (Kind.FACT, Kind.AUDIT) and topic is not AUDIT_CHECKPOINTS
 )
 """What is kept for ever and never rewritten: the facts, and what operators' tools did."""
 

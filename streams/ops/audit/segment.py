@@ -20,7 +20,7 @@ import orjson
 from schemas import Problem, Undecodable, Unencodable, decode, encode
 from streams.engine.records import LogRecord, Record
 from streams.errors import InvalidInput, UsageError
-from topology.topics import AUDIT_CHECKPOINTS
+from topology.core import AUDIT_CHECKPOINTS
 
 FORMAT = "headrace-audit-segment/1"
 _NUMBERS = ("partition", "offset", "timestamp")

@@ -20,7 +20,8 @@ from streams.ops.audit.chain import COVERED, Head, partition_of, read, signature
 from streams.ops.audit.keys import Keys, Signer
 from streams.settings import Settings
 from streams.telemetry.progress import progress
-from topology.topics import AUDIT_CHECKPOINTS, full_name
+from topology.core import AUDIT_CHECKPOINTS
+from topology.topics import full_name
 
 AT_ONCE = 200_000
 """Records after which what was read is sealed, though there are more."""

@@ -23,8 +23,9 @@ from streams.log.reading import partitions, records
 from streams.ops.redrive.letters import REDRIVEN_FROM, Letter, Standing
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
+from topology.core import AUDIT_REDRIVES
 from topology.keys import partition_of
-from topology.topics import AUDIT_REDRIVES, full_name
+from topology.topics import full_name
 
 Pause = Callable[[float], None]
 """Waits that many seconds."""

@@ -10,7 +10,7 @@ from streams.engine.records import Record, position
 from streams.errors import InternalUnreadable
 from streams.ops.sink import tables
 from topology.declarations import Topic
-from topology.topics import RTES_EVENTS, SAOP_LOG
+from topology.saop import RTES_EVENTS, SAOP_LOG
 
 Json = Mapping[str, Any]
 TOPICS: tuple[Topic, ...] = (RTES_EVENTS, SAOP_LOG)

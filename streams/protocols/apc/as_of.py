@@ -8,8 +8,8 @@ from streams.replay.as_of.looking import Looking, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
 from streams.views.keys import key, place_at_end
+from topology.apc import APC_EVENTS
 from topology.keys import composite
-from topology.topics import APC_EVENTS
 
 
 def packet(looking: Looking) -> Rows:

@@ -18,10 +18,10 @@ from streams.protocols.apc.processor.throttle import judge
 from streams.protocols.apc.processor.transfer import Standing, transfer_of
 from streams.replay.checking import Given, Said, in_place, members, same, unless
 from streams.replay.facts import Fact
+from topology.apc import APC_COORDINATION_TABLE, APC_THROTTLING_TABLE
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE
-from topology.tables import COORDINATION, THROTTLING
 
 _BOUNDED = frozenset({"packet_too_large", "output_too_large"})
 """Rules that a setting or a size of the service has a part in."""
@@ -131,9 +131,11 @@ def _noted(fact: Fact, given: Given) -> Said:
         after = note["to_state"] if note["applied"] else note["from_state"]
         given.seen.put(after, *place)
         if note["applied"] and note["agent_id"] is not None:
-            given.owed.row(COORDINATION, composite(value["session_id"], note["agent_id"]), fact)
+            given.owed.row(
+                APC_COORDINATION_TABLE, composite(value["session_id"], note["agent_id"]), fact
+            )
     if value["verdict"] == "accepted" and value["state"] != "EXPIRED":
-        given.owed.row(COORDINATION, composite(value["session_id"]), fact)
+        given.owed.row(APC_COORDINATION_TABLE, composite(value["session_id"]), fact)
 
 
 def _counted(fact: Fact, given: Given) -> None:
@@ -153,7 +155,7 @@ def _counted(fact: Fact, given: Given) -> None:
     known = given.seen.get("throttle", place) or {"accepted": 0, "rejected": {}, "receivers": []}
     expired = value["transitions"] and value["transitions"][-1]["to_state"] == "EXPIRED"
     if not expired:
-        given.owed.row(THROTTLING, place, fact)
+        given.owed.row(APC_THROTTLING_TABLE, place, fact)
     if value["verdict"] == "rejected":
         rule = value["rule"]
         known["rejected"][rule] = known["rejected"].get(rule, 0) + 1

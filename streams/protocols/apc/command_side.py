@@ -9,7 +9,7 @@ from streams.protocols.apc.fold import FOLDING
 from streams.protocols.apc.lineage import ApcLineageProcessor
 from streams.protocols.apc.processor import ApcProcessor
 from streams.replay.checking import FactCheck, codes
-from topology import tables, topics
+from topology.apc import APC_COORDINATION_TABLE, APC_EVENTS, APC_LINEAGE_TABLE, APC_THROTTLING_TABLE
 
 APC = CommandSide(
     name="apc",
@@ -19,10 +19,10 @@ APC = CommandSide(
     rules={"APC": rules.ALL},
     processors=(ApcProcessor, ApcLineageProcessor),
     folds=(FOLDING,),
-    checks={topics.APC_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
+    checks={APC_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
     row_checks={
-        tables.COORDINATION: row_checks.coordination,
-        tables.THROTTLING: row_checks.throttling,
-        tables.PROTOCOL_LINEAGE: row_checks.lineage,
+        APC_COORDINATION_TABLE: row_checks.coordination,
+        APC_THROTTLING_TABLE: row_checks.throttling,
+        APC_LINEAGE_TABLE: row_checks.lineage,
     },
 )

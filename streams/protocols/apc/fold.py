@@ -14,10 +14,9 @@ import orjson
 
 from streams.protocols.apc.processor.lifecycle import KEEPS_PACKET, NOT_COUNTED, recipients
 from streams.replay.fold.folding import Commands, Fact, Folding, Row
+from topology.apc import APC_EVENTS, APC_PACKET_STATES_TABLE
 from topology.declarations import Topic
 from topology.keys import composite
-from topology.tables import PACKET_STATES
-from topology.topics import APC_EVENTS
 
 _STANDING = ("state", "gates", "acks", "verification")
 _TRANSFER = "headrace.apc.TransferPayload"
@@ -106,4 +105,4 @@ def _transfer(fact: Fact) -> Row | None:
     }
 
 
-FOLDING = Folding(PACKET_STATES, (APC_EVENTS,), row_key, step)
+FOLDING = Folding(APC_PACKET_STATES_TABLE, (APC_EVENTS,), row_key, step)

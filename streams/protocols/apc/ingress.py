@@ -10,7 +10,7 @@ from streams.access.sender import own
 from streams.engine.headers import iso
 from streams.processing.ingress import Edge, Kind, Prepared
 from streams.settings import Settings
-from topology import topics
+from topology.apc import APC_PACKETS
 
 MAX_ERRORS = 10
 
@@ -27,5 +27,5 @@ def _packet_problems(value: Any, settings: Settings) -> list[Problem]:
 
 PACKET = Kind("apc.packet", _packet, _packet_problems, MAX_ERRORS, text_rule=False)
 KINDS = (PACKET,)
-EDGES = (Edge(topics.APC_PACKETS, PACKET),)
-SENDERS = {topics.APC_PACKETS: own(AUTH_SENDER.code, "sender", "agent_id")}
+EDGES = (Edge(APC_PACKETS, PACKET),)
+SENDERS = {APC_PACKETS: own(AUTH_SENDER.code, "sender", "agent_id")}

@@ -13,7 +13,7 @@ from schemas.json_form import number, open_json
 from schemas.projection import Projection
 from streams.views.keys import key, place_key
 from streams.views.reads import Reads
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 Fact = Mapping[str, Any]
 _CHUNK = 256

@@ -31,13 +31,21 @@ from streams.views.changes import Changes
 from streams.views.decoded import decoded
 from streams.views.keys import key, place_key, text_key
 from streams.views.projection import Apply, table
-from topology import topics
+from topology.apc import (
+    APC_COORDINATION,
+    APC_DECISIONS,
+    APC_EVENTS,
+    APC_LINEAGE,
+    APC_PACKET_STATES,
+    APC_PACKETS_DLQ,
+    APC_THROTTLING,
+)
 from topology.declarations import Topic
 from topology.keys import split
 
 _FACT, _PACKET = key("fact"), key("packet")
 _ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
-_DECISIONS = Projection(topics.APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
+_DECISIONS = Projection(APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
 
 
 class Place(NamedTuple):
@@ -92,12 +100,12 @@ def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: Changes) -
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    topics.APC_EVENTS.name: _facts,
-    topics.APC_PACKET_STATES.name: table("state"),
-    topics.APC_COORDINATION.name: table("coordination"),
-    topics.APC_THROTTLING.name: _throttles,
-    topics.APC_LINEAGE.name: table("protocol"),
-    topics.APC_DECISIONS.name: _decisions,
-    topics.APC_PACKETS_DLQ.name: None,
+    APC_EVENTS.name: _facts,
+    APC_PACKET_STATES.name: table("state"),
+    APC_COORDINATION.name: table("coordination"),
+    APC_THROTTLING.name: _throttles,
+    APC_LINEAGE.name: table("protocol"),
+    APC_DECISIONS.name: _decisions,
+    APC_PACKETS_DLQ.name: None,
 }
 """Of dead letters a view only notes what they answer."""

@@ -20,7 +20,7 @@ from streams.gateway.answers.shapes import (
     record,
 )
 from streams.protocols.apc import lineage_responses
-from topology import topics
+from topology.apc import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
 
 AcksRow = Annotated[dict[str, Any], record("headrace.apc.AckStanding")]
 AntiDriftRow = Annotated[dict[str, Any], record("headrace.apc.AntiDrift")]
@@ -185,15 +185,15 @@ class Evaluation(Answer):
 RESPONSES: Mapping[str, Response] = {
     "Trace": Trace,
     "Replay": Replay,
-    "Packet": Row.of(topics.APC_PACKET_STATES),
-    "PacketEvents": Page.of(topics.APC_EVENTS),
+    "Packet": Row.of(APC_PACKET_STATES),
+    "PacketEvents": Page.of(APC_EVENTS),
     "Explanation": (Explanation, WhatIf),
     "Ranking": Ranking,
     "Evaluation": Evaluation,
     "Coordination": Coordination,
-    "Throttles": Page.of(topics.APC_THROTTLING),
-    "Decisions": Page.of(topics.APC_DECISIONS),
-    "ProtocolTotal": Row.of(topics.APC_LINEAGE),
+    "Throttles": Page.of(APC_THROTTLING),
+    "Decisions": Page.of(APC_DECISIONS),
+    "ProtocolTotal": Row.of(APC_LINEAGE),
     "LineageSummary": lineage_responses.LineageSummary,
     "Protocols": lineage_responses.Protocols,
     "Propagation": lineage_responses.Propagation,

@@ -12,7 +12,7 @@ from streams.protocols.apc.queries.arbitrate import TOP_K, arbitrate
 from streams.protocols.apc.queries.evaluate import evaluate
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
 from streams.views.parameters import MOST, Form, Parameter
-from topology import topics
+from topology.apc import APC_PACKETS
 
 _PACKET = "/v1/apc/sessions/{session_id}/packets/{packet_id}"
 _TOP_K = Parameter("top_k", "how many are selected", Form.WHOLE, -MOST, MOST, TOP_K)
@@ -35,7 +35,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/apc/packets",
         "send_packets",
-        Produce(topics.APC_PACKETS),
+        Produce(APC_PACKETS),
         "send packets",
         body="apc/packet",
     ),

@@ -12,8 +12,8 @@ from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
 from streams.replay.fold.folding import shown
 from streams.views.keys import key, text_key
+from topology.asap import ASAP_EVENTS
 from topology.keys import composite
-from topology.topics import ASAP_EVENTS
 
 _RESPONSE = "response_recorded"
 

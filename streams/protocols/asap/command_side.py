@@ -8,7 +8,7 @@ from streams.protocols.asap import checks, ingress, row_checks
 from streams.protocols.asap.fold import FOLDING
 from streams.protocols.asap.processor import AsapProcessor
 from streams.replay.checking import FactCheck, codes
-from topology import tables, topics
+from topology.asap import ASAP_EVENTS, ASAP_SNAPSHOTS_TABLE
 
 ASAP = CommandSide(
     name="asap",
@@ -18,6 +18,6 @@ ASAP = CommandSide(
     rules={"ASAP": rules.ALL},
     processors=(AsapProcessor,),
     folds=(FOLDING,),
-    checks={topics.ASAP_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
-    row_checks={tables.ASAP_SNAPSHOTS: row_checks.snapshots},
+    checks={ASAP_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
+    row_checks={ASAP_SNAPSHOTS_TABLE: row_checks.snapshots},
 )

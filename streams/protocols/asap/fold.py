@@ -16,11 +16,10 @@ from schemas import asap
 from streams.protocols.asap.processor.case import RESPONSE_IN_ROW
 from streams.protocols.asap.processor.updates import INPUT_REQUIRED
 from streams.replay.fold.folding import Commands, Fact, Folding, Row
+from topology.asap import ASAP_EVENTS, ASAP_TASKS_TABLE
 from topology.declarations import Topic
 from topology.keys import composite
 from topology.machines.asap_task import MACHINE
-from topology.tables import ASAP_TASKS
-from topology.topics import ASAP_EVENTS
 
 _QUIET = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
 """Rules of facts that leave `updated_at` as it was."""
@@ -130,4 +129,4 @@ def _deleted(fact: Fact) -> list[int]:
     return found
 
 
-FOLDING = Folding(ASAP_TASKS, (ASAP_EVENTS,), row_key, step)
+FOLDING = Folding(ASAP_TASKS_TABLE, (ASAP_EVENTS,), row_key, step)

@@ -8,7 +8,7 @@ from schemas import Problem, asap
 from streams.access.sender import or_operator, own
 from streams.processing.ingress import Edge, Kind, Prepared, as_sent
 from streams.settings import Settings
-from topology import topics
+from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 MAX_ERRORS = 1000
 SENDER_MISMATCH = "sender_mismatch"
@@ -57,10 +57,10 @@ MANIFEST = Kind(
     form=asap.manifest_form,
 )
 KINDS = (ENVELOPE, MANIFEST)
-ENVELOPES = Edge(topics.ASAP_ENVELOPES, ENVELOPE)
-MANIFESTS = Edge(topics.ASAP_MANIFESTS, MANIFEST)
+ENVELOPES = Edge(ASAP_ENVELOPES, ENVELOPE)
+MANIFESTS = Edge(ASAP_MANIFESTS, MANIFEST)
 EDGES = (ENVELOPES, MANIFESTS)
 SENDERS = {
-    topics.ASAP_ENVELOPES: own(SENDER_MISMATCH, "sender"),
-    topics.ASAP_MANIFESTS: or_operator(SENDER_MISMATCH, "id"),
+    ASAP_ENVELOPES: own(SENDER_MISMATCH, "sender"),
+    ASAP_MANIFESTS: or_operator(SENDER_MISMATCH, "id"),
 }

@@ -9,7 +9,7 @@ from streams.api.problems import Response
 from streams.api.protocol import PlayContext, QuerySide
 from streams.protocols.asap import routes
 from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key
-from topology.topics import ASAP_ENVELOPES
+from topology.asap import ASAP_ENVELOPES
 
 
 def _responses() -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from streams.gateway.answers.service import Position
 from streams.gateway.answers.shapes import Answer, Count, Json, Response, Row, Time, record
-from topology import topics
+from topology.asap import ASAP_MANIFESTS
 
 Status = Literal[
     "submitted",
@@ -201,6 +201,6 @@ RESPONSES: Mapping[str, Response] = {
     "AsapCallAnswer": AsapCallAnswer,
     "AsapConversation": AsapConversation,
     "AsapAgents": AsapAgents,
-    "AsapAgentManifest": Row.of(topics.ASAP_MANIFESTS),
+    "AsapAgentManifest": Row.of(ASAP_MANIFESTS),
 }
 """By the names of the route table."""

@@ -14,11 +14,11 @@ from streams.errors import InvalidInput
 from streams.processing.encode import to_output
 from streams.protocols.asap import as_of, ingress
 from streams.protocols.asap.queries import agents, events, snapshots, talk, tasks, verdicts
-from topology import topics
+from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 _TASK = "/v1/asap/tasks/{id}"
 _AGENT = "/v1/asap/agents/{urn}"
-_ID = Projection(topics.ASAP_ENVELOPES.record or "", ("id",))
+_ID = Projection(ASAP_ENVELOPES.record or "", ("id",))
 _EMPTY = Problem(
     rules.MALFORMED_ENVELOPE.code,
     "",
@@ -60,7 +60,7 @@ def _put(call: Call) -> Output:
 
 
 def _withdraw(call: Call) -> Output:
-    return Output(call.settings.prefix + topics.ASAP_MANIFESTS.name, call.ids["urn"].encode(), None)
+    return Output(call.settings.prefix + ASAP_MANIFESTS.name, call.ids["urn"].encode(), None)
 
 
 ROUTES: tuple[Route, ...] = (
@@ -68,7 +68,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/asap/envelopes",
         "send_envelopes",
-        Produce(topics.ASAP_ENVELOPES, Terms(_EMPTY, told=_told)),
+        Produce(ASAP_ENVELOPES, Terms(_EMPTY, told=_told)),
         "send envelopes",
         answer="AsapPositions",
         body="asap/envelope",
@@ -178,7 +178,7 @@ ROUTES: tuple[Route, ...] = (
         "PUT",
         _AGENT,
         "put_agent",
-        Put(topics.ASAP_MANIFESTS, _put),
+        Put(ASAP_MANIFESTS, _put),
         "register an agent by its manifest, or replace that",
         answer="Placed",
         body="asap/manifest",
@@ -187,7 +187,7 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         _AGENT,
         "withdraw_agent",
-        Put(topics.ASAP_MANIFESTS, _withdraw),
+        Put(ASAP_MANIFESTS, _withdraw),
         "withdraw the manifest of an agent",
         answer="Placed",
     ),

@@ -33,7 +33,7 @@ from streams.settings import Settings
 from streams.views.params import parse_position
 from streams.views.positions import ViewBehind
 from streams.views.reads import Reads
-from topology.topics import ASAP_ENVELOPES
+from topology.asap import ASAP_ENVELOPES
 
 T = TypeVar("T")
 

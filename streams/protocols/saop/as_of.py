@@ -15,7 +15,7 @@ from streams.views.changes import Changes, Memory
 from streams.views.keys import key, number_at_end
 from streams.views.params import QueryError
 from topology.keys import split
-from topology.topics import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 
 _NEEDED = ("session_id", "task_id")
 

@@ -14,7 +14,7 @@ from streams.protocols.saop.processor.detectors import decline_of, slope_of
 from streams.protocols.saop.processor.inbound import Inbound
 from streams.replay.checking import Given, Said, in_place, members, numbered, same, unless
 from streams.replay.facts import Fact
-from topology.topics import RTES_RAW
+from topology.core import RTES_RAW
 
 _BOUNDED = frozenset({"output_too_large"})
 _MISPLACED = ("key_mismatch", "partition_mismatch")

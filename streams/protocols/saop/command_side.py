@@ -13,7 +13,15 @@ from streams.protocols.saop.fold import FOLDING
 from streams.protocols.saop.processor import SaopProcessor
 from streams.protocols.saop.rtes import RtesProcessor
 from streams.replay.checking import VERDICT_KINDS, FactCheck, codes
-from topology import tables, topics
+from topology.saop import (
+    REWINDS,
+    RTES_EVENTS,
+    RTES_REJECTIONS,
+    SAOP_ESCALATIONS,
+    SAOP_LOG,
+    SAOP_REWIND_LOG,
+    SAOP_VERDICTS,
+)
 
 _SAOP, _RTES = codes(rules.ALL), codes(rtes_rules.ALL)
 
@@ -32,12 +40,12 @@ SAOP = CommandSide(
     processors=(SaopProcessor, RtesProcessor),
     folds=(FOLDING,),
     checks={
-        topics.SAOP_VERDICTS: FactCheck(checks.verdict, _SAOP),
-        topics.SAOP_REWIND_LOG: FactCheck(rewind_checks.logged, _SAOP, answers=_is_verdict),
-        topics.SAOP_LOG: FactCheck(checks.logged),
-        topics.SAOP_ESCALATIONS: FactCheck(checks.escalation, id_member="escalation_id"),
-        topics.RTES_EVENTS: FactCheck(checks.event, _RTES, "event_id"),
-        topics.RTES_REJECTIONS: FactCheck(checks.rejection, _RTES),
+        SAOP_VERDICTS: FactCheck(checks.verdict, _SAOP),
+        SAOP_REWIND_LOG: FactCheck(rewind_checks.logged, _SAOP, answers=_is_verdict),
+        SAOP_LOG: FactCheck(checks.logged),
+        SAOP_ESCALATIONS: FactCheck(checks.escalation, id_member="escalation_id"),
+        RTES_EVENTS: FactCheck(checks.event, _RTES, "event_id"),
+        RTES_REJECTIONS: FactCheck(checks.rejection, _RTES),
     },
-    row_checks={tables.REWINDS: rewind_checks.rewinds},
+    row_checks={REWINDS: rewind_checks.rewinds},
 )

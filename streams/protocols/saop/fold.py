@@ -10,9 +10,7 @@ from __future__ import annotations
 from streams.protocols.saop.rtes.transitions import evolve
 from streams.replay.fold.folding import Commands, Fact, Folding, Row
 from topology.declarations import Topic
-from topology.keys import saop_task_key
-from topology.tables import SAOP_TASK_STATES
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS, SAOP_TASKS_TABLE, saop_task_key
 
 _TRANSITION = "headrace.rtes.TaskTransition"
 
@@ -27,4 +25,4 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
     return evolve(row, fact)
 
 
-FOLDING = Folding(SAOP_TASK_STATES, (RTES_EVENTS,), row_key, step)
+FOLDING = Folding(SAOP_TASKS_TABLE, (RTES_EVENTS,), row_key, step)

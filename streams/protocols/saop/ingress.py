@@ -10,7 +10,8 @@ from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.access.callers import OPERATOR_NAME, Caller
 from streams.access.sender import Sender, own
 from streams.processing.ingress import Edge, Kind, Prepared, as_sent
-from topology import topics
+from topology.core import RTES_RAW
+from topology.saop import SAOP_REWINDS, SAOP_TURNS
 
 PRINCIPAL_MISMATCH = "principal_mismatch"
 _SAOP = "saop:"
@@ -42,13 +43,13 @@ REWIND = Kind("saop.rewind", _rewind, lambda value, _: saop.validate_rewind(valu
 EVENT = Kind("rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS, True)
 PAYLOAD = Kind("rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS)
 KINDS = (TURN, REWIND, EVENT, PAYLOAD)
-EVENTS = Edge(topics.RTES_RAW, EVENT)
-REWINDS = Edge(topics.SAOP_REWINDS, REWIND)
-EDGES = (Edge(topics.SAOP_TURNS, TURN), EVENTS, REWINDS)
+EVENTS = Edge(RTES_RAW, EVENT)
+REWINDS = Edge(SAOP_REWINDS, REWIND)
+EDGES = (Edge(SAOP_TURNS, TURN), EVENTS, REWINDS)
 SENDERS = {
-    topics.SAOP_TURNS: own(PRINCIPAL_MISMATCH, "agent_id")._replace(may=_as_agent),
-    topics.RTES_RAW: own(PRINCIPAL_MISMATCH, "payload", "agent_id")._replace(may=_as_agent),
-    topics.SAOP_REWINDS: Sender(
+    SAOP_TURNS: own(PRINCIPAL_MISMATCH, "agent_id")._replace(may=_as_agent),
+    RTES_RAW: own(PRINCIPAL_MISMATCH, "payload", "agent_id")._replace(may=_as_agent),
+    SAOP_REWINDS: Sender(
         PRINCIPAL_MISMATCH, "", lambda value: OPERATOR_NAME, lambda caller, _: caller.is_operator
     ),
 }

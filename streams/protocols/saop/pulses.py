@@ -12,7 +12,7 @@ from streams.processing.encode import to_output
 from streams.processing.masked import Blocks
 from streams.protocols.saop import ingress
 from streams.settings import Settings
-from topology.topics import RTES_RAW
+from topology.core import RTES_RAW
 
 TOPIC = RTES_RAW
 

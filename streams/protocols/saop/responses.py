@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from streams.gateway.answers.shapes import Answer, Count, Page, Response, Row, Time, record
-from topology import topics
+from topology.saop import (
+    RTES_EVENTS,
+    RTES_REJECTIONS,
+    SAOP_ESCALATIONS,
+    SAOP_LOG,
+    SAOP_REWIND_LOG,
+    SAOP_TASKS,
+    SAOP_VERDICTS,
+)
 
 MoveRow = Annotated[dict[str, Any], record("headrace.saop.RewindMove")]
 
@@ -73,15 +81,15 @@ class RewindPlan(Answer):
 
 
 RESPONSES: Mapping[str, Response] = {
-    "Events": Page.of(topics.RTES_EVENTS),
-    "Rejections": Page.of(topics.RTES_REJECTIONS),
+    "Events": Page.of(RTES_EVENTS),
+    "Rejections": Page.of(RTES_REJECTIONS),
     "Calls": Calls,
-    "Turns": Page.of(topics.SAOP_LOG),
-    "Verdicts": Page.of(topics.SAOP_VERDICTS),
-    "Escalations": Page.of(topics.SAOP_ESCALATIONS),
-    "Tasks": Page.of(topics.SAOP_TASKS),
+    "Turns": Page.of(SAOP_LOG),
+    "Verdicts": Page.of(SAOP_VERDICTS),
+    "Escalations": Page.of(SAOP_ESCALATIONS),
+    "Tasks": Page.of(SAOP_TASKS),
     "Sessions": Sessions,
     "ThoughtAudit": ThoughtAudit,
-    "Rewind": Row.of(topics.SAOP_REWIND_LOG),
+    "Rewind": Row.of(SAOP_REWIND_LOG),
     "RewindPlan": RewindPlan,
 }

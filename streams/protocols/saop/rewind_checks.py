@@ -16,7 +16,7 @@ from streams.replay.facts import Fact
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.saop_rewind import MACHINE
-from topology.tables import REWINDS
+from topology.saop import REWINDS
 
 LAPSE = "lapse"
 """Of a rewind that was prepared and never came: a fact besides the verdict on its command."""

@@ -10,7 +10,7 @@ from streams.api.route import Call, Order, Produce, Query, Refused, Route
 from streams.engine.records import Output
 from streams.protocols.saop import as_of
 from streams.protocols.saop.queries import audit, events, plans, rewinds, turns
-from topology import topics
+from topology.saop import SAOP_REWINDS, SAOP_TURNS
 
 _SESSION = "/v1/saop/sessions/{session_id}"
 _REWIND = f"{_SESSION}/rewinds/{{rewind_id}}"
@@ -31,7 +31,7 @@ def _order(phase: str | None) -> Order:
         who = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
         return rewinds.command_of(call.ids, phase, body, call.now, call.settings, who)
 
-    return Order(topics.SAOP_REWINDS, command, _fact)
+    return Order(SAOP_REWINDS, command, _fact)
 
 
 def _fact(call: Call, output: Output, cause: str) -> Response:
@@ -47,7 +47,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/saop/turns",
         "send_turns",
-        Produce(topics.SAOP_TURNS),
+        Produce(SAOP_TURNS),
         "send turns",
         body="saop/turn",
     ),

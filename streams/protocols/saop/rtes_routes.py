@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from streams.api.route import Produce, Query, Route
 from streams.protocols.saop.queries import events
-from topology import topics
+from topology.core import RTES_RAW
 
 ROUTES: tuple[Route, ...] = (
     Route(
         "POST",
         "/v1/rtes/events",
         "send_events",
-        Produce(topics.RTES_RAW),
+        Produce(RTES_RAW),
         "send events",
         body="rtes/event",
     ),

@@ -17,9 +17,8 @@ from streams.replay.as_of.steps import Step
 from streams.replay.fold.folding import Row, shown
 from streams.views.keys import key, number_at_end, place_at_end
 from topology.declarations import Topic
-from topology.keys import sap_key
 from topology.machines.sap_task import MACHINE
-from topology.topics import SAP_ACKS, SAP_CACHE, SAP_OUTCOMES, SAP_TASK_STATES, SAP_VERDICTS
+from topology.sap import SAP_ACKS, SAP_CACHE, SAP_OUTCOMES, SAP_TASK_STATES, SAP_VERDICTS, sap_key
 
 _STORED = "stored"
 _FIXED = ("cacheState", "dispatched")

@@ -11,7 +11,7 @@ from streams.protocols.sap.learning import SapLearningProcessor
 from streams.protocols.sap.processor import SapProcessor, authorization
 from streams.replay.checking import FactCheck, codes
 from streams.settings import Settings
-from topology import tables, topics
+from topology.sap import SAP_ACKS, SAP_CACHE_TABLE, SAP_HEURISTICS_TABLE, SAP_OUTCOMES, SAP_VERDICTS
 
 
 def _load_files(settings: Settings) -> None:
@@ -29,13 +29,13 @@ SAP = CommandSide(
     processors=(SapProcessor, SapCacheProcessor, SapLearningProcessor),
     folds=(FOLDING,),
     checks={
-        topics.SAP_ACKS: FactCheck(checks.ack, codes(rules.ALL), "ackId"),
-        topics.SAP_OUTCOMES: FactCheck(checks.outcome),
-        topics.SAP_VERDICTS: FactCheck(id_member="verdictId"),
+        SAP_ACKS: FactCheck(checks.ack, codes(rules.ALL), "ackId"),
+        SAP_OUTCOMES: FactCheck(checks.outcome),
+        SAP_VERDICTS: FactCheck(id_member="verdictId"),
     },
     row_checks={
-        tables.SAP_CACHE: row_checks.cache,
-        tables.SAP_HEURISTICS: row_checks.heuristics,
+        SAP_CACHE_TABLE: row_checks.cache,
+        SAP_HEURISTICS_TABLE: row_checks.heuristics,
     },
     total_checks=(learning_check.check,),
     load_files=_load_files,

@@ -16,10 +16,8 @@ import orjson
 from schemas import from_json, sap, sha256_hex
 from streams.replay.fold.folding import CommandGone, Commands, Fact, Folding, Row
 from topology.declarations import Topic
-from topology.keys import sap_key
 from topology.machines.sap_task import MACHINE
-from topology.tables import SAP_TASK_STATES
-from topology.topics import SAP_ACKS, SAP_OUTCOMES, SAP_VERDICTS
+from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE, SAP_VERDICTS, sap_key
 
 _TASK = "headrace.sap.SapTask"
 _VALID = "VALID"
@@ -132,7 +130,7 @@ def _published(row: Row, outcome: Fact) -> Row:
 
 
 FOLDING = Folding(
-    SAP_TASK_STATES,
+    SAP_TASK_STATES_TABLE,
     (SAP_ACKS, SAP_VERDICTS, SAP_OUTCOMES),
     row_key,
     step,

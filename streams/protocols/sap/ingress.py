@@ -9,7 +9,7 @@ from schemas.sap.rules import FORBIDDEN
 from streams.access.sender import own
 from streams.processing.ingress import Edge, Kind, as_sent
 from streams.settings import Settings
-from topology import topics
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 MAX_ERRORS = 1000
 
@@ -25,12 +25,12 @@ def _kind(name: str) -> Kind:
 
 TASK, RESULT, SIGNAL = KINDS = (_kind("task"), _kind("result"), _kind("signal"))
 EDGES = (
-    Edge(topics.SAP_TASKS, TASK),
-    Edge(topics.SAP_RESULTS, RESULT),
-    Edge(topics.SAP_SIGNALS, SIGNAL),
+    Edge(SAP_TASKS, TASK),
+    Edge(SAP_RESULTS, RESULT),
+    Edge(SAP_SIGNALS, SIGNAL),
 )
 SENDERS = {
-    topics.SAP_TASKS: own(FORBIDDEN.code, "issuer", "agentId"),
-    topics.SAP_RESULTS: own(FORBIDDEN.code, "producer", "agentId"),
-    topics.SAP_SIGNALS: own(FORBIDDEN.code, "operator", "agentId"),
+    SAP_TASKS: own(FORBIDDEN.code, "issuer", "agentId"),
+    SAP_RESULTS: own(FORBIDDEN.code, "producer", "agentId"),
+    SAP_SIGNALS: own(FORBIDDEN.code, "operator", "agentId"),
 }

@@ -16,10 +16,10 @@ from streams.log.reading import partitions, records
 from streams.replay.cut import Cut, Live
 from streams.replay.findings import Fault
 from streams.replay.scratch import Scratch, Values
-from topology.keys import partition_of, sap_key
+from topology.keys import partition_of
 from topology.machines.sap_task import MACHINE
-from topology.tables import SAP_LEARNING, SAP_TASK_STATES
-from topology.topics import SAP_LEARNING_SIGNALS, dead_letters_of
+from topology.sap import SAP_LEARNING_SIGNALS, SAP_LEARNING_TABLE, SAP_TASK_STATES_TABLE, sap_key
+from topology.topics import dead_letters_of
 
 
 class Kind(NamedTuple):
@@ -37,13 +37,16 @@ def check(
     if not heard(log, prefix, cut):
         return
     for kind in _ended(live, count, scratch):
-        place, raw = f"{SAP_LEARNING.name} {kind.key}", live.get(SAP_LEARNING, kind.task, kind.key)
+        place, raw = (
+            f"{SAP_LEARNING_TABLE.name} {kind.key}",
+            live.get(SAP_LEARNING_TABLE, kind.task, kind.key),
+        )
         if raw is None:
             told = f"{kind.ended} tasks of this kind have ended, and it is not there"
             yield Fault.ROW_MISSING, place, told
             continue
         try:
-            outcomes = decode(raw, SAP_LEARNING.record).value["outcomes"]
+            outcomes = decode(raw, SAP_LEARNING_TABLE.record).value["outcomes"]
         except Undecodable:
             continue  # said where all rows are read
         if outcomes != kind.ended:
@@ -63,9 +66,9 @@ def heard(log: Log, prefix: str, cut: Cut) -> bool:
 def _ended(live: Live, count: int, scratch: Scratch) -> Iterator[Kind]:
     kinds = Values(scratch, "kinds")
     for task in range(count):
-        for _, raw in live.rows(SAP_TASK_STATES, task):
+        for _, raw in live.rows(SAP_TASK_STATES_TABLE, task):
             try:
-                row = decode(raw, SAP_TASK_STATES.record).value
+                row = decode(raw, SAP_TASK_STATES_TABLE.record).value
             except Undecodable:
                 continue  # said where rows are folded
             if row["state"] not in MACHINE.terminal:

@@ -15,7 +15,7 @@ from streams.gateway.answers.shapes import (
     Time,
     record,
 )
-from topology import topics
+from topology.sap import SAP_ACKS, SAP_OUTCOMES
 
 State = Literal["QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED"]
 AckRow = Annotated[dict[str, Any], record("headrace.sap.SapAck")]
@@ -132,8 +132,8 @@ EXTENDED = (
 
 
 RESPONSES: Mapping[str, Response] = {
-    "SapAck": Row.of(topics.SAP_ACKS),
-    "SapOutcome": Row.of(topics.SAP_OUTCOMES),
+    "SapAck": Row.of(SAP_ACKS),
+    "SapOutcome": Row.of(SAP_OUTCOMES),
     "SapPending": SapPending,
     "SapTaskAnswer": SapTaskAnswer,
     **{extended.name: extended for extended in EXTENDED},

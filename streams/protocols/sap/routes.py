@@ -15,8 +15,8 @@ from streams.protocols.sap.queries import cache, learning, tasks, waits
 from streams.protocols.sap.queries.rows import end_key
 from streams.settings import Settings
 from streams.views.reads import Reads
-from topology import topics
 from topology.declarations import Topic
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 _CACHE = "/v1/sap/cache/{cacheKey}"
 _EMPTY = Problem(
@@ -51,7 +51,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/sap/tasks",
         "send_tasks",
-        _produce(topics.SAP_TASKS, "SapOutcome", waits.outcome),
+        _produce(SAP_TASKS, "SapOutcome", waits.outcome),
         "send tasks, or send one and wait for its outcome",
         body="sap/task",
     ),
@@ -59,7 +59,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/sap/results",
         "send_results",
-        _produce(topics.SAP_RESULTS, "SapAck", waits.ack),
+        _produce(SAP_RESULTS, "SapAck", waits.ack),
         "report results of tasks",
         body="sap/result",
     ),
@@ -67,7 +67,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/sap/signals",
         "send_signals",
-        _produce(topics.SAP_SIGNALS, "SapAck", waits.ack),
+        _produce(SAP_SIGNALS, "SapAck", waits.ack),
         "rate, annotate, approve or cancel tasks",
         body="sap/signal",
         role=Role.OPERATOR,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from schemas import sap, to_json
 from streams.replay.checking import Given, RowProblems, Rows
-from topology.tables import SAP_CACHE
+from topology.sap import SAP_CACHE_TABLE
 
 FIRST = "0" * 64
 
@@ -20,7 +20,7 @@ def cache(rows: Rows, given: Given) -> RowProblems:
     for key, row in rows:
         if row["cacheKey"] != cache_key:
             cache_key, version, before = row["cacheKey"], 0, FIRST
-        own = sap.record_sha256(to_json(SAP_CACHE.record, row))
+        own = sap.record_sha256(to_json(SAP_CACHE_TABLE.record, row))
         if row["version"] != version + 1:
             yield key, f"version {row['version']} follows {version}"
         if row["recordSha256"] != own:

@@ -10,7 +10,7 @@ from streams.replay.as_of.looking import Looking, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
 from streams.views.keys import number_at_end
-from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS
+from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
 
 
 def run(looking: Looking) -> Rows:

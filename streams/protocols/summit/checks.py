@@ -27,8 +27,7 @@ from streams.replay.checking import (
 from streams.replay.facts import Fact
 from topology.keys import composite
 from topology.machines.summit_run import MACHINE
-from topology.tables import SUMMIT_AGENTS
-from topology.topics import SUMMIT_CALLS
+from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_CALLS
 
 _BUDGETS = (rules.BUDGET_USD.code, rules.BUDGET_TOKENS.code)
 _MISPLACED = (rules.KEY_MISMATCH.code, rules.PARTITION_MISMATCH.code)
@@ -52,9 +51,9 @@ def _manifest(fact: Fact, command: Message | None, given: Given) -> Said:
     if value["verdict"] == "accepted" and value["toState"] is not None:
         given.seen.put(value["toState"], "agent", value["agentId"])
     if value["verdict"] == "accepted":
-        given.owed.row(SUMMIT_AGENTS, value["agentId"], fact)
+        given.owed.row(SUMMIT_AGENTS_TABLE, value["agentId"], fact)
         version = composite(value["agentId"], value["manifestVersion"])
-        given.owed.row(SUMMIT_AGENTS, version, fact)
+        given.owed.row(SUMMIT_AGENTS_TABLE, version, fact)
     if command is None or command.record.value is None:
         return
     judged = summit.judge_manifest(command.value)

@@ -8,7 +8,7 @@ from streams.protocols.summit import checks, ingress, row_checks
 from streams.protocols.summit.fold import FOLDING
 from streams.protocols.summit.processor import SummitProcessor
 from streams.replay.checking import FactCheck, codes
-from topology import tables, topics
+from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_EVENTS
 
 SUMMIT = CommandSide(
     name="summit",
@@ -18,6 +18,6 @@ SUMMIT = CommandSide(
     rules={"Summit": rules.ALL},
     processors=(SummitProcessor,),
     folds=(FOLDING,),
-    checks={topics.SUMMIT_EVENTS: FactCheck(checks.check, codes(rules.ALL), "eventId")},
-    row_checks={tables.SUMMIT_AGENTS: row_checks.agents},
+    checks={SUMMIT_EVENTS: FactCheck(checks.check, codes(rules.ALL), "eventId")},
+    row_checks={SUMMIT_AGENTS_TABLE: row_checks.agents},
 )

@@ -21,8 +21,7 @@ from streams.protocols.summit.processor import usage, verifications
 from streams.protocols.summit.processor.extras import extra_json
 from streams.replay.fold.folding import CommandGone, Commands, Fact, Folding, Row
 from topology.declarations import Topic
-from topology.tables import SUMMIT_RUNS
-from topology.topics import SUMMIT_EVENTS
+from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
 
 _CONTEXT = frozenset({"traceId", "parentRunId", "budget"})
 _CANCEL = "agent.cancel"
@@ -170,5 +169,5 @@ def _end(row: Row, fact: Fact, agent_error: summit.JsonObject | None = None) -> 
 
 
 FOLDING = Folding(
-    SUMMIT_RUNS, (SUMMIT_EVENTS,), row_key, step, frozenset({"evidence.manifestPosition"})
+    SUMMIT_RUNS_TABLE, (SUMMIT_EVENTS,), row_key, step, frozenset({"evidence.manifestPosition"})
 )

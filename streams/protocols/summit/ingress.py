@@ -9,7 +9,7 @@ from schemas import Problem, summit
 from schemas.summit import rules
 from streams.access.sender import or_operator, own
 from streams.processing.ingress import Edge, Kind, as_sent
-from topology import topics
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 MAX_ERRORS = 1000
 
@@ -38,12 +38,12 @@ CALL = _kind("call", summit.check_call)
 REPLY = _kind("reply", summit.check_reply)
 KINDS = (MANIFEST, CALL, REPLY)
 EDGES = (
-    Edge(topics.SUMMIT_MANIFESTS, MANIFEST),
-    Edge(topics.SUMMIT_CALLS, CALL),
-    Edge(topics.SUMMIT_REPLIES, REPLY),
+    Edge(SUMMIT_MANIFESTS, MANIFEST),
+    Edge(SUMMIT_CALLS, CALL),
+    Edge(SUMMIT_REPLIES, REPLY),
 )
 SENDERS = {
-    topics.SUMMIT_MANIFESTS: or_operator(rules.AUTH_SENDER.code, "metadata", "name"),
-    topics.SUMMIT_CALLS: own(rules.AUTH_SENDER.code, "caller", fills=True),
-    topics.SUMMIT_REPLIES: own(rules.AUTH_SENDER.code, "agentId"),
+    SUMMIT_MANIFESTS: or_operator(rules.AUTH_SENDER.code, "metadata", "name"),
+    SUMMIT_CALLS: own(rules.AUTH_SENDER.code, "caller", fills=True),
+    SUMMIT_REPLIES: own(rules.AUTH_SENDER.code, "agentId"),
 }

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal
 
 from streams.gateway.answers.service import Position
 from streams.gateway.answers.shapes import Answer, Extended, Json, Page, Response, Row, record
-from topology import topics
+from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_RUNS
 
 Status = Literal["queued", "running", "completed", "failed", "cancelled", "budget_exceeded"]
 EventRow = Annotated[dict[str, Any], record("headrace.summit.SummitEvent")]
 ListedRunRow = Annotated[dict[str, Any], record("SummitListedRun")]
-_RUN = topics.SUMMIT_RUNS.record or ""
+_RUN = SUMMIT_RUNS.record or ""
 
 
 class SummitVerdicts(Answer):
@@ -44,9 +44,9 @@ EXTENDED = (
 )
 RESPONSES: Mapping[str, Response] = {
     "SummitVerdicts": SummitVerdicts,
-    "SummitAgent": Row.of(topics.SUMMIT_AGENTS),
-    "SummitAgents": Page.of(topics.SUMMIT_AGENTS),
-    "SummitEvents": Page.of(topics.SUMMIT_EVENTS),
+    "SummitAgent": Row.of(SUMMIT_AGENTS),
+    "SummitAgents": Page.of(SUMMIT_AGENTS),
+    "SummitEvents": Page.of(SUMMIT_EVENTS),
     "SummitRuns": SummitRuns,
     **{extended.name: extended for extended in EXTENDED},
 }

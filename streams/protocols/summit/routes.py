@@ -14,8 +14,8 @@ from streams.errors import InvalidInput
 from streams.protocols.summit import as_of
 from streams.protocols.summit.queries import agents, facts, runs
 from streams.settings import Settings
-from topology import topics
 from topology.declarations import Topic
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 YAML_TYPES = ("application/yaml", "text/yaml")
 MOST = 500
@@ -55,7 +55,7 @@ def _withdrawal(call: Call) -> Output:
     if not is_agent_id(agent_id):
         message = f"{agent_id} is not an agent's name."
         raise InvalidInput([Problem(rules.MANIFEST_NAME.code, "agentId", message)])
-    return Output(call.settings.prefix + topics.SUMMIT_MANIFESTS.name, agent_id.encode(), None)
+    return Output(call.settings.prefix + SUMMIT_MANIFESTS.name, agent_id.encode(), None)
 
 
 ROUTES: tuple[Route, ...] = (
@@ -63,7 +63,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         _MANIFESTS,
         "send_summit_manifests",
-        _produce(topics.SUMMIT_MANIFESTS, *YAML_TYPES),
+        _produce(SUMMIT_MANIFESTS, *YAML_TYPES),
         "register agents by their manifests",
         body="summit/manifest",
     ),
@@ -71,14 +71,14 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         f"{_MANIFESTS}/{{agentId}}",
         "withdraw_summit_agent",
-        Put(topics.SUMMIT_MANIFESTS, _withdrawal, _VERDICTS),
+        Put(SUMMIT_MANIFESTS, _withdrawal, _VERDICTS),
         "withdraw an agent",
     ),
     Route(
         "POST",
         "/v1/summit/calls",
         "send_summit_calls",
-        _produce(topics.SUMMIT_CALLS),
+        _produce(SUMMIT_CALLS),
         "make or cancel runs, without waiting for what comes of them",
         body="summit/call",
     ),
@@ -86,7 +86,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/summit/replies",
         "send_summit_replies",
-        _produce(topics.SUMMIT_REPLIES),
+        _produce(SUMMIT_REPLIES),
         "say how runs go, as their agents, or judge them, as critics",
         body="summit/reply",
     ),

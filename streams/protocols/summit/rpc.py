@@ -26,7 +26,7 @@ from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
 from streams.summit.rpc.http import after_of
 from streams.views.params import parse_position
 from streams.views.reads import Reads
-from topology.topics import SUMMIT_CALLS
+from topology.summit import SUMMIT_CALLS
 
 T = TypeVar("T")
 

@@ -37,7 +37,7 @@ from streams.sdk.local_bus.options import FilePath, settings_of
 from streams.sdk.local_bus.receipts import Ack, Nack, of_ack
 from streams.sdk.local_bus.rows import Json, Row, Rows, Written, shown
 from streams.sdk.local_bus.transcript import Entry, Transcript
-from topology import topics
+from topology.sap import SAP_ACKS, SAP_INBOX
 
 Clock = Callable[[], float]
 Observer = Callable[[Entry], Any]
@@ -244,9 +244,9 @@ class LocalBus:
 
     def _keep(self, written: Written) -> None:
         self._rows.keep(written)
-        if written.topic is topics.SAP_ACKS:
+        if written.topic is SAP_ACKS:
             self._acks[written.value["position"]] = written.value
-        elif written.topic is topics.SAP_INBOX:
+        elif written.topic is SAP_INBOX:
             self._pending.append(written.value)
         kind = written.entry_kind
         if kind is not None:

@@ -19,8 +19,8 @@ from streams.ingress.edges import edge_of
 from streams.processing.encode import to_output
 from streams.sdk.local_bus.receipts import Nack
 from streams.settings import Settings
-from topology import topics
 from topology.declarations import Topic
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 
 class Door(NamedTuple):
@@ -32,9 +32,9 @@ class Door(NamedTuple):
     id: str = "taskId"
 
 
-TASK = Door("task", topics.SAP_TASKS, "TASK")
-RESULT = Door("result", topics.SAP_RESULTS, "RESULT")
-SIGNAL = Door("signal", topics.SAP_SIGNALS, "SIGNAL", "signalId")
+TASK = Door("task", SAP_TASKS, "TASK")
+RESULT = Door("result", SAP_RESULTS, "RESULT")
+SIGNAL = Door("signal", SAP_SIGNALS, "SIGNAL", "signalId")
 
 
 def plain(value: Any, level: int = 1) -> Any:

@@ -8,19 +8,26 @@ from schemas.sap import SapResult
 from streams.engine.records import LogRecord
 from streams.log.record_json import value_json
 from streams.sdk.local_bus.envelopes import usable_id
-from topology import topics
 from topology.declarations import Topic
+from topology.sap import (
+    SAP_ACKS,
+    SAP_CACHE,
+    SAP_HEURISTICS,
+    SAP_INBOX,
+    SAP_OUTCOMES,
+    SAP_TASK_STATES,
+)
 
 Json = dict[str, Any]
 
 ENTRY_KINDS = {
-    topics.SAP_ACKS: "ack",
-    topics.SAP_INBOX: "inbox",
-    topics.SAP_OUTCOMES: "outcome",
-    topics.SAP_CACHE: "cache",
-    topics.SAP_HEURISTICS: "heuristics",
+    SAP_ACKS: "ack",
+    SAP_INBOX: "inbox",
+    SAP_OUTCOMES: "outcome",
+    SAP_CACHE: "cache",
+    SAP_HEURISTICS: "heuristics",
 }
-_SHOWN = {topic.name: topic for topic in (*ENTRY_KINDS, topics.SAP_TASK_STATES)}
+_SHOWN = {topic.name: topic for topic in (*ENTRY_KINDS, SAP_TASK_STATES)}
 
 
 class Row(dict[str, Any]):
@@ -69,11 +76,11 @@ class Rows:
 
     def keep(self, written: Written) -> None:
         value = written.value
-        if written.topic is topics.SAP_OUTCOMES:
+        if written.topic is SAP_OUTCOMES:
             self._outcomes.setdefault(value["taskId"].lower(), []).append(value)
-        elif written.topic is topics.SAP_TASK_STATES:
+        elif written.topic is SAP_TASK_STATES:
             self._tasks[value["taskId"].lower()] = value
-        elif written.topic is topics.SAP_CACHE:
+        elif written.topic is SAP_CACHE:
             self._cache.setdefault(value["cacheKey"], []).append(value)
 
     def outcomes(self, task_id: str) -> list[SapResult]:

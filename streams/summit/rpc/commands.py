@@ -18,7 +18,7 @@ from streams.routes.produce import trace_of
 from streams.summit.rpc.errors import RpcError, broken, pending, rejected, unavailable
 from streams.summit.rpc.host import Host
 from streams.summit.rpc.requests import CANCEL, Request
-from topology.topics import SUMMIT_CALLS
+from topology.summit import SUMMIT_CALLS
 
 Json = dict[str, Any]
 

@@ -19,7 +19,7 @@ from streams.errors import BrokerUnavailable, InvalidInput, OutputTooLarge, Prod
 from streams.summit.serving.handlers import FINAL, START, error_reply, result_reply
 from streams.summit.serving.intake import Letter
 from streams.summit.serving.run import Run, ThreadRun
-from topology.topics import SUMMIT_REPLIES
+from topology.summit import SUMMIT_REPLIES
 
 Json = dict[str, Any]
 Handler = Callable[[Any, Any], Any]

@@ -21,7 +21,8 @@ from streams.summit.manifests import read_manifest
 from streams.summit.serving.intake import Intake, Letter
 from streams.summit.serving.job import Caller, Handler, Handlers, Job
 from topology.acls import AGENTS_GROUPS
-from topology.topics import SUMMIT_INBOX, full_name
+from topology.summit import SUMMIT_INBOX
+from topology.topics import full_name
 
 CONCURRENCY = 4
 POLL_S = 0.1

@@ -19,7 +19,7 @@ from schemas.projection import Projection
 from streams.views.changes import Changes
 from streams.views.keys import key, text_key, texts_in
 from streams.views.reads import Kept
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
 
 EDGES = Projection(LINEAGE_EDGES.record or "", ("from_node", "relation", "to_node", "at", "cause"))
 _OUT, _IN = key("graph out"), key("graph in")

@@ -14,8 +14,8 @@ from streams.views.parameters import CURSOR, Form, Parameter, limit
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
+from topology.core import LINEAGE_EDGES
 from topology.lineage import REPLACES, RETRACTS, kind_of, spellings
-from topology.topics import LINEAGE_EDGES
 
 MOST_EDGES = 200_000
 MOST_RETRACTIONS = 20

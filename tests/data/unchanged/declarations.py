@@ -31,6 +31,8 @@ from topology.headers import headers_of
 from topology.verdicts import VERDICTS
 
 ROOT = Path(__file__).resolve().parents[3]
+_ELSEWHERE = ("key_of", "headers", "operators_only")
+"""Members of declarations that other texts show: envelopes, topics with their headers, ACLs."""
 PUBLIC = (
     "schemas",
     *(f"schemas.{each}" for each in ("apc", "asap", "rtes", "saop", "sap", "summit")),
@@ -92,7 +94,8 @@ def _forms(entry: SchemaEntry) -> Iterator[Any]:
 
 
 def _describe(declared: Topic | Table | ProcessorDeclaration) -> dict[str, Any]:
-    return {each.name: _plain(getattr(declared, each.name)) for each in fields(declared)}
+    names = [each.name for each in fields(declared) if each.name not in _ELSEWHERE]
+    return {name: _plain(getattr(declared, name)) for name in names}
 
 
 def _plain(value: Any) -> Any:

@@ -35,7 +35,7 @@ from tests.fuzz.examples import EXAMPLES
 from tests.fuzz.json_inputs import mutated
 from tests.fuzz.rpc_answers import check_asap, check_summit
 from tests.fuzz.targets.processors import System
-from topology.topics import SUMMIT_MANIFESTS, SUMMIT_REPLIES
+from topology.summit import SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 MOST = 400
 """Records that one system judges before the next one is made."""

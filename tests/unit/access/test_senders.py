@@ -10,8 +10,13 @@ from streams.access.callers import Caller, Role
 from streams.errors import Forbidden
 from streams.ingress.senders import SENDERS, check, filled
 from streams.routes.table import INPUTS
-from topology import topics
+from topology.apc import APC_PACKETS
+from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
+from topology.core import RTES_RAW
 from topology.declarations import Topic
+from topology.saop import SAOP_REWINDS, SAOP_TURNS
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 PRODUCER, OPERATOR = frozenset({Role.PRODUCER}), frozenset({Role.OPERATOR})
 THOUGHT = {"payload": {"type": "THOUGHT_STREAM", "agent_id": "developer"}}
@@ -25,24 +30,24 @@ def test_every_topic_that_http_writes_says_who_sends() -> None:
 @pytest.mark.parametrize(
     ("topic", "value", "principal", "rule", "path"),
     [
-        (topics.APC_PACKETS, {"sender": {"agent_id": "a"}}, "a", "auth_sender", "/sender/agent_id"),
-        (topics.ASAP_ENVELOPES, {"sender": "urn:a"}, "urn:a", "sender_mismatch", "/sender"),
-        (topics.SAP_TASKS, {"issuer": {"agentId": "a"}}, "a", "forbidden", "/issuer/agentId"),
-        (topics.SAP_RESULTS, {"producer": {"agentId": "a"}}, "a", "forbidden", "/producer/agentId"),
-        (topics.SAP_SIGNALS, {"operator": {"agentId": "a"}}, "a", "forbidden", "/operator/agentId"),
-        (topics.SAOP_TURNS, {"agent_id": "a"}, "saop:a", "principal_mismatch", "/agent_id"),
-        (topics.RTES_RAW, THOUGHT, "saop:developer", "principal_mismatch", "/payload/agent_id"),
-        (topics.RTES_RAW, PULSE, "saop:anyone", "principal_mismatch", "/payload/agent_id"),
-        (topics.SUMMIT_CALLS, {"caller": "a"}, "a", "auth.sender", "/caller"),
-        (topics.SUMMIT_REPLIES, {"agentId": "a"}, "a", "auth.sender", "/agentId"),
+        (APC_PACKETS, {"sender": {"agent_id": "a"}}, "a", "auth_sender", "/sender/agent_id"),
+        (ASAP_ENVELOPES, {"sender": "urn:a"}, "urn:a", "sender_mismatch", "/sender"),
+        (SAP_TASKS, {"issuer": {"agentId": "a"}}, "a", "forbidden", "/issuer/agentId"),
+        (SAP_RESULTS, {"producer": {"agentId": "a"}}, "a", "forbidden", "/producer/agentId"),
+        (SAP_SIGNALS, {"operator": {"agentId": "a"}}, "a", "forbidden", "/operator/agentId"),
+        (SAOP_TURNS, {"agent_id": "a"}, "saop:a", "principal_mismatch", "/agent_id"),
+        (RTES_RAW, THOUGHT, "saop:developer", "principal_mismatch", "/payload/agent_id"),
+        (RTES_RAW, PULSE, "saop:anyone", "principal_mismatch", "/payload/agent_id"),
+        (SUMMIT_CALLS, {"caller": "a"}, "a", "auth.sender", "/caller"),
+        (SUMMIT_REPLIES, {"agentId": "a"}, "a", "auth.sender", "/agentId"),
         (
-            topics.SUMMIT_MANIFESTS,
+            SUMMIT_MANIFESTS,
             {"metadata": {"name": "a"}},
             "a",
             "auth.sender",
             "/metadata/name",
         ),
-        (topics.ASAP_MANIFESTS, {"id": "urn:a"}, "urn:a", "sender_mismatch", "/id"),
+        (ASAP_MANIFESTS, {"id": "urn:a"}, "urn:a", "sender_mismatch", "/id"),
     ],
 )
 def test_each_sends_as_itself(
@@ -55,7 +60,7 @@ def test_each_sends_as_itself(
     assert "mallory" in caught.value.message
 
 
-@pytest.mark.parametrize("topic", [topics.SAOP_TURNS, topics.RTES_RAW])
+@pytest.mark.parametrize("topic", [SAOP_TURNS, RTES_RAW])
 def test_one_may_speak_for_all_agents_of_a_session(topic: Topic) -> None:
     value = {"agent_id": "developer", **THOUGHT}
     check(topic, [value], Caller("saop:*", PRODUCER))
@@ -68,10 +73,10 @@ def test_one_may_speak_for_all_agents_of_a_session(topic: Topic) -> None:
 @pytest.mark.parametrize(
     ("topic", "value"),
     [
-        (topics.SUMMIT_MANIFESTS, {"metadata": {"name": "a"}}),
-        (topics.ASAP_MANIFESTS, {"id": "urn:a"}),
-        (topics.SAOP_REWINDS, {"session_id": "s"}),
-        (topics.SUMMIT_CALLS, {"caller": "operator"}),
+        (SUMMIT_MANIFESTS, {"metadata": {"name": "a"}}),
+        (ASAP_MANIFESTS, {"id": "urn:a"}),
+        (SAOP_REWINDS, {"session_id": "s"}),
+        (SUMMIT_CALLS, {"caller": "operator"}),
     ],
 )
 def test_what_operators_may(topic: Topic, value: Any) -> None:
@@ -80,7 +85,7 @@ def test_what_operators_may(topic: Topic, value: Any) -> None:
         check(topic, [value], Caller("kim", PRODUCER))
 
 
-@pytest.mark.parametrize("topic", [topics.APC_PACKETS, topics.SAP_TASKS, topics.SUMMIT_REPLIES])
+@pytest.mark.parametrize("topic", [APC_PACKETS, SAP_TASKS, SUMMIT_REPLIES])
 def test_operators_do_not_speak_for_agents(topic: Topic) -> None:
     value = {"sender": {"agent_id": "a"}, "issuer": {"agentId": "a"}, "agentId": "a"}
     with pytest.raises(Forbidden):
@@ -89,12 +94,12 @@ def test_operators_do_not_speak_for_agents(topic: Topic) -> None:
 
 def test_a_caller_is_filled_in() -> None:
     kim = Caller("kim", PRODUCER)
-    assert filled(topics.SUMMIT_CALLS, {"id": 1}, kim) == {"id": 1, "caller": "kim"}
-    assert filled(topics.SUMMIT_CALLS, {"caller": None}, kim) == {"caller": "kim"}
-    assert filled(topics.SUMMIT_CALLS, {"caller": "lee"}, kim) == {"caller": "lee"}
-    assert filled(topics.SUMMIT_CALLS, [], kim) == []
-    assert filled(topics.SUMMIT_REPLIES, {}, kim) == {}
-    assert filled(topics.SUMMIT_CALLS, {}, None) == {}
+    assert filled(SUMMIT_CALLS, {"id": 1}, kim) == {"id": 1, "caller": "kim"}
+    assert filled(SUMMIT_CALLS, {"caller": None}, kim) == {"caller": "kim"}
+    assert filled(SUMMIT_CALLS, {"caller": "lee"}, kim) == {"caller": "lee"}
+    assert filled(SUMMIT_CALLS, [], kim) == []
+    assert filled(SUMMIT_REPLIES, {}, kim) == {}
+    assert filled(SUMMIT_CALLS, {}, None) == {}
 
 
 def test_without_tokens_everybody_sends_as_they_like() -> None:

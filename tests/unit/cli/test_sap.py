@@ -15,7 +15,7 @@ from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk, cached, result, signal, task, task_id
 from tests.unit.views.sap.test_cache import KEY, chain, stored
 from tests.unit.views.sap.test_learning import derived, written
-from topology.topics import SAP_HEURISTICS
+from topology.sap import SAP_HEURISTICS
 
 Json = dict[str, Any]
 

@@ -14,8 +14,9 @@ from streams.log.cursors import CursorInvalid
 from tests.unit.client.loops import Run
 from tests.unit.envelopes import transition
 from tests.unit.views.bench import Bench
+from topology.apc import APC_PACKETS
 from topology.declarations import Topic
-from topology.topics import APC_PACKETS, RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 CHAIN = [("PENDING", "IN_PROGRESS"), ("IN_PROGRESS", "COMPLETED")]
 

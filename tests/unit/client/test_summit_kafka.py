@@ -26,7 +26,7 @@ from streams.summit.errors import CallRejected, RunPending, VerdictPending
 from streams.views.reads import Reads
 from tests.unit.client.loops import run_alone
 from tests.unit.views.bench import Bench
-from topology.topics import SUMMIT_EVENTS
+from topology.summit import SUMMIT_EVENTS
 
 Json = dict[str, Any]
 PREFIX = "acme."

@@ -21,7 +21,7 @@ from streams.docs.markdown import grid
 from streams.gateway.access import everything
 from streams.settings import BY_ENV
 from topology import processors, tables, topics
-from topology.headers import OWN, headers_of
+from topology.headers import headers_of
 from topology.machines import summit_run
 from topology.machines.task_profiles import PROFILES
 
@@ -80,8 +80,7 @@ def test_every_header_is_shown() -> None:
     page = docs.render()["headers.md"]
     for topic in topics.ALL:
         assert all(f"| `{header.name}` |" in page for header in headers_of(topic))
-    for topic, own in OWN.items():
-        assert all(f"| `{topic.name}` | `{header.name}` |" in page for header in own)
+        assert all(f"| `{topic.name}` | `{own.name}` |" in page for own in topic.headers)
 
 
 def test_machines_are_shown_with_every_state_and_event() -> None:

@@ -11,7 +11,7 @@ from streams.engine.rows import store_key
 from streams.engine.work import Context, StepWork, timer_key, timer_of
 from tests.toy import COUNTS, FACTS, INPUT, OPEN, RECORD, ToyProcessor
 from topology import topics
-from topology.tables import TIMERS
+from topology.core import TIMERS
 
 text = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 timers = st.tuples(st.integers(0, 10**14), text, text)

@@ -8,7 +8,9 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
 from streams.gateway.dead_letters import DeadLetters
 from tests.unit.views.bench import Bench
-from topology.topics import APC_PACKETS_DLQ, AUDIT_REDRIVES, SAP_TASKS_DLQ
+from topology.apc import APC_PACKETS_DLQ
+from topology.core import AUDIT_REDRIVES
+from topology.sap import SAP_TASKS_DLQ
 
 PREFIX = "acme."
 NAME = PREFIX + APC_PACKETS_DLQ.name

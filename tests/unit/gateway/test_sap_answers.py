@@ -12,7 +12,7 @@ from tests.unit.gateway.test_answers import BY_NAME, DOCUMENT, validator
 from tests.unit.gateway.test_sap_waits import RESULTS, SIGNALS, TASKS, ask_while, post
 from tests.unit.views.sap.stage import Desk, cached, result, signal, task, task_id
 from tests.unit.views.sap.test_learning import derived, playbook, written
-from topology.topics import SAP_HEURISTICS, SAP_KNOWLEDGE
+from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ from streams.protocols.sap.queries import waits
 from tests.processes import wait_for
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.views.sap.stage import TRACE, Desk, cached, result, signal, task
-from topology.topics import SAP_TASKS
+from topology.sap import SAP_TASKS
 
 TASKS, RESULTS, SIGNALS = "/v1/sap/tasks", "/v1/sap/results", "/v1/sap/signals"
 Json = dict[str, Any]

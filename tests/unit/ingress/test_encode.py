@@ -13,7 +13,8 @@ from streams.processing.masked import Blocks
 from streams.settings import Settings
 from tests.unit.envelopes import idea, transition
 from tests.unit.schemas import examples
-from topology import topics
+from topology.apc import APC_PACKETS
+from topology.core import RTES_RAW
 
 NOW = 1_767_225_600_123
 SETTINGS = Settings()
@@ -180,19 +181,19 @@ def test_a_bad_turn_or_rewind_is_refused_by_its_rule(topic: str) -> None:
 
 
 def test_as_the_service_only_avro_has_to_approve() -> None:
-    output = as_it_is(topics.APC_PACKETS, idea(confidence=2), SETTINGS)
+    output = as_it_is(APC_PACKETS, idea(confidence=2), SETTINGS)
     assert json_of(output, "headrace.apc.ApcPacket")["confidence"] == 2
 
 
 def test_as_the_service_the_origin_stays() -> None:
-    output = as_it_is(topics.RTES_RAW, transition() | {"origin": "apc"}, SETTINGS)
+    output = as_it_is(RTES_RAW, transition() | {"origin": "apc"}, SETTINGS)
     assert json_of(output, "headrace.rtes.RtesEvent")["origin"] == "apc"
 
 
 @pytest.mark.parametrize("changes", [{"sender": ...}, {"confidence": "high"}, {"packet_type": "X"}])
 def test_what_avro_cannot_carry_is_refused_as_the_service_too(changes: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput):
-        as_it_is(topics.APC_PACKETS, idea(**changes), SETTINGS)
+        as_it_is(APC_PACKETS, idea(**changes), SETTINGS)
 
 
 @pytest.mark.parametrize("topic", ["apc.events", "apc.packets.dlq", "nonsense"])

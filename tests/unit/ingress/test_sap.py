@@ -21,6 +21,7 @@ from streams.settings import Settings
 from tests.unit.schemas import examples
 from topology import topics
 from topology.declarations import Topic
+from topology.sap import SAP_RESULTS, SAP_TASKS
 
 NOW = 1_767_225_600_123
 SETTINGS = Settings()
@@ -56,7 +57,7 @@ def test_a_bad_envelope_is_refused_by_its_rule(topic: str) -> None:
         assert (problem.rule, problem.path) == (case["rule"], case["path"])
 
 
-@pytest.mark.parametrize("topic", [topics.SAP_TASKS, topics.SAP_RESULTS])
+@pytest.mark.parametrize("topic", [SAP_TASKS, SAP_RESULTS])
 def test_as_the_service_what_breaks_rules_goes_on_the_log_for_the_processor(topic: Topic) -> None:
     folder = TOPICS[topic.name]
     cases = examples.invalid(folder)
@@ -69,7 +70,7 @@ def test_what_avro_cannot_carry_has_the_rule_of_the_protocol() -> None:
     cases = examples.invalid("sap/tasks")
     for name in ("missing_field", "bad_type_number", "missing_field_issuer"):
         with pytest.raises(InvalidInput) as caught:
-            as_it_is(topics.SAP_TASKS, cases[name]["envelope"], SETTINGS)
+            as_it_is(SAP_TASKS, cases[name]["envelope"], SETTINGS)
         problem = caught.value.problems[0]
         assert (problem.rule, problem.path) == (cases[name]["rule"], cases[name]["path"])
 

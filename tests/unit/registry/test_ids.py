@@ -17,7 +17,7 @@ from streams.registry.ids import RegistryIds
 from streams.registry.register import register
 from tests.unit.envelopes import idea
 from tests.unit.registry.fake import FakeRegistry
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 PACKET = "headrace.apc.ApcPacket"
 TIMER = "headrace.core.TimerRow"

@@ -3,7 +3,8 @@ from __future__ import annotations
 from schemas import CATALOGUE
 from streams.registry.subjects import subjects
 from topology import topics
-from topology.topics import APC_PACKETS, ASAP_ENVELOPES, ASAP_INBOX
+from topology.apc import APC_PACKETS
+from topology.asap import ASAP_ENVELOPES, ASAP_INBOX
 
 
 def test_every_topic_of_records_has_the_subject_of_its_values() -> None:

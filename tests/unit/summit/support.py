@@ -14,7 +14,7 @@ from streams.engine.records import LogRecord, Record, TopicPartition
 from streams.summit.serving.job import Handler, Handlers
 from streams.summit.serving.run import Run
 from streams.summit.serving.serve import Serving
-from topology.topics import SUMMIT_INBOX
+from topology.summit import SUMMIT_INBOX
 
 Json = dict[str, Any]
 AGENT = "word-stats"

@@ -6,7 +6,8 @@ import pytest
 
 from streams.ops.acls import granted, script
 from topology import processors, topics
-from topology.acls import OPERATORS_COMMANDS, Allowed, Operation, Pattern, Resource, Role, allowed
+from topology.acls import Allowed, Operation, Pattern, Resource, Role, allowed
+from topology.core import CHANGELOG, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Kind, Topic
 
 READ, WRITE = Operation.READ, Operation.WRITE
@@ -32,8 +33,8 @@ def test_whose_records_say_on_whose_behalf_is_for_the_service_and_the_gateway() 
     collectors = of_kind(Kind.COLLECTOR)
     writers = {topic: {r for r in Role if topic in may(r, WRITE)} for topic in collectors}
     assert writers == {
-        topics.RTES_RAW: {Role.SERVICE, Role.GATEWAY},
-        topics.LINEAGE_EDGES: {Role.SERVICE},
+        RTES_RAW: {Role.SERVICE, Role.GATEWAY},
+        LINEAGE_EDGES: {Role.SERVICE},
     }
 
 
@@ -44,12 +45,14 @@ def test_workers_may_do_what_their_processors_declare() -> None:
     assert outputs <= may(Role.SERVICE, WRITE)
     assert not of_kind(Kind.COMMAND) & may(Role.SERVICE, WRITE)
     tables = {t.topic for p in processors.ALL for t in p.tables if t.topic is not None}
-    assert {*tables, topics.CHANGELOG} <= may(Role.SERVICE, READ) & may(Role.SERVICE, WRITE)
+    assert {*tables, CHANGELOG} <= may(Role.SERVICE, READ) & may(Role.SERVICE, WRITE)
 
 
 def test_agents_send_commands_but_not_the_operators_and_read_inboxes_only() -> None:
     assert may(Role.AGENT, READ) == of_kind(Kind.INBOX)
-    assert may(Role.AGENT, WRITE) == of_kind(Kind.COMMAND) - set(OPERATORS_COMMANDS)
+    assert may(Role.AGENT, WRITE) == of_kind(Kind.COMMAND) - {
+        t for t in topics.ALL if t.operators_only
+    }
 
 
 def test_secrets_are_read_by_the_service_and_operators_only() -> None:

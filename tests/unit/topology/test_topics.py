@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from topology import topics
+from topology.apc import APC_EVENTS, APC_PACKETS
+from topology.asap import ASAP_MANIFESTS
+from topology.core import RTES_RAW
 from topology.declarations import Kind, Topic
-from topology.topics import ALL, DAY_MS, HOUR_MS, KIB, MIB, config_of, dead_letters_of, full_name
+from topology.keeping import DAY_MS, HOUR_MS, KIB, MIB
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS
+from topology.sap import SAP_OUTCOMES, SAP_VERDICTS
+from topology.topics import ALL, config_of, dead_letters_of, full_name
 
 INPUTS = [topic for topic in ALL if topic.is_input]
 
@@ -23,7 +29,7 @@ def test_inputs_carry_the_time_of_the_broker(topic: Topic) -> None:
 @pytest.mark.parametrize("topic", ALL, ids=ids)
 def test_every_topic_says_how_it_is_kept(topic: Topic) -> None:
     config = config_of(topic)
-    compacted = topic.kind in (Kind.TABLE, Kind.CHANGELOG) or topic is topics.ASAP_MANIFESTS
+    compacted = topic.kind in (Kind.TABLE, Kind.CHANGELOG) or topic is ASAP_MANIFESTS
     assert config["cleanup.policy"] == ("compact" if compacted else "delete")
     assert ("delete.retention.ms" in config) == compacted
     assert config["max.message.bytes"] == str(topic.max_bytes)
@@ -42,7 +48,7 @@ RETENTION = {
     Kind.COLLECTOR: -1,
     Kind.AUDIT: -1,
 }
-SHORTER = {topics.RTES_RAW: 24 * HOUR_MS}
+SHORTER = {RTES_RAW: 24 * HOUR_MS}
 
 
 @pytest.mark.parametrize("topic", ALL, ids=ids)
@@ -60,25 +66,25 @@ def test_a_dead_letter_has_room_for_the_input_and_its_headers(topic: Topic) -> N
 
 def test_only_inputs_have_dead_letters() -> None:
     with pytest.raises(KeyError):
-        dead_letters_of(topics.APC_EVENTS)
+        dead_letters_of(APC_EVENTS)
 
 
 def test_sizes_leave_room_for_what_is_decided_about_an_input() -> None:
-    assert topics.APC_PACKETS.max_bytes == MIB
-    assert topics.APC_EVENTS.max_bytes == 4 * MIB
-    assert topics.RTES_RAW.max_bytes == 8 * MIB
-    assert topics.RTES_EVENTS.max_bytes == topics.RTES_REJECTIONS.max_bytes == 16 * MIB
+    assert APC_PACKETS.max_bytes == MIB
+    assert APC_EVENTS.max_bytes == 4 * MIB
+    assert RTES_RAW.max_bytes == 8 * MIB
+    assert RTES_EVENTS.max_bytes == RTES_REJECTIONS.max_bytes == 16 * MIB
     assert all(topic.max_bytes == 4 * MIB for topic in ALL if topic.kind is Kind.TABLE)
 
 
 def test_a_fact_that_a_processor_reads_is_kept_and_placed_as_an_input() -> None:
-    assert [topic for topic in ALL if topic.chained] == [topics.SAP_VERDICTS]
-    assert topics.SAP_VERDICTS.is_input
-    assert topics.SAP_VERDICTS.between
-    assert not topics.SAP_VERDICTS.stays
-    assert config_of(topics.SAP_VERDICTS)["message.timestamp.type"] == "LogAppendTime"
-    assert topics.SAP_OUTCOMES.stays
-    assert not topics.SAP_OUTCOMES.between
+    assert [topic for topic in ALL if topic.chained] == [SAP_VERDICTS]
+    assert SAP_VERDICTS.is_input
+    assert SAP_VERDICTS.between
+    assert not SAP_VERDICTS.stays
+    assert config_of(SAP_VERDICTS)["message.timestamp.type"] == "LogAppendTime"
+    assert SAP_OUTCOMES.stays
+    assert not SAP_OUTCOMES.between
 
 
 def test_all_topics_but_dead_letters_have_the_partitions_of_the_environment() -> None:
@@ -88,8 +94,8 @@ def test_all_topics_but_dead_letters_have_the_partitions_of_the_environment() ->
 
 
 def test_the_prefix_comes_before_the_name() -> None:
-    assert full_name(topics.APC_PACKETS) == "apc.packets"
-    assert full_name(topics.APC_PACKETS, "acme.") == "acme.apc.packets"
+    assert full_name(APC_PACKETS) == "apc.packets"
+    assert full_name(APC_PACKETS, "acme.") == "acme.apc.packets"
 
 
 def test_a_topic_may_add_settings_of_its_own() -> None:

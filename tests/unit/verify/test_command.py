@@ -14,7 +14,8 @@ from click.testing import CliRunner, Result
 from streams.cli import common, main
 from streams.settings import Settings
 from tests.unit.verify.played import Played
-from topology.topics import APC_EVENTS, ASAP_TASKS
+from topology.apc import APC_EVENTS
+from topology.asap import ASAP_TASKS
 
 
 @pytest.fixture

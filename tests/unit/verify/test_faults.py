@@ -15,7 +15,19 @@ from streams.engine.records import LogRecord
 from streams.replay.findings import Fault
 from tests.unit.verify.played import Played
 from topology import topics
+from topology.apc import (
+    APC_COORDINATION,
+    APC_EVENTS,
+    APC_LINEAGE,
+    APC_PACKET_STATES,
+    APC_PACKETS,
+    APC_THROTTLING,
+)
+from topology.asap import ASAP_EVENTS, ASAP_SNAPSHOTS, ASAP_TASKS
 from topology.declarations import Kind, Topic
+from topology.saop import RTES_EVENTS, SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASKS, SAOP_VERDICTS
+from topology.sap import SAP_ACKS, SAP_CACHE, SAP_TASK_STATES
+from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_RUNS
 
 SMALL = ("acknowledgements", "sap-seed", "asap-run", "summit-run", "saop-order", "rtes-rewind")
 FACTS = [topic for topic in topics.ALL if topic.kind in (Kind.FACT, Kind.DEAD_LETTER)]
@@ -60,18 +72,18 @@ def _set(name: str, value: Any) -> Change:
 
 
 CHANGED_ROWS: tuple[tuple[str, Topic, Change, str], ...] = (
-    ("acknowledgements", topics.APC_PACKET_STATES, _set("state", "RETRACTED"), "state"),
-    ("acknowledgements", topics.APC_PACKET_STATES, _set("version", 77), "version"),
-    ("sap-seed", topics.SAP_TASK_STATES, _set("outcomeSeq", 9), "outcomeSeq"),
-    ("asap-run", topics.ASAP_TASKS, _set("status", "paused"), "status"),
-    ("summit-run", topics.SUMMIT_RUNS, _set("agentId", "mallory"), "agentId"),
-    ("rtes-rewind", topics.SAOP_TASKS, _set("transitions", 99), "transitions"),
-    ("acknowledgements", topics.APC_COORDINATION, _set("state", "ACTING"), "it is in ACTING"),
-    ("lineage-graph", topics.APC_THROTTLING, _set("accepted", 99), "accepted is 99"),
-    ("lineage-graph", topics.APC_LINEAGE, _set("effectiveness_score", 0.123), "effectiveness"),
-    ("asap-snapshots", topics.ASAP_SNAPSHOTS, _set("cause", "nobody"), "its cause is nobody"),
-    ("sap-cache", topics.SAP_CACHE, _set("producer", "mallory"), "recordSha256"),
-    ("summit-run", topics.SUMMIT_AGENTS, _set("manifestHash", "0" * 64), "manifestHash"),
+    ("acknowledgements", APC_PACKET_STATES, _set("state", "RETRACTED"), "state"),
+    ("acknowledgements", APC_PACKET_STATES, _set("version", 77), "version"),
+    ("sap-seed", SAP_TASK_STATES, _set("outcomeSeq", 9), "outcomeSeq"),
+    ("asap-run", ASAP_TASKS, _set("status", "paused"), "status"),
+    ("summit-run", SUMMIT_RUNS, _set("agentId", "mallory"), "agentId"),
+    ("rtes-rewind", SAOP_TASKS, _set("transitions", 99), "transitions"),
+    ("acknowledgements", APC_COORDINATION, _set("state", "ACTING"), "it is in ACTING"),
+    ("lineage-graph", APC_THROTTLING, _set("accepted", 99), "accepted is 99"),
+    ("lineage-graph", APC_LINEAGE, _set("effectiveness_score", 0.123), "effectiveness"),
+    ("asap-snapshots", ASAP_SNAPSHOTS, _set("cause", "nobody"), "its cause is nobody"),
+    ("sap-cache", SAP_CACHE, _set("producer", "mallory"), "recordSha256"),
+    ("summit-run", SUMMIT_AGENTS, _set("manifestHash", "0" * 64), "manifestHash"),
 )
 
 
@@ -94,8 +106,8 @@ def test_a_changed_row_differs(
 
 def test_a_row_that_is_gone_is_missing(play: Callable[[str], Played]) -> None:
     played = play("asap-run")
-    key = list(played.places(topics.ASAP_TASKS))[-1][2].key
-    for tp, offset, record in list(played.places(topics.ASAP_TASKS)):
+    key = list(played.places(ASAP_TASKS))[-1][2].key
+    for tp, offset, record in list(played.places(ASAP_TASKS)):
         if record.key == key:
             played.put(tp, offset, None)
     assert faults(played) == {Fault.ROW_MISSING}
@@ -103,7 +115,7 @@ def test_a_row_that_is_gone_is_missing(play: Callable[[str], Played]) -> None:
 
 def test_a_row_without_facts_is_unfounded(play: Callable[[str], Played]) -> None:
     played = play("asap-run")
-    tp, _, record = list(played.places(topics.ASAP_TASKS))[-1]
+    tp, _, record = list(played.places(ASAP_TASKS))[-1]
     slots = played.log.slots(tp)
     slots.append(record._replace(offset=len(slots), key=b"invented"))
     assert Fault.ROW_UNFOUNDED in faults(played)
@@ -119,12 +131,12 @@ def _again(played: Played, topic: Topic, change: Callable[[LogRecord], LogRecord
 @pytest.mark.parametrize(
     ("name", "topic"),
     [
-        ("acknowledgements", topics.APC_EVENTS),
-        ("sap-seed", topics.SAP_ACKS),
-        ("asap-run", topics.ASAP_EVENTS),
-        ("summit-run", topics.SUMMIT_EVENTS),
-        ("saop-order", topics.SAOP_VERDICTS),
-        ("rtes-rewind", topics.RTES_EVENTS),
+        ("acknowledgements", APC_EVENTS),
+        ("sap-seed", SAP_ACKS),
+        ("asap-run", ASAP_EVENTS),
+        ("summit-run", SUMMIT_EVENTS),
+        ("saop-order", SAOP_VERDICTS),
+        ("rtes-rewind", RTES_EVENTS),
     ],
 )
 def test_a_doubled_verdict_is_found(name: str, topic: Topic, play: Callable[[str], Played]) -> None:
@@ -140,7 +152,7 @@ def test_a_second_verdict_under_another_name_is_found(play: Callable[[str], Play
         return record._replace(headers=other)
 
     played = play("acknowledgements")
-    _again(played, topics.APC_EVENTS, renamed)
+    _again(played, APC_EVENTS, renamed)
     found = faults(played)
     assert Fault.ANSWERED_TWICE in found
     assert Fault.REPEATED not in found
@@ -155,8 +167,8 @@ def test_a_verdict_on_nothing_is_found(play: Callable[[str], Played]) -> None:
         return record._replace(value=raw, headers=[*heads, ("ce_id", b"other")])
 
     played = play("acknowledgements")
-    _again(played, topics.APC_EVENTS, elsewhere)
-    tp, offset, _ = next(p for p in played.places(topics.APC_PACKETS) if p[1] == 2)
+    _again(played, APC_EVENTS, elsewhere)
+    tp, offset, _ = next(p for p in played.places(APC_PACKETS) if p[1] == 2)
     played.put(tp, offset, None)
     assert Fault.WITHOUT_RECORD in faults(played)
 
@@ -173,77 +185,77 @@ def _first_check(fact: Any) -> None:
 NOT_BORNE_OUT: tuple[tuple[str, Topic, Callable[[Any], Any], Change, str], ...] = (
     (
         "refusals",
-        topics.APC_EVENTS,
+        APC_EVENTS,
         lambda fact: fact["rule"] == "phase_type",
         lambda fact: fact.update(verdict="accepted", rule="accepted", fault=None),
         "allowed in its phase",
     ),
     (
         "promotion",
-        topics.APC_EVENTS,
+        APC_EVENTS,
         lambda fact: fact["gates"] and fact["verdict"] == "accepted",
         _flip_gate,
         "gates",
     ),
     (
         "asap-run",
-        topics.ASAP_EVENTS,
+        ASAP_EVENTS,
         lambda fact: fact["sequence"] == 2,
         _set("envelope_hash", "0" * 64),
         "envelope_hash",
     ),
     (
         "summit-run",
-        topics.SUMMIT_EVENTS,
+        SUMMIT_EVENTS,
         lambda fact: fact["subject"] == "reply",
         _set("contentHash", "0" * 64),
         "contentHash",
     ),
     (
         "sap-seed",
-        topics.SAP_ACKS,
+        SAP_ACKS,
         lambda fact: fact["verdict"] == "accepted",
         _set("envelopeSha256", "0" * 64),
         "envelopeSha256",
     ),
     (
         "saop-order",
-        topics.SAOP_VERDICTS,
+        SAOP_VERDICTS,
         lambda fact: fact["verdict"] == "accepted",
         _set("canonical_hash", "0" * 64),
         "canonical_hash",
     ),
     (
         "saop-detectors",
-        topics.SAOP_ESCALATIONS,
+        SAOP_ESCALATIONS,
         lambda fact: fact["detector"] == "confidence" and fact["slope"] is not None,
         lambda fact: fact["confidences"].__setitem__(-1, 0.99),
         "the last confidence is none",
     ),
     (
         "saop-detectors",
-        topics.SAOP_ESCALATIONS,
+        SAOP_ESCALATIONS,
         lambda fact: fact["detector"] == "repetition",
         _set("run_length", 1),
         "run_length is below",
     ),
     (
         "summit-budgets",
-        topics.SUMMIT_EVENTS,
+        SUMMIT_EVENTS,
         lambda fact: fact["rule"] == "budget.usd",
         lambda fact: fact["figures"].__setitem__("cost_usd", 0.0),
         "rule is 'budget.usd'",
     ),
     (
         "sap-bad-input",
-        topics.SAP_ACKS,
+        SAP_ACKS,
         lambda fact: fact["verdict"] == "rejected" and fact["errors"],
         _set("rule", "key_mismatch"),
         "rule",
     ),
     (
         "summit-bad-input",
-        topics.SUMMIT_EVENTS,
+        SUMMIT_EVENTS,
         lambda fact: fact["verdict"] == "rejected" and fact["subject"] == "call",
         _set("rule", "auth.caller"),
         "rule",
@@ -269,9 +281,9 @@ def test_a_verdict_that_its_figures_do_not_bear_out_is_found(
 @pytest.mark.parametrize(
     ("name", "topic", "member"),
     [
-        ("rtes-rewind", topics.RTES_EVENTS, "sequence"),
-        ("asap-run", topics.ASAP_EVENTS, "sequence"),
-        ("summit-run", topics.SUMMIT_EVENTS, "runVersion"),
+        ("rtes-rewind", RTES_EVENTS, "sequence"),
+        ("asap-run", ASAP_EVENTS, "sequence"),
+        ("summit-run", SUMMIT_EVENTS, "runVersion"),
     ],
 )
 def test_a_gap_in_numbers_is_found(
@@ -287,14 +299,14 @@ def test_a_gap_in_numbers_is_found(
 
 def test_a_fact_that_nobody_can_read_is_found(play: Callable[[str], Played]) -> None:
     played = play("idea")
-    tp, offset, record = next(played.places(topics.APC_EVENTS))
+    tp, offset, record = next(played.places(APC_EVENTS))
     played.put(tp, offset, record._replace(value=b"\0else"))
     assert Fault.UNREADABLE in faults(played)
 
 
 def test_a_fact_that_makes_no_sense_is_found(play: Callable[[str], Played]) -> None:
     played = play("asap-run")
-    place = played.change(topics.ASAP_EVENTS, _set("figures_json", "{"))
+    place = played.change(ASAP_EVENTS, _set("figures_json", "{"))
     (finding,) = (f for f in played.verify().findings.shown if "cannot be followed" in f.told)
     assert (finding.fault, finding.place) == (Fault.NOT_BORNE_OUT, place)
 
@@ -302,7 +314,7 @@ def test_a_fact_that_makes_no_sense_is_found(play: Callable[[str], Played]) -> N
 def test_a_rule_that_does_not_exist_is_found(play: Callable[[str], Played]) -> None:
     played = play("acknowledgements")
     effects = ("effect", "fired")
-    played.change(topics.APC_EVENTS, _set("rule", "mood"), lambda f: f["verdict"] in effects)
+    played.change(APC_EVENTS, _set("rule", "mood"), lambda f: f["verdict"] in effects)
     assert "mood is none of the rules" in {f.told for f in played.verify().findings.shown}
 
 
@@ -319,14 +331,14 @@ def test_a_turn_that_waits_is_not_missed(tmp_path: Path) -> None:
 
 def test_an_accepted_turn_that_was_never_logged_is_missed(play: Callable[[str], Played]) -> None:
     played = play("saop-order")
-    tp, offset, _ = next(played.places(topics.SAOP_LOG))
+    tp, offset, _ = next(played.places(SAOP_LOG))
     played.put(tp, offset, None)
     assert Fault.PROMISE in faults(played)
 
 
 def test_a_fact_under_another_cause_is_found(play: Callable[[str], Played]) -> None:
     played = play("acknowledgements")
-    tp, offset, record = next(played.places(topics.APC_EVENTS))
+    tp, offset, record = next(played.places(APC_EVENTS))
     heads = [(n, b"apc.packets/0/1" if n == CAUSE else v) for n, v in record.headers]
     played.put(tp, offset, record._replace(headers=heads))
     assert Fault.NOT_BORNE_OUT in faults(played)

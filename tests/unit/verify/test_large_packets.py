@@ -10,7 +10,7 @@ from tests.e2e.history import values_of
 from tests.e2e.outputs import PARTITIONS
 from tests.e2e.recorded import Recorded
 from tests.unit.protocols.apc.processor.packets import packet
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 START_MS = 1_790_000_000_000
 TOO_LARGE = "x" * (600 << 10)

@@ -15,7 +15,9 @@ from streams.replay.findings import Fault
 from streams.verify.run import verify
 from tests.unit.verify.played import Played
 from tests.unit.views.bench import Bench
-from topology import topics
+from topology.apc import APC_EVENTS
+from topology.saop import SAOP_VERDICTS
+from topology.sap import SAP_LEARNING
 
 CUT_OFF = ("acknowledgements", "asap-requests", "lineage-graph", "saop-order", "sap-tasks")
 
@@ -37,9 +39,9 @@ def test_facts_that_are_past_their_retention_accuse_nobody(
 
 def test_what_was_decided_since_is_still_verified(tmp_path: Path) -> None:
     with closing(Played("saop-order", tmp_path)) as played:
-        tp = TopicPartition(topics.SAOP_VERDICTS.name, 0)
+        tp = TopicPartition(SAOP_VERDICTS.name, 0)
         played.log.truncate(tp, 2)
-        last = max(offset for at, offset, _ in played.places(topics.SAOP_VERDICTS) if at == tp)
+        last = max(offset for at, offset, _ in played.places(SAOP_VERDICTS) if at == tp)
         played.put(tp, last, None)
         report = played.verify()
     assert set(report.findings.counts) >= {Fault.UNANSWERED}
@@ -48,7 +50,7 @@ def test_what_was_decided_since_is_still_verified(tmp_path: Path) -> None:
 @pytest.mark.parametrize("cause", [b"x", b"\xff", b"apc.packets/x/1", b"apc.packets/0", b""])
 def test_a_cause_that_is_no_place_is_found(cause: bytes, tmp_path: Path) -> None:
     with closing(Played("acknowledgements", tmp_path)) as played:
-        tp, offset, record = next(iter(played.places(topics.APC_EVENTS)))
+        tp, offset, record = next(iter(played.places(APC_EVENTS)))
         headers = [(name, cause if name == CAUSE else value) for name, value in record.headers]
         played.put(tp, offset, record._replace(headers=headers))
         report = played.verify()
@@ -58,7 +60,7 @@ def test_a_cause_that_is_no_place_is_found(cause: bytes, tmp_path: Path) -> None
 
 def test_a_fact_under_another_id_is_found(tmp_path: Path) -> None:
     with closing(Played("acknowledgements", tmp_path)) as played:
-        tp, offset, record = next(iter(played.places(topics.APC_EVENTS)))
+        tp, offset, record = next(iter(played.places(APC_EVENTS)))
         headers = [(n, b"another" if n == "ce_id" else value) for n, value in record.headers]
         played.put(tp, offset, record._replace(headers=headers))
         (finding,) = played.verify().findings.shown
@@ -68,7 +70,7 @@ def test_a_fact_under_another_id_is_found(tmp_path: Path) -> None:
 
 def test_a_row_that_nothing_is_compared_with_must_be_readable(tmp_path: Path) -> None:
     with closing(Played("sap-tasks", tmp_path)) as played:
-        tp, offset, record = list(played.places(topics.SAP_LEARNING))[-1]
+        tp, offset, record = list(played.places(SAP_LEARNING))[-1]
         played.put(tp, offset, record._replace(value=b"\x00nonsense"))
         (finding,) = played.verify().findings.shown
     assert (finding.fault, finding.place[:12]) == (Fault.UNREADABLE, "sap.learning")

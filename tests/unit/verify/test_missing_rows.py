@@ -14,17 +14,19 @@ from streams.engine.records import TopicPartition, header
 from streams.engine.rows import store_key
 from streams.replay.findings import Fault
 from tests.unit.verify.played import Played
-from topology import topics
+from topology.apc import APC_COORDINATION, APC_THROTTLING
+from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Topic
-from topology.tables import INPUT_POSITIONS, REWINDS
-from topology.topics import CHANGELOG
+from topology.saop import REWINDS, SAOP_REWIND_LOG
+from topology.sap import SAP_LEARNING, SAP_TASK_STATES, SAP_VERDICTS
+from topology.summit import SUMMIT_AGENTS
 
 LIVE = (
-    ("acknowledgements", topics.APC_COORDINATION),
-    ("lineage-graph", topics.APC_THROTTLING),
-    ("sap-seed", topics.SAP_LEARNING),
-    ("summit-run", topics.SUMMIT_AGENTS),
-    ("summit-manifests", topics.SUMMIT_AGENTS),
+    ("acknowledgements", APC_COORDINATION),
+    ("lineage-graph", APC_THROTTLING),
+    ("sap-seed", SAP_LEARNING),
+    ("summit-run", SUMMIT_AGENTS),
+    ("summit-manifests", SUMMIT_AGENTS),
 )
 """Scenarios, and tables whose rows no folding makes."""
 
@@ -58,9 +60,9 @@ def test_every_row_of_a_table_is_missed(name: str, topic: Topic, tmp_path: Path)
 
 def test_a_count_of_learning_is_held_against_the_tasks(tmp_path: Path) -> None:
     with closing(Played("sap-seed", tmp_path)) as played:
-        tp, offset, record = list(played.places(topics.SAP_LEARNING))[-1]
-        row = decode(record.value, topics.SAP_LEARNING.record or "").value
-        changed = encode(topics.SAP_LEARNING.record or "", {**row, "outcomes": row["outcomes"] + 1})
+        tp, offset, record = list(played.places(SAP_LEARNING))[-1]
+        row = decode(record.value, SAP_LEARNING.record or "").value
+        changed = encode(SAP_LEARNING.record or "", {**row, "outcomes": row["outcomes"] + 1})
         played.put(tp, offset, record._replace(value=changed))
         (one,) = played.verify().findings.shown
         assert (one.fault, "tasks of this kind" in one.told) == (Fault.ROW_DIFFERS, True)
@@ -70,7 +72,7 @@ def test_a_count_of_learning_is_held_against_the_tasks(tmp_path: Path) -> None:
 def test_every_fact_about_a_rewind_is_missed(name: str, tmp_path: Path) -> None:
     """Also the lapse, which answers no command: the rewind's row has it."""
     with closing(Played(name, tmp_path)) as played:
-        found = list(played.places(topics.SAOP_REWIND_LOG))
+        found = list(played.places(SAOP_REWIND_LOG))
         assert found
         for tp, offset, record in found:
             played.put(tp, offset, None)
@@ -96,9 +98,7 @@ def test_a_state_that_a_rewind_did_not_come_to_is_found(tmp_path: Path) -> None:
         def spoil(fact: dict[str, object]) -> None:
             fact["state"] = "aborted"
 
-        place = played.change(
-            topics.SAOP_REWIND_LOG, spoil, lambda fact: fact["state"] == "applied"
-        )
+        place = played.change(SAOP_REWIND_LOG, spoil, lambda fact: fact["state"] == "applied")
         told = {one.told for one in played.verify().findings.shown if one.place == place}
         assert any("does not lead" in one for one in told)
 
@@ -107,8 +107,8 @@ def stored(played: Played) -> tuple[TopicPartition, int]:
     """Play until the last thing that the cache has said is that it stored an answer."""
     while played.left:
         played.go_on(1)
-        for tp, offset, record in list(played.places(topics.SAP_VERDICTS))[-1:]:
-            if decode(record.value, topics.SAP_VERDICTS.record or "").value["verdict"] == "stored":
+        for tp, offset, record in list(played.places(SAP_VERDICTS))[-1:]:
+            if decode(record.value, SAP_VERDICTS.record or "").value["verdict"] == "stored":
                 return tp, offset
     raise AssertionError("the cache stored nothing")
 
@@ -118,12 +118,12 @@ def test_what_the_cache_said_need_not_be_read_yet(tmp_path: Path) -> None:
     with closing(Played("sap-cache", tmp_path, whole=False)) as played:
         tp, offset = stored(played)
         cause = f"{tp.topic}/{tp.partition}/{offset}".encode()
-        for rows, at, row in list(played.places(topics.SAP_TASK_STATES)):
+        for rows, at, row in list(played.places(SAP_TASK_STATES)):
             if header(row, CAUSE) == cause:
                 played.put(rows, at, None)
         findings = played.verify().findings
         assert Fault.ROW_DIFFERS in findings.counts, "it was read, and the row does not say so"
-        key = store_key(INPUT_POSITIONS.name, topics.SAP_VERDICTS.name)
+        key = store_key(INPUT_POSITIONS.name, SAP_VERDICTS.name)
         value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
         slots = played.log.slots(TopicPartition(CHANGELOG.name, tp.partition))
         last = next(one for one in reversed(slots) if one is not None and one.key == key)

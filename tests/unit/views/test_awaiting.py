@@ -12,7 +12,7 @@ from streams.views.keys import key
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, until
 from tests.unit.views.sap.stage import task
-from topology.topics import SAP_TASKS
+from topology.sap import SAP_TASKS
 
 A, B = b"a", b"b"
 

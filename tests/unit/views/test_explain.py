@@ -20,8 +20,8 @@ from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
 from tests.unit.views.bench import Bench
 from tests.unit.views.lineage.facts import MODES, evaluation, transfer
+from topology.apc import APC_PACKETS
 from topology.machines.apc_packet import PacketState
-from topology.topics import APC_PACKETS
 
 TRANSFERS_ALLOWED = ("REFINEMENT", "CONVERGENCE", "PROMOTION", "RESEARCH")
 

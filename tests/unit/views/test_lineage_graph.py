@@ -18,8 +18,8 @@ from tests.unit.views.graph.facts import distances, names
 from tests.unit.views.lineage.facts import transfer
 from tests.unit.views.sap.stage import task, task_id
 from tests.unit.views.test_protocols import retraction
+from topology.core import LINEAGE_EDGES
 from topology.lineage import NODE_KINDS, RELATIONS, kind_of
-from topology.topics import LINEAGE_EDGES
 
 GRAPH = "/v1/lineage/graph"
 SCENARIOS = Path(__file__).resolve().parents[3] / "scenarios"

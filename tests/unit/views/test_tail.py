@@ -9,8 +9,9 @@ from streams.errors import TopicsMismatch
 from streams.log.tail import CursorAhead, CursorExpired, CursorInvalid, Filters, Tail
 from tests.unit.envelopes import idea, transition
 from tests.unit.views.bench import Bench
+from topology.apc import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ
 from topology.declarations import Topic
-from topology.topics import APC_EVENTS, APC_INBOX, APC_PACKETS_DLQ, RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 
 def tail(

@@ -8,7 +8,7 @@ from streams.view_store.view import View
 from streams.views.positions import Position, ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id, transition
 from tests.unit.views.bench import Bench
-from topology.topics import DELETE_RETENTION_MS
+from topology.keeping import DELETE_RETENTION_MS
 
 PACKET = f"/v1/apc/sessions/s1/packets/{IDEA_ID}"
 

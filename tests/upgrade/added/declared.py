@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic, public
+from topology.declarations import Declared, Kind, ProcessorDeclaration, Table, Topic, public
 from topology.keeping import dead_letters
 
 RECORD = "headrace.core.TimerRow"
@@ -22,4 +22,12 @@ NOTES = ProcessorDeclaration(
     inputs=(SENT,),
     outputs=(KEPT, COUNTED, SENT_DLQ),
     tables=TABLES,
+)
+
+DECLARED = Declared(
+    "notes",
+    topics=TOPICS,
+    processors=(NOTES,),
+    verdicts={SENT: (KEPT,)},
+    node_kinds=(),
 )

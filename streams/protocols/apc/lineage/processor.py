@@ -24,11 +24,9 @@ from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import header, position
 from streams.protocols.apc.lineage import decay
 from streams.protocols.apc.lineage.rows import evolve_run, evolve_total, run_key, total_key
-from topology import processors
+from topology.apc import APC_DECISIONS, APC_LINEAGE_PROCESSOR, APC_LINEAGE_TABLE
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.tables import PROTOCOL_LINEAGE
-from topology.topics import APC_DECISIONS
 
 
 class Foreign(ValueError):
@@ -38,7 +36,7 @@ class Foreign(ValueError):
 class ApcLineageProcessor:
     """The processor of `apc.transfers`."""
 
-    declaration = processors.APC_LINEAGE
+    declaration = APC_LINEAGE_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         _load(batch, work)
@@ -70,7 +68,7 @@ def _load(batch: Sequence[Message], work: Work) -> None:
         if delta["decision"] is None:
             keys.append(run_key(delta["protocol_id"], delta["run_id"]))
             keys.append(total_key(delta["protocol_id"]))
-    work.rows(PROTOCOL_LINEAGE).load(keys)
+    work.rows(APC_LINEAGE_TABLE).load(keys)
 
 
 def _check(message: Message, work: Work) -> None:
@@ -85,7 +83,7 @@ def _check(message: Message, work: Work) -> None:
 
 
 def _add(message: Message, work: Work) -> None:
-    delta, rows = message.value, work.rows(PROTOCOL_LINEAGE)
+    delta, rows = message.value, work.rows(APC_LINEAGE_TABLE)
     key = run_key(delta["protocol_id"], delta["run_id"])
     run_before = rows.get(key)
     run = evolve_run(run_before, delta)

@@ -12,8 +12,8 @@ from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer
 from streams.protocols.apc.processor import lifecycle, verification
 from streams.protocols.apc.processor.inbound import Desk, Inbound
+from topology.apc import APC_INBOX
 from topology.keys import composite
-from topology.topics import APC_INBOX
 
 TTL = "apc.ttl"
 ACK = "apc.ack"

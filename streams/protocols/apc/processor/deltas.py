@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor.inbound import Desk, Occasion
+from topology.apc import APC_TRANSFERS
 from topology.keys import composite
-from topology.topics import APC_TRANSFERS
 
 Sums = tuple[int, ...]
 """Values of the members named in `NAMES`, or of all but the first of them."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Work
 from streams.protocols.apc.processor.inbound import Inbound
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 MAX_ERRORS = 10
 

@@ -12,14 +12,14 @@ from streams.engine.headers import trace_id
 from streams.engine.processor import AvroValue, Message, Rows, Work
 from streams.engine.records import header, position
 from streams.protocols.apc.processor.folding import folded_value
-from topology.keys import composite
-from topology.tables import (
+from topology.apc import (
+    APC_COORDINATION_TABLE,
+    APC_LINEAGE_TABLE,
+    APC_PACKET_STATES_TABLE,
     APC_TASK_FACTS,
-    COORDINATION,
-    PACKET_STATES,
-    PROTOCOL_LINEAGE,
-    THROTTLING,
+    APC_THROTTLING_TABLE,
 )
+from topology.keys import composite
 
 PACKET = "headrace.apc.ApcPacket"
 
@@ -140,11 +140,11 @@ class Desk:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.settings = work.settings
-        self.states: Rows = work.rows(PACKET_STATES)
-        self.coordination = Shared(work.rows(COORDINATION))
-        self.throttling = Shared(work.rows(THROTTLING))
+        self.states: Rows = work.rows(APC_PACKET_STATES_TABLE)
+        self.coordination = Shared(work.rows(APC_COORDINATION_TABLE))
+        self.throttling = Shared(work.rows(APC_THROTTLING_TABLE))
         self.tasks = Shared(work.rows(APC_TASK_FACTS))
-        self._lineage = work.copy(PROTOCOL_LINEAGE)
+        self._lineage = work.copy(APC_LINEAGE_TABLE)
         self.swarms: dict[str, set[str]] = {}
 
     def session(self, session_id: str) -> AvroValue | None:

@@ -34,9 +34,9 @@ from streams.protocols.apc.processor import (
     warnings,
 )
 from streams.protocols.apc.processor.inbound import Desk, Inbound, named_by
+from topology.apc import APC_PROCESSOR
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.processors import APC
 
 _NAMING = frozenset({"ACK", "NACK", "RETRACTION"})
 _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
@@ -45,7 +45,7 @@ _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
 class ApcProcessor:
     """Reads `apc.packets`; its verdicts are on `apc.events`."""
 
-    declaration = APC
+    declaration = APC_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         desk = Desk(work)

@@ -11,13 +11,13 @@ from schemas import uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor.inbound import Desk, Occasion
+from topology.core import RTES_RAW
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_inter import MACHINE as INTER
 from topology.machines.apc_inter import InterState
 from topology.machines.apc_intra import MACHINE as INTRA
 from topology.machines.apc_intra import IntraState
-from topology.topics import RTES_RAW
 
 HISTORY = 20
 """How many of the notes that moved it a row holds."""

@@ -21,14 +21,9 @@ from streams.views.keys import key
 from streams.views.parameters import MOST, Form, Parameter, one_of
 from streams.views.params import Params, QueryError
 from streams.views.reads import Reads
+from topology.apc import APC_EVENTS, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
+from topology.core import LINEAGE_EDGES
 from topology.declarations import Topic
-from topology.topics import (
-    APC_EVENTS,
-    APC_LINEAGE,
-    APC_PACKET_STATES,
-    APC_THROTTLING,
-    LINEAGE_EDGES,
-)
 
 Json = dict[str, Any]
 _FIRST = ("phase_type", "drift_check_failed", "drift_check_missing")

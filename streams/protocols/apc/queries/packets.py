@@ -29,7 +29,7 @@ from streams.views.parameters import (
 )
 from streams.views.params import Params
 from streams.views.reads import Reads
-from topology.topics import APC_EVENTS, APC_PACKET_STATES
+from topology.apc import APC_EVENTS, APC_PACKET_STATES
 
 Json = dict[str, Any]
 

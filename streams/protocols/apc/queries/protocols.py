@@ -23,8 +23,8 @@ from streams.views.parameters import (
 )
 from streams.views.params import Params
 from streams.views.reads import Reads
+from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROTTLING
 from topology.declarations import Topic
-from topology.topics import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROTTLING
 
 Json = dict[str, Any]
 FILTERS = (SESSION_ID, RUN_ID, PROJECT_ID)

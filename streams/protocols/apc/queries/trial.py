@@ -14,8 +14,8 @@ from streams.protocols.apc.processor.receivers import decay_of
 from streams.protocols.apc.processor.throttle import judge
 from streams.protocols.apc.processor.transfer import Standing, transfer_of
 from streams.settings import Settings
+from topology.apc import APC_PACKETS
 from topology.declarations import Table, Topic
-from topology.topics import APC_PACKETS
 
 NEW = Standing((), decay_of(None, "flag"))
 """As if nobody had received the protocol, and nothing were known of it."""

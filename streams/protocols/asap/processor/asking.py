@@ -9,7 +9,7 @@ from typing import Any
 
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
-from topology.topics import ASAP_LINKS
+from topology.asap import ASAP_LINKS
 
 
 def ask(kind: str, key: str, command: Command, scene: Scene, **members: Any) -> None:

@@ -19,10 +19,10 @@ from streams.protocols.asap.processor.case import HOUR_MS
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Handler, Outcome
+from topology.asap import ASAP_CALLS
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.asap_call import MACHINE, CallEvent, CallState
-from topology.tables import ASAP_CALLS
 
 CALL = "call"
 """The timer of an open call."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from streams.engine.processor import AvroValue
 from streams.protocols.asap.processor.scene import Scene
+from topology.asap import ASAP_RESPONSES, ASAP_TASKS_TABLE
 from topology.keys import composite
 from topology.machines.asap_task import MACHINE
-from topology.tables import ASAP_RESPONSES, ASAP_TASKS
 
 TASK, EXPIRY = "task", "expiry"
 """Timers: a task's time is over; its events need not be kept any more."""
@@ -76,7 +76,7 @@ class Case:
     def save(self) -> None:
         """Write the row, by the decision at hand."""
         self.row["cause"] = self.scene.cause
-        self.scene.work.rows(ASAP_TASKS).put(composite(self.task_id), self.row)
+        self.scene.work.rows(ASAP_TASKS_TABLE).put(composite(self.task_id), self.row)
 
     def touch(self) -> None:
         self.row["updated_at"] = self.scene.at
@@ -110,5 +110,5 @@ class Case:
 
 def find(task_id: str, scene: Scene) -> Case | None:
     """The task of this id, if there is one."""
-    row = scene.work.rows(ASAP_TASKS).get(composite(task_id))
+    row = scene.work.rows(ASAP_TASKS_TABLE).get(composite(task_id))
     return None if row is None else Case(row, scene)

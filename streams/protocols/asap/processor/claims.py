@@ -17,8 +17,8 @@ from streams.protocols.asap.processor.case import HOUR_MS
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Outcome
+from topology.asap import ASAP_CLAIMS, ASAP_REDIRECTS
 from topology.keys import composite
-from topology.tables import ASAP_CLAIMS, ASAP_REDIRECTS
 
 
 def key_of(command: Command, idempotency_key: str) -> str:

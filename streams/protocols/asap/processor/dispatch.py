@@ -22,7 +22,7 @@ from streams.protocols.asap.processor.case import HOUR_MS, find
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Handler, Outcome
-from topology.tables import ASAP_SEEN
+from topology.asap import ASAP_SEEN
 
 _JUDGES: Mapping[str, Handler] = {
     "TaskRequest": admission.judge,

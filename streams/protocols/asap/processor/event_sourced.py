@@ -18,9 +18,8 @@ from streams.engine.processor import AvroValue
 from streams.protocols.asap.processor import snapshots
 from streams.protocols.asap.processor.case import Case
 from streams.protocols.asap.processor.snapshots import New
+from topology.asap import ASAP_PATCHES, ASAP_SNAPSHOTS
 from topology.keys import composite
-from topology.tables import ASAP_PATCHES
-from topology.topics import ASAP_SNAPSHOTS
 
 Json = dict[str, Any]
 

@@ -19,8 +19,8 @@ from streams.protocols.asap.processor import verdicts
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Outcome
+from topology.asap import ASAP_ADMISSIONS, ASAP_HELD
 from topology.keys import composite
-from topology.tables import ASAP_ADMISSIONS, ASAP_HELD
 
 MOST_BEHIND = 100
 """Records that may wait behind a request."""

@@ -30,8 +30,8 @@ from streams.protocols.asap.processor.held import Waiting
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Outcome
+from topology.asap import ASAP_ENVELOPES
 from topology.machines.asap_admission import AdmissionState
-from topology.topics import ASAP_ENVELOPES
 
 DRAIN = "drain"
 """The timer of a queue that is longer than what is decided at once."""

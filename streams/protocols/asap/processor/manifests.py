@@ -19,7 +19,7 @@ from streams.protocols.asap.processor import publishing, verdicts
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Outcome
-from topology.tables import ASAP_AGENTS, ASAP_MANIFESTS
+from topology.asap import ASAP_AGENTS, ASAP_MANIFESTS_TABLE
 
 
 class Fleet:
@@ -61,7 +61,7 @@ def unskilled(command: Command, scene: Scene) -> Outcome | None:
 
 
 def _fleet(scene: Scene) -> Fleet:
-    return scene.work.copy(ASAP_MANIFESTS).index(Fleet)
+    return scene.work.copy(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
 def judge(message: Message, work: Work) -> None:

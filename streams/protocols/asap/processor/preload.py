@@ -10,8 +10,8 @@ from streams.protocols.asap.processor.calls import HANDLERS as CALLS
 from streams.protocols.asap.processor.case import EXPIRY, TASK
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.sweeping import MEMORIES
+from topology.asap import ASAP_ADMISSIONS, ASAP_CALLS, ASAP_SEEN, ASAP_TASKS_TABLE, ASAP_VERSIONS
 from topology.keys import composite
-from topology.tables import ASAP_ADMISSIONS, ASAP_CALLS, ASAP_SEEN, ASAP_TASKS, ASAP_VERSIONS
 
 
 def load(inputs: Sequence[Command | Message], work: Work) -> None:
@@ -28,7 +28,7 @@ def load(inputs: Sequence[Command | Message], work: Work) -> None:
         if item.value["extensions_json"] is not None or item.body.get("final_state") is not None:
             versions.append(composite(item.task_key))
     work.rows(ASAP_ADMISSIONS).load([*tasks, *calls])
-    work.rows(ASAP_TASKS).load(tasks)
+    work.rows(ASAP_TASKS_TABLE).load(tasks)
     work.rows(ASAP_CALLS).load(calls)
     work.rows(ASAP_SEEN).load(seen)
     work.rows(ASAP_VERSIONS).load(versions)
@@ -36,7 +36,7 @@ def load(inputs: Sequence[Command | Message], work: Work) -> None:
 
 def load_timers(timers: Sequence[Timer], work: Work) -> None:
     ends = [composite(timer.key) for timer in timers if timer.kind in (TASK, EXPIRY)]
-    work.rows(ASAP_TASKS).load(ends)
+    work.rows(ASAP_TASKS_TABLE).load(ends)
     work.rows(ASAP_ADMISSIONS).load(ends)
     for kind, memory in MEMORIES.items():
         work.rows(memory.table).load(timer.key for timer in timers if timer.kind == kind)

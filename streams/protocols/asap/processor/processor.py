@@ -29,9 +29,8 @@ from streams.protocols.asap.processor import (
 )
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene, of_timer
-from topology import processors
+from topology.asap import ASAP_ENVELOPES, ASAP_LINKS, ASAP_PROCESSOR
 from topology.declarations import Topic
-from topology.topics import ASAP_ENVELOPES, ASAP_LINKS
 
 _TIMERS: Mapping[str, Callable[[Timer, Work], None]] = {
     case.TASK: deadlines.fire,
@@ -47,7 +46,7 @@ _ENDS = frozenset({case.TASK, case.EXPIRY, calls.CALL})
 class AsapProcessor:
     """The processor of `asap.envelopes`, `asap.links` and `asap.manifests`."""
 
-    declaration = processors.ASAP
+    declaration = ASAP_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         inputs = [_read(message, work) for message in batch]

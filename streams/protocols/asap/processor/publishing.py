@@ -20,9 +20,8 @@ from streams.protocols.asap.processor.case import Case
 from streams.protocols.asap.processor.inbound import Command
 from streams.protocols.asap.processor.scene import Scene
 from streams.protocols.asap.processor.verdicts import Outcome
+from topology.asap import ASAP_EVENTS, ASAP_SEEN
 from topology.keys import composite
-from topology.tables import ASAP_SEEN
-from topology.topics import ASAP_EVENTS
 
 TRANSITION = "headrace.rtes.TaskTransition"
 NONE = "none"

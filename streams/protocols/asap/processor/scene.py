@@ -10,7 +10,7 @@ from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer, Work
 from streams.engine.records import Headers
 from streams.processing.decision import Decision, traceparent_of
-from topology.topics import ASAP_INBOX
+from topology.asap import ASAP_INBOX
 
 _FACT, _SNAPSHOT, _FIRST_ENVELOPE = 0, 1, 2
 """Numbers of the ids that one decision makes (spec 1)."""

@@ -20,8 +20,8 @@ from streams.protocols.asap.processor import lineage, versions
 from streams.protocols.asap.processor.case import Case
 from streams.protocols.asap.processor.versions import Ranges
 from topology import next_version
+from topology.asap import ASAP_SNAPSHOT_IDS, ASAP_SNAPSHOTS_TABLE, ASAP_VERSIONS
 from topology.keys import composite
-from topology.tables import ASAP_SNAPSHOT_IDS, ASAP_SNAPSHOTS, ASAP_VERSIONS
 
 Json = dict[str, Any]
 
@@ -60,7 +60,7 @@ def save(case: Case, new: New) -> int:
         "restored_from": new.restored_from,
         "cause": scene.cause,
     }
-    scene.work.rows(ASAP_SNAPSHOTS).put(_key(case, version), snapshot)
+    scene.work.rows(ASAP_SNAPSHOTS_TABLE).put(_key(case, version), snapshot)
     row["snapshot_mark"] = max(row["snapshot_mark"], version)
     row["snapshot_version"] = max(row["snapshot_version"] or 0, version)
     case.snapshot_version = version
@@ -84,10 +84,10 @@ def delete(case: Case, version: int | None) -> list[int]:
         deleted = [version] if versions.contains(before, version) else []
         after = versions.removed(before, version)
     work = case.scene.work
-    work.rows(ASAP_SNAPSHOTS).load(_key(case, each) for each in deleted)
+    work.rows(ASAP_SNAPSHOTS_TABLE).load(_key(case, each) for each in deleted)
     for each in deleted:
         _forget_id(case, each)
-        work.rows(ASAP_SNAPSHOTS).delete(_key(case, each))
+        work.rows(ASAP_SNAPSHOTS_TABLE).delete(_key(case, each))
     if deleted:
         _keep_ranges(case, after)
         case.row["snapshot_version"] = after[-1] if after else None
@@ -98,7 +98,7 @@ def find(case: Case, version: int | None) -> AvroValue | None:
     """The AsapSnapshot of a version; None is none."""
     if version is None:
         return None
-    return case.scene.work.rows(ASAP_SNAPSHOTS).get(_key(case, version))
+    return case.scene.work.rows(ASAP_SNAPSHOTS_TABLE).get(_key(case, version))
 
 
 def find_id(case: Case, snapshot_id: str) -> AvroValue | None:

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from streams.engine.processor import Timer, Work
 from streams.protocols.asap.processor.case import HOUR_MS
 from streams.protocols.asap.processor.scene import Scene
+from topology.asap import ASAP_CALLS, ASAP_CLAIMS, ASAP_REDIRECTS, ASAP_SEEN
 from topology.declarations import Table
-from topology.tables import ASAP_CALLS, ASAP_CLAIMS, ASAP_REDIRECTS, ASAP_SEEN
 
 
 class Memory(NamedTuple):

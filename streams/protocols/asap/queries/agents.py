@@ -10,7 +10,7 @@ from streams.views.pages import listed, rows_of
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import ASAP_MANIFESTS
+from topology.asap import ASAP_MANIFESTS
 
 AGENTS_PARAMS = PAGED
 

@@ -18,7 +18,7 @@ from streams.views.parameters import MOST, Form, Parameter
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS
 
 AT = Parameter("at", "as it was after the event of this sequence", Form.WHOLE, low=-MOST)
 EVENTS_PARAMS = (AT, *PAGED)

@@ -12,7 +12,7 @@ from streams.views.changes import Changes
 from streams.views.keys import key, text_key
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS
 
 
 def part_key(task_id: str, part_id: str) -> bytes:

@@ -42,21 +42,29 @@ from streams.views.changes import Changes
 from streams.views.decoded import decoded
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply
-from topology import topics
+from topology.asap import (
+    ASAP_ENVELOPES_DLQ,
+    ASAP_EVENTS,
+    ASAP_INBOX,
+    ASAP_MANIFESTS,
+    ASAP_MANIFESTS_DLQ,
+    ASAP_SNAPSHOTS,
+    ASAP_TASKS,
+)
 from topology.declarations import Topic
 from topology.keys import split
 
 LONGEST_ID = 256
 """Of an envelope, in characters; longer ones are refused and not looked up."""
 _FACTS = Projection(
-    topics.ASAP_EVENTS.record or "",
+    ASAP_EVENTS.record or "",
     (
         *("kind", "rule", "at", "task_id", "call_key", "sequence", "envelope_id", "payload_type"),
         "cause",
     ),
 )
 _ANSWERS = Projection(
-    topics.ASAP_INBOX.record or "",
+    ASAP_INBOX.record or "",
     ("recipient", "payload/AsapTaskUpdate/task_id", "correlation_id", "extensions_json"),
 )
 _UPDATE = "AsapTaskUpdate"
@@ -196,12 +204,12 @@ def _tells_state(extensions: str | None) -> bool:
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    topics.ASAP_EVENTS.name: _events,
-    topics.ASAP_TASKS.name: tasks_index.apply,
-    topics.ASAP_SNAPSHOTS.name: _snapshots,
-    topics.ASAP_MANIFESTS.name: _manifests,
-    topics.ASAP_INBOX.name: _answers,
-    topics.ASAP_ENVELOPES_DLQ.name: _dead,
-    topics.ASAP_MANIFESTS_DLQ.name: None,
+    ASAP_EVENTS.name: _events,
+    ASAP_TASKS.name: tasks_index.apply,
+    ASAP_SNAPSHOTS.name: _snapshots,
+    ASAP_MANIFESTS.name: _manifests,
+    ASAP_INBOX.name: _answers,
+    ASAP_ENVELOPES_DLQ.name: _dead,
+    ASAP_MANIFESTS_DLQ.name: None,
 }
 """As in `streams.view_store.rows`."""

@@ -17,7 +17,7 @@ from streams.protocols.asap.queries.tasks import found
 from streams.views.keys import key, text_key
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import ASAP_SNAPSHOTS
+from topology.asap import ASAP_SNAPSHOTS
 
 LATEST, CHECKPOINT = "latest", "checkpoint"
 _VERSION = re.compile(r"[1-9][0-9]{0,15}", re.ASCII)

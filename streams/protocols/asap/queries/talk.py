@@ -13,7 +13,7 @@ from streams.views.keys import key, text_key
 from streams.views.pages import rows_by, rows_of
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS
 
 
 def messages(view: Reads, id: str) -> Json:

@@ -17,7 +17,7 @@ from streams.views.parameters import Parameter, one_of
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, fits, json_of, wanted
-from topology.topics import ASAP_EVENTS, ASAP_TASKS
+from topology.asap import ASAP_EVENTS, ASAP_TASKS
 
 TASKS_PARAMS = (
     one_of(STATUS, "in this state", tuple(status.value for status in TaskStatus)),

@@ -13,7 +13,7 @@ from streams.views.changes import Changes
 from streams.views.decoded import decoded
 from streams.views.index import Index
 from streams.views.keys import key, text_key
-from topology import topics
+from topology.asap import ASAP_TASKS
 from topology.declarations import Topic
 
 ROW, ALIAS = key("asap task"), key("asap alias")
@@ -26,7 +26,7 @@ TASKS = Index(
     created_at="created_at",
     id="task_id",
 )
-_ROWS = Projection(topics.ASAP_TASKS.record or "", (*TASKS.members, "aliases"))
+_ROWS = Projection(ASAP_TASKS.record or "", (*TASKS.members, "aliases"))
 
 
 def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:

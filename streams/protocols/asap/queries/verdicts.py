@@ -10,7 +10,7 @@ from streams.views.parameters import Parameter
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, fits, json_of, wanted
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS
 
 VERDICT_PARAMS = (Parameter("sender", "sent by this agent", example="urn:asap:agent:planner"),)
 

@@ -25,8 +25,7 @@ from streams.protocols.saop.processor.detectors import (
 from streams.protocols.saop.processor.inbound import Turn
 from streams.protocols.saop.processor.rows import watch_of, watch_row
 from topology.keys import composite
-from topology.tables import SAOP_DETECTORS
-from topology.topics import SAOP_ESCALATIONS
+from topology.saop import SAOP_DETECTORS, SAOP_ESCALATIONS
 
 AGENTS: Sequence[str] = get_args(AgentId)
 _FIRST = 2

@@ -19,9 +19,9 @@ from streams.protocols.saop.processor.escalations import AGENTS, watch_turn
 from streams.protocols.saop.processor.inbound import Turn, held_row, held_turn
 from streams.protocols.saop.processor.ordering import Order, Release
 from streams.protocols.saop.processor.rows import gap_row, timer_key, turn_key
+from topology.keeping import KIB, MIB
 from topology.keys import composite
-from topology.tables import SAOP_DETECTORS, SAOP_TURNS_HELD
-from topology.topics import KIB, MIB, SAOP_LOG
+from topology.saop import SAOP_DETECTORS, SAOP_LOG, SAOP_TURNS_HELD
 
 HOLD, WRITE = "saop.held", "saop.write"
 """Timers: a turn has been held for its time; the queue of a task is to be written."""

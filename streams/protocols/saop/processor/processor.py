@@ -28,11 +28,17 @@ from streams.protocols.saop.processor.journal import Portion
 from streams.protocols.saop.processor.ordering import Limits, Order
 from streams.protocols.saop.processor.rows import head_row, order_of, turn_key
 from streams.protocols.saop.processor.verdicts import LONGEST_ID, Ruling
-from topology import processors
 from topology.declarations import Topic
+from topology.keeping import MIB
 from topology.keys import composite, partition_of, split
-from topology.tables import SAOP_DETECTORS, SAOP_TURN_HEADS, SAOP_TURNS_KNOWN
-from topology.topics import MIB, SAOP_LOG, SAOP_TASK_SIGNALS
+from topology.saop import (
+    SAOP_DETECTORS,
+    SAOP_LOG,
+    SAOP_PROCESSOR,
+    SAOP_TASK_SIGNALS,
+    SAOP_TURN_HEADS,
+    SAOP_TURNS_KNOWN,
+)
 
 _RULES = {rule.code: rule for rule in rules.ALL}
 _LARGEST = SAOP_LOG.max_bytes - MIB
@@ -42,7 +48,7 @@ _LARGEST = SAOP_LOG.max_bytes - MIB
 class SaopProcessor:
     """The processor of `saop.turns`."""
 
-    declaration = processors.SAOP
+    declaration = SAOP_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         inputs = [_read(message) for message in batch]

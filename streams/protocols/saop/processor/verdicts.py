@@ -14,7 +14,8 @@ from schemas.rules import Rule
 from schemas.saop import rules
 from streams.engine.processor import AvroValue, Work
 from streams.protocols.saop.processor.inbound import Inbound
-from topology.topics import KIB, SAOP_VERDICTS
+from topology.keeping import KIB
+from topology.saop import SAOP_VERDICTS
 
 LONGEST_ID = 256 * KIB
 """Bytes of a task id that still fits everything that names it: keys, headers, edges."""

@@ -22,7 +22,7 @@ from streams.views.pages import Entries, listed
 from streams.views.parameters import SESSION_ID, TASK_ID
 from streams.views.params import Params, QueryError
 from streams.views.reads import Reads
-from topology.topics import RTES_EVENTS, SAOP_LOG, SAOP_TASKS
+from topology.saop import RTES_EVENTS, SAOP_LOG, SAOP_TASKS
 
 AUDIT_PARAMS = (TASK_ID, SESSION_ID, *PAGED)
 _CHUNKS_AT_ONCE = 32

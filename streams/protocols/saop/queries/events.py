@@ -19,7 +19,7 @@ from streams.views.pages import Entries, listed, rows_by, rows_of
 from streams.views.parameters import SESSION_ID, TASK_ID, Form, Parameter, one_of
 from streams.views.params import Params
 from streams.views.reads import Reads
-from topology.topics import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 
 EVENT_TYPES = tuple(word for record, word in TYPES.items() if record.startswith("headrace.rtes."))
 

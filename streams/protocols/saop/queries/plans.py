@@ -16,7 +16,7 @@ from streams.views.keys import key
 from streams.views.parameters import TASK_ID, Parameter
 from streams.views.params import Params, QueryError
 from streams.views.reads import Reads
-from topology.topics import SAOP_TASKS
+from topology.saop import SAOP_TASKS
 
 PLAN_PARAMS = (TASK_ID, Parameter("git_hash", "of this commit, at least 7 hex digits of it"))
 

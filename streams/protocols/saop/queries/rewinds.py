@@ -22,7 +22,7 @@ from streams.protocols.saop.queries.common import Json, json_of
 from streams.settings import Settings
 from streams.views.keys import key
 from streams.views.reads import Reads
-from topology.topics import SAOP_REWIND_LOG, SAOP_REWINDS
+from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS
 
 UNAUTHENTICATED = "unauthenticated"
 """Who ordered, when nobody has said so with proof."""

@@ -32,8 +32,19 @@ from streams.protocols.saop.queries.thoughts import prefix
 from streams.views.changes import Changes
 from streams.views.keys import key
 from streams.views.projection import Apply
-from topology import topics
 from topology.declarations import Topic
+from topology.saop import (
+    RTES_EVENTS,
+    RTES_RAW_DLQ,
+    RTES_REJECTIONS,
+    SAOP_ESCALATIONS,
+    SAOP_LOG,
+    SAOP_REWIND_LOG,
+    SAOP_REWINDS_DLQ,
+    SAOP_TASKS,
+    SAOP_TURNS_DLQ,
+    SAOP_VERDICTS,
+)
 
 INDEXED_TYPES = frozenset({"TASK_TRANSITION", *calls.TYPES})
 """Sandbox output and thoughts are most of a session: those are found by reading it."""
@@ -129,15 +140,15 @@ def _rewinds(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    topics.RTES_RAW_DLQ.name: None,
-    topics.RTES_EVENTS.name: _events,
-    topics.RTES_REJECTIONS.name: _rejections,
-    topics.SAOP_TASKS.name: _tasks,
-    topics.SAOP_LOG.name: _turns,
-    topics.SAOP_VERDICTS.name: _verdicts,
-    topics.SAOP_ESCALATIONS.name: _escalations,
-    topics.SAOP_REWIND_LOG.name: _rewinds,
-    topics.SAOP_TURNS_DLQ.name: None,
-    topics.SAOP_REWINDS_DLQ.name: None,
+    RTES_RAW_DLQ.name: None,
+    RTES_EVENTS.name: _events,
+    RTES_REJECTIONS.name: _rejections,
+    SAOP_TASKS.name: _tasks,
+    SAOP_LOG.name: _turns,
+    SAOP_VERDICTS.name: _verdicts,
+    SAOP_ESCALATIONS.name: _escalations,
+    SAOP_REWIND_LOG.name: _rewinds,
+    SAOP_TURNS_DLQ.name: None,
+    SAOP_REWINDS_DLQ.name: None,
 }
 """As in `streams.view_store.rows`."""

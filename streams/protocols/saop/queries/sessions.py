@@ -26,7 +26,7 @@ from streams.views.changes import Changes
 from streams.views.keys import key
 from topology.keys import split
 from topology.machines.task_profiles import PROFILES
-from topology.topics import SAOP_TASKS
+from topology.saop import SAOP_TASKS
 
 Json = dict[str, Any]
 Values = Mapping[str, Any]

@@ -9,7 +9,7 @@ from streams.views.pages import listed, rows_back, rows_by, rows_of
 from streams.views.parameters import SESSION_ID, TASK_ID, Form, Parameter, one_of
 from streams.views.params import Params
 from streams.views.reads import Reads
-from topology.topics import SAOP_ESCALATIONS, SAOP_LOG, SAOP_VERDICTS
+from topology.saop import SAOP_ESCALATIONS, SAOP_LOG, SAOP_VERDICTS
 
 VERDICTS = ("accepted", "duplicate", "rejected")
 DETECTORS = ("confidence", "repetition", "failures")

@@ -14,7 +14,7 @@ from streams.protocols.saop.rtes.scene import Scene
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.rtes_call import MACHINE, CallEvent, CallState
-from topology.tables import RTES_CALLS
+from topology.saop import RTES_CALLS
 
 
 def call_key(session_id: str, origin: str | None, call_id: str) -> str:

@@ -10,7 +10,7 @@ from streams.protocols.saop.rtes import windows
 from streams.protocols.saop.rtes.rejections import Refusal
 from streams.protocols.saop.rtes.scene import Scene
 from topology.keys import composite
-from topology.tables import RTES_IDS
+from topology.saop import RTES_IDS
 
 
 def id_key(session_id: str, event_id: str) -> str:

@@ -8,16 +8,17 @@ from streams.engine.processor import AvroValue, Message, Work
 from streams.protocols.saop.rtes.calls import call_key
 from streams.protocols.saop.rtes.dedupe import id_key
 from streams.protocols.saop.rtes.thoughts import latest_key, stream_key
+from topology.core import RTES_RAW
 from topology.declarations import Table
-from topology.keys import composite, saop_task_key
-from topology.tables import (
+from topology.keys import composite
+from topology.saop import (
     RTES_CALLS,
     RTES_IDS,
     RTES_SESSIONS,
     RTES_THOUGHTS,
-    SAOP_TASK_STATES,
+    SAOP_TASKS_TABLE,
+    saop_task_key,
 )
-from topology.topics import RTES_RAW
 
 _Keys = tuple[Table, Callable[[AvroValue, AvroValue], Sequence[str]]]
 
@@ -36,7 +37,7 @@ def _stream(event: AvroValue, payload: AvroValue) -> Sequence[str]:
 
 
 _BY_PAYLOAD: dict[str, _Keys] = {
-    "headrace.rtes.TaskTransition": (SAOP_TASK_STATES, _task),
+    "headrace.rtes.TaskTransition": (SAOP_TASKS_TABLE, _task),
     "headrace.rtes.ToolInvoked": (RTES_CALLS, _call),
     "headrace.rtes.ToolCompleted": (RTES_CALLS, _call),
     "headrace.rtes.ThoughtStream": (RTES_THOUGHTS, _stream),

@@ -39,10 +39,9 @@ from streams.protocols.saop.rtes.inbound import Event
 from streams.protocols.saop.rtes.masks import Masked
 from streams.protocols.saop.rtes.rejections import Refusal
 from streams.protocols.saop.rtes.scene import Scene
-from topology import processors
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.topics import RTES_EVENTS, SAOP_REWINDS
+from topology.saop import RTES_EVENTS, RTES_PROCESSOR, SAOP_REWINDS
 
 _RULES = {rule.code: rule for rule in rules.ALL}
 
@@ -65,7 +64,7 @@ JUDGES: Mapping[str, Callable[[Event, Scene], Finding | Refusal]] = {
 class RtesProcessor:
     """The processor of `rtes.raw` and `saop.rewinds`."""
 
-    declaration = processors.RTES
+    declaration = RTES_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         preload.load(batch, work)

@@ -16,7 +16,7 @@ from streams.masking.configured import masker_of
 from streams.protocols.saop.rtes import masks
 from streams.protocols.saop.rtes.inbound import Event
 from streams.protocols.saop.rtes.scene import Scene
-from topology.topics import RTES_REJECTIONS
+from topology.saop import RTES_REJECTIONS
 
 _NO_FIGURES: Mapping[str, Any] = {}
 _VERBATIM = ("chunk",)

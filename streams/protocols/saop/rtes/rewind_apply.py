@@ -11,7 +11,7 @@ from streams.protocols.saop.rtes import dedupe, lineage, signals, tasks
 from streams.protocols.saop.rtes.rewind_log import Command, Outcome
 from streams.protocols.saop.rtes.rewind_plan import Move, Target, Tasks, plan
 from streams.protocols.saop.rtes.scene import Scene
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 
 def apply(command: Command, row: AvroValue, own: Tasks, scene: Scene) -> tuple[AvroValue, Outcome]:

@@ -12,7 +12,7 @@ from streams.engine.processor import AvroValue, Message, Work
 from streams.engine.records import position
 from streams.protocols.saop.rtes.inbound import traceparent_of
 from topology.machines.saop_rewind import RewindEvent, RewindState
-from topology.topics import SAOP_REWIND_LOG
+from topology.saop import SAOP_REWIND_LOG
 
 _UNTARGETED = {
     "target_task_id": None,

@@ -30,7 +30,7 @@ from streams.protocols.saop.rtes.scene import Scene
 from topology.keys import composite, partition_of, split
 from topology.machine import step
 from topology.machines.saop_rewind import MACHINE, RewindEvent, RewindState
-from topology.tables import REWINDS
+from topology.saop import REWINDS
 
 LAPSE = "rtes.rewind"
 """Kind of the timers of prepared rewinds."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Work
 from topology.keys import composite
-from topology.tables import RTES_SESSIONS
+from topology.saop import RTES_SESSIONS
 
 NEW: Mapping[str, Any] = {
     "last_sequence": 0,

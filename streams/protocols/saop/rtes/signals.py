@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.engine.processor import AvroValue, Work
-from topology.topics import SAOP_TASK_SIGNALS
+from topology.saop import SAOP_TASK_SIGNALS
 
 
 def failures(

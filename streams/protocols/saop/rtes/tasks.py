@@ -13,9 +13,9 @@ from streams.engine.processor import AvroValue
 from streams.protocols.saop.rtes import lineage
 from streams.protocols.saop.rtes.scene import Scene
 from streams.protocols.saop.rtes.transitions import evolve, standing
-from topology.keys import composite, saop_task_key
+from topology.keys import composite
 from topology.machines.task_profiles import PROFILES
-from topology.tables import RTES_TASKS, SAOP_TASK_STATES
+from topology.saop import RTES_TASKS, SAOP_TASKS_TABLE, saop_task_key
 
 _LISTED = 64
 """Tasks in one row of the list."""
@@ -24,7 +24,7 @@ _LISTED = 64
 def row_of(task_id: str, origin: str | None, scene: Scene) -> AvroValue | None:
     """The row that a transition of the task goes on from."""
     key = saop_task_key(scene.session_id, task_id, origin)
-    return standing(scene.work.rows(SAOP_TASK_STATES).get(key), origin)
+    return standing(scene.work.rows(SAOP_TASKS_TABLE).get(key), origin)
 
 
 def own(scene: Scene) -> dict[str, AvroValue]:
@@ -33,7 +33,7 @@ def own(scene: Scene) -> dict[str, AvroValue]:
     keys = [_list_key(scene, n) for n in range(-(-scene.session["tasks"] // _LISTED))]
     lists.load(keys)
     listed = [task for key in keys for task in (lists.get(key) or {"task_ids": ()})["task_ids"]]
-    rows = scene.work.rows(SAOP_TASK_STATES)
+    rows = scene.work.rows(SAOP_TASKS_TABLE)
     rows.load(saop_task_key(scene.session_id, task) for task in listed)
     found = {task: rows.get(saop_task_key(scene.session_id, task)) for task in listed}
     return {task: row for task, row in found.items() if row and row["origin"] is None}
@@ -43,7 +43,7 @@ def keep(record: AvroValue, traceparent: bytes | None, scene: Scene) -> AvroValu
     """Follow a recorded transition; returns the task's row with it."""
     task_id, origin = record["task_id"], record["origin"]
     key = saop_task_key(scene.session_id, task_id, origin)
-    rows = scene.work.rows(SAOP_TASK_STATES)
+    rows = scene.work.rows(SAOP_TASKS_TABLE)
     before = rows.get(key)
     row = evolve(before, record)
     rows.put(key, row)

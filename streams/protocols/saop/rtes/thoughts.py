@@ -20,7 +20,7 @@ from streams.protocols.saop.rtes.scene import Scene
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.rtes_thought import MACHINE, ThoughtEvent, ThoughtState
-from topology.tables import RTES_THOUGHTS
+from topology.saop import RTES_THOUGHTS
 
 
 def latest_key(session_id: str, payload: AvroValue) -> str:

@@ -21,7 +21,7 @@ from streams.engine.processor import AvroValue, Timer, Work
 from streams.protocols.saop.rtes.scene import Scene
 from topology.declarations import Table
 from topology.keys import composite, split
-from topology.tables import RTES_CALLS, RTES_IDS, RTES_SESSIONS, RTES_THOUGHTS
+from topology.saop import RTES_CALLS, RTES_IDS, RTES_SESSIONS, RTES_THOUGHTS
 
 SWEEP_LATE_MS = 3_600_000
 """How much later than the window a row is swept, for records that are dated before the tick."""

@@ -10,9 +10,15 @@ from typing import Any, NamedTuple
 from schemas import AvroBody, encode, to_json
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.cache.scene import Scene
-from topology.keys import sap_key, sap_version
 from topology.machines.sap_flight import FlightState
-from topology.tables import SAP_CACHE, SAP_CACHE_HEADS, SAP_CACHE_STORES, SAP_CACHE_WAITS
+from topology.sap import (
+    SAP_CACHE_HEADS,
+    SAP_CACHE_STORES,
+    SAP_CACHE_TABLE,
+    SAP_CACHE_WAITS,
+    sap_key,
+    sap_version,
+)
 
 RECORD = "headrace.sap.SapCacheRecord"
 _FRAME_BYTES = 5
@@ -33,7 +39,7 @@ class Entry:
         work = scene.work
         self.cache_key = cache_key
         self.row_key = sap_key(cache_key)
-        self.records = work.rows(SAP_CACHE)
+        self.records = work.rows(SAP_CACHE_TABLE)
         self.waits = work.rows(SAP_CACHE_WAITS)
         self.stores = work.rows(SAP_CACHE_STORES)
         self._heads = work.rows(SAP_CACHE_HEADS)

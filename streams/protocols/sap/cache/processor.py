@@ -20,11 +20,15 @@ from streams.protocols.sap.cache.entry import Entry
 from streams.protocols.sap.cache.reading import MISS
 from streams.protocols.sap.cache.scene import Scene
 from streams.protocols.sap.constitution import Constitution, constitution_of
-from topology import processors
 from topology.declarations import Table, Topic
-from topology.keys import sap_key
 from topology.machines.sap_flight import FlightEvent
-from topology.tables import SAP_CACHE_HEADS, SAP_CACHE_STORES, SAP_CACHE_WAITS
+from topology.sap import (
+    SAP_CACHE_HEADS,
+    SAP_CACHE_PROCESSOR,
+    SAP_CACHE_STORES,
+    SAP_CACHE_WAITS,
+    sap_key,
+)
 
 _OPERATIONS: Mapping[str, Callable[[AvroValue, Entry, Scene], None]] = {
     "READ": flights.read,
@@ -42,7 +46,7 @@ _TABLES: Mapping[str, Table] = {
 class SapCacheProcessor:
     """The processor of `sap.lookups`."""
 
-    declaration = processors.SAP_CACHE
+    declaration = SAP_CACHE_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         lookups = [message.value for message in batch]

@@ -10,7 +10,7 @@ from streams.processing import graph
 from streams.processing.decision import timer_data
 from streams.protocols.sap.constitution import Constitution
 from topology.declarations import Topic
-from topology.topics import SAP_VERDICTS
+from topology.sap import SAP_VERDICTS
 
 
 class Scene:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from schemas import canonical_json, sap, to_json
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.learning import extra_checks, thresholds, volatile_keys
-from topology.tables import SAP_HEURISTICS
+from topology.sap import SAP_HEURISTICS_TABLE
 
 EVERY = 25
 """Computed outcomes after which heuristics are derived."""
@@ -98,7 +98,7 @@ def version(capability: str, head: Row, basis: Row, constitution: str, at: int) 
 def chained(row: AvroValue, cause: str, previous_sha256: str | None) -> AvroValue:
     """The row with its cause, the hash of the version before, and its own."""
     whole = row | {"cause": cause, "previousSha256": previous_sha256 or NO_HASH, "sha256": ""}
-    return whole | {"sha256": record_sha256(SAP_HEURISTICS.record, whole)}
+    return whole | {"sha256": record_sha256(SAP_HEURISTICS_TABLE.record, whole)}
 
 
 def record_sha256(record: str, value: AvroValue) -> str:

@@ -13,9 +13,15 @@ from streams.protocols.sap.constitution import Constitution
 from streams.protocols.sap.learning import extra_checks, thresholds, volatile_keys
 from streams.protocols.sap.learning.aggregates import checks_of
 from streams.protocols.sap.learning.bounds import NAME_LENGTH, room_for
-from topology import tables
 from topology.declarations import Table
-from topology.keys import sap_key
+from topology.sap import (
+    SAP_CHECK_COUNTERS,
+    SAP_LEARNING_HEADS,
+    SAP_MEMBER_GROUPS,
+    SAP_MEMBER_TOTALS,
+    SAP_READING_BINS,
+    sap_key,
+)
 
 NO_HEAD: Mapping[str, Any] = {
     "computed": 0,
@@ -39,7 +45,7 @@ class Lessons:
 
     def __init__(self, capability: str, constitution: Constitution, work: Work) -> None:
         self.capability = capability
-        self.head: AvroValue = work.rows(tables.SAP_LEARNING_HEADS).get(capability) or dict(NO_HEAD)
+        self.head: AvroValue = work.rows(SAP_LEARNING_HEADS).get(capability) or dict(NO_HEAD)
         self._constitution = constitution
         self._learnable = constitution.learnable
         self._work = work
@@ -57,7 +63,7 @@ class Lessons:
             self._count_members(signal)
 
     def _count_readings(self, signal: AvroValue, checks: Mapping[str, str]) -> None:
-        rows = self._work.rows(tables.SAP_READING_BINS)
+        rows = self._work.rows(SAP_READING_BINS)
         failed = {name for name, status in checks.items() if status == "FAIL"}
         failed |= {violation["principle"] for violation in signal["violations"]}
         for name, reading in signal["pressure"].items():
@@ -69,15 +75,15 @@ class Lessons:
                 self._know("principles", name)
 
     def _count_checks(self, checks: Mapping[str, str]) -> None:
-        rows = self._work.rows(tables.SAP_CHECK_COUNTERS)
+        rows = self._work.rows(SAP_CHECK_COUNTERS)
         for id, failed in extra_checks.answers(checks):
             if id in self._learnable:
                 rows.put(self._key(id), extra_checks.count(rows.get(self._key(id)), failed))
                 self._know("checks", id)
 
     def _count_members(self, signal: AvroValue) -> None:
-        groups = self._work.rows(tables.SAP_MEMBER_GROUPS)
-        totals = self._work.rows(tables.SAP_MEMBER_TOTALS)
+        groups = self._work.rows(SAP_MEMBER_GROUPS)
+        totals = self._work.rows(SAP_MEMBER_TOTALS)
         members = volatile_keys.members(signal)
         groups.load(self._key(one["name"], one["looSha256"]) for one in members)
         for one in members:
@@ -98,14 +104,14 @@ class Lessons:
     def demotes(self) -> bool:
         """Whether a learned key is to be taken back at once."""
         learned = self.head["volatileKeys"]
-        totals = self._rows_of(tables.SAP_MEMBER_TOTALS, learned)
+        totals = self._rows_of(SAP_MEMBER_TOTALS, learned)
         return bool(volatile_keys.demoted(learned, totals, self.head["complaints"]))
 
     def basis(self, trigger: str) -> AvroValue:
         """Every figure that heuristics rest on now.  trigger: why they are derived."""
         head, constitution = self.head, self._constitution
-        bins = self._rows_of(tables.SAP_READING_BINS, head["principles"])
-        counters = self._rows_of(tables.SAP_CHECK_COUNTERS, head["checks"])
+        bins = self._rows_of(SAP_READING_BINS, head["principles"])
+        counters = self._rows_of(SAP_CHECK_COUNTERS, head["checks"])
         return {
             "trigger": trigger,
             "computed": head["computed"],
@@ -113,7 +119,7 @@ class Lessons:
                 "learned": head["volatileKeys"],
                 "blocked": head["blockedKeys"],
                 "complaints": head["complaints"],
-                "members": self._rows_of(tables.SAP_MEMBER_TOTALS, head["members"]),
+                "members": self._rows_of(SAP_MEMBER_TOTALS, head["members"]),
             },
             "thresholds": {
                 name: thresholds.basis(
@@ -128,14 +134,14 @@ class Lessons:
 
     def mark(self, in_force: Sequence[str]) -> None:
         """Remember which extra checks are in force from now on."""
-        counters = self._rows_of(tables.SAP_CHECK_COUNTERS, self.head["checks"])
+        counters = self._rows_of(SAP_CHECK_COUNTERS, self.head["checks"])
         for id, counter in counters.items():
             marked = extra_checks.mark(counter, id in in_force)
             if marked != counter:
-                self._work.rows(tables.SAP_CHECK_COUNTERS).put(self._key(id), marked)
+                self._work.rows(SAP_CHECK_COUNTERS).put(self._key(id), marked)
 
     def save(self) -> None:
-        self._work.rows(tables.SAP_LEARNING_HEADS).put(self.capability, self.head)
+        self._work.rows(SAP_LEARNING_HEADS).put(self.capability, self.head)
 
     def _rows_of(self, table: Table, names: Iterable[str]) -> dict[str, AvroValue]:
         rows, keys = self._work.rows(table), {name: self._key(name) for name in names}

@@ -16,7 +16,7 @@ from streams.engine.processor import AvroValue
 from streams.protocols.sap.learning import decimals
 from streams.protocols.sap.learning.citations import most
 from streams.protocols.sap.learning.heuristics import record_sha256
-from topology.tables import SAP_KNOWLEDGE
+from topology.sap import SAP_KNOWLEDGE_TABLE
 
 SAMPLES = 5
 RATINGS = 2
@@ -89,4 +89,4 @@ def _written(
         "at": at,
         "sha256": "",
     }
-    return book | {"sha256": record_sha256(SAP_KNOWLEDGE.record, book)}
+    return book | {"sha256": record_sha256(SAP_KNOWLEDGE_TABLE.record, book)}

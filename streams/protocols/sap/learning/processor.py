@@ -27,9 +27,19 @@ from streams.engine.records import position
 from streams.protocols.sap.constitution import constitution_of
 from streams.protocols.sap.learning import aggregates, citations, heuristics, lineage, playbooks
 from streams.protocols.sap.learning.lessons import Lessons
-from topology import processors, tables
 from topology.declarations import Topic
-from topology.keys import partition_of, sap_key, sap_version
+from topology.keys import partition_of
+from topology.sap import (
+    SAP_HEURISTICS_TABLE,
+    SAP_KNOWLEDGE_TABLE,
+    SAP_LEARNING_BEST,
+    SAP_LEARNING_CITATIONS,
+    SAP_LEARNING_HEADS,
+    SAP_LEARNING_PROCESSOR,
+    SAP_LEARNING_TABLE,
+    sap_key,
+    sap_version,
+)
 
 
 class Foreign(ValueError):
@@ -39,7 +49,7 @@ class Foreign(ValueError):
 class SapLearningProcessor:
     """The processor of `sap.learning-signals`."""
 
-    declaration = processors.SAP_LEARNING
+    declaration = SAP_LEARNING_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         _load(batch, work)
@@ -63,9 +73,9 @@ class SapLearningProcessor:
 
 def _load(batch: Sequence[Message], work: Work) -> None:
     keys = [row_key(message.value) for message in batch]
-    for table in (tables.SAP_LEARNING, tables.SAP_LEARNING_BEST, tables.SAP_KNOWLEDGE):
+    for table in (SAP_LEARNING_TABLE, SAP_LEARNING_BEST, SAP_KNOWLEDGE_TABLE):
         work.rows(table).load(keys)
-    work.rows(tables.SAP_LEARNING_HEADS).load(message.value["capability"] for message in batch)
+    work.rows(SAP_LEARNING_HEADS).load(message.value["capability"] for message in batch)
 
 
 def row_key(signal: Mapping[str, Any]) -> str:
@@ -112,7 +122,7 @@ def _derive(trigger: str, at: int, constitution: str, lessons: Lessons, work: Wo
     row = heuristics.version(lessons.capability, head, basis, constitution, at)
     row = heuristics.chained(row, work.cause, head["sha256"])
     key = sap_key(lessons.capability, sap_version(row["version"]))
-    work.rows(tables.SAP_HEURISTICS).put(key, row)
+    work.rows(SAP_HEURISTICS_TABLE).put(key, row)
     kept = {name: row[name] for name in heuristics.KEPT}
     changed = row["extractorVersion"] != head["extractorVersion"]
     lessons.head = head | kept | {"complaints": 0 if changed else head["complaints"]}
@@ -121,26 +131,26 @@ def _derive(trigger: str, at: int, constitution: str, lessons: Lessons, work: Wo
 
 def _fold(signal: AvroValue, version: int, work: Work) -> None:
     key = row_key(signal)
-    best = aggregates.best(work.rows(tables.SAP_LEARNING_BEST).get(key), signal)
-    row = aggregates.fold(work.rows(tables.SAP_LEARNING).get(key), signal)
+    best = aggregates.best(work.rows(SAP_LEARNING_BEST).get(key), signal)
+    row = aggregates.fold(work.rows(SAP_LEARNING_TABLE).get(key), signal)
     if signal["kind"] == "outcome":
         shown = citations.grow(row["citationCounts"], signal["citations"], _counter(key, work))
         row["citationCounts"] = shown
     row["bestTaskId"] = best["ratedTaskId"] or best["successTaskId"]
     row["heuristicsVersion"] = version
-    work.rows(tables.SAP_LEARNING).put(key, row)
-    books = work.rows(tables.SAP_KNOWLEDGE)
+    work.rows(SAP_LEARNING_TABLE).put(key, row)
+    books = work.rows(SAP_KNOWLEDGE_TABLE)
     book = playbooks.version(books.get(key), row, best, signal)
     if book is not None:
         books.put(key, book)
         lineage.of_playbook(key, book, signal["at"], work.cause, work)
     best["playbookDue"] = playbooks.next_due(best["playbookDue"], row["computed"])
-    work.rows(tables.SAP_LEARNING_BEST).put(key, best)
+    work.rows(SAP_LEARNING_BEST).put(key, best)
 
 
 def _counter(key: str, work: Work) -> Callable[[str], int]:
     """Counts a citation under a kind of task, and says how often it was named."""
-    rows = work.rows(tables.SAP_LEARNING_CITATIONS)
+    rows = work.rows(SAP_LEARNING_CITATIONS)
 
     def count_up(citation: str) -> int:
         place = f"{key}/{sha256(citation.encode()).hexdigest()}"

@@ -31,8 +31,7 @@ from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.outcomes import REFUSED, VALID, Answer
 from streams.protocols.sap.processor.policy import Policy
 from streams.protocols.sap.processor.scene import Scene
-from topology.keys import sap_key
-from topology.tables import SAP_HEURISTICS, SAP_TASK_ENVELOPES
+from topology.sap import SAP_HEURISTICS_TABLE, SAP_TASK_ENVELOPES, sap_key
 
 _PRECHECKS = {
     REFUSED: ("FAILED", "precheck_refused"),
@@ -91,7 +90,7 @@ def _deadline(task: Command, scene: Scene) -> tuple[int | None, bool]:
 def _policy(task: Command, scene: Scene) -> Policy:
     if scene.setting("LEARNING") == "observe":
         return policy.no_policy()
-    rows = scene.work.copy(SAP_HEURISTICS)
+    rows = scene.work.copy(SAP_HEURISTICS_TABLE)
     return policy.policy_of(task.value["target"]["capability"], scene.constitution.label, rows)
 
 

@@ -14,7 +14,7 @@ from streams.engine.processor import AvroValue
 from streams.engine.records import Headers
 from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.scene import Scene
-from topology.topics import SAP_ACKS
+from topology.sap import SAP_ACKS
 
 REPLY_TO = "headrace-reply-to"
 MAX_ERRORS = 1000

@@ -11,9 +11,8 @@ from typing import Any
 from schemas import to_json
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.processor.scene import Scene
-from topology.keys import sap_key
 from topology.machines.sap_task import MACHINE
-from topology.tables import SAP_TASK_ENVELOPES, SAP_TASK_STATES
+from topology.sap import SAP_TASK_ENVELOPES, SAP_TASK_STATES_TABLE, sap_key
 
 Json = dict[str, Any]
 
@@ -79,7 +78,7 @@ class Case:
 
     def save(self) -> None:
         self.row["updatedAt"] = self.scene.now
-        self.scene.work.rows(SAP_TASK_STATES).put(sap_key(self.task_id), self.row)
+        self.scene.work.rows(SAP_TASK_STATES_TABLE).put(sap_key(self.task_id), self.row)
 
 
 def is_overdue(row: AvroValue, now: int) -> bool:
@@ -90,5 +89,5 @@ def is_overdue(row: AvroValue, now: int) -> bool:
 
 def find(task_id: str, scene: Scene) -> Case | None:
     """The task of this id (in lower case), if one was accepted."""
-    row = scene.work.rows(SAP_TASK_STATES).get(sap_key(task_id))
+    row = scene.work.rows(SAP_TASK_STATES_TABLE).get(sap_key(task_id))
     return None if row is None else Case(row, scene)

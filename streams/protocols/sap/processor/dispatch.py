@@ -6,7 +6,7 @@ Source: SAP spec, 5.2.
 from __future__ import annotations
 
 from streams.protocols.sap.processor.case import Case
-from topology.topics import SAP_INBOX
+from topology.sap import SAP_INBOX
 
 
 def dispatch(case: Case) -> None:

@@ -10,7 +10,7 @@ from schemas.sap.words import MAX_ENVELOPE_BYTES
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import header, position
 from topology.declarations import Topic
-from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 Json = dict[str, Any]
 

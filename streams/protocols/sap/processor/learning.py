@@ -13,7 +13,7 @@ from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.processor.case import Case
 from streams.protocols.sap.processor.outcomes import VALID, Answer
-from topology.topics import SAP_LEARNING_SIGNALS
+from topology.sap import SAP_LEARNING_SIGNALS
 
 Json = dict[str, Any]
 

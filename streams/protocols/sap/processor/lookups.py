@@ -10,7 +10,7 @@ from typing import Any
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.processor.case import Case
 from streams.protocols.sap.processor.outcomes import VALID, Answer
-from topology.topics import SAP_LOOKUPS
+from topology.sap import SAP_LOOKUPS
 
 Json = dict[str, Any]
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from streams.engine.processor import AvroValue, Copy
-from topology.keys import sap_key, sap_version
+from topology.sap import sap_key, sap_version
 
 
 class Policy(NamedTuple):

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from streams.engine.processor import Message, Work
 from streams.protocols.sap.processor import results, signals
 from streams.protocols.sap.processor.inbound import Command
-from topology.keys import sap_key
-from topology.tables import (
+from topology.sap import (
     SAP_RESULT_HASHES,
     SAP_SIGNAL_IDS,
     SAP_TASK_ENVELOPES,
-    SAP_TASK_STATES,
+    SAP_TASK_STATES_TABLE,
+    sap_key,
 )
 
 
@@ -32,7 +32,7 @@ def load(inputs: Sequence[Command | Message], work: Work) -> None:
             hashes.append(results.hash_key(item))
         elif isinstance(item, Command) and item.kind == "signal":
             ids.append(signals.id_key(item))
-    work.rows(SAP_TASK_STATES).load(states)
+    work.rows(SAP_TASK_STATES_TABLE).load(states)
     work.rows(SAP_TASK_ENVELOPES).load(envelopes)
     work.rows(SAP_RESULT_HASHES).load(hashes)
     work.rows(SAP_SIGNAL_IDS).load(ids)

@@ -29,10 +29,15 @@ from streams.protocols.sap.processor.acks import Ruling
 from streams.protocols.sap.processor.case import DEADLINE, Case, find
 from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.scene import Scene
-from topology import processors
 from topology.declarations import Topic
-from topology.tables import SAP_TASK_STATES
-from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS, SAP_VERDICTS
+from topology.sap import (
+    SAP_PROCESSOR,
+    SAP_RESULTS,
+    SAP_SIGNALS,
+    SAP_TASK_STATES_TABLE,
+    SAP_TASKS,
+    SAP_VERDICTS,
+)
 
 _JUDGES: Mapping[Topic, Callable[[Command, Scene], None]] = {
     SAP_TASKS: tasks.judge,
@@ -44,7 +49,7 @@ _JUDGES: Mapping[Topic, Callable[[Command, Scene], None]] = {
 class SapProcessor:
     """The processor of `sap.tasks`, `sap.results`, `sap.signals` and `sap.verdicts`."""
 
-    declaration = processors.SAP
+    declaration = SAP_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         inputs = [_read(message) for message in batch]
@@ -56,7 +61,7 @@ class SapProcessor:
                 _apply(item, work)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
-        work.rows(SAP_TASK_STATES).load(timer.key for timer in timers)
+        work.rows(SAP_TASK_STATES_TABLE).load(timer.key for timer in timers)
         for timer in timers:
             _fire(timer, now_ms, work)
 
@@ -112,7 +117,7 @@ def _asker(message: Message, work: Work) -> Case:
 def _fire(timer: Timer, now_ms: int, work: Work) -> None:
     if timer.kind != DEADLINE:
         raise ValueError(f"{timer.kind} is no timer of sap")
-    table = SAP_TASK_STATES.name
+    table = SAP_TASK_STATES_TABLE.name
     cause = f"timer/{work.partition}/{table}/{timer.key}@{timer.due_ms}"
     scene = Scene(work, constitution_of(work.settings), cause, now_ms, traceparent_of(timer))
     case = find(timer.key, scene)

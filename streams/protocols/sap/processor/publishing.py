@@ -21,7 +21,7 @@ from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.outcomes import About, Answer
 from topology.machine import step
 from topology.machines.sap_task import MACHINE
-from topology.topics import SAP_OUTCOMES
+from topology.sap import SAP_OUTCOMES
 
 Json = dict[str, Any]
 

@@ -29,10 +29,9 @@ from streams.protocols.sap.processor.case import Case, find
 from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.outcomes import Answer
 from streams.protocols.sap.processor.scene import Scene
-from topology.keys import sap_key
 from topology.machine import step
 from topology.machines.sap_task import MACHINE
-from topology.tables import SAP_RESULT_HASHES
+from topology.sap import SAP_RESULT_HASHES, sap_key
 
 Json = dict[str, Any]
 _NO_METRICS = sha256_hex(b"{}")

@@ -32,8 +32,7 @@ from streams.protocols.sap.processor.case import Case, find
 from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.outcomes import Answer
 from streams.protocols.sap.processor.scene import Scene
-from topology.keys import sap_key
-from topology.tables import SAP_SIGNAL_IDS, SAP_SIGNAL_OPERATORS
+from topology.sap import SAP_SIGNAL_IDS, SAP_SIGNAL_OPERATORS, sap_key
 
 Json = dict[str, Any]
 

@@ -26,8 +26,7 @@ from streams.protocols.sap.processor.authorization import Authorization
 from streams.protocols.sap.processor.inbound import Command
 from streams.protocols.sap.processor.rate_limit import TASK, Bucket, Limit, Taken
 from streams.protocols.sap.processor.scene import Scene
-from topology.keys import sap_key
-from topology.tables import SAP_RATE_LIMITS, SAP_TASK_STATES
+from topology.sap import SAP_RATE_LIMITS, SAP_TASK_STATES_TABLE, sap_key
 
 Json = dict[str, Any]
 
@@ -66,7 +65,7 @@ def judge(task: Command, scene: Scene) -> None:
 
 
 def _facts(task: Command, scene: Scene) -> Facts:
-    row = scene.work.rows(SAP_TASK_STATES).get(sap_key(task.known_id))
+    row = scene.work.rows(SAP_TASK_STATES_TABLE).get(sap_key(task.known_id))
     limit = rate_limit.limit_of(scene.work.settings, scene.work.partitions)
     held = None if limit is None else scene.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
     bucket = None if held is None else Bucket(held["level"], held["at"])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from streams.engine.headers import iso
 from streams.protocols.sap.processor.case import Case
-from topology.topics import RTES_RAW
+from topology.core import RTES_RAW
 
 NONE = "none"
 """The state of a task before its first."""

@@ -9,7 +9,7 @@ from streams.errors import NotFound
 from streams.protocols.sap.queries.common import Json, json_of
 from streams.views.keys import key
 from streams.views.reads import Reads
-from topology.topics import SAP_CACHE
+from topology.sap import SAP_CACHE
 
 FIRST = "0" * 64
 """What the first version follows."""

@@ -19,7 +19,7 @@ from streams.protocols.sap.processor.case import Case
 from streams.protocols.sap.queries.common import Json, named
 from streams.protocols.sap.queries.tasks import acks_of, outcomes_of, verdicts_of
 from streams.views.reads import Reads
-from topology.topics import SAP_TASK_STATES, SAP_TASKS
+from topology.sap import SAP_TASK_STATES, SAP_TASKS
 
 PASSED, FAILED, NOT_REACHED = "passed", "failed", "not reached"
 SHAPE = "shape"

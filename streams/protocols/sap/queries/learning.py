@@ -11,7 +11,7 @@ from streams.views.pages import listed, rows_of
 from streams.views.parameters import CURSOR, Parameter, limit
 from streams.views.params import Params
 from streams.views.reads import Reads
-from topology.topics import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
+from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
 
 LEARNING_PARAMS = (
     Parameter("capability", "of this capability", example="consult.align"),

@@ -33,13 +33,26 @@ from streams.views.changes import Changes
 from streams.views.decoded import decoded
 from streams.views.keys import key
 from streams.views.projection import Apply
-from topology import topics
 from topology.declarations import Topic
+from topology.sap import (
+    SAP_ACKS,
+    SAP_CACHE,
+    SAP_HEURISTICS,
+    SAP_KNOWLEDGE,
+    SAP_LEARNING,
+    SAP_OUTCOMES,
+    SAP_RESULTS_DLQ,
+    SAP_SIGNALS_DLQ,
+    SAP_TASK_STATES,
+    SAP_TASKS,
+    SAP_TASKS_DLQ,
+    SAP_VERDICTS,
+)
 
 REFUSED = "cache_version_exists"
-_ACKS = Projection(topics.SAP_ACKS.record or "", ("at",))
-_OUTCOMES = Projection(topics.SAP_OUTCOMES.record or "", ("status", "meta_json"))
-_VERDICTS = Projection(topics.SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict"))
+_ACKS = Projection(SAP_ACKS.record or "", ("at",))
+_OUTCOMES = Projection(SAP_OUTCOMES.record or "", ("status", "meta_json"))
+_VERDICTS = Projection(SAP_VERDICTS.record or "", ("at", "cacheKey", "verdict"))
 
 
 def _name(record: Record) -> str:
@@ -122,17 +135,17 @@ def _learned(name: str) -> Apply:
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    topics.SAP_TASKS.name: _sent,
-    topics.SAP_TASK_STATES.name: _states,
-    topics.SAP_ACKS.name: _acks,
-    topics.SAP_OUTCOMES.name: _outcomes,
-    topics.SAP_VERDICTS.name: _verdicts,
-    topics.SAP_CACHE.name: _versions("sap cache"),
-    topics.SAP_LEARNING.name: _learned("sap learning"),
-    topics.SAP_KNOWLEDGE.name: _learned("sap knowledge"),
-    topics.SAP_HEURISTICS.name: _versions("sap heuristics"),
-    topics.SAP_TASKS_DLQ.name: None,
-    topics.SAP_RESULTS_DLQ.name: None,
-    topics.SAP_SIGNALS_DLQ.name: None,
+    SAP_TASKS.name: _sent,
+    SAP_TASK_STATES.name: _states,
+    SAP_ACKS.name: _acks,
+    SAP_OUTCOMES.name: _outcomes,
+    SAP_VERDICTS.name: _verdicts,
+    SAP_CACHE.name: _versions("sap cache"),
+    SAP_LEARNING.name: _learned("sap learning"),
+    SAP_KNOWLEDGE.name: _learned("sap knowledge"),
+    SAP_HEURISTICS.name: _versions("sap heuristics"),
+    SAP_TASKS_DLQ.name: None,
+    SAP_RESULTS_DLQ.name: None,
+    SAP_SIGNALS_DLQ.name: None,
 }
 """As in `streams.view_store.rows`."""

@@ -9,7 +9,7 @@ from streams.errors import NotFound
 from streams.protocols.sap.queries.common import Json, json_of, named
 from streams.views.keys import key
 from streams.views.reads import Reads
-from topology.topics import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES, SAP_TASKS, SAP_VERDICTS
+from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES, SAP_TASKS, SAP_VERDICTS
 
 _OF_ROW = (
     *("taskId", "correlationId", "parentTaskId", "state", "position", "acceptedAt", "startedAt"),

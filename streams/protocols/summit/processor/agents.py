@@ -17,7 +17,7 @@ from streams.engine.processor import AvroValue, Copy, Work
 from streams.protocols.summit.processor.rulings import Ruling, refuse
 from topology.keys import composite, split
 from topology.machines.summit_agent import AgentState
-from topology.tables import SUMMIT_AGENTS
+from topology.summit import SUMMIT_AGENTS_TABLE
 
 _PATH = "/params/agentId"
 
@@ -71,4 +71,4 @@ def seen(work: Work) -> list[int]:
 
 
 def _copy(work: Work) -> Copy:
-    return work.copy(SUMMIT_AGENTS)
+    return work.copy(SUMMIT_AGENTS_TABLE)

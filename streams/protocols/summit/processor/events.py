@@ -12,7 +12,7 @@ from schemas.summit import rules
 from streams.protocols.summit.processor.inbound import Inbound
 from streams.protocols.summit.processor.rulings import Ruling
 from streams.protocols.summit.processor.scene import Scene
-from topology.topics import SUMMIT_EVENTS
+from topology.summit import SUMMIT_EVENTS
 
 _EMPTY: Mapping[str, Any] = dict.fromkeys(
     (

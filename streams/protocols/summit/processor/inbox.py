@@ -9,7 +9,7 @@ from typing import Any
 
 from streams.engine.processor import AvroValue
 from streams.protocols.summit.processor.runs import Run
-from topology.topics import SUMMIT_INBOX
+from topology.summit import SUMMIT_INBOX
 
 
 def deliver(run: Run, call: AvroValue) -> None:

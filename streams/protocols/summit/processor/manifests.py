@@ -29,7 +29,7 @@ from streams.protocols.summit.processor.scene import Scene, of_record
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.summit_agent import MACHINE, REFUSED, REPEATED, AgentEvent, AgentState
-from topology.tables import SUMMIT_AGENTS
+from topology.summit import SUMMIT_AGENTS_TABLE
 
 _RECORD = "headrace.summit.SummitManifest"
 
@@ -62,7 +62,7 @@ def load(messages: Sequence[Message], work: Work) -> None:
         if key is not None:
             metadata = message.value.get("metadata", {})
             keys += [key, composite(key, metadata.get("version", ""))]
-    work.rows(SUMMIT_AGENTS).load(keys)
+    work.rows(SUMMIT_AGENTS_TABLE).load(keys)
 
 
 def judge(message: Message, work: Work) -> None:
@@ -86,7 +86,7 @@ def _refusal(record: Registration, work: Work) -> Ruling | None:
 
 
 def _decide(record: Registration, scene: Scene) -> Ruling:
-    rows, name = scene.work.rows(SUMMIT_AGENTS), record.name
+    rows, name = scene.work.rows(SUMMIT_AGENTS_TABLE), record.name
     row = None if "/" in name else rows.get(name)  # with one it is that of a version
     state = AgentState.NONE if row is None else AgentState(row["state"])
     event = _event(record.judged, row)
@@ -117,7 +117,7 @@ def _event(judged: Judged | None, row: AvroValue | None) -> AgentEvent:
 
 def _conflict(judged: Judged, scene: Scene) -> Ruling | None:
     """A refusal of a version that stands for another manifest."""
-    known = scene.work.rows(SUMMIT_AGENTS).get(_version_key(judged))
+    known = scene.work.rows(SUMMIT_AGENTS_TABLE).get(_version_key(judged))
     if known is None or known["manifestHash"] == judged.hash:
         return None
     rule = rules.MANIFEST_VERSION_CONFLICT.code
@@ -126,7 +126,7 @@ def _conflict(judged: Judged, scene: Scene) -> Ruling | None:
 
 def _register(judged: Judged, before: AvroValue | None, scene: Scene) -> AvroValue:
     """Put a manifest in force.  before: the row of the one before it."""
-    rows, metadata = scene.work.rows(SUMMIT_AGENTS), judged.json["metadata"]
+    rows, metadata = scene.work.rows(SUMMIT_AGENTS_TABLE), judged.json["metadata"]
     name, version = metadata["name"], metadata["version"]
     row = {
         "agentId": name,

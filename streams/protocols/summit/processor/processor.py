@@ -25,15 +25,14 @@ from streams.protocols.summit.processor import (
 from streams.protocols.summit.processor.inbound import Call, Inbound, Reply
 from streams.protocols.summit.processor.rulings import Ruling
 from streams.protocols.summit.processor.scene import Scene
-from topology import processors
 from topology.declarations import Topic
-from topology.topics import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_PROCESSOR, SUMMIT_REPLIES
 
 
 class SummitProcessor:
     """The processor of `summit.manifests`, `summit.calls` and `summit.replies`."""
 
-    declaration = processors.SUMMIT
+    declaration = SUMMIT_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         inputs = [_read(message) for message in batch]

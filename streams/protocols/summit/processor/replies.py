@@ -29,7 +29,7 @@ from streams.protocols.summit.processor.runs import Run
 from streams.protocols.summit.processor.scene import Scene
 from topology.keys import composite
 from topology.machines.summit_run import RunEvent
-from topology.tables import SUMMIT_REPLIES
+from topology.summit import SUMMIT_REPLIES_KNOWN
 
 _JUDGES: Mapping[str, Callable[[Reply, summit.Content, Run], Ruling]] = {
     "progress": progress.judge,
@@ -46,7 +46,7 @@ def judge(reply: Reply, scene: Scene) -> Ruling:
     ruling = _known(reply, run) or _judge(reply, run)
     if ruling.verdict == "accepted":
         known = {"replyHash": reply.hash, "position": scene.cause}
-        scene.work.rows(SUMMIT_REPLIES).put(reply_key(reply), known)
+        scene.work.rows(SUMMIT_REPLIES_KNOWN).put(reply_key(reply), known)
     return ruling
 
 
@@ -56,7 +56,7 @@ def reply_key(reply: Reply) -> str:
 
 
 def _known(reply: Reply, run: Run) -> Ruling | None:
-    known = run.scene.work.rows(SUMMIT_REPLIES).get(reply_key(reply))
+    known = run.scene.work.rows(SUMMIT_REPLIES_KNOWN).get(reply_key(reply))
     if known is None:
         return None
     if known["replyHash"] == reply.hash:

@@ -11,7 +11,7 @@ from streams.engine.processor import AvroValue
 from streams.protocols.summit.processor.scene import Scene
 from topology.machine import step
 from topology.machines.summit_run import MACHINE, REFUSED, REPEATED, RunEvent, RunState
-from topology.tables import SUMMIT_RUNS
+from topology.summit import SUMMIT_RUNS_TABLE
 
 NONE = "none"
 """The state of a run before its first."""
@@ -95,12 +95,12 @@ class Run:
         self.scene.report(self.session_id, _TRANSITION, transition)
 
     def save(self) -> None:
-        self.scene.work.rows(SUMMIT_RUNS).put(self.run_id, self.row)
+        self.scene.work.rows(SUMMIT_RUNS_TABLE).put(self.run_id, self.row)
 
 
 def find(run_id: str, scene: Scene) -> Run | None:
     """The run of this id, if a call made it."""
-    row = scene.work.rows(SUMMIT_RUNS).get(run_id)
+    row = scene.work.rows(SUMMIT_RUNS_TABLE).get(run_id)
     return None if row is None else Run(row, scene)
 
 

@@ -13,12 +13,12 @@ from streams.protocols.summit.processor import endings, events, inbox, scene
 from streams.protocols.summit.processor.rulings import Ruling
 from streams.protocols.summit.processor.runs import Run
 from topology.machines.summit_run import RunEvent
-from topology.tables import SUMMIT_RUNS
+from topology.summit import SUMMIT_RUNS_TABLE
 
 
 def fire(timer: Timer, work: Work) -> None:
     """The timer of a run; one that has ended since has none."""
-    row = work.rows(SUMMIT_RUNS).get(timer.key)
+    row = work.rows(SUMMIT_RUNS_TABLE).get(timer.key)
     if row is None:
         return
     run = Run(row, scene.of_tick(timer, row, work))

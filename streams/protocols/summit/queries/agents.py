@@ -16,7 +16,7 @@ from streams.views.parameters import Parameter, one_of
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of, wanted
-from topology.topics import SUMMIT_AGENTS
+from topology.summit import SUMMIT_AGENTS
 
 VERSION_PARAM = Parameter("version", "this one of its versions", example="1.2.0")
 AGENTS_PARAMS = (

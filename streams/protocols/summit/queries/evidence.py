@@ -9,7 +9,7 @@ from schemas import Undecodable, canonical_json, decode, summit
 from schemas.summit.words import CALL_RECORD, INVOKE, MANIFEST_RECORD, REPLY_RECORD
 from streams.engine.records import Record
 from streams.views.values import Json
-from topology.topics import SUMMIT_AGENTS
+from topology.summit import SUMMIT_AGENTS
 
 OK, MISMATCH, MISSING = "ok", "mismatch", "missing"
 Fetch = Callable[[str], Record | None]

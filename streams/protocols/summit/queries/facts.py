@@ -8,7 +8,7 @@ from streams.views.parameters import CURSOR, limit
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, json_of
-from topology.topics import SUMMIT_EVENTS
+from topology.summit import SUMMIT_EVENTS
 
 PAGED = (limit(100, 500), CURSOR)
 __all__ = ["PAGED", "of_agent", "of_run", "verdict", "verdict_row"]

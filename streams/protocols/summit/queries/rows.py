@@ -37,9 +37,16 @@ from streams.views.index import Index
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply
 from streams.views.values import json_of
-from topology import topics
 from topology.declarations import Topic
 from topology.keys import split
+from topology.summit import (
+    SUMMIT_AGENTS,
+    SUMMIT_CALLS_DLQ,
+    SUMMIT_EVENTS,
+    SUMMIT_MANIFESTS_DLQ,
+    SUMMIT_REPLIES_DLQ,
+    SUMMIT_RUNS,
+)
 
 REGISTERED, QUEUED = "registered", "queued"
 FACT, RUN, AGENT = key("summit fact"), key("summit run"), key("summit agent")
@@ -54,10 +61,10 @@ RUNS = Index(
 )
 _OF_RUN, _OF_AGENT = key("summit of run"), key("summit of agent")
 _FACTS = Projection(
-    topics.SUMMIT_EVENTS.record or "",
+    SUMMIT_EVENTS.record or "",
     ("eventId", "subject", "verdict", "rule", "at", "runId", "agentId", "toState"),
 )
-_ROWS = Projection(topics.SUMMIT_RUNS.record or "", RUNS.members)
+_ROWS = Projection(SUMMIT_RUNS.record or "", RUNS.members)
 _COMPLETED = "completed"
 
 
@@ -197,11 +204,11 @@ def _tools(topic: Topic, record: Record) -> list[dict[str, Any]]:
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    topics.SUMMIT_EVENTS.name: _events,
-    topics.SUMMIT_RUNS.name: _runs,
-    topics.SUMMIT_AGENTS.name: _agents,
-    topics.SUMMIT_MANIFESTS_DLQ.name: None,
-    topics.SUMMIT_CALLS_DLQ.name: None,
-    topics.SUMMIT_REPLIES_DLQ.name: None,
+    SUMMIT_EVENTS.name: _events,
+    SUMMIT_RUNS.name: _runs,
+    SUMMIT_AGENTS.name: _agents,
+    SUMMIT_MANIFESTS_DLQ.name: None,
+    SUMMIT_CALLS_DLQ.name: None,
+    SUMMIT_REPLIES_DLQ.name: None,
 }
 """As in `streams.view_store.rows`."""

@@ -16,7 +16,7 @@ from streams.views.parameters import Parameter, one_of
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, fits, json_of, wanted
-from topology.topics import SUMMIT_EVENTS, SUMMIT_RUNS
+from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
 
 RUNS_PARAMS = (
     Parameter("agentId", "of this agent", example="word-stats"),

@@ -19,6 +19,7 @@ from streams.play.scenario import play
 from streams.settings import Settings
 from tests.unit.gateway.bench import GatewayBench
 from topology import processors, topics
+from topology.core import RTES_RAW
 from topology.declarations import Kind, Topic
 from topology.headers import CLOUDEVENTS, carries_cloudevents, headers_of
 from topology.topics import BY_NAME
@@ -106,7 +107,7 @@ def test_processors_send_and_receive_what_they_are_declared_to() -> None:
 def test_clients_send_commands_and_receive_whatever_else_there_is() -> None:
     sent = {name for name in PLAIN["operations"] if name.startswith("clients.send.")}
     received = {name for name in PLAIN["operations"] if name.startswith("clients.receive.")}
-    commands = [t.name for t in PUBLIC if t.kind is Kind.COMMAND] + [topics.RTES_RAW.name]
+    commands = [t.name for t in PUBLIC if t.kind is Kind.COMMAND] + [RTES_RAW.name]
     assert sent == {f"clients.send.{name}" for name in commands}
     audits = {f"operators.send.{t.name}" for t in PUBLIC if t.kind is Kind.AUDIT}
     assert {name for name in PLAIN["operations"] if name.startswith("operators.")} == audits

@@ -20,7 +20,7 @@ from streams.gateway.sse.stream import Stream
 from streams.log.filters import Filters
 from streams.settings import Settings
 from topology.keys import partition_of
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 PATIENCE_S = 50.0
 PULSE, TRANSITION = "SANDBOX_PULSE", "TASK_TRANSITION"

@@ -12,7 +12,7 @@ from streams.gateway.sse.hub import NEAR
 from streams.log.filters import Filters
 from streams.log.places import OffsetPlace
 from tests.unit.gateway.sse.harness import Bench, connect, run
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 PAGES = 10
 

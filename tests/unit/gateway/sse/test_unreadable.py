@@ -7,7 +7,7 @@ import pytest
 from streams.engine.records import Output
 from streams.log.filters import Filters
 from tests.unit.gateway.sse.harness import Bench, connect, places, run
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 
 @pytest.mark.parametrize("value", [b"no record", b"\x00\x7f\xff\xff\xff\x01", b"", None])

@@ -24,7 +24,7 @@ from tests.unit.ops.audit.test_audit import (
     sealed,
 )
 from tests.unit.views.bench import Bench
-from topology.topics import AUDIT_CHECKPOINTS
+from topology.core import AUDIT_CHECKPOINTS
 
 Json = dict[str, Any]
 

@@ -20,7 +20,7 @@ from streams.ops.audit.keys import keys_of, new_pair, public_path, signer
 from tests.examples import example_count
 from tests.unit.envelopes import idea
 from tests.unit.views.bench import Bench
-from topology.topics import AUDIT_CHECKPOINTS
+from topology.core import AUDIT_CHECKPOINTS
 
 EVENTS = TopicPartition("apc.events", 1)
 

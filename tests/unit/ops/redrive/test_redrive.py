@@ -22,7 +22,8 @@ from streams.protocols.apc.processor import processor
 from tests.unit.envelopes import idea
 from tests.unit.ops.redrive.conftest import Broken, fail
 from tests.unit.views.bench import Bench
-from topology.topics import APC_PACKETS, AUDIT_REDRIVES
+from topology.apc import APC_PACKETS
+from topology.core import AUDIT_REDRIVES
 
 ALL = Wanted()
 ORDER = Order("ann", "mended")

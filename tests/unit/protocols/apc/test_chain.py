@@ -23,9 +23,9 @@ from streams.protocols.commands import all_processors
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS
 from tests.unit.protocols.apc.processor.packets import PASSING, candidate, packet, pid, retraction
+from topology.apc import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKETS, APC_TRANSFERS
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.topics import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKETS, APC_TRANSFERS
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ from streams.view_store.rows import FOLLOWED
 from streams.views.changes import Changes, Memory
 from streams.views.params import Params
 from streams.views.reads import KeptReads
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
 
 Json = dict[str, Any]
 

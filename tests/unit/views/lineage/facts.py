@@ -11,7 +11,7 @@ from streams.engine.records import LogRecord, Record
 from streams.view_store.rows import FOLLOWED
 from streams.views.changes import Changes, Memory
 from tests.unit.envelopes import idea, packet_id
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 START_MS = 1_767_225_600_000
 MODES = ("WINNER_TO_LOSERS", "CROSS_USE_CASE", "COMMONS_SEED", "SELECTIVE_IMPORT")

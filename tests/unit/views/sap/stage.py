@@ -11,7 +11,7 @@ from schemas import decode, to_json
 from streams.agents import Clerk
 from streams.engine.records import position
 from tests.unit.views.bench import Bench
-from topology.topics import SAP_INBOX
+from topology.sap import SAP_INBOX
 
 Json = dict[str, Any]
 AGENT = Clerk("A-ml-001", ("report.summarise",))

@@ -11,8 +11,7 @@ from streams.engine.records import Output
 from streams.protocols.sap.queries.cache import checked
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk, cached
-from topology.keys import sap_key, sap_version
-from topology.topics import SAP_CACHE, SAP_VERDICTS
+from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
 
 KEY = "ab" * 32
 Json = dict[str, Any]

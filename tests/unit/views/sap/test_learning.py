@@ -13,7 +13,7 @@ from tests.unit.views.saop.stage import items
 from tests.unit.views.sap.stage import Desk, cached, signal, task
 from topology.declarations import Topic
 from topology.keys import key_of
-from topology.topics import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
+from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
 
 PATH = "/v1/sap/learning"
 AT = "2026-01-01T00:00:00.000Z"

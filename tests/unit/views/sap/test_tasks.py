@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import TRACE, Desk, cached, result, signal, task
-from topology.topics import SAP_TASKS
+from topology.sap import SAP_TASKS
 
 MEMBERS = (
     *("taskId", "correlationId", "parentTaskId", "state", "position", "acceptedAt", "startedAt"),

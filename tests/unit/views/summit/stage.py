@@ -10,7 +10,7 @@ from typing import Any
 import schemas
 from streams.views.values import json_of
 from tests.unit.views.bench import Bench
-from topology.topics import SUMMIT_INBOX
+from topology.summit import SUMMIT_INBOX
 
 Json = dict[str, Any]
 AGENT, RUN = "word-stats", "run-7f2"

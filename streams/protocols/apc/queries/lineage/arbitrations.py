@@ -11,7 +11,7 @@ from schemas import decode
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, Universe
 from streams.views.changes import Changes
 from streams.views.keys import key
-from topology.topics import APC_DECISIONS
+from topology.apc import APC_DECISIONS
 
 _BUCKET = 80
 

@@ -12,7 +12,7 @@ from streams.protocols.apc.queries.lineage.exact import shown, weighted_mean
 from streams.protocols.apc.queries.lineage.queries import Json, Named
 from streams.protocols.apc.queries.lineage.sums import At, Sums, borne_by_all
 from streams.protocols.apc.queries.lineage.universe import Found
-from topology.topics import APC_DECISIONS
+from topology.apc import APC_DECISIONS
 
 
 def summary(found: Found, protocol_id: str | None, limit: int, filters: Json) -> Json:

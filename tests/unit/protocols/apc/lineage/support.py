@@ -9,8 +9,7 @@ from streams.protocols.apc.lineage import ApcLineageProcessor
 from streams.protocols.apc.lineage.rows import SUMS, run_key, total_key
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
-from topology.tables import PROTOCOL_LINEAGE
-from topology.topics import APC_DECISIONS
+from topology.apc import APC_DECISIONS, APC_LINEAGE_TABLE
 
 __all__ = ["NANO", "START_MS", "SUMS", "Bench", "arbitration", "delta", "sums"]
 
@@ -108,9 +107,9 @@ class Bench(Harness):
         return self._row(run_key(protocol_id, run_id))
 
     def bytes(self) -> dict[str, bytes]:
-        return dict(self.tables.get(PROTOCOL_LINEAGE.name, {}))
+        return dict(self.tables.get(APC_LINEAGE_TABLE.name, {}))
 
     def _row(self, key: str) -> AvroValue:
-        row = self.row(PROTOCOL_LINEAGE, key)
+        row = self.row(APC_LINEAGE_TABLE, key)
         assert row is not None
         return row

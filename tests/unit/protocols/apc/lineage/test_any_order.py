@@ -19,7 +19,7 @@ from streams.engine.processor import AvroValue
 from streams.protocols.apc.lineage.effectiveness import blocked_reasons
 from streams.settings import Settings
 from tests.unit.protocols.apc.lineage.support import NANO, SUMS, Bench, delta
-from topology.tables import PROTOCOL_LINEAGE
+from topology.apc import APC_LINEAGE_TABLE
 
 SAMPLES = 2
 SETTINGS = Settings.load({}, apc_decay_min_samples=SAMPLES).as_work()
@@ -117,7 +117,7 @@ def deltas_of(packets: Sequence[Packet], n: int = 0) -> list[AvroValue]:
 
 def still(bench: Bench) -> dict[str, bytes]:
     """The rows without what may depend on the way."""
-    record = PROTOCOL_LINEAGE.record
+    record = APC_LINEAGE_TABLE.record
     return {
         key: encode(record, decode(row, record).value | MOVING)
         for key, row in bench.bytes().items()
@@ -135,7 +135,7 @@ def expected_sums(packets: Sequence[Packet], protocol: str, run: str | None) -> 
 def test_rows_say_what_the_packets_are(packets: list[Packet]) -> None:
     bench = bench_of_few()
     bench.each(*deltas_of(packets))
-    for row in bench.rows(PROTOCOL_LINEAGE).values():
+    for row in bench.rows(APC_LINEAGE_TABLE).values():
         sums = expected_sums(packets, row["protocol_id"], row["run_id"])
         assert {name: row[name] for name in SUMS} == sums
         reasons = [] if row["run_id"] else blocked_reasons(sums, SETTINGS)
@@ -157,8 +157,8 @@ def test_the_order_of_deltas_does_not_matter(packets: list[Packet], random: Rand
     random.shuffle(shuffled)
     other.each(*shuffled)
     assert still(other) == still(one)
-    for key, row in one.rows(PROTOCOL_LINEAGE).items():
-        again = other.rows(PROTOCOL_LINEAGE)[key]
+    for key, row in one.rows(APC_LINEAGE_TABLE).items():
+        again = other.rows(APC_LINEAGE_TABLE)[key]
         assert again | {"blocked_since": None} == row | {"blocked_since": None}
 
 
@@ -198,7 +198,7 @@ def test_packets_that_go_leave_the_rows_as_they_were(
     after = still(bench)
     assert {key: after[key] for key in before} == before
     for key in after.keys() - before.keys():
-        row = bench.rows(PROTOCOL_LINEAGE)[key]
+        row = bench.rows(APC_LINEAGE_TABLE)[key]
         assert not any(row[name] for name in (*SUMS, "run_count", "effectiveness_score"))
 
 

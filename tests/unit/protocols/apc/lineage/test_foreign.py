@@ -18,9 +18,8 @@ from streams.protocols.apc.lineage import ApcLineageProcessor
 from streams.protocols.apc.lineage.processor import Foreign
 from streams.settings import Settings
 from tests.unit.protocols.apc.lineage.support import START_MS, Bench, arbitration, delta
+from topology.apc import APC_LINEAGE, APC_LINEAGE_TABLE, APC_TRANSFERS, APC_TRANSFERS_DLQ
 from topology.keys import partition_of
-from topology.tables import PROTOCOL_LINEAGE
-from topology.topics import APC_LINEAGE, APC_TRANSFERS, APC_TRANSFERS_DLQ
 
 pytestmark = pytest.mark.slow
 
@@ -77,4 +76,4 @@ def test_foreign_records_become_dead_letters_and_the_rest_counts(tmp_path: Path)
 def rows_on(log: MemoryLog) -> list[AvroValue]:
     """The latest row of each key."""
     latest = {record.key: record.value for record in read(log, APC_LINEAGE, "")}
-    return [decode(value, PROTOCOL_LINEAGE.record).value for value in latest.values()]
+    return [decode(value, APC_LINEAGE_TABLE.record).value for value in latest.values()]

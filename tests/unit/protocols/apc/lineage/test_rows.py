@@ -15,7 +15,7 @@ from tests.unit.protocols.apc.lineage.support import (
     arbitration,
     delta,
 )
-from topology.tables import PROTOCOL_LINEAGE
+from topology.apc import APC_LINEAGE_TABLE
 
 
 def worked_example() -> Bench:
@@ -87,8 +87,8 @@ def test_a_row_in_full() -> None:
         "last_seen_at": "2026-01-01T00:00:00.007Z",
         "version": 1,
     }
-    assert to_json(PROTOCOL_LINEAGE.record, bench.total()) == {**row, "run_id": None}
-    assert to_json(PROTOCOL_LINEAGE.record, bench.run()) == {**row, "run_id": "run-01"}
+    assert to_json(APC_LINEAGE_TABLE.record, bench.total()) == {**row, "run_id": None}
+    assert to_json(APC_LINEAGE_TABLE.record, bench.run()) == {**row, "run_id": "run-01"}
 
 
 def test_each_run_has_its_row_and_the_total_has_all() -> None:

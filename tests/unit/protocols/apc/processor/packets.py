@@ -11,9 +11,16 @@ from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import ApcProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
+from topology.apc import (
+    APC_COORDINATION_TABLE,
+    APC_EVENTS,
+    APC_INBOX,
+    APC_LINEAGE_TABLE,
+    APC_PACKET_STATES_TABLE,
+    APC_THROTTLING_TABLE,
+    APC_TRANSFERS,
+)
 from topology.keys import composite
-from topology.tables import COORDINATION, PACKET_STATES, PROTOCOL_LINEAGE, THROTTLING
-from topology.topics import APC_EVENTS, APC_INBOX, APC_TRANSFERS
 
 Json = dict[str, Any]
 
@@ -257,28 +264,28 @@ class Bench(Harness):
         return verdict
 
     def state(self, n: int, session: str = SESSION) -> AvroValue:
-        row = self.row(PACKET_STATES, composite(session, pid(n)))
+        row = self.row(APC_PACKET_STATES_TABLE, composite(session, pid(n)))
         assert row is not None
         return row
 
     def reads(self, *rows: AvroValue) -> None:
         """What the copy of the protocols' totals holds from now on."""
-        self.copied[PROTOCOL_LINEAGE.name] = {composite(row["protocol_id"]): row for row in rows}
+        self.copied[APC_LINEAGE_TABLE.name] = {composite(row["protocol_id"]): row for row in rows}
 
     def rows_of_coordination(self) -> dict[str, Json]:
-        rows = self.rows(COORDINATION).items()
-        return {key: to_json(COORDINATION.record, row) for key, row in rows}
+        rows = self.rows(APC_COORDINATION_TABLE).items()
+        return {key: to_json(APC_COORDINATION_TABLE.record, row) for key, row in rows}
 
     def rows_of_throttling(self) -> dict[str, Json]:
-        rows = self.rows(THROTTLING).items()
-        return {key: to_json(THROTTLING.record, row) for key, row in rows}
+        rows = self.rows(APC_THROTTLING_TABLE).items()
+        return {key: to_json(APC_THROTTLING_TABLE.record, row) for key, row in rows}
 
     def deltas(self, sent: list[Sent] | None = None) -> list[Json]:
         return [one.json for one in self.of(APC_TRANSFERS, sent)]
 
     def coordination(self, agent: str | None = None, session: str = SESSION) -> AvroValue:
         """The row of the session, or of one of its agents."""
-        row = self.row(COORDINATION, composite(*filter(None, (session, agent))))
+        row = self.row(APC_COORDINATION_TABLE, composite(*filter(None, (session, agent))))
         assert row is not None
         return row
 

@@ -23,7 +23,7 @@ from tests.unit.protocols.apc.processor.packets import (
     pid,
     waiting,
 )
-from topology.tables import PACKET_STATES
+from topology.apc import APC_PACKET_STATES_TABLE
 
 RECORD = "headrace.apc.ApcPacket"
 MODELS = [
@@ -108,6 +108,9 @@ def test_one_verdict_for_whatever_decodes(given_values: list[Json], partitions: 
         assert [f["event_id"] for f in facts if f["verdict"] not in ("effect", "fired")] == [mine]
         for fact in facts:
             assert (fact["fault"] == "sender") is (fact["verdict"] == "rejected")
-    rows = [to_json(PACKET_STATES.record, row) for row in bench.rows(PACKET_STATES).values()]
+    rows = [
+        to_json(APC_PACKET_STATES_TABLE.record, row)
+        for row in bench.rows(APC_PACKET_STATES_TABLE).values()
+    ]
     folded = fold.packet_rows(bench.facts())
     assert {(row["session_id"], row["packet_id"]): row for row in rows} == folded

@@ -15,7 +15,7 @@ from tests.unit.protocols.apc.processor.packets import (
     timers,
     waiting,
 )
-from topology.topics import APC_EVENTS
+from topology.apc import APC_EVENTS
 
 TTL, ACK = "apc.ttl", "apc.ack"
 

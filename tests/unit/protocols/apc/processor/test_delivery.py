@@ -19,7 +19,7 @@ from tests.unit.protocols.apc.processor.packets import (
     timers,
     waiting,
 )
-from topology.topics import APC_INBOX
+from topology.apc import APC_INBOX
 
 APPLIED = ["delivery_ack", "consumer_apply"]
 ARCHIVED = [*APPLIED, "verification_pass", "non_promotable_complete"]

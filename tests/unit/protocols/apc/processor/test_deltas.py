@@ -26,8 +26,7 @@ from tests.unit.protocols.apc.processor.packets import (
     transfer,
 )
 from tests.unit.protocols.apc.processor.sums import NAMES
-from topology.tables import APC_TASK_FACTS
-from topology.topics import APC_TRANSFERS
+from topology.apc import APC_TASK_FACTS, APC_TRANSFERS
 
 G = 10**9
 

@@ -18,7 +18,7 @@ from tests.unit.protocols.apc.processor.packets import (
     retraction,
     transfer,
 )
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
 
 
 def node(n: int) -> str:

@@ -11,8 +11,8 @@ import schemas
 from schemas.apc import rules
 from schemas.rules import Where
 from tests.unit.protocols.apc.processor.packets import Bench, Json, events
+from topology.apc import APC_PACKET_STATES_TABLE
 from topology.keys import composite
-from topology.tables import PACKET_STATES
 
 EXAMPLES = Path(schemas.__file__).parent / "examples" / "apc"
 
@@ -44,7 +44,9 @@ def test_the_protocols_own_idea_waits_for_its_answer() -> None:
     answer["payload"] = {"acked_packet_id": idea["packet_id"], "ack_status": "ACCEPTED"}
     _, effect = bench.give(answer)
     assert (effect["rule"], effect["state"]) == ("delivered", "ARCHIVED")
-    row = bench.row(PACKET_STATES, composite(idea["trace"]["session_id"], idea["packet_id"]))
+    row = bench.row(
+        APC_PACKET_STATES_TABLE, composite(idea["trace"]["session_id"], idea["packet_id"])
+    )
     assert row is not None
     assert events(row["history"]) == [
         "init",

@@ -29,9 +29,9 @@ from tests.unit.protocols.apc.processor.sessions import (
     validation,
     young,
 )
+from topology.core import RTES_RAW
 from topology.machine import ANY
 from topology.machines.apc_inter import MACHINE, InterEvent
-from topology.topics import RTES_RAW
 
 STATES = [*SESSION_STATES, "CLOSED", "HALTED"]
 

@@ -26,12 +26,18 @@ from tests.unit.protocols.apc.processor.packets import (
     retraction,
 )
 from tests.unit.protocols.apc.processor.sessions import AGENT_STEPS, SESSION_STEPS
+from topology.apc import (
+    APC_COORDINATION_TABLE,
+    APC_PACKET_STATES_TABLE,
+    APC_TASK_FACTS,
+    APC_THROTTLING_TABLE,
+    APC_TRANSFERS,
+)
+from topology.core import RTES_RAW
 from topology.machine import step
 from topology.machines.apc_inter import InterEvent
 from topology.machines.apc_intra import IntraEvent
 from topology.machines.apc_packet import MACHINE
-from topology.tables import APC_TASK_FACTS, COORDINATION, PACKET_STATES, THROTTLING
-from topology.topics import APC_TRANSFERS, RTES_RAW
 
 pytestmark = pytest.mark.slow
 
@@ -244,12 +250,21 @@ def test_promises(story: list[Any]) -> None:
 
 
 def _rows_are_a_fold(bench: Bench, facts: list[Json]) -> None:
-    rows = [to_json(PACKET_STATES.record, row) for row in bench.rows(PACKET_STATES).values()]
+    rows = [
+        to_json(APC_PACKET_STATES_TABLE.record, row)
+        for row in bench.rows(APC_PACKET_STATES_TABLE).values()
+    ]
     folded = fold.packet_rows(facts)
     assert {(row["session_id"], row["packet_id"]): row for row in rows} == folded
-    sessions = {k: to_json(COORDINATION.record, row) for k, row in bench.rows(COORDINATION).items()}
+    sessions = {
+        k: to_json(APC_COORDINATION_TABLE.record, row)
+        for k, row in bench.rows(APC_COORDINATION_TABLE).items()
+    }
     assert sessions == fold_sessions.coordination_rows(facts)
-    throttles = {k: to_json(THROTTLING.record, row) for k, row in bench.rows(THROTTLING).items()}
+    throttles = {
+        k: to_json(APC_THROTTLING_TABLE.record, row)
+        for k, row in bench.rows(APC_THROTTLING_TABLE).items()
+    }
     assert throttles == fold_sessions.throttle_rows(facts)
 
 
@@ -268,7 +283,7 @@ def _sessions_are_reported(bench: Bench, facts: list[Json]) -> None:
 
 def _sums_are_of_counted_packets(bench: Bench, facts: list[Json]) -> None:
     packets = {f["packet_id"]: f["packet"] for f in facts if f["verdict"] == "accepted"}
-    rows = bench.rows(PACKET_STATES).values()
+    rows = bench.rows(APC_PACKET_STATES_TABLE).values()
     live = [packets[row["packet_id"]] for row in rows if row["counted"]]
     deltas = [one.value for one in bench.of(APC_TRANSFERS)]
     assert sums.summed(deltas) == sums.counted(live)
@@ -276,7 +291,7 @@ def _sums_are_of_counted_packets(bench: Bench, facts: list[Json]) -> None:
 
 
 def _histories_are_legal(bench: Bench) -> None:
-    for row in bench.rows(PACKET_STATES).values():
+    for row in bench.rows(APC_PACKET_STATES_TABLE).values():
         state = row["history"][0]["to_state"]
         assert state == MACHINE.initial
         for n, moved in enumerate(row["history"][1:], 1):
@@ -310,7 +325,7 @@ def _deliveries_are_kept(bench: Bench, facts: list[Json]) -> None:
 
 def _timers_are_of_waiting_packets(bench: Bench) -> None:
     armed = set()
-    for key, row in bench.rows(PACKET_STATES).items():
+    for key, row in bench.rows(APC_PACKET_STATES_TABLE).items():
         assert (row["packet"] is not None) is (row["state"] in fold.KEEPS)
         if row["state"] == "ROUTED":
             armed.add((row["acks"]["deadline_at"], "apc.ttl", key))
@@ -325,7 +340,7 @@ def _timers_are_of_waiting_packets(bench: Bench) -> None:
 def _counted_evals_have_a_place(bench: Bench) -> None:
     counted = {
         row["packet_id"]
-        for row in bench.rows(PACKET_STATES).values()
+        for row in bench.rows(APC_PACKET_STATES_TABLE).values()
         if row["packet_type"] == "EVAL" and row["counted"]
     }
     placed = [e["packet_id"] for t in bench.rows(APC_TASK_FACTS).values() for e in t["evals"]]

@@ -7,12 +7,12 @@ import uuid
 from streams.engine.processor import AvroValue
 from tests.unit.processing.harness import START_MS
 from tests.unit.protocols.apc.processor.packets import SESSION, Bench, packet
-from topology.tables import COORDINATION
-from topology.topics import RTES_RAW
+from topology.apc import APC_COORDINATION_TABLE
+from topology.core import RTES_RAW
 
 
 def session_row(bench: Bench) -> AvroValue:
-    row = bench.row(COORDINATION, SESSION)
+    row = bench.row(APC_COORDINATION_TABLE, SESSION)
     assert row is not None
     return row
 
@@ -21,7 +21,7 @@ def test_the_first_accepted_packet_opens_the_session() -> None:
     bench = Bench()
     bench.give(packet("EVAL", 1, run_phase="RESEARCH"), 0)
     bench.give(packet("IDEA", 2, expires_at="2025-01-01T00:00:00Z"), 1)
-    assert bench.row(COORDINATION, SESSION) is None
+    assert bench.row(APC_COORDINATION_TABLE, SESSION) is None
     sent = bench.decide_json(packet("IDEA", 3), START_MS + 2)
     (event,) = bench.of(RTES_RAW, sent)
     name = uuid.uuid5(uuid.NAMESPACE_URL, "headrace:apc:apc.packets/0/2/0")
@@ -62,7 +62,7 @@ def test_each_session_has_its_own() -> None:
     messages = [bench.message(packet("IDEA", n, session=f"s/{n % 2}")) for n in range(4)]
     sent = bench.decide(*messages)
     assert [one.key for one in bench.of(RTES_RAW, sent)] == ["s/0", "s/1"]
-    assert set(bench.rows(COORDINATION)) == {"s%2F0", "s%2F1"}
+    assert set(bench.rows(APC_COORDINATION_TABLE)) == {"s%2F0", "s%2F1"}
 
 
 def test_swarms_are_sorted_from_the_first() -> None:

@@ -22,9 +22,8 @@ from tests.unit.protocols.apc.processor.packets import (
     retraction,
     waiting,
 )
+from topology.apc import APC_EVENTS, APC_INBOX, APC_PACKET_STATES_TABLE
 from topology.keys import partition_of
-from topology.tables import PACKET_STATES
-from topology.topics import APC_EVENTS, APC_INBOX
 
 TRACEPARENT = b"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 PLAIN = [
@@ -112,7 +111,7 @@ def test_another_key_is_refused(key: Any, sent_with: str, shown: str) -> None:
     assert shown in fact["message"]
     assert [one.key for one in sent] == [sent_with]
     assert fact["packet"] is None
-    assert bench.rows(PACKET_STATES) == {}
+    assert bench.rows(APC_PACKET_STATES_TABLE) == {}
     assert bench.verdict(packet("IDEA", 1))["verdict"] == "accepted"
 
 
@@ -121,7 +120,7 @@ def test_another_partition_is_refused() -> None:
     right = partition_of(SESSION.encode(), 4)
     fact = bench.verdict(packet("IDEA", 1), partition=(right + 1) % 4)
     assert (fact["verdict"], fact["rule"]) == ("rejected", "partition_mismatch")
-    assert bench.rows(PACKET_STATES) == {}
+    assert bench.rows(APC_PACKET_STATES_TABLE) == {}
     assert bench.verdict(packet("IDEA", 1))["verdict"] == "accepted"
 
 
@@ -150,7 +149,7 @@ def test_without_identity_there_is_no_row(
     assert [error["path"] for error in fact["errors"]] == paths
     assert (fact["packet"], fact["state"], fact["transitions"]) == (None, None, [])
     assert fact["packet_id"] == packet_id
-    assert bench.rows(PACKET_STATES) == {}
+    assert bench.rows(APC_PACKET_STATES_TABLE) == {}
 
 
 def test_the_same_packet_again_is_a_duplicate() -> None:
@@ -215,7 +214,7 @@ def test_an_output_too_large_is_refused_without_a_row() -> None:
     )
     assert (fact["packet"], fact["state"]) == (None, None)
     assert "5000000" in fact["message"]
-    assert bench.rows(PACKET_STATES) == {}
+    assert bench.rows(APC_PACKET_STATES_TABLE) == {}
     assert bench.verdict(packet("IDEA", 1))["verdict"] == "accepted"
 
 

@@ -22,7 +22,7 @@ from tests.unit.protocols.apc.processor.packets import (
     pid,
     retraction,
 )
-from topology.tables import APC_TASK_FACTS
+from topology.apc import APC_TASK_FACTS
 
 ARCHIVED = ["verification_pass", "non_promotable_complete"]
 PROMOTED = ["verification_pass", "promotion_eligible", "persisted"]

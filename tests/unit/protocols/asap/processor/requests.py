@@ -10,7 +10,7 @@ from tests.unit.protocols.asap.processor.support import (
     Bench,
     envelope,
 )
-from topology.tables import ASAP_MANIFESTS
+from topology.asap import ASAP_MANIFESTS_TABLE
 
 Json = dict[str, Any]
 
@@ -50,7 +50,7 @@ def manifest(urn: str, *skills: str) -> Json:
 
 
 def with_manifests(bench: Bench, *values: Json) -> Bench:
-    bench.copied[ASAP_MANIFESTS.name] = {value["id"]: value for value in values}
+    bench.copied[ASAP_MANIFESTS_TABLE.name] = {value["id"]: value for value in values}
     return bench
 
 

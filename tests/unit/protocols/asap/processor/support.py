@@ -11,16 +11,16 @@ from streams.protocols.asap.processor import AsapProcessor
 from streams.protocols.asap.processor.sweeping import MEMORIES
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
-from topology.keys import composite
-from topology.tables import ASAP_SNAPSHOTS, ASAP_TASKS
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_EVENTS,
     ASAP_INBOX,
     ASAP_LINKS,
-    LINEAGE_EDGES,
-    RTES_RAW,
+    ASAP_SNAPSHOTS_TABLE,
+    ASAP_TASKS_TABLE,
 )
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.keys import composite
 
 __all__ = ["START_MS", "Bench", "Sent"]
 
@@ -159,17 +159,17 @@ class Bench(Harness):
         return self.worker("TaskUpdate", recipient=SERVICE, extensions=extensions, **more)
 
     def task(self, task_id: str = "T") -> Json:
-        row = self.row(ASAP_TASKS, composite(task_id))
+        row = self.row(ASAP_TASKS_TABLE, composite(task_id))
         assert row is not None
-        assert ASAP_TASKS.record is not None
-        return to_json(ASAP_TASKS.record, row)
+        assert ASAP_TASKS_TABLE.record is not None
+        return to_json(ASAP_TASKS_TABLE.record, row)
 
     def snapshot(self, version: int, task_id: str = "T") -> Json | None:
-        row = self.row(ASAP_SNAPSHOTS, composite(task_id, str(version)))
-        return None if row is None else to_json(ASAP_SNAPSHOTS.record, row)
+        row = self.row(ASAP_SNAPSHOTS_TABLE, composite(task_id, str(version)))
+        return None if row is None else to_json(ASAP_SNAPSHOTS_TABLE.record, row)
 
     def versions(self, task_id: str = "T") -> list[int]:
-        rows = self.rows(ASAP_SNAPSHOTS).values()
+        rows = self.rows(ASAP_SNAPSHOTS_TABLE).values()
         return sorted(row["version"] for row in rows if row["task_id"] == task_id)
 
     def armed(self) -> list[tuple[int, str, str]]:

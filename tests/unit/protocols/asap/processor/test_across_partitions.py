@@ -29,9 +29,7 @@ from tests.unit.protocols.asap.processor.support import (
     STRANGER,
     envelope,
 )
-from topology.declarations import Topic
-from topology.keys import partition_of
-from topology.topics import (
+from topology.asap import (
     ASAP_ENVELOPES,
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,
@@ -39,8 +37,10 @@ from topology.topics import (
     ASAP_LINKS,
     ASAP_LINKS_DLQ,
     ASAP_MANIFESTS,
-    CHANGELOG,
 )
+from topology.core import CHANGELOG
+from topology.declarations import Topic
+from topology.keys import partition_of
 
 Json = dict[str, Any]
 

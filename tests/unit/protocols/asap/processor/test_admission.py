@@ -22,8 +22,7 @@ from tests.unit.protocols.asap.processor.support import (
     STRANGER,
     Bench,
 )
-from topology.tables import ASAP_ADMISSIONS, ASAP_CLAIMS
-from topology.topics import ASAP_LINKS
+from topology.asap import ASAP_ADMISSIONS, ASAP_CLAIMS, ASAP_LINKS
 
 
 def test_a_request_that_rests_on_no_other_key_is_a_task_at_once() -> None:

@@ -24,8 +24,7 @@ from tests.unit.protocols.asap.processor.support import (
     Json,
     envelope,
 )
-from topology.tables import ASAP_TASKS
-from topology.topics import ASAP_ENVELOPES, ASAP_EVENTS
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_TASKS_TABLE
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["", "T", "U", "0.1", PLANNER, SERVICE, "x" * 257])
 JSON_TEXTS = st.sampled_from(
@@ -152,7 +151,7 @@ def test_any_record_gets_one_verdict(line: list[tuple[AvroValue, Any, int]]) -> 
         bench.settle(bench.decide(message))
     facts = [one.value for one in bench.of(ASAP_EVENTS)]
     assert sorted(f["cause"] for f in facts if f["kind"] == "envelope") == sorted(places)
-    for task in bench.rows(ASAP_TASKS).values():
+    for task in bench.rows(ASAP_TASKS_TABLE).values():
         own = [f for f in facts if f["task_id"] == task["task_id"] and f["sequence"] is not None]
         assert [fact["sequence"] for fact in own] == list(range(1, task["sequence"] + 1))
         steps = [step for fact in own for step in fact["transitions"]]

@@ -14,8 +14,8 @@ from tests.unit.protocols.asap.processor.support import (
     STRANGER,
     Bench,
 )
-from topology.tables import ASAP_CALLS
-from topology.topics import RTES_RAW
+from topology.asap import ASAP_CALLS
+from topology.core import RTES_RAW
 
 Json = dict[str, Any]
 PARTIES: Json = {"sender": PLANNER, "recipient": INDEXER}

@@ -16,7 +16,8 @@ from tests.unit.protocols.asap.processor.support import (
     Json,
     envelope,
 )
-from topology.topics import ASAP_INBOX, RTES_RAW
+from topology.asap import ASAP_INBOX
+from topology.core import RTES_RAW
 
 DUE = START_MS + 90_000
 CAUSE = f"timer/task/T/{DUE}"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from schemas import asap
 from tests.examples import example_count
 from tests.unit.protocols.asap.processor.support import INDEXER, SERVICE, SNAPSHOT, Bench, Json
-from topology.tables import ASAP_PATCHES
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS, ASAP_PATCHES
 
 CONFIG = {"state_mode": "event-sourced", "event_retention_hours": 2}
 HOUR = 3_600_000

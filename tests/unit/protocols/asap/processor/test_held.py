@@ -21,8 +21,7 @@ from tests.unit.protocols.asap.processor.support import (
     Bench,
     envelope,
 )
-from topology.tables import ASAP_ADMISSIONS, ASAP_HELD
-from topology.topics import ASAP_EVENTS, ASAP_INBOX, ASAP_LINKS
+from topology.asap import ASAP_ADMISSIONS, ASAP_EVENTS, ASAP_HELD, ASAP_INBOX, ASAP_LINKS
 
 
 def test_a_held_key_holds_what_comes_behind() -> None:

@@ -15,9 +15,8 @@ from tests.examples import example_count
 from tests.unit.protocols.asap.processor.requests import manifest
 from tests.unit.protocols.asap.processor.support import INDEXER, PLANNER, START_MS, Bench
 from tests.unit.schemas.strategies import values
+from topology.asap import ASAP_AGENTS, ASAP_EVENTS, ASAP_MANIFESTS
 from topology.keys import partition_of
-from topology.tables import ASAP_AGENTS
-from topology.topics import ASAP_EVENTS, ASAP_MANIFESTS
 
 Json = dict[str, Any]
 RECORD = "dev.headrace.asap.AsapManifest"

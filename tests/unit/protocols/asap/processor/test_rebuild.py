@@ -12,8 +12,7 @@ from streams.engine.processor import AvroValue
 from tests.examples import example_count
 from tests.unit.protocols.asap.processor.support import Bench, Json
 from tests.unit.protocols.asap.processor.test_any_record import sound
-from topology.tables import ASAP_RESPONSES, ASAP_SNAPSHOTS, ASAP_TASKS
-from topology.topics import ASAP_EVENTS
+from topology.asap import ASAP_EVENTS, ASAP_RESPONSES, ASAP_SNAPSHOTS_TABLE, ASAP_TASKS_TABLE
 
 QUIET = ("state_read", "state_saved", "message_forwarded", "artifact_noted")
 Rows = tuple[Json, dict[int, Json]]
@@ -119,7 +118,7 @@ def test_the_facts_are_enough(line: list[Json]) -> None:
             bench.put(envelope, bench.now + 100)
     facts = [shown(one.value) for one in bench.of(ASAP_EVENTS)]
     responses = bench.rows(ASAP_RESPONSES)
-    for row in bench.rows(ASAP_TASKS).values():
+    for row in bench.rows(ASAP_TASKS_TABLE).values():
         own = [f for f in facts if f["task_id"] == row["task_id"] and f["sequence"] is not None]
         if row["state_mode"] == "event-sourced":
             continue  # what a restore brings back there is tested against the replay
@@ -128,7 +127,7 @@ def test_the_facts_are_enough(line: list[Json]) -> None:
         times = {name: row[name] for name in ("created_at", "updated_at", "timeout_at")}
         assert task == {**live, **times}
         assert responses == {}
-        snapshots = bench.rows(ASAP_SNAPSHOTS).values()
+        snapshots = bench.rows(ASAP_SNAPSHOTS_TABLE).values()
         found = [to_json("dev.headrace.asap.AsapSnapshot", s) for s in snapshots]
         mine = {s["version"]: s for s in found if s["task_id"] == row["task_id"]}
         assert kept == {v: {name: s[name] for name in kept[v]} for v, s in mine.items()}

@@ -20,8 +20,8 @@ from tests.unit.protocols.asap.processor.support import (
     Json,
     envelope,
 )
-from topology.tables import ASAP_SEEN
-from topology.topics import ASAP_EVENTS, ASAP_INBOX, ASAP_TASKS, LINEAGE_EDGES, RTES_RAW
+from topology.asap import ASAP_EVENTS, ASAP_INBOX, ASAP_SEEN, ASAP_TASKS
+from topology.core import LINEAGE_EDGES, RTES_RAW
 
 HOUR = 3_600_000
 REQUEST = envelope("TaskRequest", id="T", sender=PLANNER, recipient=INDEXER, trace_id="tr-19")

@@ -15,7 +15,8 @@ from tests.unit.protocols.asap.processor.support import (
     Bench,
     Json,
 )
-from topology.topics import ASAP_EVENTS, ASAP_INBOX, LINEAGE_EDGES, RTES_RAW
+from topology.asap import ASAP_EVENTS, ASAP_INBOX
+from topology.core import LINEAGE_EDGES, RTES_RAW
 
 T = "01M7YRRRS4RFVVVX9QRHKJ8E9C"
 AT = 1_795_255_200_000

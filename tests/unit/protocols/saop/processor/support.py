@@ -13,13 +13,8 @@ from streams.engine.records import position
 from streams.protocols.saop.processor import SaopProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
-from topology.topics import (
-    LINEAGE_EDGES,
-    SAOP_ESCALATIONS,
-    SAOP_LOG,
-    SAOP_TASK_SIGNALS,
-    SAOP_VERDICTS,
-)
+from topology.core import LINEAGE_EDGES
+from topology.saop import SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASK_SIGNALS, SAOP_VERDICTS
 
 __all__ = ["START_MS", "Bench", "Sent", "derived", "envelope", "signal"]
 

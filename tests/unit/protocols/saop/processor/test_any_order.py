@@ -12,8 +12,7 @@ from streams.protocols.saop.processor.ordering import Limits
 from tests.examples import example_count
 from tests.unit.protocols.saop.processor.model import Arrival, Line, Model
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, envelope
-from topology.tables import SAOP_TURN_HEADS, SAOP_TURNS_HELD
-from topology.topics import SAOP_VERDICTS
+from topology.saop import SAOP_TURN_HEADS, SAOP_TURNS_HELD, SAOP_VERDICTS
 
 NARROW = {"saop_hold_turns": 3, "saop_hold_s": 1, "saop_max_ahead": 8}
 LIMITS = Limits(3, 1000, 8)

@@ -18,8 +18,7 @@ from tests.unit.protocols.saop.processor.support import (
     envelope,
     signal,
 )
-from topology.tables import SAOP_DETECTORS
-from topology.topics import SAOP_ESCALATIONS
+from topology.saop import SAOP_DETECTORS, SAOP_ESCALATIONS
 
 RULES = (
     rules.CONFIDENCE_SLOPE,

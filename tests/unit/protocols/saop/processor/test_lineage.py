@@ -7,7 +7,7 @@ from hashlib import sha256
 import pytest
 
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, envelope
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 PARENT = f"00-{TRACE}-b7ad6b7169203331-01".encode()

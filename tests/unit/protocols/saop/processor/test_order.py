@@ -10,8 +10,7 @@ import pytest
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, derived, envelope
 from topology.keys import split
 from topology.machines.saop_turn import MACHINE, TurnEvent, TurnState
-from topology.tables import SAOP_TURN_HEADS, SAOP_TURNS_HELD
-from topology.topics import SAOP_LOG, SAOP_VERDICTS
+from topology.saop import SAOP_LOG, SAOP_TURN_HEADS, SAOP_TURNS_HELD, SAOP_VERDICTS
 
 SECOND = 1000
 NEW, HELD, LOGGED, MISSED = TurnState

@@ -9,8 +9,8 @@ from streams.protocols.saop.processor import journal
 from streams.protocols.saop.processor.journal import PORTION_BYTES, WRITE, Portion
 from streams.protocols.saop.processor.ordering import Release
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, envelope, signal
-from topology.tables import SAOP_TURNS_HELD
-from topology.topics import MIB, SAOP_LOG, SAOP_VERDICTS
+from topology.keeping import MIB
+from topology.saop import SAOP_LOG, SAOP_TURNS_HELD, SAOP_VERDICTS
 
 SIZE = 10_000
 

@@ -19,8 +19,9 @@ from streams.protocols.saop.processor.processor import _LARGEST
 from streams.protocols.saop.processor.verdicts import LONGEST_ID
 from streams.settings import Settings
 from tests.unit.protocols.saop.processor.support import START_MS, envelope
-from topology.tables import TIMERS
-from topology.topics import MIB, SAOP_LOG, SAOP_TURNS
+from topology.core import TIMERS
+from topology.keeping import MIB
+from topology.saop import SAOP_LOG, SAOP_TURNS
 
 
 class Desk:

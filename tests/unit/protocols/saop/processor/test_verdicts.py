@@ -19,7 +19,7 @@ from streams.protocols.saop.processor.verdicts import LONGEST_ID
 from tests.examples import example_count
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, derived, envelope
 from topology.keys import partition_of
-from topology.topics import SAOP_LOG, SAOP_TASK_SIGNALS, SAOP_VERDICTS
+from topology.saop import SAOP_LOG, SAOP_TASK_SIGNALS, SAOP_VERDICTS
 
 Case = Callable[[Bench], Message]
 

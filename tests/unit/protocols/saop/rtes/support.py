@@ -13,9 +13,15 @@ from streams.engine.records import position
 from streams.protocols.saop.rtes import RtesProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
-from topology.keys import saop_task_key
-from topology.tables import RTES_SESSIONS, SAOP_TASK_STATES
-from topology.topics import RTES_EVENTS, RTES_REJECTIONS, SAOP_REWIND_LOG, SAOP_REWINDS
+from topology.saop import (
+    RTES_EVENTS,
+    RTES_REJECTIONS,
+    RTES_SESSIONS,
+    SAOP_REWIND_LOG,
+    SAOP_REWINDS,
+    SAOP_TASKS_TABLE,
+    saop_task_key,
+)
 
 __all__ = [
     "START_MS",
@@ -162,7 +168,7 @@ class Bench(Harness):
             self.recorded(transition(first + n, source, target, task=task, git=last))
 
     def task(self, task: str = "t1", origin: str | None = None) -> AvroValue | None:
-        return self.row(SAOP_TASK_STATES, saop_task_key("s1", task, origin))
+        return self.row(SAOP_TASKS_TABLE, saop_task_key("s1", task, origin))
 
     def known_task(self, task: str = "t1", origin: str | None = None) -> AvroValue:
         found = self.task(task, origin)

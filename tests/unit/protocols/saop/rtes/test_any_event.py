@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.examples import example_count
 from tests.unit.protocols.saop.rtes.support import Bench, invoked, uuid
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 TEXTS = st.text(max_size=20) | st.sampled_from(["PENDING", "in_progress", "5c0ffee", "[", "{}"])
 TIMES = st.sampled_from(["2026-01-01T00:00Z", "2026-02-29T00:00:00Z", "0000-01-01T00:00:00.1Z"])

@@ -10,7 +10,7 @@ import pytest
 from streams.engine.processor import AvroValue
 from streams.protocols.saop.rtes.calls import call_key
 from tests.unit.protocols.saop.rtes.support import Bench, completed, invoked, transition
-from topology.tables import RTES_CALLS
+from topology.saop import RTES_CALLS
 
 WAYS = {
     "none": [],

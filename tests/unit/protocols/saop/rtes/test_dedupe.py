@@ -9,7 +9,7 @@ import pytest
 from streams.protocols.saop.rtes.dedupe import id_key
 from streams.protocols.saop.rtes.windows import SWEEP_LATE_MS
 from tests.unit.protocols.saop.rtes.support import START_MS, Bench, transition, uuid
-from topology.tables import RTES_IDS
+from topology.saop import RTES_IDS
 
 WINDOW_MS = 60_000
 

@@ -6,7 +6,8 @@ import pytest
 
 from streams.engine.processor import AvroValue
 from tests.unit.protocols.saop.rtes.support import Bench, rewind, transition
-from topology.topics import LINEAGE_EDGES, SAOP_TASK_SIGNALS
+from topology.core import LINEAGE_EDGES
+from topology.saop import SAOP_TASK_SIGNALS
 
 
 def fail(bench: Bench, times: int, first: int, here: str = "FAILED") -> list[AvroValue]:

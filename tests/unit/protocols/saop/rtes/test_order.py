@@ -23,19 +23,21 @@ from tests.unit.processing.harness import Sent
 from tests.unit.protocols.saop.rtes.stories import Story, interleavings, is_command, stories
 from tests.unit.protocols.saop.rtes.support import START_MS, Bench, transition
 from topology.keys import split
-from topology.tables import (
+from topology.saop import (
     REWINDS,
     RTES_CALLS,
+    RTES_EVENTS,
     RTES_IDS,
+    RTES_REJECTIONS,
     RTES_SESSIONS,
     RTES_TASKS,
     RTES_THOUGHTS,
-    SAOP_TASK_STATES,
+    SAOP_REWIND_LOG,
+    SAOP_TASKS_TABLE,
 )
-from topology.topics import RTES_EVENTS, RTES_REJECTIONS, SAOP_REWIND_LOG
 
 CUTS = st.lists(st.integers(0, 200), max_size=6)
-SAME = (SAOP_TASK_STATES, RTES_SESSIONS, RTES_CALLS, RTES_THOUGHTS, RTES_TASKS)
+SAME = (SAOP_TASKS_TABLE, RTES_SESSIONS, RTES_CALLS, RTES_THOUGHTS, RTES_TASKS)
 
 
 def recorded_by_session(bench: Bench) -> dict[str, list[AvroValue]]:
@@ -201,7 +203,7 @@ def failures(moves: list[tuple[AvroValue, Any]]) -> AvroValue:
 @given(st.data())
 def test_a_row_is_a_fold_of_the_sessions_records_alone(data: st.DataObject) -> None:
     bench = run(data.draw(interleavings(data.draw(stories()))), [])
-    for key, row in bench.rows(SAOP_TASK_STATES).items():
+    for key, row in bench.rows(SAOP_TASKS_TABLE).items():
         named = split(key)[1]
         records = [
             record
@@ -223,7 +225,7 @@ def test_a_row_is_a_fold_of_the_sessions_records_alone(data: st.DataObject) -> N
 def test_the_active_tasks_are_those_whose_rows_say_so(data: st.DataObject) -> None:
     bench = run(data.draw(interleavings(data.draw(stories()))), [])
     active: dict[str, set[str]] = defaultdict(set)
-    for row in bench.rows(SAOP_TASK_STATES).values():
+    for row in bench.rows(SAOP_TASKS_TABLE).values():
         if row["origin"] is None and row["state"] in ("IN_PROGRESS", "RUNNING"):
             active[row["session_id"]].add(row["task_id"])
     for key, session in bench.rows(RTES_SESSIONS).items():

@@ -19,7 +19,7 @@ from tests.unit.protocols.saop.rtes.support import (
     uuid,
 )
 from topology.keys import partition_of
-from topology.topics import RTES_EVENTS, RTES_REJECTIONS
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS
 
 
 def altered(event: AvroValue, **payload: Any) -> AvroValue:

@@ -19,11 +19,12 @@ from streams.settings import Settings
 from tests.examples import example_count
 from tests.unit.protocols.saop.rtes.stories import Story, interleavings, is_command, stories
 from tests.unit.protocols.saop.rtes.support import START_MS
-from topology import topics
+from topology.core import CHANGELOG, RTES_RAW
+from topology.saop import SAOP_REWINDS, SAOP_TASKS
 
 pytestmark = pytest.mark.slow
 
-OUTPUTS = {topic.name for topic in RtesProcessor.declaration.outputs} - {topics.CHANGELOG.name}
+OUTPUTS = {topic.name for topic in RtesProcessor.declaration.outputs} - {CHANGELOG.name}
 
 
 def tell(line: Story, batch: int, stops: set[int]) -> list[LogRecord]:
@@ -50,7 +51,7 @@ def tell(line: Story, batch: int, stops: set[int]) -> list[LogRecord]:
 
 
 def _output(value: dict[str, object]) -> Output:
-    topic = topics.SAOP_REWINDS if is_command(value) else topics.RTES_RAW
+    topic = SAOP_REWINDS if is_command(value) else RTES_RAW
     return Output(topic.name, str(value["session_id"]).encode(), encode(str(topic.record), value))
 
 
@@ -60,7 +61,7 @@ def facts(written: list[LogRecord]) -> dict[tuple[str, int], list[LogRecord]]:
     for record in written:
         own = record._replace(offset=0)
         found.setdefault((record.topic, record.partition), []).append(own)
-    for place in [place for place in found if place[0] == topics.SAOP_TASKS.name]:
+    for place in [place for place in found if place[0] == SAOP_TASKS.name]:
         last = {record.key: record for record in found[place]}
         found[place] = sorted(last.values(), key=lambda record: record.key or b"")
     return found

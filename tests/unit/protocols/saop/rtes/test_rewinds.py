@@ -10,13 +10,7 @@ import pytest
 from schemas import uuid5_url
 from streams.protocols.saop.rtes.rewinds import rewind_key
 from tests.unit.protocols.saop.rtes.support import START_MS, Bench, pulse, rewind, transition, uuid
-from topology.tables import REWINDS
-from topology.topics import (
-    RTES_EVENTS,
-    SAOP_REWIND_LOG,
-    SAOP_REWINDS,
-    SAOP_TASK_SIGNALS,
-)
+from topology.saop import REWINDS, RTES_EVENTS, SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TASK_SIGNALS
 
 PHASES = ["prepare", "apply", "confirm", "abort"]
 LAPSE_MS = 600_000

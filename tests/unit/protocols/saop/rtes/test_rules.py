@@ -18,7 +18,7 @@ from tests.unit.protocols.saop.rtes.support import (
     thought,
     transition,
 )
-from topology.topics import RTES_EVENTS
+from topology.saop import RTES_EVENTS
 
 NOT_IN_AVRO = {"text_invalid", "event_type_unknown", "agent_unknown", "status_unknown"}
 """Avro cannot carry what breaks these, so an edge is the only one to see it."""

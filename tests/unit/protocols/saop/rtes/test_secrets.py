@@ -24,7 +24,8 @@ from tests.unit.protocols.saop.rtes.support import (
     thought,
     transition,
 )
-from topology.topics import RTES_EVENTS, RTES_RAW, RTES_REJECTIONS
+from topology.core import RTES_RAW
+from topology.saop import RTES_EVENTS, RTES_REJECTIONS
 
 WORDS = st.text(ascii_letters + digits, min_size=30, max_size=40)
 FORMS = [

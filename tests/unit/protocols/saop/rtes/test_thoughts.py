@@ -9,7 +9,7 @@ import pytest
 
 from streams.engine.processor import AvroValue
 from tests.unit.protocols.saop.rtes.support import Bench, pulse, thought, transition
-from topology.tables import RTES_THOUGHTS
+from topology.saop import RTES_THOUGHTS
 
 WAYS = {"none": [], "open": [False], "open twice": [False, False], "closed": [False, True]}
 

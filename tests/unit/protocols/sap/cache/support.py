@@ -12,8 +12,7 @@ from streams.engine.processor import Message
 from streams.protocols.sap.cache import SapCacheProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import Harness, Sent
-from topology.tables import SAP_CACHE, SAP_CACHE_HEADS, SAP_CACHE_WAITS
-from topology.topics import SAP_VERDICTS
+from topology.sap import SAP_CACHE_HEADS, SAP_CACHE_TABLE, SAP_CACHE_WAITS, SAP_VERDICTS
 
 NINE = 1_798_707_600_000
 """2026-12-31T09:00:00.000Z."""
@@ -112,7 +111,7 @@ class Cache(Harness):
         return [row["lookup"]["taskId"] for _, row in rows]
 
     def versions(self, key: str = KEY) -> list[dict[str, Any]]:
-        rows = sorted(self.rows(SAP_CACHE).items())
+        rows = sorted(self.rows(SAP_CACHE_TABLE).items())
         return [row for name, row in rows if name.startswith(key)]
 
 

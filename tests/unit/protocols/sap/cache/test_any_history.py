@@ -13,7 +13,7 @@ from tests.examples import example_count
 from tests.unit.protocols.sap.cache.histories import BY_ID, LOOKUPS, OPS, SETTINGS, Op, do
 from tests.unit.protocols.sap.cache.model import Ask, Model, Told
 from tests.unit.protocols.sap.cache.support import NINE, Cache, task_id
-from topology.topics import SAP_VERDICTS
+from topology.sap import SAP_VERDICTS
 
 RECORD = "headrace.sap.SapCacheRecord"
 

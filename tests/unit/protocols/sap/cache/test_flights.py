@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.protocols.sap.cache.support import NINE, Cache, task_id, told
-from topology.topics import SAP_VERDICTS
+from topology.sap import SAP_VERDICTS
 
 
 def test_the_next_in_the_order_of_arrival_leads_when_the_leader_gives_up() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.protocols.sap.cache.support import Cache, draft, task, told
-from topology.topics import SAP_VERDICTS
+from topology.sap import SAP_VERDICTS
 
 
 @pytest.mark.parametrize("mode", ["prefer", "only"])

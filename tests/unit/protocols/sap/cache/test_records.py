@@ -6,8 +6,8 @@ from hashlib import sha256
 
 from schemas import canonical_json, decode, encode, to_json, uuid5_url
 from tests.unit.protocols.sap.cache.support import KEY, NINE, Cache, task_id, told
-from topology.tables import SAP_CACHE, SAP_CACHE_HEADS
-from topology.topics import LINEAGE_EDGES, SAP_VERDICTS
+from topology.core import LINEAGE_EDGES
+from topology.sap import SAP_CACHE_HEADS, SAP_CACHE_TABLE, SAP_VERDICTS
 
 RECORD = "headrace.sap.SapCacheRecord"
 
@@ -30,7 +30,7 @@ def test_versions_are_a_chain() -> None:
 
 
 def test_keys_of_rows() -> None:
-    assert sorted(_stored().rows(SAP_CACHE)) == [f"{KEY}/0000000{n}" for n in (1, 2, 3)]
+    assert sorted(_stored().rows(SAP_CACHE_TABLE)) == [f"{KEY}/0000000{n}" for n in (1, 2, 3)]
 
 
 def test_edges_of_a_version() -> None:
@@ -66,19 +66,19 @@ def test_a_row_that_is_there_is_never_written_over() -> None:
     cache = _stored()
     head = cache.head | {"version": 2}
     cache.tables[SAP_CACHE_HEADS.name][KEY] = encode(SAP_CACHE_HEADS.record, head)
-    before = dict(cache.tables[SAP_CACHE.name])
+    before = dict(cache.tables[SAP_CACHE_TABLE.name])
     cache.read("D", 4000, maxAgeSec=0)
     cache.read("E", 4000, maxAgeSec=0)
     verdicts = cache.store("D", 5000)
     assert told(verdicts) == [("D", "cache_version_exists", False), ("E", "stale", True)]
     assert verdicts[0]["version"] == 3
-    assert cache.tables[SAP_CACHE.name] == before
+    assert cache.tables[SAP_CACHE_TABLE.name] == before
     assert cache.head["version"] == 2
 
 
 def test_rows_are_what_readers_get() -> None:
     cache = _stored()
-    raw = cache.tables[SAP_CACHE.name][f"{KEY}/00000002"]
+    raw = cache.tables[SAP_CACHE_TABLE.name][f"{KEY}/00000002"]
     assert decode(raw, RECORD).value["taskId"] == task_id("B")
     (verdict,) = cache.read("D", 5000)
     assert verdict["record"] == cache.versions()[2]

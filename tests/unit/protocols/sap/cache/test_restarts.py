@@ -22,7 +22,8 @@ from streams.settings import Settings
 from tests.examples import example_count
 from tests.unit.protocols.sap.cache.histories import LOOKUPS, SETTINGS, Op, do
 from tests.unit.protocols.sap.cache.support import NINE, Cache
-from topology import topics
+from topology.core import LINEAGE_EDGES
+from topology.sap import SAP_CACHE, SAP_LOOKUPS, SAP_VERDICTS
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +51,7 @@ def run(messages: Sequence[Message], batch: int, stops: set[int]) -> list[LogRec
         log.on_append = written.append
         for n, message in enumerate(messages):
             record = message.record
-            log.place(Output(topics.SAP_LOOKUPS.name, record.key, record.value), record.timestamp)
+            log.place(Output(SAP_LOOKUPS.name, record.key, record.value), record.timestamp)
             if n in stops:
                 host.run()
                 host.restart()
@@ -68,10 +69,10 @@ def of(topic: str, written: Sequence[LogRecord]) -> list[LogRecord]:
 def test_restarts_change_nothing(ops: list[Op], batch: int, stops: set[int]) -> None:
     messages = messages_of(ops)
     plain, stopped = run(messages, 1000, set()), run(messages, batch, stops)
-    for topic in (topics.SAP_CACHE, topics.SAP_VERDICTS, topics.LINEAGE_EDGES):
+    for topic in (SAP_CACHE, SAP_VERDICTS, LINEAGE_EDGES):
         assert of(topic.name, stopped) == of(topic.name, plain)
     previous, keys = "0" * 64, []
-    for number, record in enumerate(of(topics.SAP_CACHE.name, stopped), 1):
+    for number, record in enumerate(of(SAP_CACHE.name, stopped), 1):
         assert record.value is not None, "a version has no tombstone"
         assert record.key is not None
         keys.append(record.key)

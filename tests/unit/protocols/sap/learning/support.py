@@ -10,8 +10,13 @@ from streams.engine.processor import AvroValue, Message
 from streams.protocols.sap.learning import SapLearningProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
-from topology import tables
-from topology.keys import sap_key, sap_version
+from topology.sap import (
+    SAP_HEURISTICS_TABLE,
+    SAP_KNOWLEDGE_TABLE,
+    SAP_LEARNING_TABLE,
+    sap_key,
+    sap_version,
+)
 
 __all__ = ["START_MS", "Bench", "check", "member", "operator", "outcome", "violation"]
 
@@ -96,19 +101,19 @@ class Bench(Harness):
         return self.decide(*map(self.signal, values)) if values else []
 
     def learned(self, fingerprint: str = FINGERPRINT, territory: str | None = None) -> AvroValue:
-        row = self.row(tables.SAP_LEARNING, sap_key(CAPABILITY, territory, fingerprint))
+        row = self.row(SAP_LEARNING_TABLE, sap_key(CAPABILITY, territory, fingerprint))
         assert row is not None
         return row
 
     def playbook(self, fingerprint: str = FINGERPRINT) -> AvroValue | None:
-        return self.row(tables.SAP_KNOWLEDGE, sap_key(CAPABILITY, None, fingerprint))
+        return self.row(SAP_KNOWLEDGE_TABLE, sap_key(CAPABILITY, None, fingerprint))
 
     def version(self, number: int, capability: str = CAPABILITY) -> AvroValue | None:
-        return self.row(tables.SAP_HEURISTICS, sap_key(capability, sap_version(number)))
+        return self.row(SAP_HEURISTICS_TABLE, sap_key(capability, sap_version(number)))
 
     def versions(self) -> list[AvroValue]:
         """All of them, in order."""
-        rows = self.rows(tables.SAP_HEURISTICS)
+        rows = self.rows(SAP_HEURISTICS_TABLE)
         return [rows[key] for key in sorted(rows)]
 
     def newest(self) -> AvroValue:

@@ -16,8 +16,7 @@ from tests.unit.protocols.sap.learning.support import (
     outcome,
     violation,
 )
-from topology import tables
-from topology.keys import sap_key
+from topology.sap import SAP_LEARNING_TABLE, sap_key
 
 
 def test_an_outcome_counts_in_every_way() -> None:
@@ -33,7 +32,7 @@ def test_an_outcome_counts_in_every_way() -> None:
         ),
         outcome(2, status="FAILED", alignment="NON_CONSTITUTIONAL", metrics={"tokens": 0.2}),
     )
-    row = to_json(tables.SAP_LEARNING.record, bench.learned())
+    row = to_json(SAP_LEARNING_TABLE.record, bench.learned())
     assert (row["outcomes"], row["computed"], row["cacheHits"]) == (2, 2, 0)
     assert row["statusCounts"] == {"SUCCEEDED": 1, "FAILED": 1}
     assert row["alignmentCounts"] == {"VALID": 1, "NON_CONSTITUTIONAL": 1}
@@ -133,7 +132,7 @@ def test_times_do_not_go_backwards() -> None:
 def test_rows_are_kept_apart_by_territory_and_fingerprint() -> None:
     bench = Bench()
     bench.each(outcome(1), outcome(2, territory="NORDIC"), outcome(3, fingerprint="e1.b"))
-    assert set(bench.rows(tables.SAP_LEARNING)) == {
+    assert set(bench.rows(SAP_LEARNING_TABLE)) == {
         sap_key("report.summarise", None, FINGERPRINT),
         f"report.summarise/NORDIC/{FINGERPRINT}",
         "report.summarise//e1.b",

@@ -23,7 +23,7 @@ from tests.unit.protocols.sap.learning.support import (
     outcome,
     violation,
 )
-from topology import tables
+from topology.sap import SAP_HEURISTICS_TABLE
 
 PRINCIPLES = ("systems_over_willpower", "unlisted")
 STATUSES = st.sampled_from(["PASS", "PASS", "FAIL", "UNCHECKED"])
@@ -121,7 +121,7 @@ def test_versions_derive_from_their_basis_form_a_chain_and_stay(bursts: list[Any
     seen: dict[str, bytes] = {}
     for signal in signals_of(bursts):
         bench.each(signal)
-        rows = bench.tables.get(tables.SAP_HEURISTICS.name, {})
+        rows = bench.tables.get(SAP_HEURISTICS_TABLE.name, {})
         assert {key: rows[key] for key in seen} == seen
         assert len(rows) <= len(seen) + 1
         seen = dict(rows)

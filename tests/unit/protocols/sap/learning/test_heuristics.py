@@ -19,8 +19,8 @@ from tests.unit.protocols.sap.learning.support import (
     operator,
     outcome,
 )
-from topology import tables
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
+from topology.sap import SAP_HEURISTICS_TABLE
 
 SHIPPED = Path(__file__).parents[5] / "topology/sap/constitution.toml"
 
@@ -118,7 +118,7 @@ def test_a_row_says_where_it_comes_from_and_rows_form_a_chain() -> None:
     assert second["cause"] == "sap.learning-signals/0/49"
     assert second["derivedAt"] == START_MS + 49
     for row in (first, second):
-        shown = to_json(tables.SAP_HEURISTICS.record, row)
+        shown = to_json(SAP_HEURISTICS_TABLE.record, row)
         assert shown["basis"] == parse_ijson(row["basis_json"])
         assert shown.pop("sha256") == sha256_hex(canonical_json(shown))
 

@@ -13,8 +13,8 @@ from tests.unit.protocols.sap.learning.support import (
     operator,
     outcome,
 )
-from topology import tables
-from topology.topics import LINEAGE_EDGES
+from topology.core import LINEAGE_EDGES
+from topology.sap import SAP_KNOWLEDGE_TABLE
 
 
 def tried(successes: int, failures: int = 0, first: int = 0) -> list[AvroValue]:
@@ -73,7 +73,7 @@ def test_what_a_playbook_says() -> None:
     assert book["requiredChecks"] == ["a", "b"]
     assert book["metricMeans"] == {"tokens": 0.12}
     assert book["notes"] == [f"n{i}" for i in range(2, 12)]
-    shown = to_json(tables.SAP_KNOWLEDGE.record, book)
+    shown = to_json(SAP_KNOWLEDGE_TABLE.record, book)
     kept = {name: member for name, member in shown.items() if member is not None}
     assert kept.pop("sha256") == sha256_hex(canonical_json(kept))
 

@@ -14,7 +14,7 @@ from streams.play.scenario import play
 from streams.settings import Settings
 from tests.examples import example_count
 from tests.unit.protocols.sap.learning.support import check, member, operator, outcome
-from topology.topics import SAP_LEARNING_SIGNALS
+from topology.sap import SAP_LEARNING_SIGNALS
 
 pytestmark = pytest.mark.slow
 

@@ -11,11 +11,9 @@ from streams.engine.records import position
 from streams.protocols.sap.processor import SapProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
+from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
-from topology.tables import SAP_TASK_STATES
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
+from topology.sap import (
     SAP_ACKS,
     SAP_INBOX,
     SAP_LEARNING_SIGNALS,
@@ -23,6 +21,7 @@ from topology.topics import (
     SAP_OUTCOMES,
     SAP_RESULTS,
     SAP_SIGNALS,
+    SAP_TASK_STATES_TABLE,
     SAP_TASKS,
     SAP_VERDICTS,
 )
@@ -177,7 +176,7 @@ class Bench(Harness):
         more = {"version": version, "ageSec": age_s, "record": record, **members}
         return self.answer("hit", **more)
 
-    def row(self, table: Any = SAP_TASK_STATES, key: str = TASK) -> Any:
+    def row(self, table: Any = SAP_TASK_STATES_TABLE, key: str = TASK) -> Any:
         return super().row(table, key)
 
     @property

@@ -13,8 +13,7 @@ from streams.engine.processor import AvroValue
 from tests.examples import example_count
 from tests.unit.protocols.sap.processor.support import Bench, Json, result, signal, task
 from topology.declarations import Topic
-from topology.tables import SAP_TASK_STATES
-from topology.topics import SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASK_STATES_TABLE, SAP_TASKS
 
 TEXTS = st.text(max_size=8) | st.sampled_from(
     ["2.0", "RUNNING", "bypass", "2026-01-01T00:00:00Z", " "]
@@ -95,5 +94,5 @@ def test_any_record_gets_one_verdict(line: list[tuple[Topic, AvroValue, Any]]) -
         if ack["taskId"] is not None:
             assert sent.key == ack["taskId"] == value["taskId"].lower()
     bench.advance(7_200_000)
-    for row in bench.rows(SAP_TASK_STATES).values():
+    for row in bench.rows(SAP_TASK_STATES_TABLE).values():
         assert row["accepted"]["deadlineAt"] is None or row["closedAt"] is not None

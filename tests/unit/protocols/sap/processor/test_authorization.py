@@ -12,7 +12,7 @@ from streams.protocols.commands import bind_files
 from streams.protocols.sap.processor.authorization import bind, glob, load, parse
 from streams.settings import Settings
 from tests.unit.protocols.sap.processor.support import Bench, task
-from topology.tables import SAP_TASK_STATES
+from topology.sap import SAP_TASK_STATES_TABLE
 
 TABLE = b"""
 version = "7"
@@ -125,7 +125,7 @@ def test_refusals_say_who_and_what(tmp_path: Path) -> None:
     stranger = bench.task(task(issuer={"agentId": "B-1"}))
     assert (stranger["rule"], stranger["code"]) == ("unauthorized", "UNAUTHORIZED")
     assert "B-1" in stranger["reason"]
-    assert bench.rows(SAP_TASK_STATES) == {}
+    assert bench.rows(SAP_TASK_STATES_TABLE) == {}
     accepted = bench.task(task())
     assert accepted["rule"] == "accepted"
     assert {ack["authorization"] for ack in (forbidden, stranger, accepted)} == {parse(TABLE).label}

@@ -8,7 +8,7 @@ import pytest
 
 from schemas import validate
 from tests.unit.protocols.sap.processor.support import Bench, Json, cached, result, task
-from topology.topics import SAP_LOOKUPS
+from topology.sap import SAP_LOOKUPS
 
 MOST = 256
 

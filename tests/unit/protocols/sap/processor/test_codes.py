@@ -13,7 +13,7 @@ from schemas.rules import Stage
 from schemas.sap import rules
 from streams.protocols.sap.processor.authorization import bind
 from tests.unit.protocols.sap.processor.support import Bench, Json, result, signal, task, uuid
-from topology.topics import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 SPEC = """
 task_id_conflict     UNPROCESSABLE 409

@@ -14,7 +14,8 @@ from tests.unit.protocols.sap.processor.support import (
     task,
     uuid,
 )
-from topology.topics import RTES_RAW, SAP_LEARNING_SIGNALS
+from topology.core import RTES_RAW
+from topology.sap import SAP_LEARNING_SIGNALS
 
 DUE = START_MS + 10_000
 SOON = {"deadline": "2026-01-01T00:00:10Z"}

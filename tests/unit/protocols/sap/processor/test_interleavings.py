@@ -24,9 +24,9 @@ from tests.unit.protocols.sap.processor.support import (
     task,
     uuid,
 )
+from topology.core import RTES_RAW
 from topology.machines.sap_task import MACHINE
-from topology.topics import (
-    RTES_RAW,
+from topology.sap import (
     SAP_ACKS,
     SAP_INBOX,
     SAP_LEARNING_SIGNALS,

@@ -18,7 +18,7 @@ from tests.unit.views.bench import Bench
 from tests.unit.views.sap import stage
 from tests.unit.views.sap.stage import Desk, task_id
 from topology.declarations import Topic
-from topology.topics import (
+from topology.sap import (
     SAP_INBOX,
     SAP_LOOKUPS,
     SAP_OUTCOMES,

@@ -13,9 +13,7 @@ from streams.engine.processor import AvroValue, Made
 from streams.protocols.sap.constitution import bind, constitution_of
 from streams.protocols.sap.processor.policy import newest
 from tests.unit.protocols.sap.processor.support import Bench, result, task, uuid
-from topology.keys import sap_version
-from topology.tables import SAP_HEURISTICS
-from topology.topics import SAP_INBOX
+from topology.sap import SAP_HEURISTICS_TABLE, SAP_INBOX, sap_version
 
 CAPABILITY = "report.summarise"
 
@@ -59,7 +57,7 @@ def heuristics(bench: Bench, version: int = 1, **members: object) -> None:
         **members,
     }
     key = f"{CAPABILITY}/{sap_version(version)}"
-    bench.copied.setdefault(SAP_HEURISTICS.name, {})[key] = row
+    bench.copied.setdefault(SAP_HEURISTICS_TABLE.name, {})[key] = row
 
 
 def accepted(bench: Bench, n: int = 1, **changes: Any) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams.protocols.sap.processor.rate_limit import TASK, Bucket, Limit, take
 from tests.unit.protocols.sap.processor.support import START_MS, Bench, task, uuid
-from topology.tables import SAP_RATE_LIMITS
+from topology.sap import SAP_RATE_LIMITS
 
 EXAMPLE = Limit(500_000, 2_000_000)
 

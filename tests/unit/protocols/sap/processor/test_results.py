@@ -18,8 +18,7 @@ from tests.unit.protocols.sap.processor.support import (
     uuid,
 )
 from topology.keys import partition_of
-from topology.tables import SAP_RESULT_HASHES
-from topology.topics import SAP_OUTCOMES, SAP_RESULTS, SAP_TASKS
+from topology.sap import SAP_OUTCOMES, SAP_RESULT_HASHES, SAP_RESULTS, SAP_TASKS
 
 SYSTEM = {"agentId": "scheduler", "agentKind": "system"}
 

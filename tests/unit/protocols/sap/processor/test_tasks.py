@@ -24,9 +24,17 @@ from tests.unit.protocols.sap.processor.support import (
     task,
     uuid,
 )
+from topology.core import LINEAGE_EDGES
 from topology.keys import partition_of
-from topology.tables import SAP_TASK_ENVELOPES, SAP_TASK_STATES
-from topology.topics import LINEAGE_EDGES, SAP_ACKS, SAP_INBOX, SAP_LOOKUPS, SAP_OUTCOMES, SAP_TASKS
+from topology.sap import (
+    SAP_ACKS,
+    SAP_INBOX,
+    SAP_LOOKUPS,
+    SAP_OUTCOMES,
+    SAP_TASK_ENVELOPES,
+    SAP_TASK_STATES_TABLE,
+    SAP_TASKS,
+)
 
 NOBODY = b'[[allow]]\ncapability = "other"\nkinds = ["agent"]'
 
@@ -294,7 +302,7 @@ def test_too_large_outputs_are_told_without_the_task() -> None:
     message = bench.record(SAP_TASKS, task())
     (sent,) = bench.too_large(message, SAP_LOOKUPS, 10**8)
     assert (sent.value["rule"], sent.value["fault"]) == ("too_large", "service")
-    assert bench.rows(SAP_TASK_STATES) == {}
+    assert bench.rows(SAP_TASK_STATES_TABLE) == {}
 
 
 def test_headers_are_bounded_whatever_is_sent() -> None:

@@ -17,7 +17,7 @@ from tests.unit.protocols.sap.processor.support import (
     signal,
     task,
 )
-from topology.topics import SAP_OUTCOMES
+from topology.sap import SAP_OUTCOMES
 
 SYSTEM = {"agentId": "scheduler", "agentKind": "system"}
 MISSES = ("miss", "stale", "misaligned", "wait_expired")

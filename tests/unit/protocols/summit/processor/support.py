@@ -13,16 +13,16 @@ from streams.engine.records import LogRecord
 from streams.protocols.summit.processor import SummitProcessor
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
-from topology.tables import SUMMIT_REPLIES, SUMMIT_RUNS
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.summit import (
     SUMMIT_CALLS,
     SUMMIT_EVENTS,
     SUMMIT_INBOX,
     SUMMIT_MANIFESTS,
+    SUMMIT_REPLIES_KNOWN,
+    SUMMIT_RUNS_TABLE,
 )
-from topology.topics import SUMMIT_REPLIES as REPLIES
+from topology.summit import SUMMIT_REPLIES as REPLIES
 
 __all__ = ["START_MS", "Bench", "Json", "Sent"]
 
@@ -197,12 +197,12 @@ class Bench(Harness):
 
     def run(self, run_id: str = RUN) -> Json:
         """The run's row, as JSON without what is null."""
-        row = self.row(SUMMIT_RUNS, run_id)
+        row = self.row(SUMMIT_RUNS_TABLE, run_id)
         assert row is not None
         return present(to_json(RUN_RECORD, row))
 
     def state(self, run_id: str = RUN) -> str:
-        row = self.row(SUMMIT_RUNS, run_id)
+        row = self.row(SUMMIT_RUNS_TABLE, run_id)
         return "none" if row is None else str(row["state"])
 
     def facts(self) -> list[Json]:
@@ -225,7 +225,7 @@ class Bench(Harness):
 
     def known(self) -> set[str]:
         """The replies that are remembered."""
-        return set(self.rows(SUMMIT_REPLIES))
+        return set(self.rows(SUMMIT_REPLIES_KNOWN))
 
     def put_in(self, state: str, seconds: float | None = None) -> None:
         """Take the run R to a state; `none` is there already.  seconds: of its budget."""

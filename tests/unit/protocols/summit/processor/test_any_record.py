@@ -26,10 +26,10 @@ from tests.unit.protocols.summit.processor.support import (
     reply,
     tool_call,
 )
+from topology.core import RTES_RAW
 from topology.machine import step
 from topology.machines.summit_run import MACHINE
-from topology.tables import SUMMIT_RUNS
-from topology.topics import RTES_RAW, SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_REPLIES
+from topology.summit import SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_REPLIES, SUMMIT_RUNS_TABLE
 
 CODES = {rule.code for rule in rules.ALL}
 TEXTS = st.text(max_size=6) | st.sampled_from(["", "R", "2.0", AGENT, "x" * 1025, "a/b"])
@@ -95,7 +95,7 @@ def play(history: list[tuple[tuple[Any, Json], int]]) -> Bench:
 @given(HISTORIES)
 def test_any_history_is_legal(history: list[tuple[tuple[Any, Json], int]]) -> None:
     bench = play(history)
-    for run_id, row in bench.rows(SUMMIT_RUNS).items():
+    for run_id, row in bench.rows(SUMMIT_RUNS_TABLE).items():
         facts = [f for f in bench.facts() if f["runId"] == run_id]
         check_history(facts, row)
         assert row["state"] in MACHINE.terminal, "after all timers nothing is open"
@@ -146,9 +146,9 @@ def test_what_is_sent_twice_counts_once(history: list[tuple[tuple[Any, Json], in
     for (topic, value), wait in history:
         at = bench.now + wait
         first = bench.fact(bench.record(topic, value, at))
-        rows = bench.rows(SUMMIT_RUNS)
+        rows = bench.rows(SUMMIT_RUNS_TABLE)
         again = bench.fact(bench.record(topic, value, at))
-        assert bench.rows(SUMMIT_RUNS) == rows
+        assert bench.rows(SUMMIT_RUNS_TABLE) == rows
         method = value.get("method")
         if first["verdict"] == "accepted":
             assert again["verdict"] == "duplicate"
@@ -205,5 +205,5 @@ def test_any_record_gets_one_verdict(records: list[tuple[Any, Json]]) -> None:
         assert json.dumps(fact.json)
         if fact.json["verdict"] in ("rejected", "duplicate"):
             assert len(sent) == 1
-    for row in bench.rows(SUMMIT_RUNS).values():
+    for row in bench.rows(SUMMIT_RUNS_TABLE).values():
         assert to_json("headrace.summit.SummitRun", row)["runId"] == row["runId"]

@@ -16,8 +16,7 @@ from tests.unit.protocols.summit.processor.support import (
     manifest,
     tool_call,
 )
-from topology.tables import SUMMIT_RUNS
-from topology.topics import SUMMIT_CALLS
+from topology.summit import SUMMIT_CALLS, SUMMIT_RUNS_TABLE
 
 LIMIT = 262_144
 
@@ -111,7 +110,7 @@ def test_a_call_that_is_refused_leaves_nothing_behind(rule: str) -> None:
     assert (fact["verdict"], fact["rule"], fact["fault"]) == ("rejected", rule, "sender")
     assert fact["message"].startswith(f"{rule}: ")
     assert (fact["inputs"], fact["runVersion"], fact["toState"]) == (None, None, None)
-    assert bench.rows(SUMMIT_RUNS) == {}
+    assert bench.rows(SUMMIT_RUNS_TABLE) == {}
     assert (bench.inbox(), bench.edges(), bench.told(), bench.timers) == ([], [], [], {})
     assert bench.invoke()["rule"] == "call.accepted", "the runId is still free"
 

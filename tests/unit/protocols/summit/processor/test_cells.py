@@ -17,7 +17,7 @@ from tests.unit.protocols.summit.processor.support import (
 )
 from topology.machine import Machine, step
 from topology.machines import summit_agent, summit_run
-from topology.tables import SUMMIT_AGENTS
+from topology.summit import SUMMIT_AGENTS_TABLE
 
 IMPOSSIBLE = "·"
 RUN_TABLE = """
@@ -194,9 +194,9 @@ def _accepted(fact: Json) -> Json:
 def test_an_agent(state: str, event: str, cell: str) -> None:
     bench = Bench(agents=False)
     AGENT_WAYS[state](bench)
-    before = bench.row(SUMMIT_AGENTS, AGENT)
+    before = bench.row(SUMMIT_AGENTS_TABLE, AGENT)
     fact = AGENT_EVENTS[event](bench)
-    row = bench.row(SUMMIT_AGENTS, AGENT)
+    row = bench.row(SUMMIT_AGENTS_TABLE, AGENT)
     if cell.startswith("✗ "):
         assert (fact["verdict"], fact["rule"]) == ("rejected", cell.removeprefix("✗ "))
         assert row == before

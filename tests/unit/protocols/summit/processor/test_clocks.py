@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from schemas.summit import call_result
 from tests.unit.protocols.summit.processor.support import START_MS, Bench, invoke, reply, tool_call
-from topology.topics import SUMMIT_CALLS
-from topology.topics import SUMMIT_REPLIES as REPLIES
+from topology.summit import SUMMIT_CALLS
+from topology.summit import SUMMIT_REPLIES as REPLIES
 
 
 def test_a_tool_took_no_less_than_no_time() -> None:

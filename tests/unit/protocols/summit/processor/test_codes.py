@@ -23,7 +23,7 @@ from tests.unit.protocols.summit.processor.support import (
     manifest,
     tool_call,
 )
-from topology.topics import SUMMIT_CALLS
+from topology.summit import SUMMIT_CALLS
 
 Story = Callable[[Bench], Json]
 

@@ -21,8 +21,7 @@ from tests.unit.protocols.summit.processor.support import (
 )
 from tests.unit.schemas.strategies import values
 from topology.keys import partition_of
-from topology.tables import SUMMIT_AGENTS
-from topology.topics import SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_MANIFESTS
+from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_MANIFESTS
 
 WORKED_HASH = "6b669a549e94716e8aa5293e548855cdd6cb4d55a6fee90ca2a6d5262c19a6aa"
 RECORD = "headrace.summit.SummitManifest"
@@ -40,7 +39,7 @@ def withdrawal(key: bytes | None, partition: int = 0) -> Message:
 
 
 def agent(bench: Bench, key: str = AGENT) -> Json:
-    row = bench.row(SUMMIT_AGENTS, key)
+    row = bench.row(SUMMIT_AGENTS_TABLE, key)
     assert row is not None
     return to_json("headrace.summit.SummitAgent", row)
 
@@ -56,7 +55,7 @@ def test_the_first_manifest_makes_two_rows() -> None:
     assert fact["contentHash"] == fact["manifestHash"] == WORKED_HASH
     assert fact["manifestVersion"] == "1.2.0"
     assert fact["runId"] is fact["path"] is fact["agentsSeen"] is None
-    assert set(made.rows(SUMMIT_AGENTS)) == {AGENT, f"{AGENT}/1.2.0"}
+    assert set(made.rows(SUMMIT_AGENTS_TABLE)) == {AGENT, f"{AGENT}/1.2.0"}
     row = agent(made)
     assert row == agent(made, f"{AGENT}/1.2.0")
     assert summit.manifest_hash(row["manifest"]) == WORKED_HASH
@@ -69,12 +68,12 @@ def test_the_first_manifest_makes_two_rows() -> None:
 def test_the_same_again_is_a_duplicate_and_changes_nothing() -> None:
     made = bench()
     made.register(manifest())
-    before = dict(made.tables[SUMMIT_AGENTS.name])
+    before = dict(made.tables[SUMMIT_AGENTS_TABLE.name])
     fact = made.register(manifest())
     assert (fact["verdict"], fact["rule"]) == ("duplicate", "manifest.duplicate")
     assert (fact["fromState"], fact["toState"], fact["fault"]) == (None, None, None)
     assert fact["manifestVersion"] == "1.2.0"
-    assert made.tables[SUMMIT_AGENTS.name] == before
+    assert made.tables[SUMMIT_AGENTS_TABLE.name] == before
 
 
 def test_a_version_stands_for_one_manifest_for_ever() -> None:
@@ -156,7 +155,7 @@ def test_a_manifest_lies_under_its_agents_name(key: bytes | None, shown: str) ->
     (sent,) = made.of(SUMMIT_EVENTS, made.decide(record))
     assert (sent.key, sent.value["rule"]) == (shown, "key.mismatch")
     assert sent.value["agentId"] == AGENT
-    assert made.rows(SUMMIT_AGENTS) == {}
+    assert made.rows(SUMMIT_AGENTS_TABLE) == {}
 
 
 @pytest.mark.parametrize("key", [None, b"\xff"])
@@ -202,12 +201,12 @@ def test_a_manifest_that_breaks_a_rule_leaves_the_one_before_in_force(
 ) -> None:
     made = bench()
     made.register(manifest())
-    before = dict(made.tables[SUMMIT_AGENTS.name])
+    before = dict(made.tables[SUMMIT_AGENTS_TABLE.name])
     fact = made.register(manifest(version="1.3.0", **changes))
     assert (fact["verdict"], fact["rule"], fact["fault"]) == ("rejected", rule, "sender")
     assert fact["path"].startswith(path)
     assert fact["message"].startswith(f"{rule}: ")
-    assert made.tables[SUMMIT_AGENTS.name] == before
+    assert made.tables[SUMMIT_AGENTS_TABLE.name] == before
     assert made.register(manifest(version="1.3.0"))["rule"] == "manifest.accepted"
 
 
@@ -222,7 +221,7 @@ def test_manifests_of_one_batch_are_judged_one_after_the_other() -> None:
         "accepted",
         "accepted",
     ]
-    assert set(made.rows(SUMMIT_AGENTS)) == {AGENT, f"{AGENT}/1.2.0", f"{AGENT}/2.0.0"}
+    assert set(made.rows(SUMMIT_AGENTS_TABLE)) == {AGENT, f"{AGENT}/1.2.0", f"{AGENT}/2.0.0"}
 
 
 def test_open_json_is_written_on_in_canonical_form() -> None:
@@ -231,7 +230,7 @@ def test_open_json_is_written_on_in_canonical_form() -> None:
     interface = record.value["spec"]["interface"]
     interface["inputSchema_json"] = interface["inputSchema_json"].replace(":", " : ")
     assert made.fact(record)["manifestHash"] == WORKED_HASH
-    row = made.row(SUMMIT_AGENTS, AGENT)
+    row = made.row(SUMMIT_AGENTS_TABLE, AGENT)
     assert row is not None
     assert " " not in row["manifest"]["spec"]["interface"]["inputSchema_json"].replace(": ", "")
     assert summit.manifest_hash(agent(made)["manifest"]) == WORKED_HASH
@@ -285,7 +284,7 @@ def test_every_manifest_that_avro_can_carry_gets_one_verdict(value: Json, own: b
     record = made.message(value, avro=True, topic=SUMMIT_MANIFESTS, key=key)
     fact = made.fact(record)
     assert fact["rule"] == "key.mismatch" or fact["rule"].startswith(("manifest.", "json."))
-    assert (fact["verdict"] == "rejected") == (made.rows(SUMMIT_AGENTS) == {})
+    assert (fact["verdict"] == "rejected") == (made.rows(SUMMIT_AGENTS_TABLE) == {})
     assert fact["contentHash"] == summit.judge_manifest(record.value).hash
 
 
@@ -330,7 +329,7 @@ def test_any_order_of_manifests_and_withdrawals(
     for begin in range(0, len(records), size):
         made.decide(*records[begin : begin + size])
     assert [fact["rule"] for fact in made.facts()] == expected(steps)
-    rows = made.rows(SUMMIT_AGENTS)
+    rows = made.rows(SUMMIT_AGENTS_TABLE)
     accepted = {step[0] for step in steps if step is not None}
     assert set(rows) == ({AGENT} if accepted else set()) | {f"{AGENT}/{v}" for v in accepted}
     assert all(row["state"] == "registered" for key, row in rows.items() if key != AGENT)

@@ -14,7 +14,7 @@ from tests.examples import example_count
 from tests.unit.protocols.summit.processor.support import Bench, Json, present
 from tests.unit.protocols.summit.processor.test_any_record import HISTORIES
 from topology.machines.summit_run import MACHINE
-from topology.tables import SUMMIT_REPLIES, SUMMIT_RUNS
+from topology.summit import SUMMIT_REPLIES_KNOWN, SUMMIT_RUNS_TABLE
 
 SOUND = ("accepted", "fired")
 
@@ -133,11 +133,11 @@ def test_the_facts_are_enough(history: list[tuple[tuple[Any, Json], int]]) -> No
         commands[position(message.record)] = value
         bench.decide(message)
     facts = bench.facts()
-    for run_id, row in bench.rows(SUMMIT_RUNS).items():
+    for run_id, row in bench.rows(SUMMIT_RUNS_TABLE).items():
         own = [f for f in facts if f["subject"] == "manifest" or f["runId"] == run_id]
         assert rebuilt(own, commands) == present(to_json(RUN_RECORD, row))
     for fact in facts:
         if fact["subject"] == "reply" and fact["verdict"] == "accepted":
             known = {"replyHash": fact["contentHash"], "position": fact["cause"]}
             replies[f"{fact['runId']}/{fact['replyId']}"] = known
-    assert bench.rows(SUMMIT_REPLIES) == replies
+    assert bench.rows(SUMMIT_REPLIES_KNOWN) == replies

@@ -23,7 +23,7 @@ from tests.unit.protocols.summit.processor.support import (
     reply,
     tool_call,
 )
-from topology.topics import SUMMIT_REPLIES
+from topology.summit import SUMMIT_REPLIES
 
 ERROR: Json = {"code": 7, "message": "no words", "data": {"at": None}}
 

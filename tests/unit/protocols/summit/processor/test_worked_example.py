@@ -11,14 +11,8 @@ from schemas import uuid5_url
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord
 from tests.unit.protocols.summit.processor.support import Bench, Json, Sent, manifest
-from topology.topics import (
-    LINEAGE_EDGES,
-    RTES_RAW,
-    SUMMIT_CALLS,
-    SUMMIT_EVENTS,
-    SUMMIT_MANIFESTS,
-    SUMMIT_REPLIES,
-)
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.summit import SUMMIT_CALLS, SUMMIT_EVENTS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 NINE_MS = int(datetime(2026, 3, 2, 9, tzinfo=UTC).timestamp() * 1000)
 PARTITIONS, PARTITION, OFFSET = 31, 4, 118

@@ -1,0 +1,191 @@
+"""What APC/1.0 has on the log: topics, tables, processors, and the nodes of its lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.declarations import (
+    Declared,
+    Kind,
+    NodeKind,
+    ProcessorDeclaration,
+    Table,
+    Topic,
+    public,
+)
+from topology.keeping import FACT_BYTES, INBOX_RETENTION_MS, INPUT_BYTES, TABLE_BYTES, dead_letters
+from topology.keys import composite, integer_of, member, text_of
+
+
+def _packet_state(value: Mapping[str, Any]) -> str:
+    return composite(text_of(value, "session_id"), text_of(value, "packet_id"))
+
+
+def _coordination(value: Mapping[str, Any]) -> str:
+    session_id = text_of(value, "session_id")
+    if value.get("agent_id") is None:
+        return composite(session_id)
+    return composite(session_id, text_of(value, "agent_id"))
+
+
+def _throttle(value: Mapping[str, Any]) -> str:
+    generation = str(integer_of(value, "generation"))
+    before = [text_of(value, "session_id"), text_of(value, "run_id"), generation]
+    return composite(*before, text_of(value, "protocol_id"), text_of(value, "from_swarm"))
+
+
+def _protocol_lineage(value: Mapping[str, Any]) -> str:
+    protocol_id = text_of(value, "protocol_id")
+    if value.get("run_id") is None:
+        return composite(protocol_id)
+    return composite(protocol_id, text_of(value, "run_id"))
+
+
+APC_PACKETS = Topic(
+    "apc.packets",
+    Kind.COMMAND,
+    "headrace.apc.ApcPacket",
+    key="trace.session_id",
+    key_of=member("trace.session_id"),
+    meaning="packets as agents send them",
+    max_bytes=INPUT_BYTES,
+)
+APC_EVENTS = Topic(
+    "apc.events",
+    Kind.FACT,
+    "headrace.apc.ApcEvent",
+    key="session_id",
+    key_of=member("session_id"),
+    meaning="the verdict on each packet record, its effects on other packets, timers that fired",
+    max_bytes=FACT_BYTES,
+)
+APC_INBOX = Topic(
+    "apc.inbox",
+    Kind.INBOX,
+    "headrace.apc.ApcDelivery",
+    key="recipient agent_id",
+    key_of=member("recipient_agent_id"),
+    meaning="deliveries, redeliveries and retraction notices, for the recipient to read",
+    retention_ms=INBOX_RETENTION_MS,
+    max_bytes=FACT_BYTES,
+)
+APC_PACKET_STATES = Topic(
+    "apc.packet-states",
+    Kind.TABLE,
+    "headrace.apc.ApcPacketState",
+    key="session_id/packet_id",
+    key_of=_packet_state,
+    meaning="the state of each packet, with its history and acknowledgements",
+    max_bytes=TABLE_BYTES,
+)
+APC_COORDINATION = Topic(
+    "apc.coordination",
+    Kind.TABLE,
+    "headrace.apc.ApcCoordination",
+    key="session_id[/agent_id]",
+    key_of=_coordination,
+    meaning="the coordination state of each session, and of each agent in it",
+    max_bytes=TABLE_BYTES,
+)
+APC_THROTTLING = Topic(
+    "apc.throttling",
+    Kind.TABLE,
+    "headrace.apc.ApcThrottle",
+    key="session_id/run_id/generation/protocol_id/from_swarm",
+    key_of=_throttle,
+    meaning="who received a protocol from a swarm in a generation, and how many transfers passed",
+    max_bytes=TABLE_BYTES,
+)
+APC_TRANSFERS = Topic(
+    "apc.transfers",
+    Kind.INTERNAL,
+    "headrace.apc.ApcTransferDelta",
+    key="protocol_id",
+    key_of=member("protocol_id"),
+    meaning="what each packet adds to the sums of a protocol or takes back, and arbitrations",
+    max_bytes=FACT_BYTES,
+)
+APC_DECISIONS = Topic(
+    "apc.decisions",
+    Kind.FACT,
+    "headrace.apc.ApcDecision",
+    key="protocol_id",
+    key_of=member("protocol_id"),
+    meaning="arbitrations of transfers, and protocols that decayed or recovered",
+    max_bytes=FACT_BYTES,
+)
+APC_LINEAGE = Topic(
+    "apc.lineage",
+    Kind.TABLE,
+    "headrace.apc.ApcLineage",
+    key="protocol_id[/run_id]",
+    key_of=_protocol_lineage,
+    meaning="the sums and the effectiveness of each protocol, in total and in each run",
+    max_bytes=TABLE_BYTES,
+)
+
+APC_PACKETS_DLQ = dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
+APC_TRANSFERS_DLQ = dead_letters(APC_TRANSFERS, "records of sums that could not be read")
+
+APC_PACKET_STATES_TABLE = public(APC_PACKET_STATES)
+APC_COORDINATION_TABLE = public(APC_COORDINATION)
+APC_THROTTLING_TABLE = public(APC_THROTTLING)
+APC_LINEAGE_TABLE = public(APC_LINEAGE, copied_parts=1)
+APC_TASK_FACTS = Table(
+    "apc-tasks",
+    "headrace.apc.ApcTask",
+    key="session_id/run_id/task_id[/packet_id]",
+    meaning="the counted evaluations and transfers of each task, and other packets with lineage",
+)
+
+APC_PROCESSOR = ProcessorDeclaration(
+    "apc",
+    "judges packets, throttles transfers, delivers, waits for acknowledgements, retracts, verifies,"
+    " promotes, and observes how each session and each agent coordinates",
+    inputs=(APC_PACKETS,),
+    outputs=(
+        APC_EVENTS,
+        APC_PACKET_STATES,
+        APC_INBOX,
+        APC_THROTTLING,
+        APC_COORDINATION,
+        RTES_RAW,
+        LINEAGE_EDGES,
+        APC_TRANSFERS,
+        APC_PACKETS_DLQ,
+    ),
+    tables=(APC_PACKET_STATES_TABLE, APC_COORDINATION_TABLE, APC_THROTTLING_TABLE, APC_TASK_FACTS),
+    copies=(APC_LINEAGE_TABLE,),
+)
+APC_LINEAGE_PROCESSOR = ProcessorDeclaration(
+    "apc-lineage",
+    "sums up what each protocol's transfers and evaluations say, and decides which have decayed",
+    inputs=(APC_TRANSFERS,),
+    outputs=(APC_LINEAGE, APC_DECISIONS, APC_TRANSFERS_DLQ),
+    tables=(APC_LINEAGE_TABLE,),
+)
+
+DECLARED = Declared(
+    "apc",
+    topics=(
+        APC_PACKETS,
+        APC_EVENTS,
+        APC_INBOX,
+        APC_PACKET_STATES,
+        APC_COORDINATION,
+        APC_THROTTLING,
+        APC_TRANSFERS,
+        APC_DECISIONS,
+        APC_LINEAGE,
+        APC_PACKETS_DLQ,
+        APC_TRANSFERS_DLQ,
+    ),
+    processors=(APC_PROCESSOR, APC_LINEAGE_PROCESSOR),
+    verdicts={APC_PACKETS: (APC_EVENTS,)},
+    node_kinds=(
+        NodeKind("apc:packet:<packet_id>", "an APC packet"),
+        NodeKind("apc:protocol:<protocol_id>", "a method that swarms teach each other"),
+    ),
+)

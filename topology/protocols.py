@@ -1,0 +1,15 @@
+"""The protocols, each with what it declares.  All lists of the topology are made from this one."""
+
+from __future__ import annotations
+
+from topology import apc, asap, saop, sap, summit
+from topology.declarations import Declared
+
+DECLARED: tuple[Declared, ...] = (
+    apc.DECLARED,
+    saop.DECLARED,
+    sap.DECLARED,
+    asap.DECLARED,
+    summit.DECLARED,
+)
+"""Their order decides between timers due at one time, and orders documents."""

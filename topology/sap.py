@@ -1,0 +1,400 @@
+"""What SAP 2.0 has on the log: topics, tables, processors, and the nodes of its lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.declarations import (
+    Declared,
+    Header,
+    KeyOf,
+    Kind,
+    NodeKind,
+    ProcessorDeclaration,
+    Table,
+    Topic,
+    public,
+)
+from topology.keeping import (
+    FACT_BYTES,
+    INBOX_RETENTION_MS,
+    LONG_BYTES,
+    TABLE_BYTES,
+    dead_letters,
+)
+from topology.keys import integer_of, member, text_of
+
+
+def sap_key(*parts: str | None) -> str:
+    """Parts joined with `/`, percent-encoded but for `A-Za-z0-9._~-`; null is empty (sap 1)."""
+    return "/".join([quote(part, safe="") if part else "" for part in parts])
+
+
+def sap_version(version: int) -> str:
+    """A version as it stands in keys: eight digits at least."""
+    return f"{version:08d}"
+
+
+def _sap_task(value: Mapping[str, Any]) -> str:
+    return text_of(value, "taskId").lower()
+
+
+def _sap_ack(value: Mapping[str, Any]) -> str:
+    return "-" if value.get("taskId") is None else _sap_task(value)
+
+
+def _sap_inbox(value: Mapping[str, Any]) -> str:
+    target = value.get("target")
+    named = isinstance(target, Mapping) and target.get("agentId") is not None
+    return text_of(value, "target.agentId" if named else "target.capability")
+
+
+def _sap_versioned(name: str) -> KeyOf:
+    return lambda value: sap_key(text_of(value, name), sap_version(integer_of(value, "version")))
+
+
+def _sap_learning(value: Mapping[str, Any]) -> str:
+    territory = None if value.get("territory") is None else text_of(value, "territory")
+    return sap_key(text_of(value, "capability"), territory, text_of(value, "fingerprint"))
+
+
+REPLY_TO = Header(
+    "headrace-reply-to", "the endpoint that the task names; nobody calls it", optional=True
+)
+CACHE_KEY = Header("headrace-cache-key", "the task's key in the constitutional cache")
+HEURISTICS = Header(
+    "headrace-heuristics", "the version of the heuristics that it is bound to, 0 without"
+)
+SAP_TASKS = Topic(
+    "sap.tasks",
+    Kind.COMMAND,
+    "headrace.sap.SapTask",
+    key="taskId",
+    key_of=_sap_task,
+    meaning="tasks as issuers send them",
+    max_bytes=LONG_BYTES,
+)
+SAP_RESULTS = Topic(
+    "sap.results",
+    Kind.COMMAND,
+    "headrace.sap.SapResult",
+    key="taskId",
+    key_of=_sap_task,
+    meaning="results as agents report them",
+    max_bytes=LONG_BYTES,
+)
+SAP_SIGNALS = Topic(
+    "sap.signals",
+    Kind.COMMAND,
+    "headrace.sap.SapSignal",
+    key="taskId",
+    key_of=_sap_task,
+    meaning="ratings, notes, approvals and cancels of operators",
+    max_bytes=LONG_BYTES,
+    operators_only=True,
+)
+SAP_ACKS = Topic(
+    "sap.acks",
+    Kind.FACT,
+    "headrace.sap.SapAck",
+    key="taskId, else the record's key, else `-`",
+    key_of=_sap_ack,
+    meaning="the verdict on each task, result and signal record",
+    max_bytes=FACT_BYTES,
+    headers=(REPLY_TO,),
+)
+SAP_OUTCOMES = Topic(
+    "sap.outcomes",
+    Kind.FACT,
+    "headrace.sap.SapResult",
+    key="taskId",
+    key_of=_sap_task,
+    meaning="what came of each task, numbered per task: checked results, and the service's own",
+    max_bytes=FACT_BYTES,
+    headers=(REPLY_TO,),
+)
+SAP_INBOX = Topic(
+    "sap.inbox",
+    Kind.INBOX,
+    "headrace.sap.SapTask",
+    key="target.agentId, else target.capability",
+    key_of=_sap_inbox,
+    meaning="accepted tasks that an agent should now take on",
+    retention_ms=INBOX_RETENTION_MS,
+    max_bytes=FACT_BYTES,
+    headers=(CACHE_KEY, HEURISTICS),
+)
+SAP_LOOKUPS = Topic(
+    "sap.lookups",
+    Kind.INTERNAL,
+    "headrace.sap.SapLookup",
+    key="cacheKey",
+    key_of=member("cacheKey"),
+    meaning="what tasks ask of the cache and give to it",
+    max_bytes=FACT_BYTES,
+)
+SAP_VERDICTS = Topic(
+    "sap.verdicts",
+    Kind.FACT,
+    "headrace.sap.SapCacheVerdict",
+    key="taskId",
+    key_of=_sap_task,
+    meaning="the cache's answer to each lookup, and its timers that fired",
+    max_bytes=FACT_BYTES,
+    chained=True,
+)
+SAP_TASK_STATES = Topic(
+    "sap.task-states",
+    Kind.TABLE,
+    "headrace.sap.SapTaskState",
+    key="taskId",
+    key_of=_sap_task,
+    meaning="where each task stands",
+    max_bytes=TABLE_BYTES,
+)
+SAP_CACHE = Topic(
+    "sap.cache",
+    Kind.TABLE,
+    "headrace.sap.SapCacheRecord",
+    key="cacheKey/version",
+    key_of=_sap_versioned("cacheKey"),
+    meaning="vetted answers, written once and never again",
+    max_bytes=TABLE_BYTES,
+)
+SAP_LEARNING_SIGNALS = Topic(
+    "sap.learning-signals",
+    Kind.INTERNAL,
+    "headrace.sap.SapLearningSignal",
+    key="capability",
+    key_of=member("capability"),
+    meaning="what outcomes and operators say of a capability",
+    max_bytes=FACT_BYTES,
+)
+SAP_LEARNING = Topic(
+    "sap.learning",
+    Kind.TABLE,
+    "headrace.sap.SapLearning",
+    key="capability/territory/fingerprint",
+    key_of=_sap_learning,
+    meaning="the sums over tasks that ask the same thing",
+    max_bytes=TABLE_BYTES,
+)
+SAP_HEURISTICS = Topic(
+    "sap.heuristics",
+    Kind.TABLE,
+    "headrace.sap.SapHeuristics",
+    key="capability/version",
+    key_of=_sap_versioned("capability"),
+    meaning="what was learned of each capability, one row per version",
+    max_bytes=TABLE_BYTES,
+)
+SAP_KNOWLEDGE = Topic(
+    "sap.knowledge",
+    Kind.TABLE,
+    "headrace.sap.SapPlaybook",
+    key="capability/territory/fingerprint",
+    key_of=_sap_learning,
+    meaning="playbooks: how tasks of one kind are done well",
+    max_bytes=TABLE_BYTES,
+)
+
+SAP_TASKS_DLQ = dead_letters(SAP_TASKS, "task records that could not be judged, as sent")
+SAP_RESULTS_DLQ = dead_letters(SAP_RESULTS, "result records that could not be judged, as sent")
+SAP_SIGNALS_DLQ = dead_letters(SAP_SIGNALS, "signal records that could not be judged, as sent")
+SAP_LOOKUPS_DLQ = dead_letters(SAP_LOOKUPS, "lookups that could not be read")
+SAP_VERDICTS_DLQ = dead_letters(SAP_VERDICTS, "answers of the cache that could not be read")
+SAP_LEARNING_SIGNALS_DLQ = dead_letters(
+    SAP_LEARNING_SIGNALS, "records for learning that could not be read"
+)
+
+SAP_TASK_STATES_TABLE = public(SAP_TASK_STATES)
+SAP_TASK_ENVELOPES = Table(
+    "sap.task-envelopes",
+    "headrace.sap.SapTask",
+    key="taskId",
+    meaning="each accepted task as sent, written once; it is dispatched and judged from here",
+)
+SAP_RATE_LIMITS = Table(
+    "sap.rate-limits",
+    "headrace.sap.SapRateLimit",
+    key="issuer.agentId",
+    meaning="how many tasks each issuer may send now",
+)
+SAP_RESULT_HASHES = Table(
+    "sap.result-hashes",
+    "headrace.sap.SapKnown",
+    key="taskId/hash",
+    meaning="the accepted results of each task",
+)
+SAP_SIGNAL_IDS = Table(
+    "sap.signal-ids",
+    "headrace.sap.SapKnown",
+    key="taskId/signalId",
+    meaning="the accepted signals of each task",
+)
+SAP_SIGNAL_OPERATORS = Table(
+    "sap.signal-operators",
+    "headrace.sap.SapKnown",
+    key="taskId/kind/operator.agentId",
+    meaning="who has rated and who has approved each task",
+)
+SAP_CACHE_TABLE = public(SAP_CACHE)
+SAP_CACHE_HEADS = Table(
+    "sap.cache-heads",
+    "headrace.sap.SapCacheHead",
+    key="cacheKey",
+    meaning="the newest version of each answer, and the task that computes the next",
+)
+SAP_CACHE_WAITS = Table(
+    "sap.cache-waits",
+    "headrace.sap.SapCacheWait",
+    key="cacheKey/arrival",
+    meaning="lookups that wait for another task's answer",
+)
+SAP_CACHE_STORES = Table(
+    "sap.cache-stores",
+    "headrace.sap.SapCacheStore",
+    key="cacheKey/taskId",
+    meaning="the version that each task's answer has become",
+)
+SAP_LEARNING_TABLE = public(SAP_LEARNING)
+SAP_HEURISTICS_TABLE = public(SAP_HEURISTICS)
+SAP_KNOWLEDGE_TABLE = public(SAP_KNOWLEDGE)
+SAP_LEARNING_HEADS = Table(
+    "sap.learning-heads",
+    "headrace.sap.SapLearningHead",
+    key="capability",
+    meaning="where the derivation of heuristics stands for each capability",
+)
+SAP_MEMBER_GROUPS = Table(
+    "sap.member-groups",
+    "headrace.sap.SapMemberGroup",
+    key="capability/member/looSha256",
+    meaning="tasks that differ in one payload member at most, to learn volatile keys from",
+)
+SAP_MEMBER_TOTALS = Table(
+    "sap.member-totals",
+    "headrace.sap.SapMemberTotal",
+    key="capability/member",
+    meaning="how many groups say that a payload member is volatile, and that it is not",
+)
+SAP_READING_BINS = Table(
+    "sap.reading-bins",
+    "headrace.sap.SapBins",
+    key="capability/principle",
+    meaning="outcomes by the reading of each principle, to learn thresholds from",
+)
+SAP_CHECK_COUNTERS = Table(
+    "sap.check-counters",
+    "headrace.sap.SapCheckCounter",
+    key="capability/check",
+    meaning="how each learnable check went, to learn extra checks from",
+)
+SAP_LEARNING_BEST = Table(
+    "sap.learning-best",
+    "headrace.sap.SapLearningBest",
+    key="capability/territory/fingerprint",
+    meaning="the best task of each kind, and when its playbook is written again",
+)
+SAP_LEARNING_CITATIONS = Table(
+    "sap.learning-citations",
+    "headrace.sap.SapCitationCount",
+    key="capability/territory/fingerprint/sha256 of the citation",
+    meaning="how often each source was cited by tasks of each kind",
+)
+
+SAP_PROCESSOR = ProcessorDeclaration(
+    "sap",
+    "judges tasks, results and signals, asks the cache, dispatches, enforces deadlines, and"
+    " publishes the outcomes",
+    inputs=(SAP_TASKS, SAP_RESULTS, SAP_SIGNALS, SAP_VERDICTS),
+    outputs=(
+        SAP_ACKS,
+        SAP_OUTCOMES,
+        SAP_TASK_STATES,
+        RTES_RAW,
+        LINEAGE_EDGES,
+        SAP_INBOX,
+        SAP_LOOKUPS,
+        SAP_LEARNING_SIGNALS,
+        SAP_TASKS_DLQ,
+        SAP_RESULTS_DLQ,
+        SAP_SIGNALS_DLQ,
+        SAP_VERDICTS_DLQ,
+    ),
+    tables=(
+        SAP_TASK_STATES_TABLE,
+        SAP_TASK_ENVELOPES,
+        SAP_RATE_LIMITS,
+        SAP_RESULT_HASHES,
+        SAP_SIGNAL_IDS,
+        SAP_SIGNAL_OPERATORS,
+    ),
+    copies=(SAP_HEURISTICS_TABLE,),
+)
+SAP_CACHE_PROCESSOR = ProcessorDeclaration(
+    "sap-cache",
+    "answers lookups from vetted records, checks them again, stores new ones once, and lets one"
+    " task compute what many ask for",
+    inputs=(SAP_LOOKUPS,),
+    outputs=(SAP_CACHE, LINEAGE_EDGES, SAP_VERDICTS, SAP_LOOKUPS_DLQ),
+    tables=(SAP_CACHE_TABLE, SAP_CACHE_HEADS, SAP_CACHE_WAITS, SAP_CACHE_STORES),
+)
+SAP_LEARNING_PROCESSOR = ProcessorDeclaration(
+    "sap-learning",
+    "sums up outcomes and operators' signals, and derives heuristics and playbooks from them",
+    inputs=(SAP_LEARNING_SIGNALS,),
+    outputs=(SAP_LEARNING, SAP_HEURISTICS, SAP_KNOWLEDGE, LINEAGE_EDGES, SAP_LEARNING_SIGNALS_DLQ),
+    tables=(
+        SAP_LEARNING_TABLE,
+        SAP_HEURISTICS_TABLE,
+        SAP_KNOWLEDGE_TABLE,
+        SAP_LEARNING_HEADS,
+        SAP_MEMBER_GROUPS,
+        SAP_MEMBER_TOTALS,
+        SAP_READING_BINS,
+        SAP_CHECK_COUNTERS,
+        SAP_LEARNING_BEST,
+        SAP_LEARNING_CITATIONS,
+    ),
+    gather_ms=100,
+)
+
+DECLARED = Declared(
+    "sap",
+    topics=(
+        SAP_TASKS,
+        SAP_RESULTS,
+        SAP_SIGNALS,
+        SAP_ACKS,
+        SAP_OUTCOMES,
+        SAP_INBOX,
+        SAP_LOOKUPS,
+        SAP_VERDICTS,
+        SAP_TASK_STATES,
+        SAP_CACHE,
+        SAP_LEARNING_SIGNALS,
+        SAP_LEARNING,
+        SAP_HEURISTICS,
+        SAP_KNOWLEDGE,
+        SAP_TASKS_DLQ,
+        SAP_RESULTS_DLQ,
+        SAP_SIGNALS_DLQ,
+        SAP_LOOKUPS_DLQ,
+        SAP_VERDICTS_DLQ,
+        SAP_LEARNING_SIGNALS_DLQ,
+    ),
+    processors=(SAP_PROCESSOR, SAP_CACHE_PROCESSOR, SAP_LEARNING_PROCESSOR),
+    verdicts={SAP_TASKS: (SAP_ACKS,), SAP_RESULTS: (SAP_ACKS,), SAP_SIGNALS: (SAP_ACKS,)},
+    node_kinds=(
+        NodeKind("sap:task:<taskId>", "a SAP task"),
+        NodeKind("sap:outcome:<taskId>/<n>", "the n-th outcome of a SAP task"),
+        NodeKind("sap:signal:<signalId>", "what an operator said of a SAP task"),
+        NodeKind("sap:cache:<cacheKey>/<version>", "a version of a vetted answer"),
+        NodeKind("sap:heuristics:<capability>/<version>", "a version of what guides a capability"),
+        NodeKind("sap:playbook:<capability>/<territory>/<fingerprint>", "what was learned", True),
+    ),
+)

@@ -1,0 +1,164 @@
+"""What Summit v1 has on the log: topics, tables, processors, and the nodes of its lineage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from topology.core import LINEAGE_EDGES, RTES_RAW
+from topology.declarations import (
+    Declared,
+    KeyOf,
+    Kind,
+    NodeKind,
+    ProcessorDeclaration,
+    Table,
+    Topic,
+    public,
+)
+from topology.keeping import (
+    FACT_BYTES,
+    INBOX_RETENTION_MS,
+    INPUT_BYTES,
+    TABLE_BYTES,
+    dead_letters,
+)
+from topology.keys import member, text_of
+
+
+def _summit_call(name: str) -> KeyOf:
+    """A member of the call's params, which are (record, value) as Avro has them."""
+
+    def key(value: Mapping[str, Any]) -> str:
+        params = value.get("params")
+        params = params[1] if isinstance(params, tuple) else params
+        return text_of({"params": params}, f"params.{name}")
+
+    return key
+
+
+SUMMIT_MANIFESTS = Topic(
+    "summit.manifests",
+    Kind.COMMAND,
+    "headrace.summit.SummitManifest",
+    key="agentId",
+    key_of=member("metadata.name"),
+    meaning="manifests as agents and operators send them; a null value withdraws an agent",
+    max_bytes=INPUT_BYTES,
+    withdraws=True,
+    operators_only=True,
+)
+SUMMIT_CALLS = Topic(
+    "summit.calls",
+    Kind.COMMAND,
+    "headrace.summit.SummitCall",
+    key="runId",
+    key_of=_summit_call("runId"),
+    meaning="calls as they are made: agent.invoke, tool.call, agent.cancel",
+    max_bytes=INPUT_BYTES,
+)
+SUMMIT_REPLIES = Topic(
+    "summit.replies",
+    Kind.COMMAND,
+    "headrace.summit.SummitReply",
+    key="runId",
+    key_of=member("runId"),
+    meaning="what agents say of the runs they work on, and critics of those completed",
+    max_bytes=INPUT_BYTES,
+)
+SUMMIT_EVENTS = Topic(
+    "summit.events",
+    Kind.FACT,
+    "headrace.summit.SummitEvent",
+    key="runId; of a manifest, agentId; of a key.mismatch, the record's own key",
+    meaning="the verdict on each manifest, call and reply, and runs whose time was over",
+    max_bytes=FACT_BYTES,
+)
+SUMMIT_INBOX = Topic(
+    "summit.inbox",
+    Kind.INBOX,
+    "headrace.summit.SummitCall",
+    key="agentId",
+    key_of=_summit_call("agentId"),
+    meaning="accepted calls with effective inputs, and stop records, for the agent to read",
+    retention_ms=INBOX_RETENTION_MS,
+    max_bytes=FACT_BYTES,
+)
+SUMMIT_RUNS = Topic(
+    "summit.runs",
+    Kind.TABLE,
+    "headrace.summit.SummitRun",
+    key="runId",
+    key_of=member("runId"),
+    meaning="where each run stands, with its metrics, verification and evidence",
+    max_bytes=TABLE_BYTES,
+)
+SUMMIT_AGENTS = Topic(
+    "summit.agents",
+    Kind.TABLE,
+    "headrace.summit.SummitAgent",
+    key="agentId[/version]",
+    meaning="the manifest in force of each agent, and each version that was ever accepted",
+    max_bytes=TABLE_BYTES,
+)
+
+SUMMIT_MANIFESTS_DLQ = dead_letters(SUMMIT_MANIFESTS, "manifests that could not be judged, as sent")
+SUMMIT_CALLS_DLQ = dead_letters(SUMMIT_CALLS, "calls that could not be judged, as sent")
+SUMMIT_REPLIES_DLQ = dead_letters(SUMMIT_REPLIES, "replies that could not be judged, as sent")
+
+SUMMIT_RUNS_TABLE = public(SUMMIT_RUNS)
+SUMMIT_AGENTS_TABLE = public(SUMMIT_AGENTS, fresh=True)
+SUMMIT_REPLIES_KNOWN = Table(
+    "summit-replies",
+    "headrace.summit.SummitReplyKnown",
+    key="runId/replyId",
+    meaning="the accepted replies of each run, with the hash of each",
+)
+
+SUMMIT_PROCESSOR = ProcessorDeclaration(
+    "summit",
+    "judges manifests, calls and replies, keeps each run and the evidence of its output, delivers,"
+    " and ends what takes too long",
+    inputs=(SUMMIT_MANIFESTS, SUMMIT_CALLS, SUMMIT_REPLIES),
+    outputs=(
+        SUMMIT_EVENTS,
+        SUMMIT_RUNS,
+        SUMMIT_AGENTS,
+        SUMMIT_INBOX,
+        RTES_RAW,
+        LINEAGE_EDGES,
+        SUMMIT_MANIFESTS_DLQ,
+        SUMMIT_CALLS_DLQ,
+        SUMMIT_REPLIES_DLQ,
+    ),
+    tables=(SUMMIT_RUNS_TABLE, SUMMIT_AGENTS_TABLE, SUMMIT_REPLIES_KNOWN),
+    copies=(SUMMIT_AGENTS_TABLE,),
+)
+
+DECLARED = Declared(
+    "summit",
+    topics=(
+        SUMMIT_MANIFESTS,
+        SUMMIT_CALLS,
+        SUMMIT_REPLIES,
+        SUMMIT_EVENTS,
+        SUMMIT_INBOX,
+        SUMMIT_RUNS,
+        SUMMIT_AGENTS,
+        SUMMIT_MANIFESTS_DLQ,
+        SUMMIT_CALLS_DLQ,
+        SUMMIT_REPLIES_DLQ,
+    ),
+    processors=(SUMMIT_PROCESSOR,),
+    verdicts={
+        SUMMIT_MANIFESTS: (SUMMIT_EVENTS,),
+        SUMMIT_CALLS: (SUMMIT_EVENTS,),
+        SUMMIT_REPLIES: (SUMMIT_EVENTS,),
+    },
+    node_kinds=(
+        NodeKind("summit:run:<runId>", "a Summit run", True),
+        NodeKind("summit:reply:<runId>/<replyId>", "an answer to a Summit run", True),
+        NodeKind("summit:call:<topic>/<partition>/<offset>", "a Summit call that took a run back"),
+        NodeKind("summit:manifest:<agentId>/<version>", "a version of an agent's manifest", True),
+    ),
+)
