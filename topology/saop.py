@@ -1,4 +1,4 @@
-"""What SAOP and RTES has on the log: topics, tables, processors, and the nodes of its lineage."""
+"""What SAOP and RTES have on the log: topics, tables, processors, and the nodes of its lineage."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ class Example(NamedTuple):
     @property
     def reads(self) -> bool:
         """Whether it can be run again without a further effect."""
-        writes = (" send ", "--json", " audit key", " audit write", ">")
+        writes = (" send ", "--json @", " audit key", " audit write", ">")
         return not any(each in self.command for each in writes)
 
 
