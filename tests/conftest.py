@@ -5,4 +5,4 @@ import os
 os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
 """Brokers of tests are too short of life to earn what the optimizing compiler costs."""
 
-pytest_plugins = ["tests.tiers", "tests.shared_broker", "tests.interruption"]
+pytest_plugins = ["tests.collecting", "tests.tiers", "tests.shared_broker", "tests.interruption"]
