@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from streams.api.problems import Response
 from streams.api.route import Route
 from streams.engine.records import Output, Record
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from streams.views.projection import Apply
 
 Endpoints = Callable[[Any], Sequence[tuple[str, str, Any]]]
@@ -25,7 +25,7 @@ class PlayContext(NamedTuple):
     and lets every processor come to rest.  partitions: of each topic.
     """
 
-    settings: Settings
+    settings: ServiceSettings
     view: Any
     clock: Callable[[], int]
     append: Callable[[Sequence[Output]], Sequence[Record]]

@@ -15,7 +15,7 @@ from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.replay.as_of.looking import Looking
 from streams.replay.as_of.overlay import Rows
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from streams.views.parameters import Parameter
 from streams.views.params import Params
 from streams.views.reads import Reads
@@ -42,7 +42,7 @@ class Call:
     """
 
     view: Reads
-    settings: Settings
+    settings: ServiceSettings
     now: int
     ids: Mapping[str, str]
     params: Params
@@ -94,7 +94,7 @@ class Wait(NamedTuple):
     """
 
     awaits: str
-    most_s: Callable[[Settings], int]
+    most_s: Callable[[ServiceSettings], int]
     row: Callable[[Any], bytes]
     answer: Callable[[Call, Any, str], Response | None]
     late: Callable[[Reads | None, Any], Mapping[str, Any]]
@@ -108,7 +108,7 @@ class Verdicts(NamedTuple):
     """
 
     awaits: str
-    most_s: Callable[[Settings], int]
+    most_s: Callable[[ServiceSettings], int]
     verdict: Callable[[Reads, str], Any]
 
     def answer(self, view: Reads, sent: Response) -> Response:

@@ -12,7 +12,7 @@ from streams.engine.metrics import WorkerMetrics
 from streams.engine.processor import Processor
 from streams.engine.records import Record, TopicPartition
 from streams.engine.task import Cycle, Task
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 
 class LocalTask:
@@ -23,7 +23,7 @@ class LocalTask:
         partition: int,
         processors: Sequence[Processor],
         source: MemoryLog,
-        settings: Settings,
+        settings: ServiceSettings,
         directory: Path,
         copies: Copies | None = None,
         metrics: WorkerMetrics | None = None,
@@ -91,7 +91,7 @@ class LocalHost:
         self,
         source: MemoryLog,
         processors: Callable[[], Sequence[Processor]],
-        settings: Settings,
+        settings: ServiceSettings,
         directory: Path,
         metrics: WorkerMetrics | None = None,
     ) -> None:

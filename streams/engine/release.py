@@ -20,7 +20,7 @@ from streams.engine.rows import store_key
 from streams.engine.state import State
 from streams.engine.task import transactional_id
 from streams.errors import NotFound, UsageError
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology import processors
 from topology.core import ACCEPTED_GAPS, CHANGELOG, INPUT_POSITIONS, KNOWN_INPUTS
 from topology.declarations import Topic
@@ -35,7 +35,7 @@ class Gap(NamedTuple):
     to_offset: int
 
 
-def accept_gap(log: Log, settings: Settings, topic: str, partition: int) -> Gap:
+def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) -> Gap:
     """Let the task of `partition` read `topic` (full name) on from its earliest record.
 
     Raises NotFound for a topic that no processor reads, UsageError when nothing is missing.
@@ -87,7 +87,7 @@ def accept_gap(log: Log, settings: Settings, topic: str, partition: int) -> Gap:
     return gap
 
 
-def _input(settings: Settings, topic: str) -> Topic:
+def _input(settings: ServiceSettings, topic: str) -> Topic:
     inputs = [t for p in processors.ALL for t in p.inputs]
     for declared in inputs:
         if settings.prefix + declared.name == topic:
@@ -97,7 +97,7 @@ def _input(settings: Settings, topic: str) -> Topic:
 
 
 def _restored(
-    log: Log, settings: Settings, partition: int, topic: Topic
+    log: Log, settings: ServiceSettings, partition: int, topic: Topic
 ) -> tuple[int | None, dict[str, str]]:
     """The task's position in `topic`, and the inputs it knows, from its changelog."""
     with TemporaryDirectory(prefix="headrace-") as directory:

@@ -38,7 +38,7 @@ from streams.engine.state import State
 from streams.engine.step import Step
 from streams.engine.work import Context, Effects, refuse_unknown
 from streams.registry.ids import RegistryIds
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology.acls import WORKERS_GROUP
 from topology.declarations import Topic
 
@@ -52,12 +52,12 @@ _SIZE_S = 5.0
 """Between two looks at the size of the store."""
 
 
-def group_of(settings: Settings) -> str:
+def group_of(settings: ServiceSettings) -> str:
     """The consumer group that all workers of one environment form."""
     return f"{settings.prefix}{WORKERS_GROUP}"
 
 
-def transactional_id(settings: Settings, partition: int) -> str:
+def transactional_id(settings: ServiceSettings, partition: int) -> str:
     """Stable across owners, so that a new owner fences the old one."""
     return f"{group_of(settings)}-{partition}"
 
@@ -85,7 +85,7 @@ class Task:
         partition: int,
         processors: Sequence[Processor],
         source: Log,
-        settings: Settings,
+        settings: ServiceSettings,
         directory: Path,
         clock: Callable[[], int],
         copies: Copies | None = None,

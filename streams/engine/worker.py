@@ -24,7 +24,8 @@ from streams.errors import StoreFailed, TopicsMismatch
 from streams.log.connecting import connected
 from streams.registry.binding import bound
 from streams.registry.ids import RegistryIds
-from streams.settings import Settings
+from streams.settings.connection import ConnectionSettings
+from streams.settings.service import ServiceSettings
 from topology.core import CHANGELOG
 from topology.declarations import ProcessorDeclaration
 from topology.topics import dead_letters_of
@@ -36,12 +37,12 @@ READY_FILE = "ready"
 """Written into the state directory once every task that was assigned is ready."""
 
 
-def worker_directory(settings: Settings) -> Path:
+def worker_directory(settings: ServiceSettings) -> Path:
     return settings.state_dir / "worker"
 
 
 def run_worker(
-    settings: Settings,
+    settings: ConnectionSettings,
     processors: Callable[[], Sequence[Processor]],
     *,
     static: bool = False,
@@ -66,7 +67,7 @@ def run_worker(
 
 
 def _run(
-    settings: Settings,
+    settings: ConnectionSettings,
     processors: Callable[[], Sequence[Processor]],
     ids: RegistryIds | None,
     *,
@@ -123,7 +124,7 @@ def _run(
 
 
 def check_topics(
-    source: Log, settings: Settings, processors: Sequence[ProcessorDeclaration]
+    source: Log, settings: ServiceSettings, processors: Sequence[ProcessorDeclaration]
 ) -> None:
     """Raises TopicsMismatch unless every topic is there, each input with P partitions."""
     there = source.topics()

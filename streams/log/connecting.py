@@ -6,10 +6,11 @@ from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
 from streams.errors import BrokerUnavailable
 from streams.ops.broker import status
-from streams.settings import Settings
+from streams.settings.connection import ConnectionSettings
+from streams.settings.service import ServiceSettings
 
 
-def bootstrap_of(settings: Settings) -> str:
+def bootstrap_of(settings: ServiceSettings) -> str:
     """Where the broker to talk to listens.  Raises BrokerUnavailable when nothing does."""
     found = status(settings)
     if found.bootstrap is None:
@@ -19,7 +20,7 @@ def bootstrap_of(settings: Settings) -> str:
     return found.bootstrap
 
 
-def connected(settings: Settings) -> KafkaLog:
+def connected(settings: ConnectionSettings) -> KafkaLog:
     """A broker has taken us in.
 
     Raises SettingsError, and BrokerUnavailable with those below it, which say why a broker does

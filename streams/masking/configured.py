@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from streams.masking import Masker
-from streams.settings import Settings
+from streams.settings.masking import MaskingSettings
 
 _NAMES = ("MASK_KEY", "RTES_MASK_ARGUMENTS", "RTES_PEM_LINES", "RTES_PEM_S")
 
@@ -17,9 +17,13 @@ def masker_of(work: Mapping[str, Any]) -> Masker:
     return _masker(*(work[name] for name in _NAMES))
 
 
-@lru_cache(maxsize=8)
-def masker_for(settings: Settings) -> Masker:
-    return masker_of(settings.as_work())
+def masker_for(settings: MaskingSettings) -> Masker:
+    return _masker(
+        settings.mask_key,
+        settings.rtes_mask_arguments,
+        settings.rtes_pem_lines,
+        settings.rtes_pem_s,
+    )
 
 
 @lru_cache(maxsize=8)

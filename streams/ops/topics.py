@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 from streams.engine.log import Log, NewTopic
 from streams.errors import SettingsError, TopicsMismatch
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology import topics
-from topology.core import RTES_RAW
 from topology.declarations import Topic
 from topology.keeping import HOUR_MS
 
@@ -37,7 +36,7 @@ class PlannedTopic(NamedTuple):
         return Standing.THERE if self.found == self.partitions else Standing.MISMATCH
 
 
-def plan(log: Log, settings: Settings) -> list[PlannedTopic]:
+def plan(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
     """Every declared topic against the log, in the order of their declaration."""
     there = log.topics()
     planned = []
@@ -49,7 +48,7 @@ def plan(log: Log, settings: Settings) -> list[PlannedTopic]:
     return planned
 
 
-def create_topics(log: Log, settings: Settings) -> list[PlannedTopic]:
+def create_topics(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
     """Create what is missing; returns what was created, as it was planned.
 
     Raises TopicsMismatch, and creates nothing, when a topic has another number of partitions:
@@ -65,7 +64,7 @@ def create_topics(log: Log, settings: Settings) -> list[PlannedTopic]:
     return missing
 
 
-def require_topics(log: Log, settings: Settings) -> None:
+def require_topics(log: Log, settings: ServiceSettings) -> None:
     """Raises TopicsMismatch unless every declared topic is there with its partitions."""
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
@@ -76,7 +75,7 @@ def require_topics(log: Log, settings: Settings) -> None:
         )
 
 
-def refuse_mismatch(planned: list[PlannedTopic], settings: Settings) -> None:
+def refuse_mismatch(planned: list[PlannedTopic], settings: ServiceSettings) -> None:
     differ = [one for one in planned if one.standing is Standing.MISMATCH]
     if differ:
         listed = ", ".join(f"{one.name} has {one.found}, not {one.partitions}" for one in differ)
@@ -87,17 +86,18 @@ def refuse_mismatch(planned: list[PlannedTopic], settings: Settings) -> None:
         )
 
 
-def config_of(topic: Topic, settings: Settings) -> dict[str, str]:
+def config_of(topic: Topic, settings: ServiceSettings) -> dict[str, str]:
     """The broker's settings with which the topic is created."""
     config = topics.config_of(topic)
-    if topic is RTES_RAW:
-        config |= {"retention.ms": str(settings.rtes_raw_retention_h * HOUR_MS)}
+    hours = settings.retention_h().get(topic.name)
+    if hours is not None:
+        config |= {"retention.ms": str(hours * HOUR_MS)}
     if settings.min_insync_replicas is not None:
         config |= {"min.insync.replicas": str(settings.min_insync_replicas)}
     return config
 
 
-def _refuse_unwritable(settings: Settings) -> None:
+def _refuse_unwritable(settings: ServiceSettings) -> None:
     replicas, in_sync = settings.replication_factor, settings.min_insync_replicas
     if replicas is not None and in_sync is not None and in_sync > replicas:
         raise SettingsError(
@@ -106,6 +106,6 @@ def _refuse_unwritable(settings: Settings) -> None:
         )
 
 
-def _new(planned: PlannedTopic, settings: Settings) -> NewTopic:
+def _new(planned: PlannedTopic, settings: ServiceSettings) -> NewTopic:
     config = config_of(planned.topic, settings)
     return NewTopic(planned.name, planned.partitions, config, settings.replication_factor)

@@ -10,7 +10,8 @@ from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.masking.configured import masker_for
 from streams.processing.ingress import Edge, check
 from streams.processing.masked import Blocks, masked
-from streams.settings import Settings
+from streams.settings.masking import MaskingSettings
+from streams.settings.service import ServiceSettings
 from topology import keys
 from topology.declarations import Topic
 
@@ -18,7 +19,7 @@ DROPPED_KEYS = "headrace-dropped-keys"
 
 
 def to_output(
-    edge: Edge, value: Any, now_ms: int, settings: Settings, blocks: Blocks | None = None
+    edge: Edge, value: Any, now_ms: int, settings: ServiceSettings, blocks: Blocks | None = None
 ) -> Output:
     """What the edge produces for a value, its secrets masked.
 
@@ -33,12 +34,12 @@ def to_output(
     value, dropped = prepared
     value = edge.kind.form(value)
     if edge.kind.secret:
-        value = masked(value, masker_for(settings), now_ms, blocks or Blocks())
+        value = masked(value, masker_for(MaskingSettings.of(settings)), now_ms, blocks or Blocks())
     headers = [(DROPPED_KEYS, str(dropped).encode())] if dropped else []
     return as_it_is(edge.topic, value, settings, headers)
 
 
-def as_it_is(topic: Topic, value: Any, settings: Settings, headers: Headers = ()) -> Output:
+def as_it_is(topic: Topic, value: Any, settings: ServiceSettings, headers: Headers = ()) -> Output:
     """The record of a value of which only Avro itself has to approve.
 
     Raises InvalidInput when Avro cannot carry it.

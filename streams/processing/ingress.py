@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from schemas import Problem, has_lone_surrogate
 from streams.processing.lines import Unparsed
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology.declarations import Topic
 
 
@@ -33,7 +33,7 @@ class Kind(NamedTuple):
 
     name: str
     prepare: Callable[[Any, int], Prepared]
-    problems: Callable[[Any, Settings], list[Problem]]
+    problems: Callable[[Any, ServiceSettings], list[Problem]]
     most: int
     secret: bool = False
     text_rule: bool = True
@@ -61,7 +61,7 @@ def as_sent(value: Any, now_ms: int) -> Prepared:
 
 
 def check(
-    kind: Kind, value: Any, now_ms: int, settings: Settings
+    kind: Kind, value: Any, now_ms: int, settings: ServiceSettings
 ) -> tuple[Prepared, list[Problem]]:
     """The value as the edge would produce it, and every rule it breaks, the first ones first."""
     if not kind.text_rule and has_lone_surrogate(value):

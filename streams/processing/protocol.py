@@ -20,7 +20,7 @@ from streams.replay.cut import Cut, Live
 from streams.replay.findings import Fault
 from streams.replay.fold.folding import Folding
 from streams.replay.scratch import Scratch
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology.declarations import Table, Topic
 
 TotalCheck = Callable[[Log, str, Cut, Live, int, Scratch], Iterator[tuple[Fault, str, str]]]
@@ -48,4 +48,4 @@ class CommandSide:
     checks: Mapping[Topic, FactCheck]
     row_checks: Mapping[Table, RowCheck] = field(default_factory=dict)
     total_checks: tuple[TotalCheck, ...] = ()
-    load_files: Callable[[Settings], None] | None = None
+    load_files: Callable[[ServiceSettings], None] | None = None

@@ -9,7 +9,7 @@ from streams.protocols.asap.command_side import ASAP
 from streams.protocols.saop.command_side import SAOP
 from streams.protocols.sap.command_side import SAP
 from streams.protocols.summit.command_side import SUMMIT
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 COMMANDS: tuple[CommandSide, ...] = (APC, SAOP, SAP, ASAP, SUMMIT)
 """Of timers that are due at one time those of the first protocol fire first."""
@@ -28,7 +28,7 @@ def all_processors() -> list[Processor]:
     return [make() for side in COMMANDS for make in side.processors]
 
 
-def bind_files(settings: Settings) -> None:
+def bind_files(settings: ServiceSettings) -> None:
     """Read the files that the processors go by, at the start of a service.
 
     Raises SettingsError for one that does not parse.

@@ -9,14 +9,16 @@ from schemas import use_ids
 from streams.registry.client import Registry
 from streams.registry.ids import RegistryIds
 from streams.registry.register import Told, register
-from streams.settings import Settings
+from streams.settings.connection import ConnectionSettings
 
 COMMAND_S = 30.0
 """How long a command waits for the registry."""
 
 
 @contextmanager
-def bound(settings: Settings, patience_s: float | None = None) -> Iterator[RegistryIds | None]:
+def bound(
+    settings: ConnectionSettings, patience_s: float | None = None
+) -> Iterator[RegistryIds | None]:
     """Values are framed with the registry's ids, and read by them, for as long as this lasts.
 
     patience_s: how long to wait for the registry whenever it is asked; None: for ever.
@@ -35,7 +37,7 @@ def bound(settings: Settings, patience_s: float | None = None) -> Iterator[Regis
         ids.close()
 
 
-def register_schemas(settings: Settings, told: Told) -> None:
+def register_schemas(settings: ConnectionSettings, told: Told) -> None:
     """With the registry that is set, if one is.  Raises RegistryUnavailable, SchemasMismatch."""
     if settings.schema_registry_url is not None:
         tls = settings.registry_tls()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from urllib.request import urlopen
 
 from streams.errors import SettingsError
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 _ANSWER_S = 2.0
 
@@ -41,11 +41,11 @@ class Address(NamedTuple):
         return f"http://{self}"
 
 
-def gateway_directory(settings: Settings) -> Path:
+def gateway_directory(settings: ServiceSettings) -> Path:
     return settings.state_dir / "gateway"
 
 
-def address_file(settings: Settings) -> Path:
+def address_file(settings: ServiceSettings) -> Path:
     """Holds the gateway's URL while it runs, whatever port it was given."""
     return gateway_directory(settings) / "address"
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Self
 
 from streams.settings.values import Declaration
 
@@ -24,7 +26,7 @@ def number(env: str, default: int, meaning: str, low: int, high: int, work: bool
     return setting(env, default, meaning, "whole number", low=low, high=high, work=work)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ServiceSettings:
     """Where the service is, and how much it takes at a time."""
 
@@ -129,3 +131,33 @@ class ServiceSettings:
     max_record_bytes: int = number(
         "MAX_RECORD_BYTES", 8_388_608, "largest record that is produced", 1024, 1 << 30, True
     )
+
+    @classmethod
+    def of(cls, settings: ServiceSettings) -> Self:
+        """Narrow settings to this class; those of a process are of each.  Raises TypeError."""
+        if not isinstance(settings, cls):
+            raise TypeError(f"{type(settings).__name__} is no {cls.__name__}")
+        return settings
+
+    def as_work(self) -> Mapping[str, Any]:
+        """What processors see: values by name without HEADRACE_."""
+        return MappingProxyType(
+            {
+                declared.env.removeprefix(PREFIX): getattr(self, key)
+                for key, declared in declarations(type(self)).items()
+                if declared.work
+            }
+        )
+
+    def retention_h(self) -> Mapping[str, int]:
+        """Hours for which records are kept, by name of the topics that have a setting for it."""
+        return {
+            declared.retention_of: getattr(self, key)
+            for key, declared in declarations(type(self)).items()
+            if declared.retention_of
+        }
+
+
+def declarations(of: type[ServiceSettings]) -> Mapping[str, Declaration]:
+    """The settings of a class by field, those that it inherits first."""
+    return MappingProxyType({one.name: one.metadata["declaration"] for one in fields(of)})

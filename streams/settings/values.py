@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from schemas.asap.base import is_urn
 from streams.errors import SettingsError
 
 LEAST_KEY = 16
 """Characters of a key: who can read what it has signed can try others on it."""
 
 
+class Format(NamedTuple):
+    """What a text must be beyond a text.  name: with its article, as messages have it."""
+
+    name: str
+    accepts: Callable[[str], bool]
+
+
 class Declaration(NamedTuple):
     """What is known of one setting.
 
     env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`,
-    `agent URN`, `web address` or `keys` (parted by commas).
+    `web address`, `keys` (parted by commas), or what a text of some format is called.
     low, high: bounds of a number, both allowed.  choices: the only texts allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
-    work: part of what the processors see.
+    work: part of what the processors see.  format: of a text.
+    retention_of: the topic for whose records it gives the hours that they are kept.
     """
 
     env: str
@@ -36,6 +43,8 @@ class Declaration(NamedTuple):
     kafka: str | None = None
     secret: bool = False
     work: bool = False
+    format: Format | None = None
+    retention_of: str | None = None
 
 
 def known(given: Iterable[str], names: Mapping[str, object]) -> None:
@@ -65,6 +74,9 @@ def checked(declared: Declaration, value: Any) -> Any:
     if value is None and declared.default is None:
         return None
     shown = "its value" if declared.secret else repr(value)
+    wanted = declared.format
+    if wanted is not None and (type(value) is not str or not wanted.accepts(value)):
+        raise SettingsError(f"{declared.env} is {wanted.name}, not {shown}")
     match declared.kind:
         case "whole number":
             if type(value) is not int or not declared.low <= value <= declared.high:
@@ -80,9 +92,6 @@ def checked(declared: Declaration, value: Any) -> Any:
                 raise SettingsError(f"{declared.env} is true or false, not {shown}")
         case "path":
             return Path(value)
-        case "agent URN":
-            if type(value) is not str or not is_urn(value):
-                raise SettingsError(f"{declared.env} is an agent URN, not {shown}")
         case "web address":
             if type(value) is not str or not re.fullmatch(r"https?://[^\s/]+[^\s]*", value):
                 raise SettingsError(f"{declared.env} begins with http:// or https://, not {shown}")

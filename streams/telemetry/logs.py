@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import orjson
 
 from streams.masking import Masker
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 CONTEXT: ContextVar[Mapping[str, Any]] = ContextVar("log fields", default=MappingProxyType({}))
 """Fields of all that is logged in one context, as a request is."""
@@ -30,7 +30,7 @@ def fields(**values: Any) -> dict[str, Any]:
     return {_FIELDS: values}
 
 
-def configure(settings: Settings) -> None:
+def configure(settings: ServiceSettings) -> None:
     """This process logs as the settings say; other packages from a warning on."""
     root, own = logging.getLogger(), logging.getLogger("streams")
     root.handlers[:] = [handler(JsonLines() if settings.log_format == "json" else TextLines())]

@@ -54,7 +54,7 @@ def test_only_the_settings_read_the_environment() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in {"environ", "environb", "getenv"}
     }
-    assert readers == {"streams/settings/__init__.py"}
+    assert readers == {"streams/settings/composed.py"}
 
 
 @pytest.mark.parametrize("name", TREES)

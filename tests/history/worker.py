@@ -25,6 +25,7 @@ from streams.engine.task import Cycle, Task
 from streams.engine.worker import run_worker
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from tests.history.faults import ARM, TOLD, Fault
 from topology.apc import APC_PACKETS
 from topology.core import RTES_RAW
@@ -145,7 +146,7 @@ def no_fencing(injection: Injection) -> None:
     """A transactional id that no other owner opens."""
     regular = tasks.transactional_id
 
-    def own(settings: Settings, partition: int) -> str:
+    def own(settings: ServiceSettings, partition: int) -> str:
         return f"{regular(settings, partition)}-{os.getpid()}"
 
     tasks.transactional_id = own

@@ -1,13 +1,28 @@
 from __future__ import annotations
 
+import sys
 from dataclasses import fields
 from decimal import Decimal
+from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
+from subprocess import run
 
 import pytest
 
+import streams.settings
 from streams.errors import SettingsError
+from streams.protocols.apc.settings import ApcSettings
+from streams.protocols.asap.settings import AsapSettings
+from streams.protocols.commands import COMMANDS
+from streams.protocols.saop.settings import SaopSettings
+from streams.protocols.sap.settings import SapSettings
+from streams.protocols.summit.settings import SummitSettings
 from streams.settings import BY_ENV, BY_FIELD, PREFIX, Settings
+from streams.settings.connection import ConnectionSettings
+from streams.settings.masking import MaskingSettings
+from streams.settings.service import ServiceSettings
+from topology import topics
 
 KINDS = {
     "text",
@@ -19,6 +34,63 @@ KINDS = {
     "web address",
     "keys",
 }
+
+PARTS: tuple[type[ServiceSettings], ...] = (
+    ServiceSettings,
+    ApcSettings,
+    SaopSettings,
+    MaskingSettings,
+    SapSettings,
+    AsapSettings,
+    SummitSettings,
+    ConnectionSettings,
+)
+"""In the order of the documents."""
+
+
+def test_settings_are_those_of_the_service_and_of_each_protocol_each_declared_once() -> None:
+    declared = [name for part in PARTS for name in get_annotations(part)]
+    assert declared == [of.name for of in fields(Settings)] == list(BY_FIELD)
+    assert len(declared) == len(set(declared))
+    assert not get_annotations(Settings)
+
+
+def test_every_protocol_has_its_settings_in_those_of_a_process_under_its_own_names() -> None:
+    prefixes = {"saop": ("saop_", "rtes_")}
+    for side in COMMANDS:
+        module = import_module(f"streams.protocols.{side.name}.settings")
+        own = getattr(module, f"{side.name.capitalize()}Settings")
+        assert own in Settings.__bases__
+        for name in get_annotations(own):
+            assert name.startswith(prefixes.get(side.name, f"{side.name}_"))
+
+
+@pytest.mark.parametrize("name", [f"protocols.{side.name}" for side in COMMANDS])
+def test_the_settings_of_a_protocol_load_no_others(name: str) -> None:
+    program = f"import sys, streams.{name}.settings as own; print(*sys.modules)"
+    loaded = run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
+    protocols = {part for part in loaded.stdout.split() if part.startswith("streams.protocols.")}
+    assert protocols == {f"streams.{name}", f"streams.{name}.settings"}
+    assert "streams.settings.composed" not in loaded.stdout
+
+
+def test_the_settings_of_a_process_are_those_of_every_part() -> None:
+    settings = Settings()
+    for part in PARTS:
+        assert part.of(settings) is settings
+    with pytest.raises(TypeError, match="AsapSettings is no ApcSettings"):
+        ApcSettings.of(AsapSettings())
+
+
+def test_the_package_has_no_other_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'APC'"):
+        getattr(streams.settings, "APC")  # noqa: B009, which mypy would refuse
+
+
+def test_a_retention_is_that_of_a_declared_topic() -> None:
+    hours = Settings(rtes_raw_retention_h=7).retention_h()
+    assert hours == {"rtes.raw": 7}
+    assert set(hours) <= {topic.name for topic in topics.ALL}
 
 
 def test_an_empty_environment_gives_the_declared_defaults() -> None:
@@ -129,6 +201,11 @@ def test_an_unknown_variable_names_the_nearest_one(name: str, nearest: str) -> N
 def test_a_value_that_is_not_allowed_is_refused_by_name(name: str, text: str) -> None:
     with pytest.raises(SettingsError, match=f"HEADRACE_{name} is "):
         Settings.load({f"HEADRACE_{name}": text})
+
+
+def test_a_text_without_its_format_is_told_what_it_must_be() -> None:
+    with pytest.raises(SettingsError, match="SERVICE_URN is an agent URN, not 'headrace'"):
+        Settings.load({"HEADRACE_ASAP_SERVICE_URN": "headrace"})
 
 
 def test_bounds_themselves_are_allowed() -> None:

@@ -13,7 +13,7 @@ from streams.api.asyncapi.messages import AVRO, BINDINGS, CORRELATION, TOMBSTONE
 from streams.api.asyncapi.operations import actors, operations
 from streams.api.asyncapi.words import sentence
 from streams.ops.topics import config_of
-from streams.settings import Settings
+from streams.settings.connection import ConnectionSettings
 from topology import topics
 from topology.declarations import Kind, Topic
 
@@ -40,7 +40,7 @@ _KINDS = {
 _SASL = {"PLAIN": "plain", "SCRAM-SHA-256": "scramSha256", "SCRAM-SHA-512": "scramSha512"}
 
 
-def document(settings: Settings) -> Json:
+def document(settings: ConnectionSettings) -> Json:
     """For one environment: its prefix, its broker and its registry."""
     return {
         "asyncapi": "3.0.0",
@@ -70,7 +70,7 @@ def document(settings: Settings) -> Json:
     }
 
 
-def text(settings: Settings) -> bytes:
+def text(settings: ConnectionSettings) -> bytes:
     return orjson.dumps(document(settings))
 
 
@@ -82,7 +82,7 @@ def _messages() -> Json:
     return {**found, **gone}
 
 
-def _channel(topic: Topic, settings: Settings) -> Json:
+def _channel(topic: Topic, settings: ConnectionSettings) -> Json:
     name = topics.full_name(topic, settings.prefix)
     own = {messages.short(topic): component("messages", topic.name)}
     if messages.takes_null(topic):
@@ -114,7 +114,7 @@ def _number(value: str) -> int | str:
     return int(value) if value.removeprefix("-").isdigit() else value
 
 
-def _servers(settings: Settings) -> Json:
+def _servers(settings: ConnectionSettings) -> Json:
     """One for each address of the broker."""
     local = f"127.0.0.1:{settings.broker_port}"
     hosts = (settings.bootstrap or local).split(",")
@@ -135,13 +135,13 @@ def _servers(settings: Settings) -> Json:
     return {name: {"host": host.strip(), **server} for name, host in zip(names, hosts, strict=True)}
 
 
-def _security(settings: Settings, protocol: str) -> str | None:
+def _security(settings: ConnectionSettings, protocol: str) -> str | None:
     if protocol.startswith("SASL"):
         return _SASL[settings.security_sasl_mechanism or "PLAIN"]
     return "X509" if protocol == "SSL" and settings.security_ssl_certificate_location else None
 
 
-def _registry(settings: Settings) -> str:
+def _registry(settings: ConnectionSettings) -> str:
     """Without the password that the address may hold."""
     if settings.schema_registry_url is None:
         return f"http://{settings.gateway}"

@@ -8,7 +8,7 @@ from typing import Any
 from streams.api.asyncapi.messages import BINDINGS
 from streams.api.asyncapi.words import sentence
 from streams.engine.task import group_of
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology import processors
 from topology.declarations import Kind, Topic
 from topology.verdicts import VERDICTS
@@ -18,7 +18,7 @@ CLIENTS, OPERATORS = "clients", "operators"
 SEND, RECEIVE = "send", "receive"
 
 
-def operations(topics: tuple[Topic, ...], settings: Settings) -> Json:
+def operations(topics: tuple[Topic, ...], settings: ServiceSettings) -> Json:
     """By `<who>.<action>.<topic>`; who: a processor's name, `clients` or `operators`."""
     found: Json = {}
     for processor in processors.ALL:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from streams.settings import Settings
+from streams.protocols.asap.settings import AsapSettings
 from streams.views.reads import Reads
 
 T = TypeVar("T")
@@ -15,7 +15,7 @@ class Host(Protocol):
     """settings: those of the service."""
 
     @property
-    def settings(self) -> Settings: ...
+    def settings(self) -> AsapSettings: ...
 
     def now_ms(self) -> int:
         """Since the epoch."""

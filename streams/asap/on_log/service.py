@@ -11,7 +11,7 @@ from streams.asap.on_log.host import Host
 from streams.asap.on_log.stream import LogStream
 from streams.asap.registry import HandlerRegistry
 from streams.asap.server import Server
-from streams.settings import Settings
+from streams.protocols.asap.settings import AsapSettings
 
 NAME = "headrace"
 _ABOUT = (
@@ -20,7 +20,7 @@ _ABOUT = (
 )
 
 
-def service_manifest(settings: Settings, guarded: bool = False) -> Manifest:
+def service_manifest(settings: AsapSettings, guarded: bool = False) -> Manifest:
     """Its endpoint is relative to where the manifest was found.  guarded: tokens are needed."""
     return Manifest(
         id=settings.asap_service_urn,
@@ -34,7 +34,7 @@ def service_manifest(settings: Settings, guarded: bool = False) -> Manifest:
 
 
 def service_server(
-    settings: Settings, host: Host, validator: TokenValidator | None = None
+    settings: AsapSettings, host: Host, validator: TokenValidator | None = None
 ) -> Server:
     """validator: None where no tokens are needed."""
     manifest = service_manifest(settings, validator is not None)

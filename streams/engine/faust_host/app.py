@@ -10,7 +10,7 @@ from faust.app.base import BootStrategy
 from streams.engine.faust_host.assignor import WholeNumbers
 from streams.engine.tasks import TaskSet
 from streams.errors import HeadraceError
-from streams.settings import Settings
+from streams.settings.connection import ConnectionSettings
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,7 @@ class HostApp(faust.App):
     """A Faust app that hosts tasks."""
 
     BootStrategy = Boot
-    headrace: Settings
+    headrace: ConnectionSettings
     task_set: TaskSet
     group_assignor: WholeNumbers
     failure: HeadraceError | None = None

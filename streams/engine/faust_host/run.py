@@ -12,11 +12,11 @@ from streams.engine.faust_host.assignor import WholeNumbers
 from streams.engine.faust_host.consumer import Transport
 from streams.engine.faust_host.thread import HEARTBEAT_S, SESSION_TIMEOUT_S
 from streams.engine.tasks import TaskSet
-from streams.settings import Settings
+from streams.settings.connection import ConnectionSettings
 
 
 def run(
-    settings: Settings,
+    settings: ConnectionSettings,
     group: str,
     task_set: TaskSet,
     directory: Path,

@@ -14,7 +14,7 @@ from streams.ops.broker import local
 from streams.ops.broker.choose import Choice, choose
 from streams.ops.broker.home import BrokerStatus, Home
 from streams.ops.broker.network import reachable
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 __all__ = ["BrokerStatus", "Choice", "choose", "run", "running_broker", "status", "stop"]
 
@@ -27,7 +27,7 @@ def _quiet(_: str) -> None:
 
 @contextmanager
 def running_broker(
-    settings: Settings,
+    settings: ServiceSettings,
     *,
     progress: Progress = _quiet,
     config: Mapping[str, str] | None = None,
@@ -54,7 +54,7 @@ def running_broker(
 
 
 def run(
-    settings: Settings, *, foreground: bool = True, progress: Progress = _quiet
+    settings: ServiceSettings, *, foreground: bool = True, progress: Progress = _quiet
 ) -> BrokerStatus:
     """Start the local broker of this state directory, unless it runs already.
 
@@ -75,19 +75,19 @@ def run(
     return local.run(settings, foreground, progress)
 
 
-def stop(settings: Settings, *, progress: Progress = _quiet) -> bool:
+def stop(settings: ServiceSettings, *, progress: Progress = _quiet) -> bool:
     """End the local broker of this state directory; False when none ran."""
     return local.stop(Home(settings.state_dir), progress)
 
 
-def status(settings: Settings) -> BrokerStatus:
+def status(settings: ServiceSettings) -> BrokerStatus:
     """Of the configured broker, else of the local one of this state directory."""
     if settings.bootstrap:
         return BrokerStatus(reachable(settings.bootstrap), settings.bootstrap, None, None, None)
     return local.status(Home(settings.state_dir))
 
 
-def _configured(settings: Settings) -> str:
+def _configured(settings: ServiceSettings) -> str:
     bootstrap = settings.bootstrap or ""
     if not reachable(bootstrap):
         raise BrokerUnavailable(

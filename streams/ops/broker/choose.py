@@ -9,7 +9,7 @@ from enum import StrEnum
 from streams.errors import BrokerUnavailable
 from streams.ops.broker import jars
 from streams.ops.broker.home import Home
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 Which = Callable[[str], str | None]
 
@@ -21,7 +21,7 @@ class Choice(StrEnum):
 
 
 def choose(
-    settings: Settings,
+    settings: ServiceSettings,
     *,
     which: Which = shutil.which,
     java_major: Callable[[str], int | None] = jars.java_major,

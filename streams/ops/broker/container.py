@@ -12,7 +12,7 @@ from testcontainers.core.container import DockerContainer
 from streams.errors import BrokerUnavailable
 from streams.ops.broker import config as broker_config
 from streams.ops.broker import jars, network
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 IMAGE = "apache/kafka:4.1.1"
 READY_LIMIT_S = 120.0
@@ -25,7 +25,7 @@ def environment(config: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def running(
-    settings: Settings, progress: Callable[[str], None], config: Mapping[str, str]
+    settings: ServiceSettings, progress: Callable[[str], None], config: Mapping[str, str]
 ) -> Iterator[str]:
     """In the host's network, so that it listens on 127.0.0.1 only.  Its data go with it."""
     port, controller_port = network.pick_ports([settings.broker_port], 2)

@@ -17,7 +17,7 @@ from streams.ops.broker import config as broker_config
 from streams.ops.broker import jars, network
 from streams.ops.broker.home import BrokerStatus, Home, Started
 from streams.ops.broker.process import Child, Process
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 
 Progress = Callable[[str], None]
 
@@ -40,7 +40,9 @@ class Running(NamedTuple):
 
 
 @contextmanager
-def running(settings: Settings, progress: Progress, config: Mapping[str, str]) -> Iterator[str]:
+def running(
+    settings: ServiceSettings, progress: Progress, config: Mapping[str, str]
+) -> Iterator[str]:
     """Reuse the broker of this state directory, or have one for as long as the context lasts."""
     broker = start(settings, progress, config, bound=True)
     try:
@@ -50,7 +52,7 @@ def running(settings: Settings, progress: Progress, config: Mapping[str, str]) -
             broker.started.process.end(STOP_PATIENCE_S)
 
 
-def run(settings: Settings, foreground: bool, progress: Progress) -> BrokerStatus:
+def run(settings: ServiceSettings, foreground: bool, progress: Progress) -> BrokerStatus:
     home = Home(settings.state_dir)
     broker = start(settings, progress, {}, bound=foreground)
     if foreground and broker.child is not None:
@@ -86,7 +88,7 @@ def status(home: Home) -> BrokerStatus:
 
 
 def start(
-    settings: Settings, progress: Progress, config: Mapping[str, str], *, bound: bool
+    settings: ServiceSettings, progress: Progress, config: Mapping[str, str], *, bound: bool
 ) -> Running:
     """A broker that is ready.  bound: it ends with this process, if this process starts it."""
     home = Home(settings.state_dir)

@@ -9,7 +9,8 @@ from schemas.apc.rules import AUTH_SENDER
 from streams.access.sender import own
 from streams.engine.headers import iso
 from streams.processing.ingress import Edge, Kind, Prepared
-from streams.settings import Settings
+from streams.protocols.apc.settings import ApcSettings
+from streams.settings.service import ServiceSettings
 from topology.apc import APC_PACKETS
 
 MAX_ERRORS = 10
@@ -21,8 +22,8 @@ def _packet(value: Any, now_ms: int) -> Prepared:
     return Prepared(value)
 
 
-def _packet_problems(value: Any, settings: Settings) -> list[Problem]:
-    return apc.validate(value, max_bytes=settings.apc_max_packet_bytes)
+def _packet_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
+    return apc.validate(value, max_bytes=ApcSettings.of(settings).apc_max_packet_bytes)
 
 
 PACKET = Kind("apc.packet", _packet, _packet_problems, MAX_ERRORS, text_rule=False)

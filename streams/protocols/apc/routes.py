@@ -11,6 +11,7 @@ from streams.protocols.apc.queries import protocols
 from streams.protocols.apc.queries.arbitrate import TOP_K, arbitrate
 from streams.protocols.apc.queries.evaluate import evaluate
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
+from streams.protocols.apc.settings import ApcSettings
 from streams.views.parameters import MOST, Form, Parameter
 from topology.apc import APC_PACKETS
 
@@ -19,15 +20,17 @@ _TOP_K = Parameter("top_k", "how many are selected", Form.WHOLE, -MOST, MOST, TO
 
 
 def _arbitrate(call: Call) -> Any:
-    return arbitrate(call.value(), call.params.number("top_k") or 0, call.now, call.settings)
+    top_k = call.params.number("top_k") or 0
+    return arbitrate(call.value(), top_k, call.now, ApcSettings.of(call.settings))
 
 
 def _evaluate(call: Call) -> Any:
-    return evaluate(call.value(), call.now, call.settings)
+    return evaluate(call.value(), call.now, ApcSettings.of(call.settings))
 
 
 def _explain(call: Call) -> Any:
-    return explain(call.view, **call.ids, params=call.params, settings=call.settings)
+    settings = ApcSettings.of(call.settings)
+    return explain(call.view, **call.ids, params=call.params, settings=settings)
 
 
 ROUTES: tuple[Route, ...] = (

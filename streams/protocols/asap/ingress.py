@@ -7,7 +7,8 @@ from typing import Any
 from schemas import Problem, asap
 from streams.access.sender import or_operator, own
 from streams.processing.ingress import Edge, Kind, Prepared, as_sent
-from streams.settings import Settings
+from streams.protocols.asap.settings import AsapSettings
+from streams.settings.service import ServiceSettings
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 MAX_ERRORS = 1000
@@ -27,16 +28,17 @@ def _envelope(value: Any, now_ms: int) -> Prepared:
     return Prepared(filled)
 
 
-def _envelope_problems(value: Any, settings: Settings) -> list[Problem]:
+def _envelope_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
+    own = AsapSettings.of(settings)
     limits = asap.Limits(
-        settings.asap_service_urn,
-        settings.asap_max_envelope_bytes,
-        settings.asap_max_retention_hours,
+        own.asap_service_urn,
+        own.asap_max_envelope_bytes,
+        own.asap_max_retention_hours,
     )
     return asap.validate(value, limits)
 
 
-def _manifest_problems(value: Any, settings: Settings) -> list[Problem]:
+def _manifest_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
     return asap.validate_manifest(value)
 
 

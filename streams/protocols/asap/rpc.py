@@ -28,8 +28,8 @@ from streams.gateway.limits import MAX_STRANGER_BODY
 from streams.gateway.service import METRICS_TYPE
 from streams.processing.encode import to_output
 from streams.protocols.asap import ingress
+from streams.protocols.asap.settings import AsapSettings
 from streams.routes.produce import trace_of
-from streams.settings import Settings
 from streams.views.params import parse_position
 from streams.views.positions import ViewBehind
 from streams.views.reads import Reads
@@ -107,7 +107,7 @@ class GatewayHost:
         self._edge = ingress.ENVELOPES
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> AsapSettings:
         return self._gateway.settings
 
     def now_ms(self) -> int:

@@ -13,8 +13,8 @@ from streams.asap.on_log import service_server
 from streams.engine.records import position
 from streams.processing.encode import to_output
 from streams.protocols.asap import ingress
+from streams.protocols.asap.settings import AsapSettings
 from streams.routes.produce import trace_of
-from streams.settings import Settings
 from streams.views.reads import Reads
 
 T = TypeVar("T")
@@ -30,8 +30,8 @@ class PlayHost:
         self.new_id = context.new_id
 
     @property
-    def settings(self) -> Settings:
-        return self._context.settings
+    def settings(self) -> AsapSettings:
+        return AsapSettings.of(self._context.settings)
 
     async def append(self, envelope: dict[str, Any], headers: Mapping[str, str]) -> str:
         edge = ingress.ENVELOPES
@@ -57,7 +57,7 @@ def answer(
     """
     if (method, path) not in (_CALL, _MANIFEST):
         return None
-    server = service_server(context.settings, PlayHost(context))
+    server = service_server(AsapSettings.of(context.settings), PlayHost(context))
     if (method, path) == _MANIFEST:
         return Response(200, server.manifest.model_dump(mode="json"))
     reply = at_once(server.answer(text_of(body), headers))

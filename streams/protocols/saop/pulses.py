@@ -11,14 +11,14 @@ from streams.engine.records import Output
 from streams.processing.encode import to_output
 from streams.processing.masked import Blocks
 from streams.protocols.saop import ingress
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology.core import RTES_RAW
 
 TOPIC = RTES_RAW
 
 
 def pulses(
-    file: BinaryIO, session_id: str, clock: Callable[[], int], settings: Settings
+    file: BinaryIO, session_id: str, clock: Callable[[], int], settings: ServiceSettings
 ) -> Iterator[Output]:
     """A SANDBOX_PULSE, masked, for each line as soon as it is there.
 

@@ -9,15 +9,17 @@ from streams.protocols.sap.cache import SapCacheProcessor
 from streams.protocols.sap.fold import FOLDING
 from streams.protocols.sap.learning import SapLearningProcessor
 from streams.protocols.sap.processor import SapProcessor, authorization
+from streams.protocols.sap.settings import SapSettings
 from streams.replay.checking import FactCheck, codes
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology.sap import SAP_ACKS, SAP_CACHE_TABLE, SAP_HEURISTICS_TABLE, SAP_OUTCOMES, SAP_VERDICTS
 
 
-def _load_files(settings: Settings) -> None:
+def _load_files(settings: ServiceSettings) -> None:
     """Read the constitution and who may ask for what.  Raises SettingsError."""
-    constitution.bind(settings.sap_constitution)
-    authorization.bind(settings.sap_authorization)
+    own = SapSettings.of(settings)
+    constitution.bind(own.sap_constitution)
+    authorization.bind(own.sap_authorization)
 
 
 SAP = CommandSide(

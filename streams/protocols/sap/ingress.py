@@ -8,7 +8,7 @@ from schemas import Problem, validate
 from schemas.sap.rules import FORBIDDEN
 from streams.access.sender import own
 from streams.processing.ingress import Edge, Kind, as_sent
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 MAX_ERRORS = 1000
@@ -17,7 +17,7 @@ MAX_ERRORS = 1000
 def _kind(name: str) -> Kind:
     """A kind of envelope of SAP: nothing is filled in, and unknown members are kept."""
 
-    def problems(value: Any, settings: Settings) -> list[Problem]:
+    def problems(value: Any, settings: ServiceSettings) -> list[Problem]:
         return validate(f"sap.{name}", value)
 
     return Kind(f"sap.{name}", as_sent, problems, MAX_ERRORS, not_json="bad_json")

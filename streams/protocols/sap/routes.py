@@ -13,7 +13,8 @@ from streams.api.route import MOST_AT_ONCE, Call, Produce, Query, Route, Terms, 
 from streams.protocols.sap import as_of
 from streams.protocols.sap.queries import cache, learning, tasks, waits
 from streams.protocols.sap.queries.rows import end_key
-from streams.settings import Settings
+from streams.protocols.sap.settings import SapSettings
+from streams.settings.service import ServiceSettings
 from streams.views.reads import Reads
 from topology.declarations import Topic
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
@@ -25,8 +26,8 @@ _EMPTY = Problem(
 _TERMS = Terms(_EMPTY, correlated=True, too_large="too_large")
 
 
-def _most_s(settings: Settings) -> int:
-    return settings.sap_max_wait_s
+def _most_s(settings: ServiceSettings) -> int:
+    return SapSettings.of(settings).sap_max_wait_s
 
 
 def _row(envelope: Any) -> bytes:

@@ -13,7 +13,8 @@ from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.protocols.summit import as_of
 from streams.protocols.summit.queries import agents, facts, runs
-from streams.settings import Settings
+from streams.protocols.summit.settings import SummitSettings
+from streams.settings.service import ServiceSettings
 from topology.declarations import Topic
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
@@ -24,8 +25,8 @@ _AGENT = "/v1/summit/agents/{agentId}"
 _RUN = "/v1/summit/runs/{runId}"
 
 
-def _most_s(settings: Settings) -> int:
-    return settings.summit_wait_max_s
+def _most_s(settings: ServiceSettings) -> int:
+    return SummitSettings.of(settings).summit_wait_max_s
 
 
 _VERDICTS = Verdicts("SummitVerdicts", _most_s, facts.verdict)

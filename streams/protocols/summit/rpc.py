@@ -20,8 +20,8 @@ from streams.gateway.caller import caller
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint, headers_of, query_of, sent
 from streams.gateway.finding import find, needs_verdicts
+from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
-from streams.settings import Settings
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
 from streams.summit.rpc.http import after_of
 from streams.views.params import parse_position
@@ -62,7 +62,7 @@ class GatewayHost:
         self._gateway = gateway
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> SummitSettings:
         return self._gateway.settings
 
     async def append(self, outputs: Sequence[Output]) -> list[str]:

@@ -12,8 +12,8 @@ from streams.api.route import Refused
 from streams.asap.blocking import at_once
 from streams.engine.records import Output, position
 from streams.errors import HeadraceError
+from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
-from streams.settings import Settings
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
 from streams.summit.rpc.http import after_of
 from streams.views.params import parse_position
@@ -29,8 +29,8 @@ class PlayHost:
         self._context = context
 
     @property
-    def settings(self) -> Settings:
-        return self._context.settings
+    def settings(self) -> SummitSettings:
+        return SummitSettings.of(self._context.settings)
 
     async def append(self, outputs: Sequence[Output]) -> list[str]:
         return [position(record) for record in self._context.append(outputs)]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from streams.engine.records import Output
-from streams.settings import Settings
+from streams.protocols.summit.settings import SummitSettings
 from streams.views.reads import Reads
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ class Host(Reading, Protocol):
     """settings: those of the service."""
 
     @property
-    def settings(self) -> Settings: ...
+    def settings(self) -> SummitSettings: ...
 
     async def append(self, outputs: Sequence[Output]) -> list[str]:
         """Put records on the log; their positions.  Raises InfrastructureError."""

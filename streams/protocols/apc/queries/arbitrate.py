@@ -11,14 +11,14 @@ from streams.processing.ingress import check
 from streams.protocols.apc.ingress import PACKET
 from streams.protocols.apc.processor.selection import ranked, row_of
 from streams.protocols.apc.queries.trial import NEW, try_transfer
-from streams.settings import Settings
+from streams.protocols.apc.settings import ApcSettings
 
 Json = dict[str, Any]
 TOP_K = 2
 _MOST = 500
 
 
-def arbitrate(value: Any, top_k: int, now_ms: int, settings: Settings) -> Json:
+def arbitrate(value: Any, top_k: int, now_ms: int, settings: ApcSettings) -> Json:
     """value: a list of packets, or an object with one under `packets`.
 
     Each packet is in one of `selected`, `not_selected` and `rejected`.  Raises InvalidInput when
@@ -52,7 +52,7 @@ def arbitrate(value: Any, top_k: int, now_ms: int, settings: Settings) -> Json:
     }
 
 
-def _row(packet: Any, seen: set[str], now_ms: int, settings: Settings) -> Json | str:
+def _row(packet: Any, seen: set[str], now_ms: int, settings: ApcSettings) -> Json | str:
     """The row of a packet, or why it has none."""
     if not isinstance(packet, dict):
         return "packet must be an object"

@@ -10,13 +10,13 @@ from streams.errors import InvalidInput
 from streams.processing.ingress import check
 from streams.protocols.apc.ingress import PACKET
 from streams.protocols.apc.processor.gates import THRESHOLD_METRICS, gates, pass_agrees
-from streams.settings import Settings
+from streams.protocols.apc.settings import ApcSettings
 
 Json = dict[str, Any]
 _METRICS = "/payload/metric_set"
 
 
-def evaluate(value: Any, now_ms: int, settings: Settings) -> Json:
+def evaluate(value: Any, now_ms: int, settings: ApcSettings) -> Json:
     """value: an EVAL packet, or a metric set, of which metrics may be missing.
 
     Raises InvalidInput with the rules that it breaks.

@@ -16,7 +16,7 @@ from streams.protocols.apc.processor.receivers import decay_of
 from streams.protocols.apc.processor.transfer import Standing
 from streams.protocols.apc.processor.transfer_checks import FAIL, NOT_REACHED, PASS, checks_of
 from streams.protocols.apc.queries.trial import Outcome, try_transfer
-from streams.settings import Settings
+from streams.protocols.apc.settings import ApcSettings
 from streams.views.keys import key
 from streams.views.parameters import MOST, Form, Parameter, one_of
 from streams.views.params import Params, QueryError
@@ -75,7 +75,7 @@ EXPLAIN_PARAMS = (
 
 
 def explain(
-    view: Reads, session_id: str, packet_id: str, params: Params, settings: Settings
+    view: Reads, session_id: str, packet_id: str, params: Params, settings: ApcSettings
 ) -> Json:
     """Everything that is known of a verdict.
 
@@ -134,7 +134,7 @@ def _what_if(
     verdict: Json,
     given: Mapping[str, str],
     wanted: str,
-    settings: Settings,
+    settings: ApcSettings,
 ) -> Json:
     packet = verdict["packet"]
     if packet is None or packet["packet_type"] != "TRANSFER":
@@ -164,7 +164,7 @@ def _what_if(
     }
 
 
-def standing_now(view: Reads, packet: Json, settings: Settings) -> Standing:
+def standing_now(view: Reads, packet: Json, settings: ApcSettings) -> Standing:
     """Who has received, and how the protocol does, as far as the view has read."""
     trace, payload = packet["trace"], packet["payload"]
     kept = view.get(

@@ -13,7 +13,7 @@ from streams.protocols.apc.processor.policy import CHECKS, Refusal
 from streams.protocols.apc.processor.receivers import decay_of
 from streams.protocols.apc.processor.throttle import judge
 from streams.protocols.apc.processor.transfer import Standing, transfer_of
-from streams.settings import Settings
+from streams.protocols.apc.settings import ApcSettings
 from topology.apc import APC_PACKETS
 from topology.declarations import Table, Topic
 
@@ -30,7 +30,7 @@ class Outcome(NamedTuple):
     throttle: AvroValue | None
 
 
-def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: Settings) -> Outcome:
+def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: ApcSettings) -> Outcome:
     """Checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
     inbound, desk = _inbound(packet), Desk(_Nowhere(settings))
     for check in sorted(CHECKS, key=lambda check: check.number):
@@ -77,7 +77,7 @@ class _Nowhere:
 
     partition, partitions, cause = 0, 1, ""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: ApcSettings) -> None:
         self.settings = settings.as_work()
 
     def rows(self, table: Table) -> Rows:

@@ -19,7 +19,7 @@ from streams.errors import InfrastructureError, InvalidInput, NotFound
 from streams.processing.encode import to_output
 from streams.protocols.saop import ingress
 from streams.protocols.saop.queries.common import Json, json_of
-from streams.settings import Settings
+from streams.settings.service import ServiceSettings
 from streams.views.keys import key
 from streams.views.reads import Reads
 from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS
@@ -42,7 +42,7 @@ def command_of(
     phase: str | None,
     body: Any,
     now_ms: int,
-    settings: Settings,
+    settings: ServiceSettings,
     requested_by: str = UNAUTHENTICATED,
 ) -> Output:
     """The record of an order.

@@ -1,15 +1,14 @@
-"""The settings of Summit; `streams.settings` has them with the rest."""
+"""The settings of Summit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from streams.settings.protocols import ProtocolSettings
-from streams.settings.service import number
+from streams.settings.service import ServiceSettings, number
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummitSettings(ProtocolSettings):
+@dataclass(frozen=True, kw_only=True)
+class SummitSettings(ServiceSettings):
     """What Summit leaves to whoever runs it."""
 
     summit_run_timeout_s: int = number(

@@ -1,0 +1,102 @@
+"""The settings of ASAP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schemas.asap.base import is_urn
+from streams.settings.service import ServiceSettings, number, setting
+from streams.settings.values import Format
+
+RECIPIENT_CHECK = ("auto", "always", "never")
+_URN = Format("an agent URN", is_urn)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AsapSettings(ServiceSettings):
+    """What ASAP leaves to whoever runs it."""
+
+    asap_service_urn: str = setting(
+        "ASAP_SERVICE_URN",
+        "urn:asap:agent:headrace",
+        "sender of what the service writes",
+        "agent URN",
+        format=_URN,
+        work=True,
+    )
+    asap_recipient_check: str = setting(
+        "ASAP_RECIPIENT_CHECK",
+        "auto",
+        "whether recipients must have a manifest: as soon as any agent has one, always, or never",
+        choices=RECIPIENT_CHECK,
+        work=True,
+    )
+    asap_skill_check: bool = setting(
+        "ASAP_SKILL_CHECK",
+        False,
+        "refuse tasks for a skill that the worker's manifest does not list, if it lists any",
+        "true or false",
+        work=True,
+    )
+    asap_timeout_seconds: int = number(
+        "ASAP_TIMEOUT_SECONDS", 600, "seconds of a task that names no timeout", 1, 31_536_000, True
+    )
+    asap_call_timeout_seconds: int = number(
+        "ASAP_CALL_TIMEOUT_SECONDS",
+        600,
+        "seconds in which an MCP call must be answered",
+        1,
+        31_536_000,
+        True,
+    )
+    asap_max_depth: int = number(
+        "ASAP_MAX_DEPTH", 10, "deepest task below one without parent", 0, 1_000_000, True
+    )
+    asap_idempotency_hours: int = number(
+        "ASAP_IDEMPOTENCY_HOURS", 24, "hours for which an idempotency key holds", 1, 87_600, True
+    )
+    asap_dedupe_hours: int = number(
+        "ASAP_DEDUPE_HOURS",
+        168,
+        "hours for which envelope ids, redirects and closed calls are remembered",
+        1,
+        87_600,
+        True,
+    )
+    asap_max_retention_hours: int = number(
+        "ASAP_MAX_RETENTION_HOURS",
+        8760,
+        "longest time for which a task may ask that its events are kept",
+        1,
+        87_600,
+        True,
+    )
+    asap_max_envelope_bytes: int = number(
+        "ASAP_MAX_ENVELOPE_BYTES",
+        900_000,
+        "largest ASAP envelope, as canonical JSON",
+        1,
+        1_000_000,
+        True,
+    )
+    asap_verdict_timeout_ms: int = number(
+        "ASAP_VERDICT_TIMEOUT_MS",
+        5000,
+        "milliseconds that `POST /asap` waits for a verdict",
+        1,
+        600_000,
+    )
+    asap_max_wait_seconds: int = number(
+        "ASAP_MAX_WAIT_SECONDS",
+        60,
+        "seconds for which `Prefer: wait` may hold a request to `/asap`",
+        0,
+        600,
+    )
+    asap_call_wait_seconds: int = number(
+        "ASAP_CALL_WAIT_SECONDS",
+        30,
+        "seconds that `POST /asap` waits for the answer to an MCP call",
+        0,
+        600,
+    )

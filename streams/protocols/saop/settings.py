@@ -1,0 +1,99 @@
+"""The settings of SAOP and RTES."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from streams.settings.service import ServiceSettings, number, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class SaopSettings(ServiceSettings):
+    """What SAOP and RTES leave to whoever runs them."""
+
+    saop_hold_turns: int = number(
+        "SAOP_HOLD_TURNS", 64, "turns of a task that wait for those before them", 1, 10_000, True
+    )
+    saop_hold_s: int = number("SAOP_HOLD_S", 60, "seconds for which a turn waits", 1, 86_400, True)
+    saop_max_ahead: int = number(
+        "SAOP_MAX_AHEAD", 1000, "how far ahead of the turn due a turn may be", 1, 1_000_000, True
+    )
+    saop_confidence_window: int = number(
+        "SAOP_CONFIDENCE_WINDOW", 5, "turns over which confidence has its slope", 2, 1000, True
+    )
+    saop_confidence_slope: Decimal = setting(
+        "SAOP_CONFIDENCE_SLOPE",
+        Decimal("-0.05"),
+        "slope per turn, at or below which falling confidence counts",
+        "decimal",
+        low=-1,
+        high=1,
+        work=True,
+    )
+    saop_confidence_ceiling: Decimal = setting(
+        "SAOP_CONFIDENCE_CEILING",
+        Decimal("0.6"),
+        "confidence at or below which its slope counts",
+        "decimal",
+        high=1,
+        work=True,
+    )
+    saop_confidence_declines: int = number(
+        "SAOP_CONFIDENCE_DECLINES", 3, "falls in a row that count as a drop", 1, 1000, True
+    )
+    saop_confidence_drop: Decimal = setting(
+        "SAOP_CONFIDENCE_DROP",
+        Decimal("0.25"),
+        "by how much confidence falls in a drop",
+        "decimal",
+        high=1,
+        work=True,
+    )
+    saop_repeats: int = number(
+        "SAOP_REPEATS", 3, "equal observations in a row that are escalated", 2, 1000, True
+    )
+    saop_failures: int = number(
+        "SAOP_FAILURES", 5, "failures of a task that are escalated", 1, 1_000_000, True
+    )
+    saop_rewind_lapse_s: int = number(
+        "SAOP_REWIND_LAPSE_S", 600, "seconds in which a rewind must be confirmed", 1, 86_400, True
+    )
+    rtes_profile: str = setting(
+        "RTES_PROFILE", "devs", "task profile of tasks that no prefix names", work=True
+    )
+    rtes_profiles: str = setting(
+        "RTES_PROFILES", "", "task profiles by prefix of the task id: prefix=profile,…", work=True
+    )
+    rtes_dedupe_ids: int = number(
+        "RTES_DEDUPE_IDS", 10_000, "event ids remembered per session", 1, 10_000_000, True
+    )
+    rtes_dedupe_s: int = number(
+        "RTES_DEDUPE_S", 86_400, "seconds for which event ids are remembered", 1, 315_360_000, True
+    )
+    rtes_heartbeat_s: int = number(
+        "RTES_HEARTBEAT_S", 15, "seconds without output after which a live tail says so", 1, 3600
+    )
+    rtes_tail_records: int = number(
+        "RTES_TAIL_RECORDS",
+        1000,
+        "records that may wait for one client of the live tail",
+        1,
+        1 << 20,
+    )
+    rtes_tail_bytes: int = number(
+        "RTES_TAIL_BYTES",
+        4_194_304,
+        "bytes that may wait for one client of the live tail",
+        1024,
+        1 << 30,
+    )
+    rtes_raw_retention_h: int = setting(
+        "RTES_RAW_RETENTION_H",
+        24,
+        "hours for which rtes.raw is kept, set at its creation",
+        "whole number",
+        low=1,
+        high=8784,
+        retention_of="rtes.raw",
+    )

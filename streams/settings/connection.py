@@ -1,0 +1,95 @@
+"""The settings of connections: how to reach Kafka and the schema registry."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from streams.settings.kafka_security import MECHANISMS, PROTOCOLS, checked, checked_files
+from streams.settings.service import ServiceSettings, declarations, setting
+from streams.settings.values import Declaration
+
+
+def _security(env: str, kafka: str, meaning: str, **more: Any) -> Any:
+    return setting(f"SECURITY_{env}", None, meaning, kafka=kafka, **more)
+
+
+_REGISTRY_URL = Declaration(
+    "SCHEMA_REGISTRY_URL",
+    "web address",
+    None,
+    "schema registry that schema ids come from; unset, those of the committed catalogue",
+    secret=True,  # it may hold a password
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectionSettings(ServiceSettings):
+    """Where Kafka and the schema registry are, and how a process proves who it is to them."""
+
+    schema_registry_url: str | None = field(
+        default=None, repr=False, metadata={"declaration": _REGISTRY_URL}
+    )
+    registry_ssl_ca_location: Path | None = setting(
+        "REGISTRY_SSL_CA_LOCATION",
+        None,
+        "file of the certificates that vouch for the schema registry; unset, the system's",
+        "path",
+    )
+    registry_ssl_certificate_location: Path | None = setting(
+        "REGISTRY_SSL_CERTIFICATE_LOCATION",
+        None,
+        "file of the client's certificate for the schema registry, if it asks for one",
+        "path",
+    )
+    registry_ssl_key_location: Path | None = setting(
+        "REGISTRY_SSL_KEY_LOCATION", None, "file of the private key of that certificate", "path"
+    )
+    security_protocol: str | None = _security(
+        "PROTOCOL", "security.protocol", "how to talk to Kafka", choices=PROTOCOLS
+    )
+    security_sasl_mechanism: str | None = _security(
+        "SASL_MECHANISM", "sasl.mechanism", "how to log in to Kafka", choices=MECHANISMS
+    )
+    security_sasl_username: str | None = _security(
+        "SASL_USERNAME", "sasl.username", "user name at Kafka"
+    )
+    security_sasl_password: str | None = _security(
+        "SASL_PASSWORD", "sasl.password", "password at Kafka", secret=True
+    )
+    security_ssl_ca_location: str | None = _security(
+        "SSL_CA_LOCATION", "ssl.ca.location", "file of the certificates that vouch for Kafka"
+    )
+    security_ssl_certificate_location: str | None = _security(
+        "SSL_CERTIFICATE_LOCATION", "ssl.certificate.location", "file of the client's certificate"
+    )
+    security_ssl_key_location: str | None = _security(
+        "SSL_KEY_LOCATION", "ssl.key.location", "file of the client's private key"
+    )
+    security_ssl_key_password: str | None = _security(
+        "SSL_KEY_PASSWORD", "ssl.key.password", "password of that key", secret=True
+    )
+
+    def security(self) -> dict[str, str]:
+        """The Kafka clients' properties of SASL and TLS (librdkafka's names); empty if none set.
+
+        Raises SettingsError when they do not make sense together.
+        """
+        return checked(
+            {
+                declared.kafka: value
+                for key, declared in declarations(type(self)).items()
+                if declared.kafka and (value := getattr(self, key)) is not None
+            }
+        )
+
+    def registry_tls(self) -> dict[str, str]:
+        """The same of the schema registry's client.  Raises SettingsError."""
+        return checked_files(
+            {
+                "ssl.ca.location": self.registry_ssl_ca_location,
+                "ssl.certificate.location": self.registry_ssl_certificate_location,
+                "ssl.key.location": self.registry_ssl_key_location,
+            }
+        )

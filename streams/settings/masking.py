@@ -1,0 +1,33 @@
+"""The settings of what masks secrets, for every protocol whose records may hold some."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from streams.settings.service import ServiceSettings, number, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskingSettings(ServiceSettings):
+    """What is masked, and how it is shown."""
+
+    rtes_mask_arguments: bool = setting(
+        "RTES_MASK_ARGUMENTS",
+        True,
+        "mask secrets in the arguments of tool calls",
+        "true or false",
+        work=True,
+    )
+    mask_key: str | None = setting(
+        "MASK_KEY",
+        None,
+        "key of the fingerprints in replacements; unset, they have none",
+        secret=True,
+        work=True,
+    )
+    rtes_pem_lines: int = number(
+        "RTES_PEM_LINES", 400, "pulses after which a private key block ends", 1, 1_000_000, True
+    )
+    rtes_pem_s: int = number(
+        "RTES_PEM_S", 600, "seconds after which a private key block ends", 1, 86_400, True
+    )
