@@ -56,3 +56,23 @@ class Caller(NamedTuple):
     def is_called(self, name: str | None) -> bool:
         """Whether they may go by that name."""
         return name == self.principal or (name == OPERATOR_NAME and self.is_operator)
+
+
+class Need(NamedTuple):
+    """What a route needs of a token.  roles: one of which it must have.  rule: of the refusal.
+
+    own: the endpoint itself says who may do what, in words of its protocol.
+    """
+
+    roles: tuple[Role, ...]
+    rule: str = "role_missing"
+    own: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """For everybody, with or without a token."""
+        return not self.roles
+
+
+OPEN = Need(())
+"""What shows nothing that anybody has sent."""

@@ -10,6 +10,7 @@ from streams.api.problems import problem
 from streams.api.route import Refused
 
 JSON_TYPE = "application/json"
+PROBLEM_TYPE = "application/problem+json"
 JSON_TYPES = (JSON_TYPE, "application/x-ndjson", "application/jsonl")
 _UTF_8 = ("utf-8", "utf8", "us-ascii")
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.route import Route
 from streams.engine.records import Output, Record
@@ -44,6 +45,7 @@ class QuerySide:
     projection: by topic name, None where only what it answers is noted.  verdict_rows: by topic
     name, where later commands may be answered earlier.  routes: in the order of the documents.
     responses: the models of answers, by the names that routes use; loads them when called.
+    description: what it adds to the OpenAPI document; loads it when called.
     endpoints, play: servers of the protocol's own beside the routes, in the gateway and in `play`.
     """
 
@@ -51,6 +53,7 @@ class QuerySide:
     projection: Mapping[str, Apply | None]
     routes: tuple[Route, ...]
     responses: Callable[[], Mapping[str, Any]]
+    description: Callable[[], Description] = Description
     verdict_rows: Mapping[str, VerdictRow] = field(default_factory=dict)
     endpoints: Endpoints | None = None
     play: PlayServer | None = None

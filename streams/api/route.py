@@ -86,14 +86,17 @@ class Compute(NamedTuple):
 class Wait(NamedTuple):
     """What the sender of one envelope may wait for (`Prefer: wait=N`).
 
-    awaits: what that is, by its name in `streams.gateway.answers`.
-    most_s: how long at most.  row: of the view, written when it is there.
+    awaits: what that is, pending: what is told before it is there, refused: what is told instead;
+    all by their names in `streams.gateway.answers`.  most_s: how long at most.
+    row: of the view, written when it is there.
     answer: takes the call (over a view that has seen the verdict), the envelope and its position;
     None when it is not there yet.
     late: what a sender is told beside the position when time is up; None: there is no view.
     """
 
     awaits: str
+    pending: str
+    refused: str
     most_s: Callable[[ServiceSettings], int]
     row: Callable[[Any], bytes]
     answer: Callable[[Call, Any, str], Response | None]

@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
+from streams.access.callers import Need
 from streams.docs.markdown import code, codes, grid
-from streams.gateway.access import Need, everything
+from streams.gateway.access import everything
 from streams.gateway.openapi import document
 from streams.gateway.sse import TailHub, router
 from streams.settings import Settings

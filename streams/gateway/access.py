@@ -3,39 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
-from streams.access.callers import Role
+from streams.access.callers import OPEN, Need, Role
 from streams.api.route import Order, Produce, Route
-from streams.asap import jsonrpc
 from streams.gateway import registry
+from streams.gateway.descriptions import DESCRIPTIONS
 from streams.gateway.paths import Paths
 from streams.gateway.sse.route import PATH as STREAM
 from streams.ingress.senders import SENDERS
 from streams.routes.table import ROUTES
-from streams.summit.rpc import PATH as SUMMIT
 
-ROLE_MISSING = "role_missing"
-
-
-class Need(NamedTuple):
-    """roles: one of which the token must have.  rule: of the refusal.
-
-    own: the endpoint itself says who may do what, in words of its protocol.
-    """
-
-    roles: tuple[Role, ...]
-    rule: str = ROLE_MISSING
-    own: bool = False
-
-    @property
-    def is_open(self) -> bool:
-        """For everybody, with or without a token."""
-        return not self.roles
-
-
-OPEN = Need(())
-"""What shows nothing that anybody has sent."""
 ANY_TOKEN = Need(tuple(Role))
 
 OWN: Mapping[tuple[str, str], Need] = {
@@ -45,10 +22,7 @@ OWN: Mapping[tuple[str, str], Need] = {
     ("GET", "/openapi.json"): OPEN,
     ("GET", "/asyncapi.json"): OPEN,
     ("GET", STREAM): Need((Role.READER,)),
-    ("POST", jsonrpc.PATH): Need((Role.PRODUCER,), own=True),
-    ("GET", jsonrpc.METRICS_PATH): OPEN,
-    ("GET", jsonrpc.MANIFEST_PATH): OPEN,
-    ("POST", SUMMIT): Need((Role.PRODUCER, Role.READER)),
+    **{at: need for each in DESCRIPTIONS for at, need in each.needs.items()},
     **{("GET", path): OPEN for path in registry.READS},
     **{("POST", path): OPEN for path in registry.WRITES},
 }

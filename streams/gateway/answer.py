@@ -9,12 +9,11 @@ from typing import Any
 import orjson
 from starlette.responses import Response as HttpResponse
 
+from streams.api.media import JSON_TYPE, PROBLEM_TYPE
 from streams.api.problems import Response
 from streams.gateway.limits import RETRY_AFTER_S
 
-JSON = "application/json"
 RETRY_AFTER = {"retry-after": str(RETRY_AFTER_S)}
-PROBLEM = "application/problem+json"
 
 
 def dump(value: Any) -> bytes:
@@ -38,4 +37,5 @@ def http_text(
     more = {"cache-control": "no-store", **(headers or {})}
     if status == 503:
         more["retry-after"] = str(RETRY_AFTER_S)
-    return HttpResponse(text, status, more, JSON if status < 400 or fact else PROBLEM)
+    media = JSON_TYPE if status < 400 or fact else PROBLEM_TYPE
+    return HttpResponse(text, status, more, media)

@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
-from streams.access.callers import Caller
+from streams.access.callers import Caller, Need
 from streams.access.tokens import TokenFile
 from streams.api.problems import problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
-from streams.gateway.access import ANY_TOKEN, Need, needs
+from streams.gateway.access import ANY_TOKEN, needs
 from streams.gateway.answer import RETRY_AFTER
 from streams.gateway.caller import answering, caller
 from streams.gateway.sse.route import PATH as STREAM

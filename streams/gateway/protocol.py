@@ -7,8 +7,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from streams.api.media import PROBLEM_TYPE
 from streams.api.problems import Response, problem
-from streams.gateway.answer import PROBLEM, dump
+from streams.gateway.answer import dump
 from streams.gateway.limits import HEAD_S, MAX_HEAD
 
 
@@ -82,7 +83,7 @@ class BoundedProtocol(HttpToolsProtocol):
         text = dump(answer.body)
         title: Any = answer.body["title"]
         head = (
-            f"HTTP/1.1 {answer.status} {title}\r\ncontent-type: {PROBLEM}\r\n"
+            f"HTTP/1.1 {answer.status} {title}\r\ncontent-type: {PROBLEM_TYPE}\r\n"
             f"content-length: {len(text)}\r\nconnection: close\r\n\r\n"
         )
         self.transport.write(head.encode() + text)

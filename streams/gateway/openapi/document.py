@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -9,24 +10,19 @@ import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from streams.gateway.answer import JSON
-from streams.gateway.openapi import asap_rpc, registry, summit_rpc
-from streams.gateway.openapi.operation import operation, problems
-from streams.gateway.openapi.parts import answer
-from streams.gateway.openapi.schemas import Components, Json, ref
+from streams.api.media import JSON_TYPE
+from streams.api.openapi import Json, answer, problems, ref
+from streams.gateway.descriptions import DESCRIPTIONS
+from streams.gateway.openapi import registry
+from streams.gateway.openapi.operation import operation, query_parameter
+from streams.gateway.openapi.schemas import Components
 from streams.gateway.openapi.security import secure
 from streams.routes.table import ROUTES
 from streams.settings import Settings
 
 TITLE = "headrace"
 _TAGS = {
-    "apc": "APC/1.0: packets, transfers, coordination.",
-    "lineage": "How protocols spread, and how well they do.",
-    "rtes": "What sessions did, as a stream of events.",
-    "saop": "Turns and tasks of agents, escalations, rewinds.",
-    "sap": "Tasks, results, signals, vetted answers, learning.",
-    "asap": "ASAP 0.1: tasks and their states, messages, calls, agents.",
-    "summit": "Summit v1: agents and their tools, calls, runs, verification.",
+    **{tag: about for each in DESCRIPTIONS for tag, about in each.tags.items()},
     registry.TAG: "The schemas of all records, as a schema registry has them; read only.",
     "service": "The gateway itself.",
 }
@@ -50,8 +46,7 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
         "paths": {
             **paths,
-            **asap_rpc.paths(),
-            **summit_rpc.paths(settings.prefix),
+            **_of_protocols(settings.prefix),
             **more["paths"],
             **registry.paths(settings.prefix),
             **_service(),
@@ -59,8 +54,7 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
         "components": {
             "schemas": {
                 **components.schemas,
-                **asap_rpc.components(),
-                **summit_rpc.components(),
+                **{k: v for each in DESCRIPTIONS for k, v in each.components().items()},
                 **registry.components(),
                 **more.get("components", {}).get("schemas", {}),
             }
@@ -73,6 +67,12 @@ def document(settings: Settings, app: FastAPI | None = None) -> Json:
 
 def text(settings: Settings, app: FastAPI) -> bytes:
     return orjson.dumps(document(settings, app))
+
+
+def _of_protocols(prefix: str) -> Json:
+    """Paths of their endpoints that are no rows of the route table.  prefix: of topic names."""
+    describe = partial(query_parameter, prefix=prefix)
+    return {path: found for each in DESCRIPTIONS for path, found in each.paths(describe).items()}
 
 
 def _of_framework(app: FastAPI) -> dict[str, Any]:
@@ -101,9 +101,9 @@ def _service() -> Json:
 
 
 def _get(
-    name: str, summary: str, schema: Json, more: Json | None = None, media: str = JSON
+    name: str, summary: str, schema: Json, more: Json | None = None, media: str = JSON_TYPE
 ) -> Json:
-    responses = {"200": answer(schema, "The answer.", media), **(more or {}), **problems(())}
+    responses = {"200": answer(schema, "The answer.", media), **(more or {}), **problems()}
     return {
         "get": {
             "operationId": name,

@@ -4,40 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from importlib.resources import files
-from typing import Any
 
-from streams.api.problems import TITLES
+from streams.api.media import JSON_TYPE
+from streams.api.openapi import Json, answer, problems, ref, trace_header
 from streams.api.route import Compute, Order, Produce, Put, Query, Route
-from streams.engine.headers import TRACEPARENT
-from streams.gateway.answer import JSON, PROBLEM
+from streams.gateway.descriptions import BODIES, PATH_IDS
 from streams.gateway.openapi import waits
-from streams.gateway.openapi.parts import answer
-from streams.gateway.openapi.schemas import Components, Json, one_or_many, ref
+from streams.gateway.openapi.schemas import Components, one_or_many
 from streams.routes.table import INPUTS, parameters_of
-from streams.views.parameters import AS_OF, PACKET_ID, PROTOCOL_ID, SESSION_ID, Form, Parameter
+from streams.views.parameters import AS_OF, Form, Parameter
 
 NDJSON = "application/x-ndjson"
-_REWIND_ID = Parameter("rewind_id", "this rewind", example="0f5f9d0e-8a52-4d6b-9d1d-7f0c2f5d0f76")
-_TASK_ID = Parameter("taskId", "this task", example="7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a")
-_CACHE_KEY = Parameter(
-    "cacheKey",
-    "answers under this key",
-    example="591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f",
-)
-_IDS = {
-    parameter.name: parameter
-    for parameter in (
-        *(SESSION_ID, PACKET_ID, PROTOCOL_ID, _REWIND_ID, _TASK_ID, _CACHE_KEY),
-        Parameter("id", "of this id", example="01M7YRRRS4RFVVVX9QRHKJ8E9C"),
-        Parameter("envelope_id", "with this id", example="01M7YRRRS4RFVVVX9QRHKJ8E9C"),
-        Parameter("key", "the call with this key", example="call-1"),
-        Parameter("urn", "this agent", example="urn:asap:agent:indexer:eu"),
-        Parameter("version", "a number, `latest` or `checkpoint`", example="latest"),
-        Parameter("agentId", "this agent", example="word-stats"),
-        Parameter("runId", "this run", example="run-7f2"),
-    )
-}
 _BODY_FAULTS = (400, 408, 413, 415, 422)
 
 
@@ -55,7 +32,7 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
     }
     if route.body is not None:
         found["requestBody"] = {"required": True, "content": _content(route, route.body)}
-    found["responses"] = {**_done(route, components), **problems(_faults(route))}
+    found["responses"] = {**_done(route, components), **problems(*_faults(route))}
     if isinstance(route.action, Produce | Put) and route.action.wait is not None:
         found["responses"] |= waits.responses(route.action.wait, components)
     return found
@@ -70,14 +47,6 @@ def _done(route: Route, components: Components) -> Json:
 
 
 _DONE = {200: "The answer.", 202: "All of it is on the log."}
-
-
-def problems(statuses: tuple[int, ...]) -> Json:
-    """Responses by status, and one for every other."""
-    named = {
-        str(status): answer(ref("Problem"), f"{TITLES[status]}.", PROBLEM) for status in statuses
-    }
-    return {**named, "default": answer(ref("Problem"), "Another problem.", PROBLEM)}
 
 
 def _faults(route: Route) -> tuple[int, ...]:
@@ -99,12 +68,12 @@ def _faults(route: Route) -> tuple[int, ...]:
 
 
 def _path(name: str) -> Json:
-    declared = _IDS[name]
+    example, form = PATH_IDS[name]
     schema: Json = {"type": "string", "minLength": 1}
-    if declared is _REWIND_ID:
-        schema["format"] = "uuid"
+    if form is not None:
+        schema["format"] = form
     found = {"name": name, "in": "path", "required": True, "schema": schema}
-    return found if declared.example is None else {**found, "example": declared.example}
+    return found if example is None else {**found, "example": example}
 
 
 def query_parameter(parameter: Parameter, prefix: str) -> Json:
@@ -148,21 +117,19 @@ def schema_of(parameter: Parameter, prefix: str) -> Json:
 def _headers(route: Route) -> list[Json]:
     if not isinstance(route.action, Produce | Order | Put):
         return []
-    described = "W3C trace context, which the records carry on."
     more = waits.parameters(route.action) if not isinstance(route.action, Order) else []
-    return [waits.header(TRACEPARENT, described), *more]
+    return [trace_header(), *more]
 
 
 def _content(route: Route, name: str) -> Json:
-    own = name.replace("/", ".")
+    own, examples = name.replace("/", "."), BODIES[name].examples()
     if not isinstance(route.action, Produce):
-        return {JSON: {"schema": ref(own), "examples": _examples(name)}}
-    examples = _examples(name)
+        return {JSON_TYPE: {"schema": ref(own), "examples": examples}}
     lines = "\n".join(json.dumps(each["value"]) for each in list(examples.values())[:2])
     terms = route.action.terms
     several = one_or_many(own, terms.most, terms.empty is None)
     return {
-        JSON: {"schema": several, "examples": examples},
+        JSON_TYPE: {"schema": several, "examples": examples},
         NDJSON: {"schema": _text("One envelope on each line."), "example": lines},
         **{each: {"schema": _text("One envelope."), "examples": examples} for each in terms.others},
     }
@@ -170,33 +137,3 @@ def _content(route: Route, name: str) -> Json:
 
 def _text(meaning: str) -> Json:
     return {"type": "string", "description": meaning}
-
-
-def _examples(name: str) -> Json:
-    """By file name, from schemas/examples."""
-    if name == "RewindOrder":
-        return {"to_a_task": {"value": {"task_id": "paint-7", "reason": "a wrong turn"}}}
-    folder, only = {
-        "apc/packet": ("apc", None),
-        "rtes/event": ("rtes", None),
-        "saop/turn": ("saop", None),
-        "sap/task": ("sap/tasks", None),
-        "sap/result": ("sap/results", None),
-        "sap/signal": ("sap/signals", None),
-        "asap/envelope": ("asap", None),
-        "asap/manifest": ("asap/manifests", None),
-        "summit/manifest": ("summit/manifests", None),
-        "summit/call": ("summit/calls", None),
-        "summit/reply": ("summit/replies", None),
-        "metrics": ("apc", "eval.json"),
-        "transfers": ("apc", "transfer.json"),
-    }[name]
-    found: Json = {}
-    for path in sorted(
-        files("schemas").joinpath("examples", folder).iterdir(), key=lambda path: path.name
-    ):
-        if path.name.endswith(".json") and only in (None, path.name):
-            value: Any = json.loads(path.read_text("utf-8"))
-            shown = [value] if name == "transfers" else value
-            found[path.name.removesuffix(".json")] = {"value": shown}
-    return found

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 
+from streams.api.media import PROBLEM_TYPE
+from streams.api.openapi import TEXT, Json, answer, ref
 from streams.gateway import registry
-from streams.gateway.answer import PROBLEM
-from streams.gateway.openapi.parts import answer
-from streams.gateway.openapi.schemas import Json, ref
 from streams.registry.reading import COMPATIBILITY, MEDIA, MODE
 from streams.registry.subjects import subjects
 from topology.apc import APC_PACKETS
 
 TAG = "registry"
-_TEXT: Json = {"type": "string"}
 _WHOLE: Json = {"type": "integer"}
 _NUMBER: Json = {"type": "integer", "minimum": 0}
-_SUBJECTS: Json = {"type": "array", "items": _TEXT}
+_SUBJECTS: Json = {"type": "array", "items": TEXT}
 _AVRO: Json = {"type": "object", "required": ["type", "name"]}
 _FAULTS = {
     "404": "There is no such subject, version or schema.",
@@ -43,7 +41,7 @@ _READS: dict[str, tuple[str, str, Json]] = {
     f"{registry.VERSIONS_PATH}/{{version}}": (
         "get_version",
         "One version of a subject",
-        _object(subject=_TEXT, version=_NUMBER, id=_NUMBER, schema=_TEXT),
+        _object(subject=TEXT, version=_NUMBER, id=_NUMBER, schema=TEXT),
     ),
     f"{registry.VERSIONS_PATH}/{{version}}/schema": (
         "get_version_schema",
@@ -55,7 +53,7 @@ _READS: dict[str, tuple[str, str, Json]] = {
         "Kinds of schemas",
         {"type": "array", "items": {"type": "string", "enum": registry.TYPES}},
     ),
-    registry.ID_PATH: ("get_schema", "The schema of an id, as text", _object(schema=_TEXT)),
+    registry.ID_PATH: ("get_schema", "The schema of an id, as text", _object(schema=TEXT)),
     f"{registry.ID_PATH}/schema": ("get_raw_schema", "The schema of an id", _AVRO),
     f"{registry.ID_PATH}/subjects": (
         "list_subjects_of_schema",
@@ -65,7 +63,7 @@ _READS: dict[str, tuple[str, str, Json]] = {
     f"{registry.ID_PATH}/versions": (
         "list_versions_of_schema",
         "Subjects and versions that have the schema of an id",
-        {"type": "array", "items": _object(subject=_TEXT, version=_NUMBER)},
+        {"type": "array", "items": _object(subject=TEXT, version=_NUMBER)},
     ),
 }
 _LEVEL = _object(compatibilityLevel={"type": "string", "enum": [COMPATIBILITY]})
@@ -101,7 +99,7 @@ def paths(prefix: str) -> Json:
 
 def components() -> Json:
     """Schemas by name."""
-    return {"RegistryFault": _object(error_code=_WHOLE, message=_TEXT)}
+    return {"RegistryFault": _object(error_code=_WHOLE, message=TEXT)}
 
 
 def _read(path: str, prefix: str) -> Json:
@@ -127,7 +125,7 @@ def _fault(meaning: str) -> Json:
 def _others() -> Json:
     """Bounds that hold for every request are told as problem details."""
     other = _fault("Another fault.")
-    other["content"] |= answer(ref("Problem"), "", PROBLEM)["content"]
+    other["content"] |= answer(ref("Problem"), "", PROBLEM_TYPE)["content"]
     return {"default": other}
 
 
@@ -155,7 +153,7 @@ def _parameters(path: str, prefix: str) -> list[Json]:
     if path == "/subjects":
         limits = {"minimum": -1, "maximum": 2**31 - 1}
         found += [
-            _query("subjectPrefix", "What their names begin with", _TEXT),
+            _query("subjectPrefix", "What their names begin with", TEXT),
             _query("offset", "How many to leave out", {**_WHOLE, **limits, "minimum": 0}),
             _query("limit", "How many to name at most; -1: all", {**_WHOLE, **limits}),
         ]

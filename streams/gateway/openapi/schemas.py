@@ -2,60 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
 from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
 from schemas.model import JsonSchema as WithoutNulls
 from schemas.row_schema import RowSchemas
+from streams.api.openapi import BASE, Json, ref
 from streams.gateway.answers import service
 from streams.gateway.answers.shapes import RECORD, Answer, Extended, Page, Row
 from streams.gateway.answers.table import ANSWERS
-from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_EVENTS, APC_PACKET_STATES
-from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
-from topology.core import LINEAGE_EDGES
-from topology.saop import SAOP_REWIND_LOG
-from topology.sap import (
-    SAP_ACKS,
-    SAP_CACHE,
-    SAP_HEURISTICS,
-    SAP_KNOWLEDGE,
-    SAP_LEARNING,
-    SAP_OUTCOMES,
-    SAP_TASKS,
-)
-from topology.summit import SUMMIT_EVENTS
-
-Json = dict[str, Any]
-BASE = "#/components/schemas/"
-_ROWS = (
-    APC_EVENTS,
-    APC_PACKET_STATES,
-    APC_COORDINATION,
-    APC_DECISIONS,
-    LINEAGE_EDGES,
-    SAOP_REWIND_LOG,
-    SAP_TASKS,
-    SAP_OUTCOMES,
-    SAP_ACKS,
-    SAP_CACHE,
-    SAP_LEARNING,
-    SAP_HEURISTICS,
-    SAP_KNOWLEDGE,
-    ASAP_ENVELOPES,
-    ASAP_EVENTS,
-    ASAP_MANIFESTS,
-    SUMMIT_EVENTS,
-)
-"""Topics whose records, or parts of them, stand in composed answers."""
-_FILLED_IN = {"apc/packet": "created_at"}
-"""What an edge fills in, and so may be left out of a body."""
-
-
-def ref(name: str) -> Json:
-    return {"$ref": f"{BASE}{name}"}
+from streams.gateway.descriptions import DESCRIPTIONS
 
 
 class Components:
@@ -63,7 +20,7 @@ class Components:
 
     def __init__(self) -> None:
         rows = RowSchemas(BASE)
-        for topic in _ROWS:
+        for topic in (topic for each in DESCRIPTIONS for topic in each.records):
             rows.add(topic.record or "")
         self.answers = {name: self._answer(name, rows) for name in ANSWERS}
         models = _models()
@@ -145,77 +102,10 @@ def _with_records(schema: Any) -> Any:
 
 
 def _bodies() -> Json:
-    packet, event, turn = _body("apc/packet"), _body("rtes/event"), _body("saop/turn")
-    task, result, signal = _body("sap/task"), _body("sap/result"), _body("sap/signal")
-    envelope = _body("asap/envelope", "asap/envelope.schema")
-    manifest = _body("asap/manifest", "asap/entities/manifest.schema")
-    metrics = {**packet["apc.packet.MetricSet"], "title": "Metrics"}
-    metrics.pop("required")
-    wrapped = {"type": "object", "properties": {"metric_set": ref("Metrics")}}
-    several = {"type": "array", "items": {}}
-    return {
-        **packet,
-        **event,
-        **turn,
-        **task,
-        **result,
-        **signal,
-        **envelope,
-        **manifest,
-        **_body("summit/manifest"),
-        **_body("summit/call"),
-        **_body("summit/reply"),
-        "RewindOrder": _rewind_order(),
-        "Metrics": metrics,
-        "metrics": {
-            "anyOf": [
-                ref("apc.packet.EvalPacket"),
-                ref("Metrics"),
-                {**wrapped, "required": ["metric_set"], "additionalProperties": False},
-            ]
-        },
-        "transfers": {
-            "anyOf": [
-                several,
-                {"type": "object", "properties": {"packets": several}, "required": ["packets"]},
-            ]
-        },
-    }
-
-
-def _rewind_order() -> Json:
-    """The members of a SaopRewind that the path does not say; one of task and commit is named."""
-    text = files("schemas").joinpath("json", "saop", "rewind.json").read_text("utf-8")
-    own = json.loads(text)["properties"]
-    names = ("task_id", "git_hash", "rewind_id", "reason")
-    phase = {"type": "string", "enum": ["apply", "prepare"], "default": "apply"}
-    said = {"task_id": {"type": "string"}, "git_hash": {"type": "null"}}
-    other = {"task_id": {"type": "null"}, "git_hash": {"type": "string"}}
-    return {
-        "type": "object",
-        "properties": {**{name: own[name] for name in names}, "phase": phase},
-        "anyOf": [
-            {"properties": said, "required": ["task_id"]},
-            {"properties": other, "required": ["git_hash"]},
-        ],
-    }
-
-
-def _body(name: str, file: str | None = None) -> Json:
-    """The JSON Schema of an envelope and its parts, as components.
-
-    file: that holds it, if it is not called so.
-    """
-    text = files("schemas").joinpath("json", f"{file or name}.json").read_text("utf-8")
-    own = name.replace("/", ".")
-    schema = json.loads(text.replace('"#/$defs/', f'"{BASE}{own}.'))
-    parts = schema.pop("$defs", {})
-    schema.pop("$schema", None)
-    optional = _FILLED_IN.get(name)
-    for part in (schema, *parts.values()):
-        if optional in part.get("required", ()):
-            part["required"].remove(optional)
-    return {own: schema, **{f"{own}.{part}": found for part, found in parts.items()}}
+    """Those that are composed follow the others, those of the last protocol first."""
+    plain = [body for each in DESCRIPTIONS for body in each.bodies if not body.composed]
+    composed = [body for each in reversed(DESCRIPTIONS) for body in each.bodies if body.composed]
+    return {k: v for body in (*plain, *composed) for k, v in body.components().items()}
 
 
 def one_or_many(name: str, most: int, none: bool = True) -> Json:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from streams.api.openapi import Json, problems
 from streams.gateway.access import everything
-from streams.gateway.openapi.operation import problems
-from streams.gateway.openapi.schemas import Json
 
 _BEARER = {
     "type": "http",
@@ -23,4 +22,4 @@ def secure(document: Json) -> None:
             continue
         operation["security"] = [{"bearer": [str(role)]} for role in need.roles]
         if not need.own:
-            operation["responses"] = {**problems((401, 403, 429)), **operation["responses"]}
+            operation["responses"] = {**problems(401, 403, 429), **operation["responses"]}

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from streams.api import correlation, prefer
+from streams.api import correlation
+from streams.api.media import JSON_TYPE, PROBLEM_TYPE
+from streams.api.openapi import APPLIED, TEXT, Json, answer, header, ref
 from streams.api.problems import TITLES
 from streams.api.route import Produce, Put, Verdicts, Wait
-from streams.gateway.answer import JSON, PROBLEM
-from streams.gateway.openapi.parts import Json, answer
-from streams.gateway.openapi.schemas import Components, ref
+from streams.gateway.openapi.schemas import Components
 
 _REFUSALS = (401, 403, 404, 409, 429)
-_TEXT: Json = {"type": "string"}
 CORRELATED: Json = {
     correlation.HEADER: {
         "description": "The correlationId of what the answer is about.",
         "schema": {"type": "string", "format": "uuid"},
     }
 }
-_APPLIED: Json = {
-    prefer.APPLIED: {"description": "The seconds that would be waited, at most.", "schema": _TEXT}
-}
-
-
-def header(name: str, meaning: str, example: str | None = None) -> Json:
-    """One that a request may have."""
-    found: Json = {
-        "name": name,
-        "in": "header",
-        "required": False,
-        "description": meaning,
-        "schema": _TEXT,
-    }
-    return found if example is None else {**found, "example": example}
 
 
 def parameters(action: Produce | Put) -> list[Json]:
@@ -55,21 +39,21 @@ def responses(wait: Wait | Verdicts, components: Components) -> Json:
     """By status; those of a sender who does not wait are among them."""
     if isinstance(wait, Verdicts):
         return _verdicts(wait, components)
-    ack = components.answers["SapAck"]
-    headers = {**CORRELATED, **_APPLIED}
+    ack = components.answers[wait.refused]
+    headers = {**CORRELATED, **APPLIED}
     found = {
         "200": answer(components.answers[wait.awaits], "What was waited for."),
         "202": answer(
-            {"anyOf": [ref("Positions"), ref("SapPending")]},
+            {"anyOf": [ref("Positions"), components.answers[wait.pending]]},
             "It is on the log; not waited for, or not there in time.",
         ),
         **{str(status): answer(ack, f"{TITLES[status]}: the NACK.") for status in _REFUSALS},
         "422": {
             "description": "Not valid, and not sent; or the NACK.",
-            "content": {PROBLEM: {"schema": ref("Problem")}, JSON: {"schema": ack}},
+            "content": {PROBLEM_TYPE: {"schema": ref("Problem")}, JSON_TYPE: {"schema": ack}},
         },
     }
-    found["429"]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": _TEXT}}
+    found["429"]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": TEXT}}
     for each in found.values():
         each["headers"] = {**each.get("headers", {}), **headers}
     return found
@@ -81,5 +65,5 @@ def _verdicts(wait: Verdicts, components: Components) -> Json:
         "202": answer(ref("Positions"), "It is on the log; not waited for, or not judged in time."),
     }
     for each in found.values():
-        each["headers"] = _APPLIED
+        each["headers"] = APPLIED
     return found

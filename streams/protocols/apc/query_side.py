@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streams.api.description import Description
 from streams.api.protocol import QuerySide
 from streams.protocols.apc import lineage_routes, routes
 from streams.protocols.apc.projection import FOLLOWED
@@ -16,9 +17,16 @@ def _responses() -> Mapping[str, Any]:
     return RESPONSES
 
 
+def _description() -> Description:
+    from streams.protocols.apc.openapi import DESCRIPTION
+
+    return DESCRIPTION
+
+
 APC = QuerySide(
     name="apc",
     projection=FOLLOWED,
     routes=(*routes.ROUTES, *lineage_routes.ROUTES),
     responses=_responses,
+    description=_description,
 )

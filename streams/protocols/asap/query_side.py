@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext, QuerySide
 from streams.protocols.asap import routes
@@ -16,6 +17,12 @@ def _responses() -> Mapping[str, Any]:
     from streams.protocols.asap.responses import RESPONSES
 
     return RESPONSES
+
+
+def _description() -> Description:
+    from streams.protocols.asap.openapi import DESCRIPTION
+
+    return DESCRIPTION
 
 
 def _endpoints(gateway: Any) -> Sequence[tuple[str, str, Any]]:
@@ -37,6 +44,7 @@ ASAP = QuerySide(
     projection=FOLLOWED,
     routes=routes.ROUTES,
     responses=_responses,
+    description=_description,
     verdict_rows={ASAP_ENVELOPES.name: verdict_key},
     endpoints=_endpoints,
     play=_play,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streams.api.description import Description
 from streams.api.protocol import QuerySide
 from streams.protocols.saop import routes, rtes_routes
 from streams.protocols.saop.queries.rows import FOLLOWED
@@ -16,9 +17,16 @@ def _responses() -> Mapping[str, Any]:
     return RESPONSES
 
 
+def _description() -> Description:
+    from streams.protocols.saop.openapi import DESCRIPTION
+
+    return DESCRIPTION
+
+
 SAOP = QuerySide(
     name="saop",
     projection=FOLLOWED,
     routes=(*rtes_routes.ROUTES, *routes.ROUTES),
     responses=_responses,
+    description=_description,
 )

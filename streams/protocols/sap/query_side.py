@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from streams.api.description import Description
 from streams.api.protocol import QuerySide
 from streams.protocols.sap import routes
 from streams.protocols.sap.queries.rows import FOLLOWED
@@ -16,4 +17,16 @@ def _responses() -> Mapping[str, Any]:
     return RESPONSES
 
 
-SAP = QuerySide(name="sap", projection=FOLLOWED, routes=routes.ROUTES, responses=_responses)
+def _description() -> Description:
+    from streams.protocols.sap.openapi import DESCRIPTION
+
+    return DESCRIPTION
+
+
+SAP = QuerySide(
+    name="sap",
+    projection=FOLLOWED,
+    routes=routes.ROUTES,
+    responses=_responses,
+    description=_description,
+)

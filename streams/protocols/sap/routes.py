@@ -44,7 +44,8 @@ def _produce(
     def answered(call: Call, envelope: Any, cause: str) -> Response | None:
         return answer(call.view, envelope, cause)
 
-    return Produce(topic, _TERMS, Wait(awaits, _most_s, _row, answered, waits.late))
+    wait = Wait(awaits, "SapPending", "SapAck", _most_s, _row, answered, waits.late)
+    return Produce(topic, _TERMS, wait)
 
 
 ROUTES: tuple[Route, ...] = (

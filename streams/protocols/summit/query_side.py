@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext, QuerySide
 from streams.protocols.summit import routes
@@ -15,6 +16,12 @@ def _responses() -> Mapping[str, Any]:
     from streams.protocols.summit.responses import RESPONSES
 
     return RESPONSES
+
+
+def _description() -> Description:
+    from streams.protocols.summit.openapi import DESCRIPTION
+
+    return DESCRIPTION
 
 
 def _endpoints(gateway: Any) -> Sequence[tuple[str, str, Any]]:
@@ -36,6 +43,7 @@ SUMMIT = QuerySide(
     projection=FOLLOWED,
     routes=routes.ROUTES,
     responses=_responses,
+    description=_description,
     endpoints=_endpoints,
     play=_play,
 )

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import streams.protocols
+from streams.api.description import Body, Description
+from streams.gateway.openapi import document
 from streams.protocols.commands import COMMANDS
 from streams.protocols.queries import QUERIES
+from streams.routes.table import ROUTES
+from streams.settings import Settings
 from topology.processors import ALL, inputs
 from topology.topics import BY_NAME
 
+DESCRIPTIONS: list[Description] = [side.description() for side in QUERIES]
+BODIES: list[Body] = [body for each in DESCRIPTIONS for body in each.bodies]
+DOCUMENT = document(Settings())
+OPERATIONS = [
+    (method.upper(), path, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+]
 SLICES = Path(streams.protocols.__path__[0]).glob("*/ingress.py")
 
 
@@ -48,3 +61,47 @@ def test_each_route_has_the_model_of_its_answer() -> None:
     for side in QUERIES:
         names = {route.answer for route in side.routes} - {"Positions", "Placed"}
         assert names <= set(side.responses()), side.name
+
+
+def test_the_tags_of_the_document_are_those_of_the_protocols_in_their_order() -> None:
+    tags = [tag for each in DESCRIPTIONS for tag in each.tags]
+    assert len(tags) == len(set(tags))
+    assert [tag["name"] for tag in DOCUMENT["tags"]] == [*tags, "registry", "service"]
+    for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
+        assert {route.tag for route in side.routes} <= set(each.tags), side.name
+
+
+def test_each_body_of_a_route_belongs_to_its_protocol_and_has_schemas_and_examples() -> None:
+    assert len(BODIES) == len({body.name for body in BODIES})
+    for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
+        used = {route.body for route in side.routes if route.body is not None}
+        assert used <= {body.name for body in each.bodies}, side.name
+    for body in BODIES:
+        assert body.name.replace("/", ".") in body.components()
+        assert body.components().items() <= DOCUMENT["components"]["schemas"].items()
+
+
+def test_the_examples_of_a_body_are_those_of_its_protocol() -> None:
+    by_name = {body.name: body for body in BODIES}
+    for route in ROUTES:
+        if route.body is not None:
+            operation = DOCUMENT["paths"][route.template][route.method.lower()]
+            content = operation["requestBody"]["content"]["application/json"]
+            assert content["examples"] == by_name[route.body].examples() != {}
+
+
+def test_an_id_of_paths_is_described_by_each_protocol_that_has_it_and_alike() -> None:
+    for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
+        used = {name for route in side.routes for name in re.findall(r"{(\w+)}", route.template)}
+        assert used == set(each.ids), side.name
+    for name in {name for each in DESCRIPTIONS for name in each.ids}:
+        assert len({each.ids[name] for each in DESCRIPTIONS if name in each.ids}) == 1, name
+
+
+def test_endpoints_beside_the_routes_say_what_they_need_of_a_token() -> None:
+    for side, each in zip(QUERIES, DESCRIPTIONS, strict=True):
+        paths = each.paths(lambda parameter: {"name": parameter.name})
+        described = {(method.upper(), path) for path in paths for method in paths[path]}
+        assert described == set(each.needs), side.name
+        assert bool(described) == (side.endpoints is not None), side.name
+        assert described <= {(method, path) for method, path, _ in OPERATIONS}

@@ -1,36 +1,41 @@
-"""`POST /asap`, its metrics and the service's manifest, as the document has them.
+"""What the OpenAPI document says of ASAP 0.1 beside its routes and answers.
 
-The outcomes of JSON-RPC all have the status 200 (asap spec 6.2).
+`POST /asap`, its metrics and the service's manifest are no rows of the route table.  The outcomes
+of JSON-RPC all have the status 200 (asap spec 6.2).
 """
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-from typing import Any
-
 from schemas.asap import ERROR_MESSAGES
-from streams.asap.jsonrpc import MANIFEST_PATH, METHOD, METRICS_PATH, PATH
-from streams.gateway.answer import JSON
-from streams.gateway.openapi.parts import answer
-from streams.gateway.openapi.rpc_parts import (
+from streams.access.callers import OPEN, Need, Role
+from streams.api.description import (
+    DescribeParameter,
+    Description,
+    PathId,
+    envelope,
+    read_example,
+)
+from streams.api.media import JSON_TYPE
+from streams.api.openapi import (
     APPLIED,
     ID,
     ID_OR_NULL,
     TEXT,
     VERSION,
+    Json,
+    answer,
     closed,
-    other,
-    refusals,
-    waiting,
+    problems,
+    ref,
+    wait_headers,
 )
-from streams.gateway.openapi.schemas import Json, ref
+from streams.asap.jsonrpc import MANIFEST_PATH, METHOD, METRICS_PATH, PATH
+from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
 
 _OR_NULL: Json = {"type": ["string", "null"]}
-_EXAMPLE = "task_request.json"
 
 
-def paths() -> Json:
+def _paths(describe: DescribeParameter) -> Json:
     return {
         PATH: {"post": _send()},
         METRICS_PATH: {
@@ -44,8 +49,7 @@ def paths() -> Json:
     }
 
 
-def components() -> Json:
-    """Schemas by name."""
+def _components() -> Json:
     return {"AsapCall": _call(), "AsapReply": _reply(), "AsapRefusal": _refusal()}
 
 
@@ -56,21 +60,21 @@ def _send() -> Json:
         "operationId": "asap_send",
         "summary": "Send an envelope as JSON-RPC, and be told what came of it",
         "tags": ["asap"],
-        "parameters": waiting(),
+        "parameters": wait_headers(),
         "requestBody": {
             "required": True,
-            "content": {JSON: {"schema": ref("AsapCall"), "examples": _examples()}},
+            "content": {JSON_TYPE: {"schema": ref("AsapCall"), "examples": _example()}},
         },
-        "responses": {"200": done, **refusals(400, 408, 413), **other()},
+        "responses": {"200": done, **problems(400, 408, 413)},
     }
 
 
-def _read(name: str, summary: str, schema: Json, media: str = JSON) -> Json:
+def _read(name: str, summary: str, schema: Json, media: str = JSON_TYPE) -> Json:
     return {
         "operationId": name,
         "summary": summary,
         "tags": ["asap"],
-        "responses": {"200": answer(schema, "The answer.", media), **other()},
+        "responses": {"200": answer(schema, "The answer.", media), **problems()},
     }
 
 
@@ -109,8 +113,32 @@ def _refusal() -> Json:
     return closed({"jsonrpc": VERSION, "error": error, "id": ID_OR_NULL})
 
 
-def _examples() -> Json:
-    text = files("schemas").joinpath("examples", "asap", _EXAMPLE).read_text("utf-8")
-    envelope: Any = json.loads(text)
-    call = {"jsonrpc": "2.0", "method": METHOD, "params": {"envelope": envelope}, "id": "req-1"}
-    return {"a_task": {"value": call}}
+def _example() -> Json:
+    params = {"envelope": read_example("asap/task_request")}
+    return {
+        "a_task": {"value": {"jsonrpc": "2.0", "method": METHOD, "params": params, "id": "req-1"}}
+    }
+
+
+DESCRIPTION = Description(
+    tags={"asap": "ASAP 0.1: tasks and their states, messages, calls, agents."},
+    ids={
+        "id": PathId("01M7YRRRS4RFVVVX9QRHKJ8E9C"),
+        "envelope_id": PathId("01M7YRRRS4RFVVVX9QRHKJ8E9C"),
+        "key": PathId("call-1"),
+        "urn": PathId("urn:asap:agent:indexer:eu"),
+        "version": PathId("latest"),
+    },
+    records=(ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS),
+    bodies=(
+        envelope("asap/envelope", "asap", file="asap/envelope.schema"),
+        envelope("asap/manifest", "asap/manifests", file="asap/entities/manifest.schema"),
+    ),
+    paths=_paths,
+    components=_components,
+    needs={
+        ("POST", PATH): Need((Role.PRODUCER,), own=True),
+        ("GET", METRICS_PATH): OPEN,
+        ("GET", MANIFEST_PATH): OPEN,
+    },
+)

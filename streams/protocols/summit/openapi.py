@@ -1,30 +1,37 @@
-"""`POST /summit` as the document has it; every outcome of JSON-RPC has the status 200."""
+"""What the OpenAPI document says of Summit v1 beside its routes and answers.
+
+`POST /summit` is no row of the route table; every outcome of JSON-RPC has the status 200.
+"""
 
 from __future__ import annotations
 
-import json
-from importlib.resources import files
-from typing import Any
-
 from schemas.summit.words import METHODS
-from streams.gateway.answer import JSON
-from streams.gateway.openapi.operation import query_parameter
-from streams.gateway.openapi.parts import answer
-from streams.gateway.openapi.rpc_parts import (
+from streams.access.callers import Need, Role
+from streams.api.description import (
+    DescribeParameter,
+    Description,
+    PathId,
+    envelope,
+    read_example,
+)
+from streams.api.media import JSON_TYPE
+from streams.api.openapi import (
     APPLIED,
     ID,
     ID_OR_NULL,
     TEXT,
     VERSION,
+    Json,
+    answer,
     closed,
-    other,
-    refusals,
-    waiting,
+    problems,
+    ref,
+    wait_headers,
 )
-from streams.gateway.openapi.schemas import Json, ref
 from streams.summit.rpc import PATH, POSITIONS
 from streams.summit.rpc.errors import NAMES
 from streams.views.parameters import AFTER
+from topology.summit import SUMMIT_EVENTS
 
 _PLACED: Json = {
     POSITIONS: {"description": "Where calls are on the log, with commas between.", "schema": TEXT}
@@ -32,12 +39,11 @@ _PLACED: Json = {
 _EXAMPLES = ("seed", "invoke")
 
 
-def paths(prefix: str) -> Json:
-    return {PATH: {"post": _call(prefix)}}
+def _paths(describe: DescribeParameter) -> Json:
+    return {PATH: {"post": _call(describe)}}
 
 
-def components() -> Json:
-    """Schemas by name."""
+def _components() -> Json:
     reply = {"anyOf": [ref("SummitResult"), ref("SummitRefusal")]}
     return {
         "SummitRequest": _request(),
@@ -47,7 +53,7 @@ def components() -> Json:
     }
 
 
-def _call(prefix: str) -> Json:
+def _call(describe: DescribeParameter) -> Json:
     done = answer(ref("SummitReplies"), "Every outcome of JSON-RPC.")
     done["headers"] = {**APPLIED, **_PLACED}
     several = {"type": "array", "items": ref("SummitRequest"), "minItems": 1, "maxItems": 100}
@@ -56,16 +62,15 @@ def _call(prefix: str) -> Json:
         "operationId": "summit_call",
         "summary": "Call agents and tools, cancel runs, ask about both, as JSON-RPC",
         "tags": ["summit"],
-        "parameters": [query_parameter(AFTER, prefix), *waiting()],
+        "parameters": [describe(AFTER), *wait_headers()],
         "requestBody": {
             "required": True,
-            "content": {JSON: {"schema": body, "examples": _examples()}},
+            "content": {JSON_TYPE: {"schema": body, "examples": _examples()}},
         },
         "responses": {
             "200": done,
             "204": {"description": "There were notifications alone.", "headers": _PLACED},
-            **refusals(400, 408, 413, 415, 422, 504),
-            **other(),
+            **problems(400, 408, 413, 415, 422, 504),
         },
     }
 
@@ -84,10 +89,24 @@ def _refusal() -> Json:
 
 
 def _examples() -> Json:
-    folder = files("schemas").joinpath("examples", "summit", "calls")
-    found: Json = {}
-    for name in _EXAMPLES:
-        call: Any = json.loads(folder.joinpath(f"{name}.json").read_text("utf-8"))
-        call.pop("caller", None)
-        found[name] = {"value": call}
-    return found
+    """Calls without the member that a record has beside a request."""
+    calls = {name: read_example(f"summit/calls/{name}") for name in _EXAMPLES}
+    return {
+        name: {"value": {member: call[member] for member in call if member != "caller"}}
+        for name, call in calls.items()
+    }
+
+
+DESCRIPTION = Description(
+    tags={"summit": "Summit v1: agents and their tools, calls, runs, verification."},
+    ids={"agentId": PathId("word-stats"), "runId": PathId("run-7f2")},
+    records=(SUMMIT_EVENTS,),
+    bodies=(
+        envelope("summit/manifest", "summit/manifests"),
+        envelope("summit/call", "summit/calls"),
+        envelope("summit/reply", "summit/replies"),
+    ),
+    paths=_paths,
+    components=_components,
+    needs={("POST", PATH): Need((Role.PRODUCER, Role.READER))},
+)

@@ -1,0 +1,36 @@
+"""What the OpenAPI document says of SAP 2.0 beside its routes and answers."""
+
+from __future__ import annotations
+
+from streams.api.description import Description, PathId, envelope
+from topology.sap import (
+    SAP_ACKS,
+    SAP_CACHE,
+    SAP_HEURISTICS,
+    SAP_KNOWLEDGE,
+    SAP_LEARNING,
+    SAP_OUTCOMES,
+    SAP_TASKS,
+)
+
+DESCRIPTION = Description(
+    tags={"sap": "Tasks, results, signals, vetted answers, learning."},
+    ids={
+        "taskId": PathId("7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a"),
+        "cacheKey": PathId("591a42479351258326c4e1b6dd4c01bb5314daebe28167c1c5ee45dbb49b303f"),
+    },
+    records=(
+        SAP_TASKS,
+        SAP_OUTCOMES,
+        SAP_ACKS,
+        SAP_CACHE,
+        SAP_LEARNING,
+        SAP_HEURISTICS,
+        SAP_KNOWLEDGE,
+    ),
+    bodies=(
+        envelope("sap/task", "sap/tasks"),
+        envelope("sap/result", "sap/results"),
+        envelope("sap/signal", "sap/signals"),
+    ),
+)
