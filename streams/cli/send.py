@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from streams.cli import common, completing
+from streams.cli.commands import SENT_TOPICS, either
 from streams.errors import InvalidInput, UsageError
 from streams.settings import Settings
 from streams.telemetry.progress import counted
@@ -25,7 +26,24 @@ _AT_ONCE = 500
 _MOST_WAITING = 10_000
 
 
-@click.command("send")
+_HELP = f"""Send JSON in the protocol's own form: one value, a list, or one value a line.
+
+TOPIC is {either(SENT_TOPICS)}.
+FILE defaults to standard input.
+All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
+Prints the position of each record, which --after of the reading commands takes.
+
+With --pulses the input is no JSON but what a program prints; TOPIC is rtes.raw.
+
+\b
+Examples:
+  headrace send apc.packets packet.json
+  headrace send rtes.raw events.jsonl --rate 50
+  make test 2>&1 | headrace send rtes.raw --pulses session-7
+"""
+
+
+@click.command("send", help=_HELP)
 @click.argument("topic", shell_complete=completing.sent_topic)
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option(
@@ -41,22 +59,6 @@ _MOST_WAITING = 10_000
     help="Send each line of text as it comes, as sandbox output of this session.",
 )
 def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | None) -> None:
-    """Send JSON in the protocol's own form: one value, a list, or one value a line.
-
-    TOPIC is apc.packets, saop.turns, rtes.raw, saop.rewinds, sap.tasks, sap.results, sap.signals,
-    asap.envelopes, asap.manifests, summit.manifests (YAML too), summit.calls or summit.replies.
-    FILE defaults to standard input.
-    All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
-    Prints the position of each record, which --after of the reading commands takes.
-
-    With --pulses the input is no JSON but what a program prints; TOPIC is rtes.raw.
-
-    \b
-    Examples:
-      headrace send apc.packets packet.json
-      headrace send rtes.raw events.jsonl --rate 50
-      make test 2>&1 | headrace send rtes.raw --pulses session-7
-    """
     settings = Settings.load()
     if session_id is not None:
         _send_pulses(topic, file, session_id, rate, settings)

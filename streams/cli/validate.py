@@ -7,24 +7,25 @@ from typing import Any, BinaryIO
 import click
 
 from streams.cli import common, completing
+from streams.cli.commands import KINDS, either
 from streams.settings import Settings
 
+_HELP = f"""Check one envelope, offline, by the rules that the edges apply.
 
-@click.command("validate")
+KIND is {either(KINDS)}.  FILE defaults to standard input.  Exits with 1
+when the envelope is not valid.
+
+\b
+Example:
+  headrace validate apc.packet packet.json
+"""
+
+
+@click.command("validate", help=_HELP)
 @click.argument("kind", shell_complete=completing.kind)
 @click.argument("file", type=click.File("rb"), default="-")
 @click.pass_context
 def command(ctx: click.Context, kind: str, file: BinaryIO) -> None:
-    """Check one envelope, offline, by the rules that the edges apply.
-
-    KIND is apc.packet, saop.turn, saop.rewind, rtes.event, rtes.payload, sap.task, sap.result,
-    sap.signal, asap.envelope, asap.manifest, summit.manifest (YAML too), summit.call or
-    summit.reply.  FILE defaults to standard input.  Exits with 1 when the envelope is not valid.
-
-    \b
-    Example:
-      headrace validate apc.packet packet.json
-    """
     answer = check(kind, file.read(), Settings.load())
     common.show_json(answer)
     if not answer["valid"]:

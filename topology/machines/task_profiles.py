@@ -128,15 +128,19 @@ def parse(text: str) -> Profile:
     )
 
 
+_FOLDER = files(__package__) / "profiles"
+
+
 def _load(name: str) -> Profile:
-    source = files(__package__) / "profiles" / f"{name}.toml"
-    return parse(source.read_text(encoding="utf-8"))
+    return parse((_FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
 
 
 DEVS = _load("devs")
 OPEN = _load("open")
 PROTOCOLS: Mapping[str, Profile] = {
-    origin: _load(origin) for origin in ("apc", "asap", "sap", "summit")
+    origin: _load(origin)
+    for origin in sorted(each.name.removesuffix(".toml") for each in _FOLDER.iterdir())
+    if origin not in (DEVS.name, OPEN.name)
 }
 """By `origin`, the protocol whose processor reports the transition."""
 

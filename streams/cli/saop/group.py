@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from streams.cli import common, lists
+from streams.cli.commands import PROTOCOLS
 
 _AGENTS = click.Choice(["researcher", "architect", "developer", "reviewer"])
 _DETECTORS = click.Choice(["confidence", "repetition", "failures"])
-_ORIGINS = click.Choice(["apc", "asap", "sap", "summit"])
+_ORIGINS = click.Choice(sorted(set(PROTOCOLS) - {"saop"}))
 
 _TURN = lists.columns(
     *("turn.turn_index", "turn.agent_id", "turn.metadata.confidence", "held"),

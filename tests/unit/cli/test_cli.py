@@ -16,7 +16,8 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from streams.cli import COMMANDS, main
+from streams.cli import main
+from streams.cli.commands import COMMANDS
 from tests.unit.envelopes import idea, transition
 
 EXPLAIN = ["packet-explain", "--session-id", "s1", "--packet-id", "x"]

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from streams.cli import COMMANDS, main
+from streams.cli import main
+from streams.cli.commands import COMMANDS
 from tests.processes import ROOT
 
 ASK = 'eval "$("$0" completion bash)"; COMP_WORDS=("${@}"); COMP_CWORD=$(($# - 1)); COMPREPLY=();'

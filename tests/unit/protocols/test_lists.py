@@ -7,11 +7,14 @@ from pathlib import Path
 
 import streams.protocols
 from streams.api.description import Body, Description
+from streams.cli.commands import PROTOCOLS, SURFACES
 from streams.gateway.openapi import document
+from streams.processing.ingress import Kind
 from streams.protocols.commands import COMMANDS
 from streams.protocols.queries import QUERIES
 from streams.routes.table import ROUTES
 from streams.settings import Settings
+from topology.machines import task_profiles
 from topology.processors import ALL, inputs
 from topology.topics import BY_NAME
 
@@ -105,3 +108,27 @@ def test_endpoints_beside_the_routes_say_what_they_need_of_a_token() -> None:
         assert described == set(each.needs), side.name
         assert bool(described) == (side.endpoints is not None), side.name
         assert described <= {(method, path) for method, path, _ in OPERATIONS}
+
+
+def test_the_command_line_names_the_protocols_their_topics_and_kinds() -> None:
+    assert [side.name for side in COMMANDS] == list(PROTOCOLS)
+    for side, surface in zip(COMMANDS, SURFACES, strict=True):
+        topics = [_with_yaml(edge.topic.name, edge.kind) for edge in side.edges]
+        assert topics == list(surface.topics)
+        assert [_with_yaml(kind.name, kind) for kind in side.kinds] == list(surface.kinds)
+
+
+def _with_yaml(name: str, kind: Kind) -> str:
+    return name if kind.other_text is None else f"{name} (YAML too)"
+
+
+def test_tasks_of_saop_come_from_processors_of_the_other_protocols() -> None:
+    assert {*task_profiles.PROTOCOLS, "saop"} == set(PROTOCOLS)
+
+
+def test_commands_of_a_protocol_lie_in_its_folder_and_are_named_once() -> None:
+    names = [name for surface in SURFACES for name in surface.commands]
+    assert len(names) == len(set(names))
+    for surface in SURFACES:
+        folders = {lazy.module.partition(".")[0] for lazy in surface.commands.values()}
+        assert folders == {surface.protocol}
