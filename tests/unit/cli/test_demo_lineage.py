@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from streams.demo import DemoFailed, Stage, lineage
+from streams.demo.lineage import saop
+from streams.protocols.queries import QUERIES
 from tests.unit.views.asap.stage import manifest
 from tests.unit.views.bench import Bench
 
@@ -26,7 +28,7 @@ def test_it_can_be_told_again(stage: Stage) -> None:
 
 
 def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lineage, "CONFIDENCES", (0.9, 0.9))
+    monkeypatch.setattr(saop, "CONFIDENCES", (0.9, 0.9))
     with pytest.raises(DemoFailed, match="act six, step 5: escalations should be"):
         lineage.tell(stage)
 
@@ -50,3 +52,10 @@ def test_where_confidence_is_judged_otherwise_it_is_left_out(stage: Stage, said:
 
 def test_every_step_says_what_happens() -> None:
     assert all(step.__doc__ for step in lineage.STEPS)
+
+
+def test_every_part_adds_nodes_of_its_protocol_alone() -> None:
+    assert {part.protocol for part in lineage.PARTS} <= {side.name for side in QUERIES}
+    for part in lineage.PARTS:
+        assert part.kinds
+        assert {kind.partition(":")[0] for kind in part.kinds} == {part.protocol}

@@ -1,0 +1,54 @@
+"""What ASAP knows of the case: a task that a planner hands over."""
+
+from __future__ import annotations
+
+from schemas.asap import (
+    ArtifactNotify,
+    Envelope,
+    TaskRequest,
+    TaskResponse,
+    TaskStatus,
+    TaskUpdate,
+    UpdateType,
+    derived_id,
+    make_envelope,
+)
+from streams.demo import tasks
+from streams.demo.case import AT, AT_MS, Part, trace
+from streams.demo.stage import Stage
+
+
+def handed_over(stage: Stage) -> None:
+    """ASAP: a planner hands the repair to a coder, who reports, delivers and is done."""
+    for envelope in _envelopes(stage):
+        answer = stage.door.call(envelope.model_dump(mode="json"))
+        found = answer.get("result", {}).get("verdict")
+        stage.expect(f"the verdict on {envelope.payload_type}", found, "accepted")
+        stage.show("envelope", f"{envelope.payload_type} → {found}")
+
+
+def _envelopes(stage: Stage) -> list[Envelope]:
+    """Of the task, in their order."""
+    request = TaskRequest(conversation_id=stage.session, skill_id="code.repair", input={})
+    task_id = derived_id(f"{stage.session}/repair", 0, AT_MS)
+    update = TaskUpdate(
+        task_id=task_id, update_type=UpdateType.STATUS_CHANGE, status=TaskStatus.WORKING
+    )
+    artifact = ArtifactNotify(task_id=task_id, artifact_id="patch", name="split.patch")
+    response = TaskResponse(task_id=task_id, status=TaskStatus.COMPLETED, result={"fixed": True})
+    planner, coder = tasks.planner(stage), f"urn:asap:agent:coder:{stage.session}"
+    shared = {"trace_id": trace(stage).hex, "timestamp": AT}
+    asked = make_envelope(request, sender=planner, recipient=coder, id=task_id, **shared)
+    told = [
+        make_envelope(each, sender=coder, recipient=planner, correlation_id=task_id, **shared)
+        for each in (update, artifact, response)
+    ]
+    return [asked, *told]
+
+
+PART = Part(
+    "asap",
+    handed_over,
+    {"asap:task": 1, "asap:envelope": 4, "asap:artifact": 1},
+    possible=lambda stage: not tasks.needs_manifests(stage),
+)

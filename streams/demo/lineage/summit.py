@@ -1,0 +1,59 @@
+"""What Summit knows of the case: a run in which an auditor counts."""
+
+from __future__ import annotations
+
+from streams.demo import case
+from streams.demo.case import Part
+from streams.demo.stage import Json, Stage
+from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
+
+
+def counted(stage: Stage) -> None:
+    """Summit: an auditor counts the customers on both sides, and may spend nothing."""
+    agent, run_id = case.name(stage, "auditor"), case.name(stage, "audit")
+    stage.send(SUMMIT_MANIFESTS.name, _manifest(agent))
+    stage.send(SUMMIT_CALLS.name, _call(stage, agent, run_id))
+    stage.send(SUMMIT_REPLIES.name, _reply(agent, run_id))
+    row = stage.get(f"/v1/summit/runs/{run_id}")
+    stage.show("run", f"{run_id}: {row['status']}, {row['output']}")
+    stage.expect("the status", row["status"], "completed")
+
+
+def _manifest(agent: str) -> Json:
+    """Of the auditor."""
+    shape = {"type": "object"}
+    return {
+        "apiVersion": "summit.io/v1",
+        "kind": "Agent",
+        "metadata": {"name": agent, "version": "1.0.0", "description": "Counts rows."},
+        "spec": {
+            "role": "x-data",
+            "capabilities": ["rows:count"],
+            "interface": {"inputSchema": shape, "outputSchema": shape},
+            "tools": [],
+        },
+    }
+
+
+def _call(stage: Stage, agent: str, run_id: str) -> Json:
+    """A question to the auditor."""
+    context = {"traceId": case.trace(stage).hex, "budget": {"usd": 0, "seconds": 20}}
+    params = {"agentId": agent, "runId": run_id, "inputs": {"table": "customers"}}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "agent.invoke"}
+    return {**request, "params": {**params, "context": context}}
+
+
+def _reply(agent: str, run_id: str) -> Json:
+    """What it finds."""
+    return {
+        "replyId": "final",
+        "runId": run_id,
+        "agentId": agent,
+        "kind": "result",
+        "output": {"both": 77},
+        "metrics": {"tokens": 0, "latency_ms": 3, "cost_usd": 0},
+        "provenance": {"model": "none", "timestamp": case.AT},
+    }
+
+
+PART = Part("summit", counted, {"summit:run": 1, "summit:reply": 1})
