@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import click
 
-import schemas.summit.rules
 from schemas.rules import Rule
 from streams import cli
 from streams.docs.http import http_rules
@@ -17,11 +16,6 @@ from streams.settings.values import Declaration
 
 HELP_WIDTH = 96
 Column = Mapping[str, int]
-_SUMMIT: Mapping[str, Column] = {
-    "JSON-RPC": schemas.summit.rules.RPC,
-    "in results": {rule: end.code for rule, end in schemas.summit.rules.ENDS.items()},
-}
-"""Rule code → error code: of a call that is refused, and of a run that the rule ended."""
 
 
 def _rules(title: str, rules: tuple[Rule, ...], numbers: Mapping[str, Column] = {}) -> str:
@@ -46,7 +40,7 @@ def rules_page() -> str:
         "Every verdict names the rule that decided it, one of these codes. `E` is applied at the\n"
         "edges, before anything is produced; `P` in the processor.\n"
         + "".join(
-            _rules(protocol, rules, _SUMMIT if protocol == "Summit" else {})
+            _rules(protocol, rules, side.rule_numbers)
             for side in COMMANDS
             for protocol, rules in side.rules.items()
         )

@@ -35,6 +35,8 @@ class CommandSide:
     senders: who may write each of them.  rules: the closed sets of rule codes, by the name under
     which documents list them.  processors: in the order in which timers due at one time fire.
     folds, checks, row_checks, total_checks: what `verify` and `?as_of=` rest on.
+    held: tables whose rows are commands that wait for others, to be answered or to be logged.
+    rule_numbers: further columns of the page on rules, by their heads: numbers by rule code.
     load_files: reads the files that the processors go by; raises SettingsError.
     """
 
@@ -48,4 +50,6 @@ class CommandSide:
     checks: Mapping[Topic, FactCheck]
     row_checks: Mapping[Table, RowCheck] = field(default_factory=dict)
     total_checks: tuple[TotalCheck, ...] = ()
+    held: tuple[Table, ...] = ()
+    rule_numbers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     load_files: Callable[[ServiceSettings], None] | None = None

@@ -6,12 +6,12 @@ facts are asked for before the rows are read (what lies below is in the rows) an
 (what is in the rows lies below).  A row must be what the facts come to somewhere in that span; on
 a log at rest both ends are one.  Which commands are decided, the tasks' own positions say, which
 lie in the changelog and are read before the rows.  So they say too which facts of another task
-are in the rows for certain: SAP reads what its cache says.
+are in the rows for certain, where a protocol reads what another task of its own says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from schemas import decode
@@ -22,15 +22,12 @@ from streams.log.reading import partitions, records
 from streams.replay.scratch import Scratch
 from streams.telemetry.progress import Bar
 from topology import tables, topics
-from topology.asap import ASAP_HELD
 from topology.core import CHANGELOG, INPUT_POSITIONS
 from topology.declarations import Kind, Table
-from topology.saop import REWINDS, SAOP_TURNS_HELD
 
 Ends = Mapping[TopicPartition, int]
 PUBLIC = tuple(table for table in tables.ALL if table.topic and table not in tables.GIVEN)
 FACTS = tuple(topic for topic in topics.ALL if topic.kind is Kind.FACT)
-_HELD = (ASAP_HELD, SAOP_TURNS_HELD)
 LETTERS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
 
 
@@ -65,24 +62,27 @@ class Live:
         return ((key.decode(), row) for key, row in self._scratch.scan(prefix))
 
 
-def take(log: Log, prefix: str, live: Live, bar: Bar) -> Cut:
-    """Read all rows between two questions for the ends of facts.  Raises TopicsMismatch."""
+def take(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> Cut:
+    """Read all rows between two questions for the ends of facts.
+
+    internal: tables that are read beside the public ones.  Raises TopicsMismatch.
+    """
     names = [prefix + topic.name for topic in (*FACTS, *LETTERS)]
     tps = partitions(log, names)
     before = log.ends(tps)
-    _read(log, prefix, live, bar)
+    _read(log, prefix, live, bar, internal)
     return Cut(before, log.high_watermarks(tps), log.starts(tps), _decided(prefix, live, log))
 
 
-def _read(log: Log, prefix: str, live: Live, bar: Bar) -> None:
+def _read(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> None:
     """The positions of tasks first: what lies below them is in the rows that are read later."""
-    internal = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, REWINDS, *_HELD))
+    shared = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, *internal))
     public = {prefix + t.topic.name: store_key(t.name, "") for t in PUBLIC if t.topic}
     for of in ({prefix + CHANGELOG.name: b""}, public):
         tps = partitions(log, of)
         for record in records(log, tps, log.high_watermarks(tps)):
             key = of[record.topic] + (record.key or b"")
-            if key.startswith((*internal, *public.values())):
+            if key.startswith((*shared, *public.values())):
                 live.put(record.partition, key, record.value)
             bar.advance()
 
@@ -98,9 +98,9 @@ def _decided(prefix: str, live: Live, log: Log) -> Ends:
     }
 
 
-def held(live: Live, partitions: int) -> Iterator[str]:
-    """Positions of commands that wait for others: to be answered, or to be logged."""
-    for table in _HELD:
+def held(live: Live, partitions: int, tables: Sequence[Table]) -> Iterator[str]:
+    """Positions of the commands that these tables hold."""
+    for table in tables:
         for task in range(partitions):
             for _, row in live.rows(table, task):
                 yield decode(row, table.record).value["cause"]

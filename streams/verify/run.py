@@ -35,6 +35,8 @@ _TIMER = "timer/"
 _NO_CHECK = FactCheck()
 _CHECKS = {topic: check for side in COMMANDS for topic, check in side.checks.items()}
 _ROW_CHECKS = {table: check for side in COMMANDS for table, check in side.row_checks.items()}
+_HELD = tuple(table for side in COMMANDS for table in side.held)
+_INTERNAL = (*_HELD, *(table for table in _ROW_CHECKS if table.topic is None))
 _FOLDS = tuple(fold for side in COMMANDS for fold in side.folds)
 
 
@@ -65,7 +67,7 @@ class _Run:
 
     def report(self) -> Report:
         with progress("rows") as bar:
-            self._cut = cut.take(self._log, self._prefix, self._live, bar)
+            self._cut = cut.take(self._log, self._prefix, self._live, bar, _INTERNAL)
         self._commands = Commands(self._log, self._prefix, self._cut, self._scratch)
         seen, promised, kept = (Values(self._scratch, n) for n in ("seen", "promised", "kept"))
         value = self._commands.value
@@ -80,7 +82,7 @@ class _Run:
                 for task in range(self._partitions):
                     for _ in self._follow(group, own, task):
                         bar.advance()
-        held = frozenset(cut.held(self._live, self._partitions))
+        held = frozenset(cut.held(self._live, self._partitions, _HELD))
         self._tables()
         self._missing()
         self._totals()

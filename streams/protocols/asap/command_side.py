@@ -8,7 +8,7 @@ from streams.protocols.asap import checks, ingress, row_checks
 from streams.protocols.asap.fold import FOLDING
 from streams.protocols.asap.processor import AsapProcessor
 from streams.replay.checking import FactCheck, codes
-from topology.asap import ASAP_EVENTS, ASAP_SNAPSHOTS_TABLE
+from topology.asap import ASAP_EVENTS, ASAP_HELD, ASAP_SNAPSHOTS_TABLE
 
 ASAP = CommandSide(
     name="asap",
@@ -20,4 +20,5 @@ ASAP = CommandSide(
     folds=(FOLDING,),
     checks={ASAP_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
     row_checks={ASAP_SNAPSHOTS_TABLE: row_checks.snapshots},
+    held=(ASAP_HELD,),
 )

@@ -20,6 +20,7 @@ from topology.saop import (
     SAOP_ESCALATIONS,
     SAOP_LOG,
     SAOP_REWIND_LOG,
+    SAOP_TURNS_HELD,
     SAOP_VERDICTS,
 )
 
@@ -48,4 +49,5 @@ SAOP = CommandSide(
         RTES_REJECTIONS: FactCheck(checks.rejection, _RTES),
     },
     row_checks={REWINDS: rewind_checks.rewinds},
+    held=(SAOP_TURNS_HELD,),
 )

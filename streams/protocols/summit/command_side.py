@@ -20,4 +20,8 @@ SUMMIT = CommandSide(
     folds=(FOLDING,),
     checks={SUMMIT_EVENTS: FactCheck(checks.check, codes(rules.ALL), "eventId")},
     row_checks={SUMMIT_AGENTS_TABLE: row_checks.agents},
+    rule_numbers={
+        "JSON-RPC": rules.RPC,
+        "in results": {rule: end.code for rule, end in rules.ENDS.items()},
+    },
 )
