@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from streams.api.description import Description
+from streams.api.filling import Filling
 from streams.api.problems import Response
 from streams.api.route import Route
 from streams.engine.records import Output, Record
@@ -46,6 +47,7 @@ class QuerySide:
     name, where later commands may be answered earlier.  routes: in the order of the documents.
     responses: the models of answers, by the names that routes use; loads them when called.
     description: what it adds to the OpenAPI document; loads it when called.
+    filling: what its edges make up, as `play` does it.
     endpoints, play: servers of the protocol's own beside the routes, in the gateway and in `play`.
     """
 
@@ -55,5 +57,6 @@ class QuerySide:
     responses: Callable[[], Mapping[str, Any]]
     description: Callable[[], Description] = Description
     verdict_rows: Mapping[str, VerdictRow] = field(default_factory=dict)
+    filling: Filling | None = None
     endpoints: Endpoints | None = None
     play: PlayServer | None = None

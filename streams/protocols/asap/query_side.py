@@ -9,6 +9,7 @@ from streams.api.description import Description
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext, QuerySide
 from streams.protocols.asap import routes
+from streams.protocols.asap.filling import FILLING
 from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key
 from topology.asap import ASAP_ENVELOPES
 
@@ -46,6 +47,7 @@ ASAP = QuerySide(
     responses=_responses,
     description=_description,
     verdict_rows={ASAP_ENVELOPES.name: verdict_key},
+    filling=FILLING,
     endpoints=_endpoints,
     play=_play,
 )

@@ -8,6 +8,7 @@ from typing import Any
 from streams.api.description import Description
 from streams.api.protocol import QuerySide
 from streams.protocols.saop import routes, rtes_routes
+from streams.protocols.saop.filling import FILLING
 from streams.protocols.saop.queries.rows import FOLLOWED
 
 
@@ -29,4 +30,5 @@ SAOP = QuerySide(
     routes=(*rtes_routes.ROUTES, *routes.ROUTES),
     responses=_responses,
     description=_description,
+    filling=FILLING,
 )
