@@ -71,7 +71,7 @@ lock:
 	test -x .venv/lock/bin/pip-compile || { $(PYTHON) -m venv .venv/lock \
 		&& .venv/lock/bin/python -m pip install --quiet pip-tools==$(PIP_TOOLS); }
 	$(PIP_COMPILE) --output-file requirements.txt pyproject.toml
-	$(PIP_COMPILE) --extra dev --constraint requirements.txt \
+	$(PIP_COMPILE) --all-extras --constraint requirements.txt \
 		--output-file requirements-dev.txt pyproject.toml
 	$(PIP_COMPILE) --output-file bench/peers.txt pyproject.toml bench/peers.in
 

@@ -2,8 +2,9 @@
 
 HeadraceError
 ├── UsageError            exit 2: the caller asked for something that makes no sense
-│   └── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
-│       └── TokensMissing     the gateway would be open to other machines, and asks for no tokens
+│   ├── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
+│   │   └── TokensMissing     the gateway would be open to other machines, and asks for no tokens
+│   └── ExtraMissing        packages that an extra of headrace installs are not installed
 ├── NegativeAnswer        exit 1: the question was understood, and the answer is no
 │   ├── InvalidInput        a value breaks rules; `problems` lists them
 │   ├── Unauthenticated     the gateway needs a token, or does not know the one given
@@ -44,7 +45,8 @@ Errors of other libraries are wrapped once, where they are first met, with `rais
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -89,6 +91,26 @@ class TokensMissing(SettingsError):
         "Set HEADRACE_TOKENS to a file of tokens, which `headrace tokens new` makes, or listen on"
         " 127.0.0.1."
     )
+
+
+class ExtraMissing(UsageError):
+    """extra: its name in pyproject.toml.  what: what needs it."""
+
+    default_advice = "Install headrace with that extra."
+
+    def __init__(self, extra: str, what: str) -> None:
+        advice = f"Install it with `pip install 'headrace[{extra}]'`."
+        super().__init__(f"{what} needs the extra `{extra}` of headrace", advice=advice)
+        self.extra = extra
+
+
+@contextmanager
+def needs_extra(extra: str, what: str) -> Iterator[None]:
+    """Raise ExtraMissing when a package that the block imports is not installed."""
+    try:
+        yield
+    except ModuleNotFoundError as exc:
+        raise ExtraMissing(extra, what) from exc
 
 
 class NegativeAnswer(HeadraceError):

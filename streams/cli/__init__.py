@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 from streams.cli.commands import COMMANDS
-from streams.errors import HeadraceError, InfrastructureError, TokensMissing
+from streams.errors import ExtraMissing, HeadraceError, InfrastructureError, TokensMissing
 
 INTERRUPTED = 130
 
@@ -47,7 +47,7 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except HeadraceError as exc:
-            shown = isinstance(exc, InfrastructureError | TokensMissing)
+            shown = isinstance(exc, InfrastructureError | TokensMissing | ExtraMissing)
             code = f"{exc.code}: " if shown else ""
             click.echo(f"headrace: {code}{exc}", err=True)
             ctx.exit(exc.exit_code)

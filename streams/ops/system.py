@@ -86,7 +86,7 @@ class System:
 def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
     """For as long as the context lasts.  State stays in the state directory.
 
-    Raises BrokerUnavailable, TopicsMismatch, PartEnded.
+    Raises BrokerUnavailable, ExtraMissing, TopicsMismatch, PartEnded.
     """
     settings.state_dir.mkdir(parents=True, exist_ok=True)
     with running_broker(settings, progress=progress) as bootstrap, ExitStack() as stack:

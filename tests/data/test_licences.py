@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, metadata
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, metadata, requires
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
-from tests.data.test_requirements import FILES, pins
+from tests.data.test_requirements import EXTRAS, FILES, pins
 
 ALLOWED = {
     "0BSD",
@@ -46,13 +48,26 @@ def licences(name: str) -> set[str]:
     return named or {found["License"].strip() if "License" in found else "none"}
 
 
+def closure(name: str) -> Iterator[str]:
+    """Yield a package that an extra installs, and what that package needs in turn."""
+    yield name
+    for needed in map(Requirement, requires(name) or ()):
+        if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+            yield from closure(canonicalize_name(needed.name))
+
+
+OF_EXTRAS = {each for entries in EXTRAS.values() for name in entries for each in closure(name)}
+PINNED = pins(FILES[1])
+
+
 def test_there_are_requirements() -> None:
     assert len(pins(FILES[0])) > 20
+    assert {"docker", "urllib3"} <= OF_EXTRAS
 
 
-@pytest.mark.parametrize("name", sorted(pins(FILES[0])))
+@pytest.mark.parametrize("name", sorted({*pins(FILES[0]), *OF_EXTRAS}))
 def test_every_requirement_may_be_used(name: str) -> None:
-    line = pins(FILES[0])[name].partition("--hash")[0]
+    line = PINNED[name].partition("--hash")[0]
     marker = Requirement(line).marker
     try:
         found = licences(name)

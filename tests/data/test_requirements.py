@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,11 @@ def names(requirements: list[str]) -> set[str]:
     return {re.split(r"[\[<>=!~; ]", requirement)[0].lower() for requirement in requirements}
 
 
+OPTIONAL: dict[str, list[str]] = PROJECT["optional-dependencies"]
+EXTRAS = {extra: names(entries) for extra, entries in OPTIONAL.items() if extra != "dev"}
+"""What each extra for users of the service installs."""
+
+
 @pytest.mark.parametrize("name", FILES)
 def test_every_requirement_is_pinned_with_hashes(name: str) -> None:
     for line in pins(name).values():
@@ -38,9 +44,14 @@ def test_no_index_is_named(name: str) -> None:
 
 
 def test_what_the_project_declares_is_pinned() -> None:
-    dev = PROJECT["optional-dependencies"]["dev"]
-    assert names(PROJECT["dependencies"]) <= set(pins(FILES[0]))
-    assert names(PROJECT["dependencies"] + dev) <= set(pins(FILES[1]))
+    runtime, dev = set(pins(FILES[0])), set(pins(FILES[1]))
+    assert names(PROJECT["dependencies"]) <= runtime
+    assert names([*PROJECT["dependencies"], *chain(*OPTIONAL.values())]) <= dev
+
+
+@pytest.mark.parametrize("extra", sorted(EXTRAS))
+def test_the_base_installs_no_extra(extra: str) -> None:
+    assert not EXTRAS[extra] & set(pins(FILES[0]))
 
 
 def test_both_files_pin_the_same_versions() -> None:

@@ -38,7 +38,8 @@ def running_broker(
     directory, a new one.  A new one ends with the context, and with this process if that is
     killed; its data stay in the state directory (in Docker they go).
     config: broker settings for a new one.  progress: is told what takes time.
-    Raises BrokerUnavailable when there is none of the three.
+    Raises BrokerUnavailable when there is none of the three, and ExtraMissing when only Docker is
+    left and the extra `container` is not installed.
     """
     match choose(settings):
         case Choice.CONFIGURED:
@@ -47,7 +48,7 @@ def running_broker(
             with local.running(settings, progress, config or {}) as bootstrap:
                 yield bootstrap
         case Choice.DOCKER:
-            from streams.ops.broker import container  # slow to import, and seldom needed
+            from streams.ops.broker import container  # slow to import, and of an extra
 
             with container.running(settings, progress, config or {}) as bootstrap:
                 yield bootstrap

@@ -1,4 +1,7 @@
-"""Apache Kafka in Docker, through testcontainers: for machines without Java and Maven."""
+"""Apache Kafka in Docker, through testcontainers: for machines without Java and Maven.
+
+Importing it raises ExtraMissing when the extra `container` is not installed.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from docker.errors import DockerException
-from testcontainers.core.container import DockerContainer
-
-from streams.errors import BrokerUnavailable
+from streams.errors import BrokerUnavailable, needs_extra
 from streams.ops.broker import config as broker_config
 from streams.ops.broker import jars, network
 from streams.settings.service import ServiceSettings
+
+with needs_extra("container", "Kafka in Docker"):
+    from docker.errors import DockerException
+    from testcontainers.core.container import DockerContainer
 
 IMAGE = "apache/kafka:4.1.1"
 READY_LIMIT_S = 120.0

@@ -15,7 +15,7 @@ from streams.ops.broker.home import Home
 
 JAVA_LEAST = 17
 ADVICE = (
-    "Install Java 17 or later and Maven, or install Docker, "
+    "Install Java 17 or later and Maven, or Docker and `pip install 'headrace[container]'`, "
     "or set HEADRACE_BOOTSTRAP to a broker that runs."
 )
 _MAVEN_LIMIT_S = 900

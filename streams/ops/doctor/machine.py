@@ -8,9 +8,10 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 
-from streams.errors import SettingsError
+from streams.errors import ExtraMissing, SettingsError
 from streams.ops.broker import jars
 from streams.ops.broker.home import Home
 from streams.ops.doctor.findings import Finding, fail, failed, ok, warn
@@ -25,7 +26,7 @@ Which = Callable[[str], str | None]
 
 
 def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Finding]:
-    """A local broker needs Java and Maven, or Docker; none is needed where one is set."""
+    """Look for Java and Maven, or Docker and its extra: a local broker needs them."""
     java, maven, docker = _java(which), _maven(settings, which), _docker(which)
     wanted = "" if settings.bootstrap is None else "; not needed, HEADRACE_BOOTSTRAP is set"
     other = wanted or (docker[0] and "; Docker can stand in")
@@ -72,7 +73,16 @@ def _docker(which: Which) -> tuple[bool, str]:
         return False, "`docker` does not answer"
     if ran.returncode != 0:
         return False, "no Docker daemon answers"
-    return True, f"Docker {ran.stdout.strip()}"
+    missing = _extra_missing()
+    return not missing, f"Docker {ran.stdout.strip()}{missing}"
+
+
+def _extra_missing() -> str:
+    try:
+        import_module("streams.ops.broker.container")
+    except ExtraMissing as exc:
+        return f"; {exc.message}"
+    return ""
 
 
 def ports(settings: Settings) -> Iterator[Finding]:
