@@ -48,7 +48,8 @@ class Process:
     """One module of this project as a process.  settings: named with HEADRACE_.
 
     A log that is there already is written on.  before: a command that runs the one after it, under
-    its own process id.  The process gets SIGTERM when this one ends, however that ends.
+    its own process id.  python: the interpreter that has the module.  The process gets SIGTERM when
+    this one ends, however that ends.
     """
 
     def __init__(
@@ -59,11 +60,12 @@ class Process:
         module: str,
         *arguments: str,
         before: Sequence[str] = (),
+        python: str = sys.executable,
     ) -> None:
         self.name = name
         self._log = log
         launch = [sys.executable, "-I", "-S", str(_LAUNCH), str(os.getpid())]
-        command = [*before, *launch, sys.executable, "-m", module, *arguments]
+        command = [*before, *launch, python, "-m", module, *arguments]
         self._process = _STARTER.submit(_start, command, log, settings).result()
 
     def text(self) -> str:

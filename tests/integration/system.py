@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +23,10 @@ Json = dict[str, Any]
 
 
 class Live:
-    """One worker and one gateway on a broker."""
+    """One worker and one gateway on a broker.  before, python: see `tests.processes.Process`."""
+
+    before: Sequence[str] = ()
+    python = sys.executable
 
     def __init__(self, bootstrap: str, folder: Path, **environ: str) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,8 +56,11 @@ class Live:
         state = {"STATE_DIR": str(self.folder / name)}
         settings = named({**self.environ, **state})
         log = self.folder / f"{name}.log"
-        self._started.append(Process(name, log, settings, module, *arguments))
-        return self._started[-1]
+        process = Process(
+            name, log, settings, module, *arguments, before=self.before, python=self.python
+        )
+        self._started.append(process)
+        return process
 
     def agent(self, agent_id: str, *arguments: str, anew: bool = False) -> Process:
         """The example agent of that id, at work; the one that is there already, or another."""
