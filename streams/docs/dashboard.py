@@ -128,6 +128,16 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             {"max by (partition) (headrace_task_timer_delay_seconds)": "task {{partition}}"},
             "s",
         ),
+        Panel(
+            "Timers that wait for an input",
+            "For its backlog or, where it has no lag, for a transaction open on it.",
+            {
+                "max by (topic, partition) (headrace_task_timer_gate_seconds) > 0": (
+                    "{{topic}}/{{partition}}"
+                )
+            },
+            "s",
+        ),
     ),
     "State": (
         Panel(

@@ -3,7 +3,8 @@ and tests.
 
 Every transaction is committed at once under one lock, so an open or aborted one is never in the
 log.  A commit leaves a marker in each partition it wrote, as Kafka's does, so that code which
-counts offsets instead of reading them fails here too.
+counts offsets instead of reading them fails here too.  `hold` does to a partition what a
+transaction does that another client leaves open.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class MemoryLog:
         self.clock = clock
         self._topics: dict[str, MemoryTopic] = {}
         self._epochs: dict[str, int] = {}
+        self._held: dict[TopicPartition, list[int]] = {}
         self._lock = threading.RLock()
         self.grown = threading.Condition(self._lock)
         """Notified of every append and commit."""
@@ -107,10 +109,30 @@ class MemoryLog:
 
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         with self._lock:
-            return {tp: len(self._topic(tp.topic).slots[tp.partition]) for tp in tps}
+            return {tp: self.end(tp) for tp in tps}
+
+    def end(self, tp: TopicPartition) -> int:
+        """The last stable offset of one partition."""
+        return min(self._held.get(tp, ()), default=len(self.slots(tp)))
 
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return self.ends(tps)
+        with self._lock:
+            return {tp: len(self.slots(tp)) for tp in tps}
+
+    def hold(self, tp: TopicPartition) -> int:
+        """Begin a transaction of somebody else: what is written from here on is not read before
+        `release` is given the offset that this returns."""
+        with self._lock:
+            offset = len(self.slots(tp))
+            self._held.setdefault(tp, []).append(offset)
+            return offset
+
+    def release(self, tp: TopicPartition, offset: int) -> None:
+        with self.grown:
+            self._held[tp].remove(offset)
+            if not self._held[tp]:
+                del self._held[tp]
+            self.grown.notify_all()
 
     def reader(
         self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END
@@ -220,7 +242,8 @@ class MemoryReader:
             slots = self._log.slots(tp)
             if not self._log.starts([tp])[tp] <= offset <= len(slots):
                 raise BrokerUnavailable(f"reading {tp.topic}/{tp.partition}: {offset} is not there")
-            while offset < len(slots) and len(found) < max_records:
+            end = self._log.end(tp)
+            while offset < end and len(found) < max_records:
                 record = slots[offset]
                 offset += 1
                 if record is not None:

@@ -60,10 +60,6 @@ class Buffer:
         stands = self.next if self.fetched is None else max(self.fetched, self.next)
         return not self.records and stands < self.known
 
-    def decided_to(self, end: int, position: int) -> bool:
-        """Everything below `end` was decided, given the task's own position."""
-        return self.stands(position) >= end
-
     def stands(self, position: int) -> int:
         """The task's own position, moved on over markers when nothing else is in hand."""
         return position if self.fetched is None or self.records else max(self.fetched, position)

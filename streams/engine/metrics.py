@@ -75,6 +75,14 @@ LATE = Declared(
     ("partition",),
     True,
 )
+GATE = Declared(
+    "headrace_task_timer_gate_seconds",
+    "gauge",
+    "How long timers that are due have waited for what an input held when they became due, open"
+    " transactions included; 0 while none waits.",
+    ("topic", "partition"),
+    True,
+)
 RESTORE = Declared(
     "headrace_task_restore_seconds",
     "gauge",
@@ -108,6 +116,7 @@ ALL = (
     TASKS,
     LAG,
     LATE,
+    GATE,
     RESTORE,
     RESTORED,
     STORE,
@@ -121,6 +130,7 @@ class TaskFigures(NamedTuple):
     """What a task says of itself at one moment.
 
     lag: offsets, by input topic without prefix.  timer_delay_s: 0 while no timer is due.
+    gate_s: how long due timers have waited for each input, by topic without prefix.
     restored, restore_s: records read by its last opening, and how long that took.
     """
 
@@ -128,6 +138,7 @@ class TaskFigures(NamedTuple):
     ready: bool
     lag: Mapping[str, int]
     timer_delay_s: float
+    gate_s: Mapping[str, float]
     restored: int
     restore_s: float
     store_bytes: int
@@ -194,6 +205,9 @@ class _Asked:
             LAG, {(t, *n): lag for n, task in numbered for t, lag in task.lag.items()}
         )
         yield asked_family(LATE, {n: task.timer_delay_s for n, task in numbered})
+        yield asked_family(
+            GATE, {(t, *n): wait for n, task in numbered for t, wait in task.gate_s.items()}
+        )
         yield asked_family(RESTORE, {n: task.restore_s for n, task in numbered})
         yield asked_family(RESTORED, {n: task.restored for n, task in numbered})
         sizes = {n: task.store_bytes for n, task in numbered}

@@ -26,6 +26,7 @@ from pathlib import Path
 
 from streams.engine import merge
 from streams.engine.copies import Copies
+from streams.engine.gate import Gate
 from streams.engine.log import Log
 from streams.engine.metrics import TaskFigures, WorkerMetrics
 from streams.engine.poison import PoisonLimit
@@ -125,8 +126,7 @@ class Task:
         self._copies = copies
         self._asking = [p for p in processors if copies and _asks_fresh_copies(p)]
         self._fresh: dict[Processor, int] = {}
-        self._ends: dict[TopicPartition, int] = {}
-        self.ends_at = 0
+        self._gate = Gate(source, self.tps, clock)
         self._poison = PoisonLimit(partition)
         self._skew_told = 0
         self.restored = 0
@@ -145,14 +145,16 @@ class Task:
             return
         self._positions.load(self._log, self._state.get_many, self._state.empty())
         self._decided = dict(self._positions.next)
+        ends = self._log.ends(list(self.tps))
+        self._buffers = {t: merge.Buffer(t, known=ends[tp]) for tp, t in self.tps.items()}
         self.ask_ends()
 
     def resume(self) -> dict[TopicPartition, int]:
         """Drop what was fetched before; returns where to seek.  Only later fetches may be put."""
         self._fresh = {}
         self._buffers = {
-            topic: merge.Buffer(topic, self._positions.next[topic], None, self._ends[tp])
-            for tp, topic in self.tps.items()
+            topic: merge.Buffer(topic, self._positions.next[topic], None, former.known)
+            for topic, former in self._buffers.items()
         }
         self._shares = [
             (p, [self._buffers[t] for t in p.declaration.inputs]) for p in self._processors
@@ -270,20 +272,12 @@ class Task:
         return Step(processor, self._context, layered(layers, self._state.get_many))
 
     def timers_due(self) -> int | None:
-        """The clock up to which timers may fire now, or None.
+        """The clock up to which timers may fire now, or None: see `streams.engine.gate`."""
+        return self._gate.opens_to(self._state.next_due, self._stands)
 
-        A timer due at T fires only after everything that lay in the inputs when the clock stood
-        at T is decided, so that an answer which came in time counts, however long the task was
-        down.  When the ends known were asked for too early, `ends_wanted` becomes true.
-        """
-        due = self._state.next_due
-        if due is None or due > self.ends_at:
-            return None
-        decided = all(
-            self._buffers[t].decided_to(self._ends[tp], self._positions.next[t])
-            for tp, t in self.tps.items()
-        )
-        return self.ends_at if decided else None
+    def _stands(self, tp: TopicPartition) -> int:
+        topic = self.tps[tp]
+        return self._buffers[topic].stands(self._positions.next[topic])
 
     @property
     def next_due(self) -> int | None:
@@ -297,15 +291,12 @@ class Task:
 
     @property
     def ends_wanted(self) -> bool:
-        """A timer is due that the ends known do not cover."""
-        due = self._state.next_due
-        return due is not None and self.ends_at < due <= self._clock()
+        """A timer is due that the ends known do not cover: `ask_ends`."""
+        return self._gate.wants_ends(self._state.next_due)
 
     def ask_ends(self) -> None:
-        """Ask the log where its inputs end.  Blocks."""
-        at = self._clock()
-        self._ends = self._log.ends(list(self.tps))
-        self.ends_at = at
+        """Ask the log where the inputs end.  Blocks."""
+        self._gate.ask()
 
     def fire(self, limit_ms: int) -> Cycle | None:
         """Timers due at limit_ms, in a cycle of their own.  Only with nothing in flight."""
@@ -367,8 +358,17 @@ class Task:
             if b.topic in decided
         }
         late = 0.0 if due is None else max(0.0, (now - due) / 1000)
-        size = self._store_bytes
-        return TaskFigures(self.partition, ready, lag, late, self.restored, self.restore_s, size)
+        waits = self._gate.waits_ms(due, self._stands)
+        return TaskFigures(
+            self.partition,
+            ready,
+            lag,
+            late,
+            {b.topic.name: waits.get(self._positions.tp(b.topic), 0) / 1000 for b in buffers},
+            self.restored,
+            self.restore_s,
+            self._store_bytes,
+        )
 
     def settled(self) -> None:
         """The commit in flight is done and stored."""

@@ -288,20 +288,16 @@ def test_the_topics_of_inputs_take_the_partition_of_their_key(twin: Twin) -> Non
     assert placed[0].partition == partition_of(b"a", twin.partitions)
 
 
-def test_nothing_of_an_open_transaction_is_seen(kafka_twin: KafkaTwin) -> None:
-    twin = kafka_twin
+def test_nothing_of_an_open_transaction_is_seen(twin: Twin) -> None:
     tp = twin.tp(FACTS)
-    other = twin.producer()
-    other.begin_transaction()
-    other.produce(tp.topic, b"open", partition=0)
-    assert other.flush(10) == 0
+    other = twin.begin([output(twin, "open")])
     twin.log.append([output(twin, "behind")])
     assert twin.log.ends([tp]) == {tp: 0}
     assert twin.log.high_watermarks([tp]) == {tp: 2}
     with twin.log.reader({tp: 0}) as reader:
         assert reader.poll(0.2) == []
         assert reader.position(tp) == 0
-        other.commit_transaction(10)
+        other.commit()
         seen: list[bytes | None] = []
 
         def both() -> bool:

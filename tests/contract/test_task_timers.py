@@ -8,8 +8,9 @@ import pytest
 
 from streams.engine.records import header
 from streams.errors import InternalUnreadable
+from tests.contract.driver import Driver
 from tests.contract.test_task import HOUR_MS, OpenTask, send
-from tests.contract.twins import Twin
+from tests.contract.twins import Twin, until
 from tests.toy import FACTS, INPUT, SECOND, toy_record
 from topology.topics import dead_letters_of
 
@@ -108,10 +109,85 @@ def test_the_gate_opens_behind_a_tail_of_markers(twin: Twin, task: OpenTask) -> 
     with task() as driver:
         send(twin, "a", timer=HOUR_MS)
         driver.drain()
-        twin.abort([toy_record("never", prefix=twin.prefix)._replace(partition=0)])
+        twin.abort([toy_record("never", prefix=twin.prefix)])
         twin.pass_ms(2 * HOUR_MS)
-        driver.drain()
+        drain_to(driver, 2)
     assert told(twin) == [("a", "seen"), ("a", "fired")]
+
+
+def drain_to(driver: Driver, facts: int) -> None:
+    """Until there are so many: markers of a transaction may come a moment after its end."""
+
+    def drained() -> bool:
+        driver.drain()
+        return len(told(driver.twin)) == facts
+
+    until(drained)
+
+
+@pytest.mark.parametrize("end", ["commit", "abort"])
+@pytest.mark.parametrize("reopened", [False, True])
+def test_the_gate_waits_for_what_an_open_transaction_hides(
+    twin: Twin, task: OpenTask, end: str, reopened: bool
+) -> None:
+    driver = task("one")
+    send(twin, "a", "b", timer=HOUR_MS)
+    driver.drain()
+    other = twin.begin([toy_record("b", prefix=twin.prefix, answer=1)])
+    send(twin, "a", answer=1)
+    twin.pass_ms(2 * HOUR_MS)
+    if reopened:
+        driver.close()
+        driver = task("two")
+    driver.drain()
+    assert told(twin) == [("a", "seen"), ("b", "seen")]
+    getattr(other, end)()
+    drain_to(driver, 4)
+    b_got = "answered" if end == "commit" else "fired"
+    assert sorted(told(twin)[2:]) == [("a", "answered"), ("b", b_got)]
+
+
+def test_the_gate_waits_for_no_transaction_that_was_begun_after_its_question(
+    twin: Twin, task: OpenTask
+) -> None:
+    driver = task()
+    send(twin, "a", timer=HOUR_MS)
+    driver.drain()
+    first = twin.begin([toy_record("never", prefix=twin.prefix)])
+    twin.pass_ms(2 * HOUR_MS)
+    driver.drain()
+    second = twin.begin([toy_record("b", prefix=twin.prefix)])
+    first.abort()
+    drain_to(driver, 2)
+    assert told(twin) == [("a", "seen"), ("a", "fired")]
+    second.commit()
+
+
+def test_inputs_beside_an_open_transaction_are_decided(twin: Twin, task: OpenTask) -> None:
+    other = twin.begin([toy_record("b", topic=SECOND, prefix=twin.prefix)])
+    send(twin, "a")
+    with task(second=True) as driver:
+        driver.drain()
+        assert told(twin) == [("a", "seen")]
+        other.commit()
+        drain_to(driver, 2)
+    assert told(twin) == [("a", "seen"), ("b", "seen")]
+
+
+def test_a_gate_that_waits_says_so(twin: Twin, task: OpenTask) -> None:
+    driver = task(second=True)
+    send(twin, "a", timer=HOUR_MS)
+    driver.drain()
+    other = twin.begin([toy_record("b", topic=SECOND, prefix=twin.prefix)])
+    twin.pass_ms(2 * HOUR_MS)
+    driver.drain()
+    twin.pass_ms(5000)
+    waited = driver.task.figures(ready=True).gate_s
+    assert waited[SECOND.name] >= 5
+    assert waited[INPUT.name] == 0
+    other.abort()
+    drain_to(driver, 2)
+    assert set(driver.task.figures(ready=True).gate_s.values()) == {0}
 
 
 def test_timers_fire_up_to_the_clock_of_the_question(twin: Twin, task: OpenTask) -> None:

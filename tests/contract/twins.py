@@ -39,6 +39,16 @@ def start_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+class OpenTransaction(ABC):
+    """Of somebody else.  It ends once; its markers may come a moment after that."""
+
+    @abstractmethod
+    def commit(self) -> None: ...
+
+    @abstractmethod
+    def abort(self) -> None: ...
+
+
 class Twin(ABC):
     """One log with the toy's topics under a prefix of their own.
 
@@ -114,11 +124,32 @@ class Twin(ABC):
         """Delete all records below start, as retention does."""
 
     @abstractmethod
+    def begin(self, outputs: Sequence[Output]) -> OpenTransaction:
+        """Write records in a transaction of somebody else, which stays open."""
+
     def abort(self, outputs: Sequence[Output]) -> None:
         """Write records in a transaction that is then aborted."""
+        self.begin(outputs).abort()
 
     @abstractmethod
     def close(self) -> None: ...
+
+
+class MemoryTransaction(OpenTransaction):
+    def __init__(self, log: MemoryLog, outputs: Sequence[Output]) -> None:
+        self._log = log
+        self._held = [(tp, log.hold(tp)) for tp in {place(output) for output in outputs}]
+        self._written = log.append([o._replace(partition=place(o).partition) for o in outputs])
+
+    def commit(self) -> None:
+        for tp, offset in self._held:
+            self._log.slots(tp).append(None)  # the marker
+            self._log.release(tp, offset)
+
+    def abort(self) -> None:
+        for record in self._written:
+            self._log.slots(TopicPartition(record.topic, record.partition))[record.offset] = None
+        self.commit()
 
 
 class MemoryTwin(Twin):
@@ -136,13 +167,22 @@ class MemoryTwin(Twin):
     def truncate(self, tp: TopicPartition, start: int) -> None:
         self.log.truncate(tp, start)
 
-    def abort(self, outputs: Sequence[Output]) -> None:
-        for output in outputs:
-            slots = self.log.slots(TopicPartition(output.topic, output.partition or 0))
-            slots += [None, None]  # the record, and the marker
+    def begin(self, outputs: Sequence[Output]) -> MemoryTransaction:
+        return MemoryTransaction(self.log, outputs)
 
     def close(self) -> None:
         self.log.close()
+
+
+class KafkaTransaction(OpenTransaction):
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+
+    def commit(self) -> None:
+        self._producer.commit_transaction(PATIENCE_S)
+
+    def abort(self) -> None:
+        self._producer.abort_transaction(PATIENCE_S)
 
 
 class KafkaTwin(Twin):
@@ -152,6 +192,7 @@ class KafkaTwin(Twin):
         super().__init__(partitions)
         self.log: KafkaLog = log
         self._group = group
+        self._begun = 0
         self._bootstrap = bootstrap
         self._admin = AdminClient({"bootstrap.servers": bootstrap})
 
@@ -167,23 +208,24 @@ class KafkaTwin(Twin):
         for future in asked.values():
             future.result(PATIENCE_S)
 
-    def producer(self) -> Producer:
+    def producer(self, name: str = "other") -> Producer:
         """A transactional producer of somebody else."""
         producer = Producer(
             {
                 "bootstrap.servers": self._bootstrap,
-                "transactional.id": f"{self.prefix}other",
+                "transactional.id": f"{self.prefix}{name}",
                 "linger.ms": 0,
             }
         )
         producer.init_transactions(PATIENCE_S)
         return producer
 
-    def abort(self, outputs: Sequence[Output]) -> None:
-        producer = self.producer()
+    def begin(self, outputs: Sequence[Output]) -> KafkaTransaction:
+        self._begun += 1
+        producer = self.producer(f"other-{self._begun}")
         producer.begin_transaction()
         produce(producer, outputs)
-        producer.abort_transaction(PATIENCE_S)
+        return KafkaTransaction(producer)
 
     def close(self) -> None:
         for future in self._admin.delete_topics([s.name for s in self.specs()]).values():
@@ -191,6 +233,10 @@ class KafkaTwin(Twin):
                 future.result(PATIENCE_S)
             except KafkaException:
                 continue  # the test itself has deleted it
+
+
+def place(output: Output) -> TopicPartition:
+    return TopicPartition(output.topic, output.partition or 0)
 
 
 def produce(producer: Producer, outputs: Sequence[Output]) -> None:

@@ -115,9 +115,7 @@ def test_one_taking_is_bounded_by_bytes() -> None:
 
 def test_what_is_decided_counts_markers_only_with_nothing_in_hand() -> None:
     buffer = Buffer(TOPICS[0], fetched=9)
-    assert buffer.decided_to(9, 5)
-    assert not buffer.decided_to(10, 5)
+    assert buffer.stands(5) == 9
     buffer.put(records(TOPICS[0], [1]))
-    assert not buffer.decided_to(9, 5)
-    assert buffer.decided_to(5, 5)
-    assert not Buffer(TOPICS[0]).decided_to(6, 5)
+    assert buffer.stands(5) == 5
+    assert Buffer(TOPICS[0]).stands(5) == 5

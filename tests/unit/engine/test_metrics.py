@@ -158,7 +158,7 @@ def door(caplog: pytest.LogCaptureFixture) -> Iterator[tuple[Served, str]]:
 
 
 def task(partition: int, ready: bool) -> TaskFigures:
-    return TaskFigures(partition, ready, {"apc.packets": 3}, 0.0, 5, 0.5, 100)
+    return TaskFigures(partition, ready, {"apc.packets": 3}, 0.0, {"apc.packets": 0.0}, 5, 0.5, 100)
 
 
 def test_what_is_served_is_what_is_declared(door: tuple[Served, str]) -> None:
