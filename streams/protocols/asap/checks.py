@@ -12,7 +12,7 @@ import orjson
 
 from schemas.asap import rules
 from streams.engine.processor import Message
-from streams.protocols.asap.processor.inbound import Command
+from streams.protocols.asap.processor.command import Command
 from streams.replay.checking import (
     Given,
     Said,

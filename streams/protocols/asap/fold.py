@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from schemas import asap
-from streams.protocols.asap.processor.case import RESPONSE_IN_ROW
+from streams.protocols.asap.processor.task import RESPONSE_IN_ROW
 from streams.protocols.asap.processor.updates import INPUT_REQUIRED
 from streams.replay.fold.folding import Commands, Fact, Folding, Row
 from topology.asap import ASAP_EVENTS, ASAP_TASKS_TABLE

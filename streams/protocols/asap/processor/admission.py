@@ -16,10 +16,15 @@ from schemas import asap
 from schemas.asap import TaskConfig
 from streams.engine.processor import AvroValue
 from streams.processing.graph import Edge
-from streams.protocols.asap.processor import asking, claims, held, lineage, manifests, verdicts
-from streams.protocols.asap.processor.case import TASK, Case
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor import held, links, manifests, verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import (
+    DecisionContext,
+    conversation_node,
+    task_node,
+    trace_node,
+)
+from streams.protocols.asap.processor.task import TASK, Case
 from streams.protocols.asap.processor.verdicts import Outcome
 from topology.machine import step
 from topology.machines.asap_admission import MACHINE, AdmissionEvent, AdmissionState
@@ -29,7 +34,7 @@ ASK = "ask"
 ASK_AGAIN_MS = 30_000
 
 
-def judge(command: Command, scene: Scene) -> Outcome | None:
+def judge(command: Command, scene: DecisionContext) -> Outcome | None:
     """A request as it comes.  None: it waits for an answer."""
     refused = manifests.refusal(command, scene) or manifests.unskilled(command, scene)
     if refused is not None:
@@ -40,7 +45,7 @@ def judge(command: Command, scene: Scene) -> Outcome | None:
     if parent is None:
         return _claim({**start, "depth": 0}, command, scene)
     _wait(start, AdmissionEvent.ASK_DEPTH, command, scene)
-    asking.ask("depth_ask", parent, command, scene)
+    links.ask("depth_ask", parent, command, scene)
     return None
 
 
@@ -52,16 +57,18 @@ def given_up(row: AvroValue, now_ms: int) -> bool:
     return bool(row["asked_again"] and now_ms >= row["due_at"])
 
 
-def ask_again(row: AvroValue, command: Command, scene: Scene, now_ms: int) -> None:
+def ask_again(row: AvroValue, command: Command, scene: DecisionContext, now_ms: int) -> None:
     """No answer has come."""
     if row["state"] == AdmissionState.AWAITING_DEPTH:
-        asking.ask("depth_ask", command.body["parent_task_id"], command, scene)
+        links.ask("depth_ask", command.body["parent_task_id"], command, scene)
     else:
-        claims.ask(command, _idempotency_key(command, scene), scene)
+        links.ask_claim(command, _idempotency_key(command, scene), scene)
     _arm({**row, "asked_again": True, "ask_at": now_ms + ASK_AGAIN_MS}, command, scene)
 
 
-def take_depth(row: AvroValue, link: AvroValue, command: Command, scene: Scene) -> Outcome | None:
+def take_depth(
+    row: AvroValue, link: AvroValue, command: Command, scene: DecisionContext
+) -> Outcome | None:
     """The parent's depth has come; an unknown parent is none of ours, and not deep."""
     depth = link["depth"] + 1 if link["known"] else 1
     row = {**row, "depth": depth, "parent_known": link["known"]}
@@ -74,45 +81,47 @@ def take_depth(row: AvroValue, link: AvroValue, command: Command, scene: Scene) 
     return _claim(row, command, scene)
 
 
-def take_claim(row: AvroValue, link: AvroValue, command: Command, scene: Scene) -> Outcome:
+def take_claim(
+    row: AvroValue, link: AvroValue, command: Command, scene: DecisionContext
+) -> Outcome:
     """The idempotency key is the request's own, or another task's."""
     if link["granted"]:
         return accept(row, command, scene)
     _move(row["state"], AdmissionEvent.REDIRECT)
-    return claims.redirect(command, link, scene)
+    return links.redirect(command, link, scene)
 
 
-def disarm(row: AvroValue, command: Command, scene: Scene) -> None:
+def disarm(row: AvroValue, command: Command, scene: DecisionContext) -> None:
     """Nobody waits any more."""
     scene.work.delete_timer(row["ask_at"], ASK, command.key)
 
 
-def _claim(row: AvroValue, command: Command, scene: Scene) -> Outcome | None:
+def _claim(row: AvroValue, command: Command, scene: DecisionContext) -> Outcome | None:
     """The last question, if the request has an idempotency key."""
     key = _idempotency_key(command, scene)
     if key is None:
         return accept(row, command, scene)
     _wait(row, AdmissionEvent.ASK_CLAIM, command, scene)
-    claims.ask(command, key, scene)
+    links.ask_claim(command, key, scene)
     return None
 
 
-def _idempotency_key(command: Command, scene: Scene) -> Any:
+def _idempotency_key(command: Command, scene: DecisionContext) -> Any:
     return config_of(command, scene).idempotency_key
 
 
-def config_of(command: Command, scene: Scene) -> TaskConfig:
+def config_of(command: Command, scene: DecisionContext) -> TaskConfig:
     return asap.task_config(command.body["config"], scene.setting("TIMEOUT_SECONDS"))
 
 
-def _wait(row: AvroValue, event: AdmissionEvent, command: Command, scene: Scene) -> None:
+def _wait(row: AvroValue, event: AdmissionEvent, command: Command, scene: DecisionContext) -> None:
     due_at = command.at + config_of(command, scene).timeout_ms
     state = _move(row["state"], event)
     times = {"ask_at": command.at + ASK_AGAIN_MS, "asked_again": False, "due_at": due_at}
     _arm({**row, "state": state, **times}, command, scene)
 
 
-def _arm(row: AvroValue, command: Command, scene: Scene) -> None:
+def _arm(row: AvroValue, command: Command, scene: DecisionContext) -> None:
     held.hold(command, scene, **row)
     scene.set_timer(row["ask_at"], ASK, command.key)
 
@@ -123,7 +132,7 @@ def _move(state: str, event: AdmissionEvent) -> AdmissionState:
     return target
 
 
-def accept(row: AvroValue, command: Command, scene: Scene) -> Outcome:
+def accept(row: AvroValue, command: Command, scene: DecisionContext) -> Outcome:
     """row: AsapAdmission, as far as it is known."""
     _move(row["state"], AdmissionEvent.ADMIT)
     config = config_of(command, scene)
@@ -139,7 +148,7 @@ def accept(row: AvroValue, command: Command, scene: Scene) -> Outcome:
     )
 
 
-def _task(command: Command, config: TaskConfig, depth: int, scene: Scene) -> AvroValue:
+def _task(command: Command, config: TaskConfig, depth: int, scene: DecisionContext) -> AvroValue:
     """AsapTask of a request; its sequence and its cause come with the fact."""
     payload = command.payload
     return {
@@ -174,10 +183,10 @@ def _task(command: Command, config: TaskConfig, depth: int, scene: Scene) -> Avr
 
 
 def _edges(row: AvroValue) -> list[Edge]:
-    own = lineage.task(row["task_id"])
-    edges = [Edge(own, "part_of", lineage.conversation(row["conversation_id"]))]
+    own = task_node(row["task_id"])
+    edges = [Edge(own, "part_of", conversation_node(row["conversation_id"]))]
     if row["parent_task_id"] is not None:
-        edges.append(Edge(own, "child_of", lineage.task(row["parent_task_id"])))
+        edges.append(Edge(own, "child_of", task_node(row["parent_task_id"])))
     if row["trace_id"] is not None:
-        edges.append(Edge(own, "same_trace", lineage.trace(row["trace_id"])))
+        edges.append(Edge(own, "same_trace", trace_node(row["trace_id"])))
     return edges

@@ -13,11 +13,20 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Timer, Work
 from streams.processing.graph import Edge
-from streams.protocols.asap.processor import lineage, manifests, publishing, sweeping, verdicts
-from streams.protocols.asap.processor import scene as scenes
-from streams.protocols.asap.processor.case import HOUR_MS
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor import manifests, verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import (
+    CLOSED_CALL,
+    HOUR_MS,
+    DecisionContext,
+    call_node,
+    due_context,
+    envelope_node,
+    expire_later,
+    task_node,
+    timer_context,
+    trace_node,
+)
 from streams.protocols.asap.processor.verdicts import Handler, Outcome
 from topology.asap import ASAP_CALLS
 from topology.keys import composite
@@ -31,7 +40,7 @@ INVOKED = "headrace.rtes.ToolInvoked"
 COMPLETED = "headrace.rtes.ToolCompleted"
 
 
-def call(command: Command, scene: Scene) -> Outcome:
+def call(command: Command, scene: DecisionContext) -> Outcome:
     """An McpToolCall or an McpResourceFetch."""
     refused = manifests.refusal(command, scene)
     if refused is not None:
@@ -51,7 +60,7 @@ def call(command: Command, scene: Scene) -> Outcome:
     return verdicts.accept("call_opened", call_key=key, **seen, timeout_ms=timeout_ms)
 
 
-def answer(command: Command, scene: Scene) -> Outcome:
+def answer(command: Command, scene: DecisionContext) -> Outcome:
     """An McpToolResult or McpResourceData."""
     key, kind = command.task_key, _ANSWERS[command.kind]
     row = _find(key, scene)
@@ -66,7 +75,7 @@ def answer(command: Command, scene: Scene) -> Outcome:
     if kind == TOOL:
         success = command.body["success"]
         _report_end(row, "success" if success else "failure", key, scene)
-    own, asked = lineage.envelope(command.id), lineage.envelope(row["envelope_id"])
+    own, asked = envelope_node(command.id), envelope_node(row["envelope_id"])
     scene.draw(Edge(own, "answers", asked))
     return verdicts.accept("call_answered", call_key=key)
 
@@ -105,27 +114,27 @@ def _refusal(command: Command, row: AvroValue) -> Outcome | None:
 
 def fire(timer: Timer, work: Work) -> None:
     """The timer of a call."""
-    scene = scenes.of_timer(timer, work)
+    scene = timer_context(timer, work)
     row = _find(timer.key, scene)
     if row is not None and row["state"] == CallState.OPEN and row["due_at"] == timer.due_ms:
         _time_out(timer.key, row, scene)
 
 
-def _caught_up(key: str, row: AvroValue, scene: Scene) -> AvroValue:
+def _caught_up(key: str, row: AvroValue, scene: DecisionContext) -> AvroValue:
     """The call's row once its time has ended, if that was before the record at hand."""
     if row["state"] != CallState.OPEN or scene.at <= row["due_at"]:
         return row
     scene.work.delete_timer(row["due_at"], CALL, key)
-    _time_out(key, row, scenes.due(scene.work, row["due_at"], CALL, key))
+    _time_out(key, row, due_context(scene.work, row["due_at"], CALL, key))
     scene.work.cause = scene.cause
     return row
 
 
-def _time_out(key: str, row: AvroValue, scene: Scene) -> None:
+def _time_out(key: str, row: AvroValue, scene: DecisionContext) -> None:
     _close(key, row, CallEvent.TIME_OUT, scene)
     if row["kind"] == TOOL:
         _report_end(row, "timeout", key, scene)
-    publishing.fact(
+    verdicts.fact(
         scene,
         key,
         "call_timeout",
@@ -137,7 +146,7 @@ def _time_out(key: str, row: AvroValue, scene: Scene) -> None:
     )
 
 
-def _find(key: str, scene: Scene) -> AvroValue | None:
+def _find(key: str, scene: DecisionContext) -> AvroValue | None:
     """AsapCall, while it is remembered."""
     row = scene.work.rows(ASAP_CALLS).get(composite(key))
     lifetime = scene.setting("DEDUPE_HOURS") * HOUR_MS
@@ -170,18 +179,18 @@ def _after(state: str, event: CallEvent) -> CallState:
     return target
 
 
-def _close(key: str, row: AvroValue, event: CallEvent, scene: Scene) -> None:
+def _close(key: str, row: AvroValue, event: CallEvent, scene: DecisionContext) -> None:
     row["state"] = _after(row["state"], event)
     row["closed_at"] = scene.at
     _save(key, row, scene)
-    sweeping.later(sweeping.CLOSED_CALL, composite(key), scene)
+    expire_later(CLOSED_CALL, composite(key), scene)
 
 
-def _save(key: str, row: AvroValue, scene: Scene) -> None:
+def _save(key: str, row: AvroValue, scene: DecisionContext) -> None:
     scene.work.rows(ASAP_CALLS).put(composite(key), row)
 
 
-def _report_call(command: Command, row: AvroValue, scene: Scene) -> None:
+def _report_call(command: Command, row: AvroValue, scene: DecisionContext) -> None:
     payload = {
         "call_id": command.task_key,
         "tool": row["tool"],
@@ -191,7 +200,7 @@ def _report_call(command: Command, row: AvroValue, scene: Scene) -> None:
     scene.report(_session(row, command.task_key), INVOKED, payload)
 
 
-def _report_end(row: AvroValue, status: str, key: str, scene: Scene) -> None:
+def _report_end(row: AvroValue, status: str, key: str, scene: DecisionContext) -> None:
     payload = {
         "call_id": key,
         "tool": row["tool"],
@@ -208,9 +217,9 @@ def _session(row: AvroValue, key: str) -> str:
 
 
 def _edges(key: str, row: AvroValue) -> list[Edge]:
-    own, edges = lineage.call(key), []
+    own, edges = call_node(key), []
     if row["trace_id"] is not None:
-        edges.append(Edge(own, "same_trace", lineage.trace(row["trace_id"])))
+        edges.append(Edge(own, "same_trace", trace_node(row["trace_id"])))
     if row["task_id"] is not None:
-        edges.append(Edge(own, "part_of", lineage.task(row["task_id"])))
+        edges.append(Edge(own, "part_of", task_node(row["task_id"])))
     return edges

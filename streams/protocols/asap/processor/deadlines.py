@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from schemas.asap import rules
 from streams.engine.processor import Timer, Work
-from streams.protocols.asap.processor import answers, event_sourced, publishing, scene
-from streams.protocols.asap.processor.case import TASK, Case, find
+from streams.protocols.asap.processor import snapshots, verdicts
+from streams.protocols.asap.processor.decision import due_context, timer_context
+from streams.protocols.asap.processor.task import TASK, Case, find_task, send_failed
 from topology import next_status
 from topology.machines.asap_task import TaskEvent
 
@@ -24,27 +25,27 @@ def catch_up(case: Case) -> None:
     if case.terminal or own.at <= due_ms:
         return
     own.work.delete_timer(due_ms, TASK, case.task_id)
-    _time_out(Case(case.row, scene.due(own.work, due_ms, TASK, case.task_id)))
+    _time_out(Case(case.row, due_context(own.work, due_ms, TASK, case.task_id)))
     own.work.cause = own.cause
 
 
 def fire(timer: Timer, work: Work) -> None:
     """The timer of a task."""
-    case = find(timer.key, scene.of_timer(timer, work))
+    case = find_task(timer.key, timer_context(timer, work))
     if case is not None and not case.terminal and case.row["timeout_at"] == timer.due_ms:
         _time_out(case)
 
 
-def expire(timer: Timer, work: Work) -> None:
+def expire_events(timer: Timer, work: Work) -> None:
     """The end of what an event-sourced task's events are kept for."""
-    case = find(timer.key, scene.of_timer(timer, work))
+    case = find_task(timer.key, timer_context(timer, work))
     if case is None or not case.row["events_available"]:
         return
     row, last = case.row, case.row["sequence"]
-    event_sourced.close(case)
+    snapshots.close_history(case)
     row["events_available"] = False
     case.save()
-    publishing.fact(
+    verdicts.fact(
         case.scene,
         case.task_id,
         "expired",
@@ -65,8 +66,8 @@ def _time_out(case: Case) -> None:
     detail = f"The task was {before} when its time was over."
     case.move(next_status(before, TaskEvent.TIME_OUT).value)
     row["error_code"] = code
-    answers.failed(case, code, detail)
-    publishing.fact(
+    send_failed(case, code, detail)
+    verdicts.fact(
         case.scene,
         case.task_id,
         "timeout",
@@ -77,5 +78,5 @@ def _time_out(case: Case) -> None:
         task_id=case.task_id,
         conversation_id=row["conversation_id"],
         trace_id=row["trace_id"],
-        **publishing.advance(case),
+        **verdicts.advance(case),
     )

@@ -1,6 +1,6 @@
-"""One record of `asap.envelopes`, from its shape to its verdict.
+"""One record of `asap.envelopes`, from its shape to its verdict; records of `asap.links`.
 
-For every record, in this order, the first that applies decides:
+For every envelope, in this order, the first that applies decides:
 
 1. its shape breaks a rule; its key, or its partition, is not its own;
 2. its key is held: it waits behind the request that waits for an answer, or the queue is full;
@@ -9,31 +9,45 @@ For every record, in this order, the first that applies decides:
 
 A refused record leaves nothing behind: sent again, it is judged anew.
 
-Source: ASAP spec, 5.2.
+Links ask and answer.  A question may be asked twice, and an answer may come when nobody waits any
+more: asking changes nothing that was asked before, and an answer counts only for the request, the
+question and the time that it names.  When the request is decided, the records behind it are, some
+at a time, so that a long queue of large envelopes does not become one transaction.
+
+Source: ASAP spec, 5.2, 5.3 and 9.19.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from streams.engine.processor import AvroValue
-from streams.protocols.asap.processor import admission, calls, held, publishing, tasks, verdicts
-from streams.protocols.asap.processor.case import HOUR_MS, find
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.scene import Scene
+from streams.engine.processor import AvroValue, Message, Timer, TooLarge, Work
+from streams.engine.records import header, position
+from streams.protocols.asap.processor import admission, calls, held, links, updates, verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import HOUR_MS, DecisionContext
+from streams.protocols.asap.processor.held import Waiting
+from streams.protocols.asap.processor.task import find_task
 from streams.protocols.asap.processor.verdicts import Handler, Outcome
-from topology.asap import ASAP_SEEN
+from topology.asap import ASAP_ENVELOPES, ASAP_SEEN
+from topology.machines.asap_admission import AdmissionState
+
+_Take = Callable[[AvroValue, AvroValue, Command, DecisionContext], Outcome | None]
 
 _JUDGES: Mapping[str, Handler] = {
     "TaskRequest": admission.judge,
-    **dict.fromkeys(tasks.PAYLOADS, tasks.judge),
+    **dict.fromkeys(updates.PAYLOADS, updates.judge),
     **calls.HANDLERS,
 }
+DRAIN = "drain"
+"""The timer of a queue that is longer than what is decided at once."""
+AT_ONCE = 4
+"""Records of a queue decided in one step: so few that the largest together stay a small step."""
 _LONGEST = 1024
 """Characters of a wrong key that its fact shows."""
 
 
-def decide(command: Command, scene: Scene, *, draining: bool = False) -> bool:
+def decide(command: Command, scene: DecisionContext, *, draining: bool = False) -> bool:
     """Judge one record.  draining: it was held, and its turn has come.
 
     False: it is held, nothing was decided.
@@ -41,16 +55,16 @@ def decide(command: Command, scene: Scene, *, draining: bool = False) -> bool:
     outcome = _judge(command, scene, draining)
     if outcome is None:
         return False
-    publishing.publish(command, outcome, scene)
+    verdicts.publish(command, outcome, scene)
     return True
 
 
-def _judge(command: Command, scene: Scene, draining: bool) -> Outcome | None:
+def _judge(command: Command, scene: DecisionContext, draining: bool) -> Outcome | None:
     if command.problems:
         return verdicts.malformed(command.problems)
     if command.given_key != command.task_key:
         return _misplaced(command)
-    if (elsewhere := verdicts.elsewhere(command.key, scene.work)) is not None:
+    if (elsewhere := verdicts.partition_mismatch(command.key, scene.work)) is not None:
         return elsewhere
     if not draining and held.is_held(scene, command.key):
         return held.join(command, scene)
@@ -64,12 +78,12 @@ def _misplaced(command: Command) -> Outcome:
     return verdicts.refuse("key_mismatch", detail, given=given, expected=expected)
 
 
-def _repeated(command: Command, scene: Scene) -> Outcome | None:
+def _repeated(command: Command, scene: DecisionContext) -> Outcome | None:
     known = _known(command, scene)
     if known is None:
         return None
     first = known["sequence"]
-    case = None if first is None else find(command.task_key, scene)
+    case = None if first is None else find_task(command.task_key, scene)
     call_key = command.task_key if first is None else None
     if known["sha256"] == command.sha256:
         return verdicts.duplicate(
@@ -80,13 +94,137 @@ def _repeated(command: Command, scene: Scene) -> Outcome | None:
     return verdicts.refuse("id_conflict", detail, case=case, call_key=call_key, **figures)
 
 
-def _known(command: Command, scene: Scene) -> AvroValue | None:
+def _known(command: Command, scene: DecisionContext) -> AvroValue | None:
     """The envelope of this id, if it is remembered; a request for as long as its task is."""
     if command.kind == "TaskRequest":
-        case = find(command.task_key, scene)
+        case = find_task(command.task_key, scene)
         if case is not None:
             return {"sha256": case.row["request_hash"], "sequence": 1}
-    known = scene.work.rows(ASAP_SEEN).get(publishing.seen_key(command))
+    known = scene.work.rows(ASAP_SEEN).get(verdicts.seen_key(command))
     if known is None or scene.at - known["at"] > scene.setting("DEDUPE_HOURS") * HOUR_MS:
         return None
     return known
+
+
+def apply_link(message: Message, work: Work) -> None:
+    link, record = message.value, message.record
+    assert record.key is not None, "links have keys"
+    key = record.key.decode()
+    scene = DecisionContext(work, position(record), link["at"], header(record, "traceparent"))
+    _KINDS[link["kind"]](key, link, scene)
+
+
+def _take_depth(key: str, link: AvroValue, scene: DecisionContext) -> None:
+    _take(key, link, scene.work, AdmissionState.AWAITING_DEPTH, admission.take_depth)
+
+
+def _take_claim(key: str, link: AvroValue, scene: DecisionContext) -> None:
+    _take(key, link, scene.work, AdmissionState.AWAITING_CLAIM, admission.take_claim)
+
+
+_KINDS: Mapping[str, Callable[[str, AvroValue, DecisionContext], None]] = {
+    "depth_ask": links.answer_depth,
+    "depth_answer": _take_depth,
+    "claim_ask": links.decide_claim,
+    "claim_answer": _take_claim,
+    "resend": links.resend,
+}
+
+
+def _take(key: str, link: AvroValue, work: Work, state: AdmissionState, take: _Take) -> None:
+    """Give an answer to the request that waits for it, if one does."""
+    row = held.row_of(key, work)
+    if row is None or row["state"] != state:
+        return
+    waiting = held.first(key, row, work)
+    if _asked(row, waiting, link):
+        admission.disarm(row, *waiting)
+        _settle(key, row, work, link["at"], lambda again: take(row, link, *again))
+
+
+def _asked(row: AvroValue, waiting: Waiting, link: AvroValue) -> bool:
+    """Whether this very request has asked the key that answers."""
+    command, scene = waiting
+    if row["state"] == AdmissionState.AWAITING_DEPTH:
+        asked = command.body["parent_task_id"]
+    else:
+        idempotency_key = admission.config_of(command, scene).idempotency_key
+        asked = links.claim_key_of(command, idempotency_key or "")
+    about = (link["from_key"], link["sender"], link["at"])
+    return about == (asked, command.sender, command.at)
+
+
+def ask_again(timer: Timer, now_ms: int, work: Work) -> None:
+    """The timer of a request that waits."""
+    row = held.row_of(timer.key, work)
+    if row is None or row["state"] is None or row["ask_at"] != timer.due_ms:
+        return
+    if admission.given_up(row, now_ms):
+        due_ms = timer.due_ms
+        _settle(timer.key, row, work, due_ms, lambda waiting: admission.accept(row, *waiting))
+    else:
+        admission.ask_again(row, *held.first(timer.key, row, work), now_ms)
+
+
+def _settle(
+    key: str, row: AvroValue, work: Work, at: int, judge: Callable[[Waiting], Outcome | None]
+) -> None:
+    """Decide the request, unless it has one more question, and go on with those behind it."""
+
+    def decide(waiting: Waiting) -> bool:
+        outcome = judge(waiting)
+        if outcome is not None:
+            verdicts.publish(waiting.command, outcome, waiting.scene)
+        return outcome is not None
+
+    if _decide(key, row, work, decide):
+        rest = held.drop_first(key, row, work)
+        if rest is not None:
+            _drain(key, rest, work, at)
+
+
+def _decide(key: str, row: AvroValue, work: Work, decide: Callable[[Waiting], bool]) -> bool:
+    """Decide the record at the head as if it had just come; False: it waits for an answer.
+
+    One that causes too much is refused, as it would have been then, and one that cannot be decided
+    is set aside: they hold up nobody.
+    """
+    decided = True
+
+    def judge(part: Work) -> None:
+        nonlocal decided
+        decided = decide(held.first(key, row, part))
+
+    failure = work.attempt(judge)
+    if failure is None:
+        return decided
+    if isinstance(failure, TooLarge):
+        command, scene = held.first(key, row, work)
+        verdicts.publish(command, verdicts.too_large(failure.topic, failure.size), scene)
+    else:
+        work.set_aside(ASAP_ENVELOPES, held.record_of(key, row, work), failure)
+    return True
+
+
+def drain(timer: Timer, work: Work) -> None:
+    """The timer of a long queue."""
+    row = held.row_of(timer.key, work)
+    if row is not None and row["state"] is None:
+        _drain(timer.key, row, work, timer.due_ms)
+
+
+def _drain(key: str, row: AvroValue, work: Work, now_ms: int) -> None:
+    """Decide what is held, oldest first, until one of them is a request that waits again."""
+    rest: AvroValue | None = row
+    for _ in range(AT_ONCE):
+        if rest is None:
+            return
+        if not _decide(key, rest, work, _as_it_came):
+            return
+        rest = held.drop_first(key, rest, work)
+    if rest is not None:
+        work.set_timer(Timer(now_ms, DRAIN, key, {}))
+
+
+def _as_it_came(waiting: Waiting) -> bool:
+    return decide(waiting.command, waiting.scene, draining=True)

@@ -16,8 +16,8 @@ from schemas.branches import ASAP_ENVELOPE
 from streams.engine.processor import AvroValue, Work
 from streams.engine.records import LogRecord
 from streams.protocols.asap.processor import verdicts
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import DecisionContext
 from streams.protocols.asap.processor.verdicts import Outcome
 from topology.asap import ASAP_ADMISSIONS, ASAP_HELD
 from topology.keys import composite
@@ -30,10 +30,10 @@ class Waiting(NamedTuple):
     """A held record, read again."""
 
     command: Command
-    scene: Scene
+    scene: DecisionContext
 
 
-def is_held(scene: Scene, key: str) -> bool:
+def is_held(scene: DecisionContext, key: str) -> bool:
     return row_of(key, scene.work) is not None
 
 
@@ -48,7 +48,7 @@ def row_of(key: str, work: Work) -> AvroValue | None:
     return work.rows(ASAP_ADMISSIONS).get(composite(key))
 
 
-def hold(command: Command, scene: Scene, **admission: object) -> None:
+def hold(command: Command, scene: DecisionContext, **admission: object) -> None:
     """Let a request wait, as the first of its key's queue.
 
     admission: the members of AsapAdmission that say what for.  A request that has waited already
@@ -61,7 +61,7 @@ def hold(command: Command, scene: Scene, **admission: object) -> None:
     _save(command.key, {**row, **admission}, scene.work)
 
 
-def join(command: Command, scene: Scene) -> Outcome | None:
+def join(command: Command, scene: DecisionContext) -> Outcome | None:
     """Let a record wait behind what waits on its key; a refusal if too many do."""
     row = row_of(command.key, scene.work)
     assert row is not None, "the key is held"
@@ -83,7 +83,7 @@ def first(key: str, row: AvroValue, work: Work) -> Waiting:
     at, cause = held["at"], held["cause"]
     work.vouch(cause, held["principal"])
     command = Command(held["envelope"], key.encode(), at, cause, traceparent, work.settings)
-    return Waiting(command, Scene(work, cause, at, traceparent))
+    return Waiting(command, DecisionContext(work, cause, at, traceparent))
 
 
 def record_of(key: str, row: AvroValue, work: Work) -> LogRecord:

@@ -15,9 +15,9 @@ from schemas import asap
 from schemas.asap import JudgedManifest
 from streams.engine.processor import AvroValue, Message, Work
 from streams.engine.records import header, position
-from streams.protocols.asap.processor import publishing, verdicts
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor import verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import DecisionContext
 from streams.protocols.asap.processor.verdicts import Outcome
 from topology.asap import ASAP_AGENTS, ASAP_MANIFESTS_TABLE
 
@@ -34,13 +34,13 @@ class Fleet:
             self.skills[key] = frozenset(s["id"] for s in row["capabilities"]["skills"])
 
 
-def figures(recipient: str, scene: Scene) -> dict[str, Any]:
+def figures(recipient: str, scene: DecisionContext) -> dict[str, Any]:
     """What a verdict on something new records of the fleet."""
     skills = _fleet(scene).skills
     return {"recipient_known": recipient in skills, "manifests": len(skills)}
 
 
-def refusal(command: Command, scene: Scene) -> Outcome | None:
+def refusal(command: Command, scene: DecisionContext) -> Outcome | None:
     """Why a request or a call cannot go to its recipient."""
     check, seen = scene.setting("RECIPIENT_CHECK"), figures(command.recipient, scene)
     wanted = check == "always" or (check == "auto" and seen["manifests"] > 0)
@@ -50,7 +50,7 @@ def refusal(command: Command, scene: Scene) -> Outcome | None:
     return verdicts.refuse("agent_not_found", detail, **seen)
 
 
-def unskilled(command: Command, scene: Scene) -> Outcome | None:
+def unskilled(command: Command, scene: DecisionContext) -> Outcome | None:
     """Why a request's skill is none of its worker's."""
     skills = _fleet(scene).skills.get(command.recipient)
     skill_id = command.body["skill_id"]
@@ -60,19 +60,19 @@ def unskilled(command: Command, scene: Scene) -> Outcome | None:
     return verdicts.refuse("skill_not_found", detail, skills=len(skills))
 
 
-def _fleet(scene: Scene) -> Fleet:
+def _fleet(scene: DecisionContext) -> Fleet:
     return scene.work.copy(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
 def judge(message: Message, work: Work) -> None:
     """A record of `asap.manifests`."""
     record = message.record
-    scene = Scene(work, position(record), record.timestamp, header(record, "traceparent"))
+    scene = DecisionContext(work, position(record), record.timestamp, header(record, "traceparent"))
     key = _text(record.key)
     if key is None:
         refused = verdicts.refuse("bad_manifest", "The record's key is no text, or none.")
         _publish(message.value.get("id", ""), refused, scene)
-    elif (elsewhere := verdicts.elsewhere(key, work)) is not None:
+    elif (elsewhere := verdicts.partition_mismatch(key, work)) is not None:
         _publish(key, elsewhere, scene)
     elif record.value is None:
         work.rows(ASAP_AGENTS).delete(key)
@@ -94,8 +94,8 @@ def _take(key: str, judged: JudgedManifest, work: Work) -> Outcome:
     return verdicts.accept("manifest_accepted")
 
 
-def _publish(key: str, outcome: Outcome, scene: Scene, sha256: str | None = None) -> None:
-    publishing.fact(
+def _publish(key: str, outcome: Outcome, scene: DecisionContext, sha256: str | None = None) -> None:
+    verdicts.fact(
         scene,
         key,
         "manifest",

@@ -1,14 +1,20 @@
-"""Snapshots of a task: saved, deleted, found again.
+"""Snapshots of a task, and the history of an event-sourced one.
 
-A version once given is never given again, not even when its snapshot is gone.  In an event-sourced
-task a snapshot's version is the sequence of the event that saved it.
+A version once given is never given again, not even when its snapshot is gone.  Which versions exist
+is kept as ranges: `[1, 5, 7, 7]` is 1 to 5, and 7.  A counter makes one range of any number of
+versions, so that the set stays small.
 
-Source: ASAP spec, 4.4 and 5.4.
+In an event-sourced task version n is the state after event n.  Each event leaves a small row: the
+newest snapshot up to it, the newest patch before it, and its own patch if it brought one.  So the
+state at any version is one snapshot and the chain of patches since, found without a search.
+
+Source: ASAP spec, 4.4, 4.5 and 5.4.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import orjson
@@ -16,17 +22,27 @@ import orjson
 from schemas import asap, canonical_json, formats
 from streams.engine.processor import AvroValue
 from streams.processing.graph import Edge
-from streams.protocols.asap.processor import lineage, versions
-from streams.protocols.asap.processor.case import Case
-from streams.protocols.asap.processor.versions import Ranges
+from streams.protocols.asap.processor.decision import envelope_node, snapshot_node, task_node
+from streams.protocols.asap.processor.task import Case
 from topology import next_version
-from topology.asap import ASAP_SNAPSHOT_IDS, ASAP_SNAPSHOTS_TABLE, ASAP_VERSIONS
+from topology.asap import (
+    ASAP_PATCHES,
+    ASAP_SNAPSHOT_IDS,
+    ASAP_SNAPSHOTS,
+    ASAP_SNAPSHOTS_TABLE,
+    ASAP_VERSIONS,
+)
 from topology.keys import composite
 
+Ranges = list[int]
 Json = dict[str, Any]
+_MAX_STATE_BYTES = ASAP_SNAPSHOTS.max_bytes - (64 << 10)
+"""Bytes of a state that a row can hold."""
+_NO_EVENT: AvroValue = {"previous": 0, "patch_json": None}
+"""What stands before the first event, and before the first one after `close_history`."""
 
 
-class New(NamedTuple):
+class NewSnapshot(NamedTuple):
     """A snapshot to be saved.  What is None is given by the counter, the decision, its time.
 
     created_at: microseconds.  restored_from: the version that it is a copy of.
@@ -40,7 +56,7 @@ class New(NamedTuple):
     restored_from: int | None = None
 
 
-def save(case: Case, new: New) -> int:
+def save(case: Case, new: NewSnapshot) -> int:
     """Returns the version."""
     row, scene = case.row, case.scene
     if case.event_sourced:
@@ -69,20 +85,20 @@ def save(case: Case, new: New) -> int:
 
 def draw_saved(case: Case, version: int, envelope_id: str | None) -> None:
     """envelope_id: of the envelope that brought the data, if one did."""
-    own = lineage.snapshot(case.task_id, version)
-    case.scene.draw(Edge(own, "part_of", lineage.task(case.task_id)))
+    own = snapshot_node(case.task_id, version)
+    case.scene.draw(Edge(own, "part_of", task_node(case.task_id)))
     if envelope_id is not None:
-        case.scene.draw(Edge(own, "derived_from", lineage.envelope(envelope_id)))
+        case.scene.draw(Edge(own, "derived_from", envelope_node(envelope_id)))
 
 
 def delete(case: Case, version: int | None) -> list[int]:
     """Delete one version, or all; returns those that were there.  Snapshot mode only."""
     before = _ranges(case)
     if version is None:
-        deleted, after = list(versions.each(before)), []
+        deleted, after = list(each_version(before)), []
     else:
-        deleted = [version] if versions.contains(before, version) else []
-        after = versions.removed(before, version)
+        deleted = [version] if has_version(before, version) else []
+        after = remove_version(before, version)
     work = case.scene.work
     work.rows(ASAP_SNAPSHOTS_TABLE).load(_key(case, each) for each in deleted)
     for each in deleted:
@@ -112,7 +128,7 @@ def data_of(snapshot: AvroValue) -> Json:
     return data
 
 
-def shown(snapshot: AvroValue) -> Json:
+def state_snapshot(snapshot: AvroValue) -> Json:
     """The StateSnapshot (spec 2.2) of a row."""
     return {
         "id": snapshot["id"],
@@ -130,10 +146,10 @@ def _key(case: Case, version: int) -> str:
 
 def _index(case: Case, version: int, snapshot_id: str) -> None:
     before = _ranges(case)
-    if versions.contains(before, version):
+    if has_version(before, version):
         _forget_id(case, version)
     else:
-        _keep_ranges(case, versions.added(before, version))
+        _keep_ranges(case, add_version(before, version))
     ids = case.scene.work.rows(ASAP_SNAPSHOT_IDS)
     ids.put(composite(case.task_id, snapshot_id), {"version": version})
 
@@ -160,3 +176,122 @@ def _keep_ranges(case: Case, ranges: Ranges) -> None:
         rows.put(composite(case.task_id), {"ranges": ranges})
     else:
         rows.delete(composite(case.task_id))
+
+
+def record_event(case: Case) -> None:
+    """Leave the row of this decision's event."""
+    n = case.sequence
+    before = _event_row(case, n - 1) or _NO_EVENT
+    row = {
+        "snapshot": case.row["snapshot_version"] or 0,
+        "previous": before["previous"] if before["patch_json"] is None else n - 1,
+        "patch_json": case.patch_json,
+        "at": case.scene.at,
+        "checkpoint": case.checkpoint,
+    }
+    case.scene.work.rows(ASAP_PATCHES).put(_key(case, n), row)
+
+
+def data_at(case: Case, n: int) -> Json | None:
+    """The data after event n; None where it can no longer be told."""
+    row = _event_row(case, n)
+    if row is None:
+        snapshot = find(case, n)
+        return None if snapshot is None else data_of(snapshot)
+    start, patches = row["snapshot"], []
+    if row["previous"] > start:
+        between = range(start + 1, row["previous"] + 1)
+        case.scene.work.rows(ASAP_PATCHES).load(_key(case, each) for each in between)
+    while True:
+        if row["patch_json"] is not None:
+            patches.append(row["patch_json"])
+        if row["previous"] <= start:
+            break
+        row = _event_row(case, row["previous"])
+        assert row is not None, "a patch is followed by its like"
+    snapshot = find(case, start or None)
+    data = {} if snapshot is None else data_of(snapshot)
+    for patch in reversed(patches):
+        data = asap.merge_patch(data, orjson.loads(patch))
+    return data
+
+
+def state_at(case: Case, n: int) -> Json | None:
+    """The state after event n as a StateSnapshot; 0 is the empty one (spec 9.7)."""
+    row = _event_row(case, n)
+    data = {} if n == 0 else data_at(case, n)
+    if data is None:
+        return None
+    snapshot = find(case, n)
+    if snapshot is not None:
+        return state_snapshot(snapshot)
+    at = case.row["created_at"] if row is None else row["at"]
+    return {
+        "id": asap.snapshot_id(case.task_id, n),
+        "task_id": case.task_id,
+        "version": n,
+        "data": data,
+        "checkpoint": row is not None and row["checkpoint"],
+        "created_at": formats.iso_us(at * 1000),
+    }
+
+
+def close_history(case: Case) -> None:
+    """Keep the last state as a snapshot, and forget how the task came to it.
+
+    A state that patches have made too large for a row stays as it is kept.
+    """
+    last: int = case.row["sequence"]
+    if case.row["snapshot_version"] != last:
+        data, row = data_at(case, last), _event_row(case, last)
+        assert data is not None, "the events are still there"
+        assert row is not None, "the events are still there"
+        if len(canonical_json(data)) > _MAX_STATE_BYTES:
+            return
+        save(case, NewSnapshot(data, row["checkpoint"], last, created_at=row["at"] * 1000))
+        draw_saved(case, last, None)
+    rows = case.scene.work.rows(ASAP_PATCHES)
+    for n in range(1, last + 1):
+        rows.delete(_key(case, n))
+
+
+def _event_row(case: Case, n: int) -> AvroValue | None:
+    return case.scene.work.rows(ASAP_PATCHES).get(_key(case, n))
+
+
+def has_version(ranges: Sequence[int], version: int) -> bool:
+    place = bisect_left(ranges[1::2], version)
+    return 2 * place < len(ranges) and ranges[2 * place] <= version
+
+
+def add_version(ranges: Sequence[int], version: int) -> Ranges:
+    """With one more version, which may be there already."""
+    if has_version(ranges, version):
+        return list(ranges)
+    place = 2 * bisect_right(ranges[::2], version)
+    before, after = list(ranges[:place]), list(ranges[place:])
+    low = high = version
+    if before and before[-1] == version - 1:
+        low = before[-2]
+        before = before[:-2]
+    if after and after[0] == version + 1:
+        high = after[1]
+        after = after[2:]
+    return [*before, low, high, *after]
+
+
+def remove_version(ranges: Sequence[int], version: int) -> Ranges:
+    """Without one version, which need not be there."""
+    if not has_version(ranges, version):
+        return list(ranges)
+    place = 2 * bisect_left(ranges[1::2], version)
+    low, high = ranges[place], ranges[place + 1]
+    left = [low, version - 1] if low < version else []
+    right = [version + 1, high] if version < high else []
+    return [*ranges[:place], *left, *right, *ranges[place + 2 :]]
+
+
+def each_version(ranges: Sequence[int]) -> Iterator[int]:
+    """All versions, ascending."""
+    for low, high in zip(ranges[::2], ranges[1::2], strict=True):
+        yield from range(low, high + 1)

@@ -1,29 +1,72 @@
-"""A participant asks for a state of its task, or goes back to one: the service answers.
+"""The state of a task: what an envelope does to it, and how a participant reads or restores it.
 
-Going back never rewrites history: the old data is saved anew.
+An envelope saves a state, patches it or deletes versions of it.  Who asks for a state, or goes back
+to one, is answered by the service.  Going back never rewrites history: the old data is saved anew.
 
-Source: ASAP spec, 5.4.
+Source: ASAP spec, 2.6, 4.5 and 5.4.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from schemas.asap import restored_version
+from schemas import canonical_json
+from schemas.asap import Change, restored_version
 from streams.processing.graph import Edge
-from streams.protocols.asap.processor import answers, event_sourced, lineage, snapshots, verdicts
-from streams.protocols.asap.processor.case import Case
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.snapshots import New
-from streams.protocols.asap.processor.updates import ended
+from streams.protocols.asap.processor import snapshots, verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import snapshot_node
+from streams.protocols.asap.processor.snapshots import NewSnapshot
+from streams.protocols.asap.processor.task import Case, send_restored, send_state
 from streams.protocols.asap.processor.verdicts import Outcome
 
 Json = dict[str, Any]
 
 
+def change_conflict(change: Change | None, case: Case) -> Outcome | None:
+    """Why the task's state mode does not know this change."""
+    if change is None:
+        return None
+    if not case.event_sourced:
+        used = ["patch"] if change.kind == "patch" else []
+    else:
+        named = ("version", "id", "created_at")
+        used = ["delete"] if change.kind == "delete" else []
+        used += [name for name in named if getattr(change, name) is not None]
+    if not used:
+        return None
+    mode = case.row["state_mode"]
+    detail = f"dev.headrace.snapshot: {used[0]} is not for a task whose state mode is {mode}."
+    return verdicts.refuse("state_mode_conflict", detail, case=case, state_mode=mode, used=used)
+
+
+def apply_change(change: Change | None, case: Case, envelope_id: str) -> dict[str, Any]:
+    """Returns the figures of it."""
+    if change is None:
+        return {}
+    if change.kind == "delete":
+        return {"deleted": snapshots.delete(case, change.version)}
+    case.checkpoint = change.checkpoint
+    if change.kind == "patch":
+        case.patch_json = canonical_json(change.data).decode()
+        return {}
+    new = NewSnapshot(change.data, change.checkpoint, change.version, change.id, change.created_at)
+    version = snapshots.save(case, new)
+    snapshots.draw_saved(case, version, envelope_id)
+    return {}
+
+
+def ended(case: Case, what: str) -> Outcome | None:
+    """what: that comes too late, in words."""
+    if not case.terminal:
+        return None
+    detail = f"task_id: the task is {case.status}, and takes no {what.removeprefix('a ')}."
+    return verdicts.refuse("task_already_terminal", detail, case=case, status=case.status)
+
+
 def query(command: Command, case: Case) -> Outcome:
     snapshot = _state(case, command.payload["version"])
-    answers.state(command, case, snapshot)
+    send_state(command, case, snapshot)
     found = None if snapshot is None else snapshot["version"]
     return verdicts.accept("state_read", case=case, deliver=False, version=found)
 
@@ -33,21 +76,21 @@ def restore(command: Command, case: Case) -> Outcome:
     refused = ended(case, "StateRestore")
     if refused is not None:
         return refused
-    old = _old(case, snapshot_id)
+    old = _snapshot_of(case, snapshot_id)
     if old is None:
         detail = f"snapshot_id: the task has no snapshot {snapshot_id}."
         return verdicts.refuse("snapshot_not_found", detail, case=case, snapshot_id=snapshot_id)
-    version = snapshots.save(case, New(old["data"], restored_from=old["version"]))
+    version = snapshots.save(case, NewSnapshot(old["data"], restored_from=old["version"]))
     case.touch()
-    source = lineage.snapshot(case.task_id, version)
-    target = lineage.snapshot(case.task_id, old["version"])
+    source = snapshot_node(case.task_id, version)
+    target = snapshot_node(case.task_id, old["version"])
     case.scene.draw(Edge(source, "restores", target))
     saved = snapshots.find(case, version)
     assert saved is not None, "it was saved just now"
-    snapshot = snapshots.shown(saved)
-    answers.state(command, case, snapshot)
+    snapshot = snapshots.state_snapshot(saved)
+    send_state(command, case, snapshot)
     if command.sender == case.requester:
-        answers.restored(command, case, snapshot)
+        send_restored(command, case, snapshot)
     return verdicts.accept("state_restored", case=case, deliver=False, restored_from=old["version"])
 
 
@@ -56,14 +99,14 @@ def _state(case: Case, version: int | None) -> Json | None:
     if case.event_sourced:
         last: int = case.row["sequence"]
         n = last if version is None else version
-        return event_sourced.state_at(case, n) if 0 <= n <= last else None
+        return snapshots.state_at(case, n) if 0 <= n <= last else None
     row = snapshots.find(case, case.row["snapshot_version"] if version is None else version)
-    return None if row is None else snapshots.shown(row)
+    return None if row is None else snapshots.state_snapshot(row)
 
 
-def _old(case: Case, snapshot_id: str) -> Json | None:
+def _snapshot_of(case: Case, snapshot_id: str) -> Json | None:
     if case.event_sourced:
         version = restored_version(case.task_id, snapshot_id)
         return None if version is None or version < 1 else _state(case, version)
     row = snapshots.find_id(case, snapshot_id)
-    return None if row is None else snapshots.shown(row)
+    return None if row is None else snapshots.state_snapshot(row)

@@ -1,19 +1,34 @@
-"""A worker tells how its task goes on: TaskUpdate and TaskResponse.
+"""What participants say about a task: TaskUpdate, TaskResponse, TaskCancel, messages and artifacts.
 
-A TaskUpdate moves the task by one step, or by none where the status is the current one.  A
-TaskResponse may skip `working`: an agent that answers at once has worked, so that step is written
-down, marked as implied.  The answer that ends the task is kept; one that comes after the end is
-kept too, once, if it agrees with it.
+For every payload, in this order, the first that applies decides: there is no such task, or an older
+one answers its request; the sender has not the role, or the recipient is another; then what the
+payload's own judge asks.
+
+The requester sent the task's request, the worker received it.  The service itself takes what asks
+for a state or saves one.  A TaskUpdate moves the task by one step, or by none where the status is
+the current one.  A TaskResponse may skip `working`: an agent that answers at once has worked, so
+that step is written down, marked as implied.  The answer that ends the task is kept; one that comes
+after the end is kept too, once, if it agrees with it.
 
 Source: ASAP spec, 4.1 and 5.4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
 from schemas.asap import change_of
-from streams.protocols.asap.processor import changes, verdicts
-from streams.protocols.asap.processor.case import Case
-from streams.protocols.asap.processor.inbound import Command
+from streams.processing.graph import Edge
+from streams.protocols.asap.processor import deadlines, links, states, verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import (
+    DecisionContext,
+    artifact_node,
+    envelope_node,
+    task_node,
+)
+from streams.protocols.asap.processor.task import Case, find_task
 from streams.protocols.asap.processor.verdicts import Outcome
 from topology import VALID_TRANSITIONS
 from topology.machines.asap_task import MACHINE
@@ -28,26 +43,87 @@ _MOVES = frozenset(
 _TEXTS = ("result_json", "final_state_json", "metrics_json")
 
 
-def update(command: Command, case: Case) -> Outcome:
+class Role(NamedTuple):
+    """senders: of `requester`, `worker`.  service: the recipient may be the service, too."""
+
+    senders: tuple[str, ...]
+    service: bool = False
+
+
+_BOTH = ("requester", "worker")
+
+ROLES: Mapping[str, Role] = {
+    "TaskUpdate": Role(("worker",), service=True),
+    "TaskResponse": Role(("worker",)),
+    "TaskCancel": Role(("requester",)),
+    "MessageSend": Role(_BOTH),
+    "ArtifactNotify": Role(("worker",)),
+    "StateQuery": Role(_BOTH, service=True),
+    "StateRestore": Role(_BOTH, service=True),
+}
+"""By payload; what does not go to the service goes to the other participant."""
+
+
+def judge(command: Command, scene: DecisionContext) -> Outcome:
+    case = find_task(command.task_key, scene)
+    if case is None:
+        return _unknown(command, scene)
+    deadlines.catch_up(case)
+    return _role_refusal(command, case) or _JUDGES[command.kind](command, case)
+
+
+def _unknown(command: Command, scene: DecisionContext) -> Outcome:
+    key = command.task_key
+    older = links.redirect_of(scene, key)
+    if older is None:
+        return verdicts.refuse("task_not_found", f"task_id: there is no task {key}.")
+    detail = f"task_id: the request {key} was answered by the task {older}."
+    refused = verdicts.refuse("task_redirected", detail, task_id=older)
+    return refused._replace(figures={"task_id": older})
+
+
+def _role_refusal(command: Command, case: Case) -> Outcome | None:
+    """Why this sender may not send this payload to this recipient."""
+    role = ROLES[command.kind]
+    played = [name for name in role.senders if case.row[name] == command.sender]
+    if not played:
+        who = " or the ".join(role.senders)
+        detail = f"sender: only the {who} of the task may send a {command.kind}."
+        expected = [case.row[name] for name in role.senders]
+        return verdicts.refuse("not_participant", detail, case=case, expected=expected)
+    others = [case.row[_other(name)] for name in played]
+    if role.service:
+        others.append(case.scene.setting("SERVICE_URN"))
+    if command.recipient in others:
+        return None
+    detail = f"recipient: a {command.kind} of this sender goes to {' or '.join(others)}."
+    return verdicts.refuse("wrong_recipient", detail, case=case, expected=others)
+
+
+def _other(name: str) -> str:
+    return "worker" if name == "requester" else "requester"
+
+
+def _update(command: Command, case: Case) -> Outcome:
     if command.recipient == case.scene.setting("SERVICE_URN"):
         return _save(command, case)
     payload, change = command.payload, change_of(command.json)
     refused = (
         _one_alias_too_many(command, case)
-        or ended(case, f"a TaskUpdate to {payload['status']}")
+        or states.ended(case, f"a TaskUpdate to {payload['status']}")
         or _mismatch(payload["update_type"], payload["status"], case)
         or _no_edge(case, payload["status"])
-        or changes.conflict(change, case)
+        or states.change_conflict(change, case)
     )
     if refused is not None:
         return refused
     _note_alias(command, case)
     moved = _follow(case, command)
-    figures = changes.apply(change, case, command.id)
+    figures = states.apply_change(change, case, command.id)
     return verdicts.accept("status_changed" if moved else "progress_noted", case=case, **figures)
 
 
-def response(command: Command, case: Case) -> Outcome:
+def _response(command: Command, case: Case) -> Outcome:
     payload, change = command.payload, change_of(command.json)
     status = payload["status"]
     late = case.terminal
@@ -67,16 +143,8 @@ def response(command: Command, case: Case) -> Outcome:
         rule = "response_recorded"
     else:
         rule = "status_changed" if moved else "progress_noted"
-    changes.apply(change, case, command.id)
+    states.apply_change(change, case, command.id)
     return verdicts.accept(rule, case=case)
-
-
-def ended(case: Case, what: str) -> Outcome | None:
-    """what: that comes too late, in words."""
-    if not case.terminal:
-        return None
-    detail = f"task_id: the task is {case.status}, and takes no {what.removeprefix('a ')}."
-    return verdicts.refuse("task_already_terminal", detail, case=case, status=case.status)
 
 
 def _save(command: Command, case: Case) -> Outcome:
@@ -84,13 +152,13 @@ def _save(command: Command, case: Case) -> Outcome:
     change = change_of(command.json)
     refused = (
         _one_alias_too_many(command, case)
-        or ended(case, "a new state")
-        or changes.conflict(change, case)
+        or states.ended(case, "a new state")
+        or states.change_conflict(change, case)
     )
     if refused is not None:
         return refused
     _note_alias(command, case)
-    figures = changes.apply(change, case, command.id)
+    figures = states.apply_change(change, case, command.id)
     return verdicts.accept("state_saved", case=case, deliver=False, **figures)
 
 
@@ -158,4 +226,41 @@ def _unreachable(case: Case, status: str) -> Outcome | None:
 def _disagrees(case: Case, status: str) -> Outcome | None:
     if status == case.status and case.response is None:
         return None
-    return ended(case, f"a TaskResponse with the status {status}")
+    return states.ended(case, f"a TaskResponse with the status {status}")
+
+
+def _cancel(command: Command, case: Case) -> Outcome:
+    refused = states.ended(case, "TaskCancel")
+    if refused is not None:
+        return refused
+    case.move("cancelled")
+    own = envelope_node(command.id)
+    case.scene.draw(Edge(own, "retracts", task_node(case.task_id)))
+    return verdicts.accept("task_cancelled", case=case)
+
+
+def _message(command: Command, case: Case) -> Outcome:
+    """What the user says is what a task that asked for input has waited for."""
+    asked = case.status == INPUT_REQUIRED and command.sender == case.requester
+    if not asked or command.payload["role"] != "user":
+        return verdicts.accept("message_forwarded", case=case)
+    case.move(WORKING)
+    return verdicts.accept("input_received", case=case)
+
+
+def _artifact(command: Command, case: Case) -> Outcome:
+    own = artifact_node(case.task_id, command.payload["artifact_id"])
+    case.scene.draw(Edge(own, "derived_from", task_node(case.task_id)))
+    return verdicts.accept("artifact_noted", case=case)
+
+
+_JUDGES: Mapping[str, Callable[[Command, Case], Outcome]] = {
+    "TaskUpdate": _update,
+    "TaskResponse": _response,
+    "TaskCancel": _cancel,
+    "MessageSend": _message,
+    "ArtifactNotify": _artifact,
+    "StateQuery": states.query,
+    "StateRestore": states.restore,
+}
+PAYLOADS = tuple(_JUDGES)

@@ -1,23 +1,60 @@
-"""What a judge of a record says: accepted, the same as before, or refused with a reason.
+"""What a record comes to, and the fact that says so.
 
-Source: ASAP spec, 3.1.
+A judge says that a record is accepted, the same as before, or refused with a reason: an `Outcome`.
+`publish` writes the fact of it.  An accepted envelope goes to its recipient, is remembered for its
+repetitions, and is drawn into the lineage graph; its task takes the next sequence, and RTES hears
+of each of its steps.
+
+Source: ASAP spec, 3.1, 5.2 and 5.7.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from schemas import Problem
-from schemas.asap import rules
-from streams.engine.processor import Work
+from schemas import Problem, canonical_json
+from schemas.asap import EXT_ANSWERS, rules
+from streams.engine.processor import AvroValue, Work
+from streams.processing.graph import Edge
+from streams.protocols.asap.processor import snapshots
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import (
+    SEEN,
+    DecisionContext,
+    envelope_node,
+    expire_later,
+    task_node,
+)
+from streams.protocols.asap.processor.task import Case
+from topology.asap import ASAP_EVENTS, ASAP_SEEN
 from topology.declarations import Topic
-from topology.keys import partition_of
+from topology.keys import composite, partition_of
 
-if TYPE_CHECKING:
-    from streams.protocols.asap.processor.case import Case
-    from streams.protocols.asap.processor.inbound import Command
-    from streams.protocols.asap.processor.scene import Scene
+TRANSITION = "headrace.rtes.TaskTransition"
+NO_STATE = "none"
+"""The state of a task before its first, as RTES is told it."""
+
+_FACT: Mapping[str, Any] = {
+    "verdict": None,
+    "fault": None,
+    "asap_error": None,
+    "detail": None,
+    "task_id": None,
+    "call_key": None,
+    "sequence": None,
+    "conversation_id": None,
+    "trace_id": None,
+    "envelope_id": None,
+    "envelope_hash": None,
+    "payload_type": None,
+    "sender": None,
+    "recipient": None,
+    "transitions": [],
+    "status": None,
+    "snapshot_version": None,
+    "envelope": None,
+}
 
 
 class Outcome(NamedTuple):
@@ -43,10 +80,10 @@ class Outcome(NamedTuple):
         return self.verdict == "accepted"
 
 
-Handler = Callable[["Command", "Scene"], Outcome | None]
+Handler = Callable[[Command, DecisionContext], Outcome | None]
 """Judges one payload, and does what is its own of an accepted one: rows, timers, RTES, edges.
 
-`publishing.publish` does the rest.  None: nothing is decided yet, the record is held.
+`publish` does the rest.  None: nothing is decided yet, the record is held.
 """
 
 
@@ -111,7 +148,7 @@ def too_large(topic: Topic, size: int) -> Outcome:
     return refuse("envelope_too_large", detail, fault="service")._replace(figures={"size": size})
 
 
-def elsewhere(key: str, work: Work) -> Outcome | None:
+def partition_mismatch(key: str, work: Work) -> Outcome | None:
     """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
     expected = partition_of(key.encode(), work.partitions)
     if expected == work.partition:
@@ -119,3 +156,115 @@ def elsewhere(key: str, work: Work) -> Outcome | None:
     detail = f"The record lies on partition {work.partition}; its key makes it {expected}."
     figures = {"partition": work.partition, "expected": expected}
     return refuse("partition_mismatch", detail)._replace(figures=figures)
+
+
+def publish(command: Command, outcome: Outcome, scene: DecisionContext) -> None:
+    """Write what an envelope has come to."""
+    case = outcome.case
+    members: dict[str, Any] = {
+        "verdict": outcome.verdict,
+        "fault": outcome.fault,
+        "asap_error": outcome.asap_error,
+        "detail": outcome.detail,
+        "figures": outcome.figures,
+        "call_key": outcome.call_key,
+        "task_id": outcome.task_id,
+        "conversation_id": command.body.get("conversation_id"),
+        "trace_id": command.trace_id,
+        "envelope_id": command.id,
+        "envelope_hash": command.sha256,
+        "payload_type": command.kind,
+        "sender": command.sender,
+        "recipient": command.recipient,
+    }
+    if case is not None:
+        members |= _of_task(case)
+    if outcome.accepted:
+        members["envelope"] = command.outgoing
+        if case is not None:
+            members |= advance(case)
+            scene.draw(*_envelope_edges(command, case))
+        _remember(command, members.get("sequence"), scene)
+        if outcome.deliver:
+            scene.deliver(command.recipient, command.canonical, command.id)
+    fact(scene, command.key, "envelope", outcome.rule, **members)
+
+
+def fact(
+    scene: DecisionContext,
+    key: str,
+    kind: str,
+    rule: str,
+    *,
+    figures: Mapping[str, Any] | None = None,
+    **members: Any,
+) -> None:
+    """Write one AsapEvent; members that are not given are null."""
+    event = {
+        **_FACT,
+        "event_id": scene.fact_id,
+        "kind": kind,
+        "rule": rule,
+        "figures_json": canonical_json(dict(figures or {})).decode(),
+        "at": scene.at,
+        "cause": scene.cause,
+        **members,
+    }
+    scene.send(ASAP_EVENTS, key, event, event["event_id"])
+
+
+def advance(case: Case) -> dict[str, Any]:
+    """Take the task's next sequence, keep its row, tell RTES; returns what the fact says of it."""
+    row = case.row
+    if case.event_sourced:
+        snapshots.record_event(case)
+    row["sequence"] = case.sequence
+    case.save()
+    for step in case.transitions:
+        _report_transition(step, case)
+    return {
+        "sequence": row["sequence"],
+        "transitions": case.transitions,
+        "status": row["status"],
+        "snapshot_version": case.snapshot_version,
+    }
+
+
+def seen_key(command: Command) -> str:
+    return composite(command.task_key, command.sender, command.id)
+
+
+def _of_task(case: Case) -> dict[str, Any]:
+    row = case.row
+    return {
+        "task_id": row["task_id"],
+        "conversation_id": row["conversation_id"],
+        "status": row["status"],
+    }
+
+
+def _remember(command: Command, sequence: int | None, scene: DecisionContext) -> None:
+    row = {"sha256": command.sha256, "at": scene.at, "sequence": sequence}
+    key = seen_key(command)
+    scene.work.rows(ASAP_SEEN).put(key, row)
+    expire_later(SEEN, key, scene)
+
+
+def _envelope_edges(command: Command, case: Case) -> list[Edge]:
+    own = envelope_node(command.id)
+    edges = [Edge(own, "part_of", task_node(case.task_id))]
+    answered = command.extension(EXT_ANSWERS) or command.correlation_id
+    if answered is not None:
+        edges.append(Edge(own, "answers", envelope_node(answered)))
+    return edges
+
+
+def _report_transition(step: AvroValue, case: Case) -> None:
+    transition = {
+        "task_id": case.task_id,
+        "from_state": step["from_status"] or NO_STATE,
+        "to_state": step["to_status"],
+        "git_hash": None,
+        "timestamp": case.scene.time,
+    }
+    case.scene.report(case.row["conversation_id"], TRANSITION, transition)

@@ -8,7 +8,7 @@ from schemas import asap, to_json
 from streams.engine.processor import Message
 from streams.engine.records import position
 from streams.protocols.asap.processor import AsapProcessor
-from streams.protocols.asap.processor.sweeping import MEMORIES
+from streams.protocols.asap.processor.decision import TTL_TABLES
 from streams.settings import Settings
 from tests.unit.processing.harness import START_MS, Harness, Sent
 from topology.asap import (
@@ -174,7 +174,7 @@ class Bench(Harness):
 
     def armed(self) -> list[tuple[int, str, str]]:
         """Timers that are more than housekeeping."""
-        return sorted(timer for timer in self.timers if timer[1] not in MEMORIES)
+        return sorted(timer for timer in self.timers if timer[1] not in TTL_TABLES)
 
     def inbox(self, recipient: str) -> list[Json]:
         return [one.json for one in self.of(ASAP_INBOX) if one.key == recipient]

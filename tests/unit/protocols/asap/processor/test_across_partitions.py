@@ -17,7 +17,7 @@ from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output
 from streams.ops.topics import create_topics
-from streams.protocols.asap.processor import AsapProcessor, tasks
+from streams.protocols.asap.processor import AsapProcessor, updates
 from streams.settings import Settings
 from tests.examples import example_count
 from tests.unit.protocols.asap.processor.requests import manifest
@@ -231,7 +231,7 @@ def test_a_held_record_that_cannot_be_decided_is_set_aside(monkeypatch: pytest.M
     def fail(case: object, change: object) -> None:
         raise RuntimeError("a fault of this version")
 
-    monkeypatch.setattr(tasks, "_JUDGES", {**tasks._JUDGES, "TaskUpdate": fail})
+    monkeypatch.setattr(updates, "_JUDGES", {**updates._JUDGES, "TaskUpdate": fail})
     asked = requested("T")
     asked["payload"]["config"] = {"idempotency_key": "k"}
     message = envelope("MessageSend", {"task_id": "T", "sender": INDEXER}, id="m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas import asap
 from streams.engine.work import STEP_BYTES
-from streams.protocols.asap.processor import links
+from streams.protocols.asap.processor import dispatch
 from tests.unit.protocols.asap.processor.requests import (
     HOUR_MS,
     KEYED,
@@ -79,7 +79,7 @@ def message(i: int) -> Json:
 def test_the_largest_records_of_a_queue_fit_one_step() -> None:
     """Each of them, and the request before the first, causes a fact and at most two envelopes."""
     largest = ASAP_EVENTS.max_bytes + 2 * ASAP_INBOX.max_bytes
-    assert (links.AT_ONCE + 1) * largest <= STEP_BYTES
+    assert (dispatch.AT_ONCE + 1) * largest <= STEP_BYTES
 
 
 def test_what_comes_while_a_long_queue_is_decided_waits_behind_it() -> None:

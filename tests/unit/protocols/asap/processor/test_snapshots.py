@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas.asap import EXT_RESTORE
+from streams.protocols.asap.processor import snapshots
 from tests.examples import example_count
 from tests.unit.protocols.asap.processor.support import (
     INDEXER,
@@ -229,3 +230,30 @@ def test_the_log_keeps_versions_as_the_store_in_memory_does(
         found = asked(bench, version)
         assert found is not None
         assert found["data"] == {"n": n}
+
+
+VERSIONS = st.integers(1, 30)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.booleans(), VERSIONS), max_size=60))
+def test_versions_are_sets(changes: list[tuple[bool, int]]) -> None:
+    ranges: list[int] = []
+    plain: set[int] = set()
+    for add, version in changes:
+        if add:
+            ranges, plain = snapshots.add_version(ranges, version), plain | {version}
+        else:
+            ranges, plain = snapshots.remove_version(ranges, version), plain - {version}
+        assert list(snapshots.each_version(ranges)) == sorted(plain)
+        assert [v for v in range(32) if snapshots.has_version(ranges, v)] == sorted(plain)
+        lows, highs = ranges[::2], ranges[1::2]
+        assert all(low <= high for low, high in zip(lows, highs, strict=True))
+        assert all(high + 1 < low for high, low in zip(highs, lows[1:], strict=False))
+
+
+def test_a_counter_makes_one_range() -> None:
+    ranges: list[int] = []
+    for version in range(1, 10_001):
+        ranges = snapshots.add_version(ranges, version)
+    assert ranges == [1, 10_000]

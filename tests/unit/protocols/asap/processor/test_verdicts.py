@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import AvroBody, asap, from_json, uuid5_url
-from streams.protocols.asap.processor.inbound import Command
+from streams.protocols.asap.processor.command import Command
 from tests.unit.protocols.asap.processor.support import (
     INDEXER,
     PLANNER,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from schemas import asap, uuid5_url
-from streams.protocols.asap.processor import admission, publishing
-from streams.protocols.asap.processor.inbound import Command
-from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor import admission, verdicts
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import DecisionContext
 from tests.unit.processing.harness import StepWork
 from tests.unit.protocols.asap.processor.support import (
     INDEXER,
@@ -177,11 +177,11 @@ def test_the_ids_of_the_spec() -> None:
     value, cause = bench.record(REQUEST, AT).value, "asap.envelopes/3/1207"
 
     def judge(work: StepWork) -> None:
-        scene = Scene(work, cause, AT)
+        scene = DecisionContext(work, cause, AT)
         command = Command(value, T.encode(), AT, cause, None, work.settings)
         outcome = admission.judge(command, scene)
         assert outcome is not None
-        publishing.publish(command, outcome, scene)
+        verdicts.publish(command, outcome, scene)
 
     sent = bench._step(judge, 0)
     (fact,) = bench.of(ASAP_EVENTS, sent)

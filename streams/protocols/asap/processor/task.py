@@ -1,20 +1,29 @@
-"""One task during one decision: its row, and how it moves.
+"""One task during one decision: its row, how it moves, and what the service tells its participants.
 
-The row is written once, by `publishing`, with the sequence of the decision.
+The row is written once, by `verdicts.advance`, with the sequence of the decision.
+
+Source: ASAP spec, 5.4.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+from schemas import asap, from_json
+from schemas.asap import EXT_ERROR, EXT_RESTORE, EXT_SNAPSHOT
+from schemas.asap.words import ENVELOPE_RECORD
 from streams.engine.processor import AvroValue
-from streams.protocols.asap.processor.scene import Scene
+from streams.protocols.asap.processor.command import Command
+from streams.protocols.asap.processor.decision import HOUR_MS, DecisionContext
 from topology.asap import ASAP_RESPONSES, ASAP_TASKS_TABLE
 from topology.keys import composite
 from topology.machines.asap_task import MACHINE
 
+Json = dict[str, Any]
+
 TASK, EXPIRY = "task", "expiry"
 """Timers: a task's time is over; its events need not be kept any more."""
 EVENT_SOURCED = "event-sourced"
-HOUR_MS = 3_600_000
 RESPONSE_IN_ROW = 8192
 """Characters of JSON up to which a response stands in the task's row (spec 9.20)."""
 
@@ -22,7 +31,7 @@ RESPONSE_IN_ROW = 8192
 class Case:
     """row: AsapTask, the caller's own.  transitions: the steps of this decision."""
 
-    def __init__(self, row: AvroValue, scene: Scene) -> None:
+    def __init__(self, row: AvroValue, scene: DecisionContext) -> None:
         self.row = row
         self.scene = scene
         self.transitions: list[AvroValue] = []
@@ -108,7 +117,44 @@ class Case:
             self.scene.work.rows(ASAP_RESPONSES).put(composite(self.task_id), envelope)
 
 
-def find(task_id: str, scene: Scene) -> Case | None:
+def find_task(task_id: str, scene: DecisionContext) -> Case | None:
     """The task of this id, if there is one."""
     row = scene.work.rows(ASAP_TASKS_TABLE).get(composite(task_id))
     return None if row is None else Case(row, scene)
+
+
+def send_state(command: Command, case: Case, snapshot: Json | None) -> None:
+    """Answer a StateQuery or a StateRestore.  snapshot: a StateSnapshot, None for none."""
+    extensions = {EXT_SNAPSHOT: snapshot}
+    _send_update(case, command.sender, command.id, command.trace_id, extensions)
+
+
+def send_restored(command: Command, case: Case, snapshot: Json) -> None:
+    """Tell the worker to go on from a snapshot that the requester chose."""
+    extensions = {EXT_SNAPSHOT: snapshot, EXT_RESTORE: True}
+    _send_update(case, case.worker, case.task_id, command.trace_id, extensions)
+
+
+def send_failed(case: Case, code: str, message: str) -> None:
+    """Tell requester and worker that the service has ended their task."""
+    extensions = {EXT_ERROR: {"code": code, "message": message}}
+    for participant in (case.requester, case.worker):
+        _send_update(case, participant, case.task_id, case.row["trace_id"], extensions)
+
+
+def _send_update(
+    case: Case, recipient: str, correlation_id: str, trace_id: str | None, extensions: Json
+) -> None:
+    scene = case.scene
+    update = asap.service_update(
+        id=scene.next_envelope_id(),
+        sender=scene.setting("SERVICE_URN"),
+        recipient=recipient,
+        task_id=case.task_id,
+        status=case.status,
+        at_ms=scene.at,
+        correlation_id=correlation_id,
+        trace_id=trace_id,
+        extensions=extensions,
+    )
+    scene.deliver(recipient, from_json(ENVELOPE_RECORD, update), update["id"])

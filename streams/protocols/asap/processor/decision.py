@@ -1,0 +1,147 @@
+"""What all decisions of ASAP use: their ids, what they write, lineage nodes, rows that expire.
+
+A row of an expiring table counts as absent when its time has passed, whether it is still there or
+not.  So a timer may delete it late, and nobody sees that it goes.
+
+Source: ASAP spec, 5.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from schemas import asap, uuid5_url
+from streams.engine.headers import iso
+from streams.engine.processor import AvroValue, Timer, Work
+from streams.engine.records import Headers
+from streams.processing.decision import Decision, traceparent_of
+from topology.asap import ASAP_CALLS, ASAP_CLAIMS, ASAP_INBOX, ASAP_REDIRECTS, ASAP_SEEN
+from topology.declarations import Table
+from topology.keys import composite
+
+HOUR_MS = 3_600_000
+_FACT, _SNAPSHOT, _FIRST_ENVELOPE = 0, 1, 2
+"""Numbers of the ids that one decision makes (spec 1)."""
+
+
+class DecisionContext(Decision):
+    """A decision of ASAP, with the ids that it makes."""
+
+    __slots__ = ("_envelopes", "_events")
+
+    def __init__(self, work: Work, cause: str, at: int, traceparent: bytes | None = None) -> None:
+        super().__init__(work, cause, at, traceparent)
+        self._envelopes = _FIRST_ENVELOPE
+        self._events = 0
+
+    def setting(self, name: str) -> Any:
+        return self.work.settings[f"ASAP_{name}"]
+
+    @property
+    def time(self) -> str:
+        """Now, ISO 8601 in UTC with milliseconds."""
+        return iso(self.at).decode()
+
+    @property
+    def fact_id(self) -> str:
+        return self.derived_id(_FACT)
+
+    @property
+    def snapshot_id(self) -> str:
+        return self.derived_id(_SNAPSHOT)
+
+    def derived_id(self, n: int) -> str:
+        return asap.derived_id(self.cause, n, self.at)
+
+    def next_envelope_id(self) -> str:
+        """The id of the next envelope that the service makes in this decision."""
+        made = self.derived_id(self._envelopes)
+        self._envelopes += 1
+        return made
+
+    def deliver(self, recipient: str, envelope: AvroValue, id: str, headers: Headers = ()) -> None:
+        """Put an envelope into an agent's inbox.  envelope: AsapEnvelope."""
+        self.send(ASAP_INBOX, recipient, envelope, id, headers)
+
+    def report(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
+        """Tell RTES.  record: of the payload, as `headrace.rtes.TaskTransition`."""
+        event_id = uuid5_url(f"headrace:{self.cause}/{self._events}")
+        self._events += 1
+        self.tell_rtes("asap", event_id, session_id, record, payload)
+
+
+def timer_context(timer: Timer, work: Work) -> DecisionContext:
+    """The decision that a timer makes: dated when it was due, whenever it fires."""
+    return due_context(work, timer.due_ms, timer.kind, timer.key, traceparent_of(timer))
+
+
+def due_context(
+    work: Work, due_ms: int, kind: str, key: str, traceparent: bytes | None = None
+) -> DecisionContext:
+    """The same, of a timer whose row is not at hand."""
+    return DecisionContext(work, f"timer/{kind}/{key}/{due_ms}", due_ms, traceparent)
+
+
+def task_node(task_id: str) -> str:
+    return "asap:task:" + composite(task_id)
+
+
+def envelope_node(envelope_id: str) -> str:
+    return "asap:envelope:" + composite(envelope_id)
+
+
+def snapshot_node(task_id: str, version: int) -> str:
+    return "asap:snapshot:" + composite(task_id, str(version))
+
+
+def artifact_node(task_id: str, artifact_id: str) -> str:
+    return "asap:artifact:" + composite(task_id, artifact_id)
+
+
+def call_node(key: str) -> str:
+    return "asap:call:" + composite(key)
+
+
+def conversation_node(conversation_id: str) -> str:
+    return "asap:conversation:" + composite(conversation_id)
+
+
+def trace_node(trace_id: str) -> str:
+    return "trace:" + composite(trace_id)
+
+
+class ExpiringTable(NamedTuple):
+    """at: the field that says from when a row's time runs.  hours: the setting of how long."""
+
+    table: Table
+    at: str
+    hours: str
+
+
+SEEN, CLAIM, REDIRECT, CLOSED_CALL = "seen", "claim", "redirect", "closed_call"
+TTL_TABLES: Mapping[str, ExpiringTable] = {
+    SEEN: ExpiringTable(ASAP_SEEN, "at", "ASAP_DEDUPE_HOURS"),
+    CLAIM: ExpiringTable(ASAP_CLAIMS, "claimed_at", "ASAP_IDEMPOTENCY_HOURS"),
+    REDIRECT: ExpiringTable(ASAP_REDIRECTS, "at", "ASAP_DEDUPE_HOURS"),
+    CLOSED_CALL: ExpiringTable(ASAP_CALLS, "closed_at", "ASAP_DEDUPE_HOURS"),
+}
+"""By the kind of their timers."""
+
+
+def expire_later(kind: str, key: str, scene: DecisionContext) -> None:
+    """Delete a row that is written now an hour after its time, as records may be dated earlier."""
+    hours = scene.work.settings[TTL_TABLES[kind].hours] + 1
+    scene.work.set_timer(Timer(scene.at + hours * HOUR_MS, kind, key, {}))
+
+
+def expire(timer: Timer, work: Work) -> None:
+    """Delete a row; one that was written anew meanwhile has a timer of its own."""
+    table, at, hours = TTL_TABLES[timer.kind]
+    work.cause = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}"
+    rows = work.rows(table)
+    row = rows.get(timer.key)
+    if row is None or row[at] is None:
+        return
+    if row[at] + work.settings[hours] * HOUR_MS < timer.due_ms:
+        rows.delete(timer.key)
