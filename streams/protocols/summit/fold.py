@@ -17,8 +17,8 @@ from schemas import summit
 from schemas.summit import RunError, rules
 from schemas.summit.words import COMPLETED, TERMINAL, VERIFICATION
 from streams.engine.headers import iso
-from streams.protocols.summit.processor import usage, verifications
-from streams.protocols.summit.processor.extras import extra_json
+from streams.protocols.summit.processor import usage
+from streams.protocols.summit.processor.inbound import extra_json
 from streams.replay.fold.folding import CommandGone, Commands, Fact, Folding, Row
 from topology.declarations import Topic
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
@@ -111,7 +111,7 @@ def _reply(row: Row, fact: Fact, reply: Mapping[str, Any]) -> None:
     content = summit.reply_content(summit.judge_reply(dict(reply)).json, row["kind"])
     if reply["kind"] == VERIFICATION:
         row["judge"] = _judge(fact, content)
-        verifications.sum_up(row)
+        usage.set_status(row)
         return
     _take(row, fact, reply, content)
     if reply["kind"] != "progress":
@@ -121,8 +121,8 @@ def _reply(row: Row, fact: Fact, reply: Mapping[str, Any]) -> None:
             "outputHash": content.output_hash,
         }
         if content.verification is not None:
-            row["verification"] = verifications.row_of(content.verification)
-            verifications.sum_up(row)
+            row["verification"] = usage.verification_row(content.verification)
+            usage.set_status(row)
     if fact["toState"] in TERMINAL:
         _end(row, fact, content.error if reply["kind"] != "progress" else None)
 
@@ -131,9 +131,9 @@ def _take(row: Row, fact: Fact, reply: Mapping[str, Any], content: summit.Conten
     """What a reply reports, as far as it is sound."""
     row["startedAt"] = fact["at"] if row["startedAt"] is None else row["startedAt"]
     if content.metrics is not None:
-        row["metrics"] = usage.metrics(content.metrics, row["metrics"])
+        row["metrics"] = usage.metrics_row(content.metrics, row["metrics"])
     if content.provenance is not None:
-        row["provenance"] = usage.provenance(content.provenance)
+        row["provenance"] = usage.provenance_row(content.provenance)
     if reply["message"] is not None:
         row["message"] = reply["message"]
 
@@ -146,9 +146,9 @@ def _judge(fact: Fact, content: summit.Content) -> Row:
         "replyId": fact["replyId"],
         "position": fact["cause"],
         "at": fact["at"],
-        "verification": verifications.row_of(content.verification),
-        "provenance": usage.provenance(content.provenance),
-        "metrics": None if content.metrics is None else usage.metrics(content.metrics),
+        "verification": usage.verification_row(content.verification),
+        "provenance": usage.provenance_row(content.provenance),
+        "metrics": None if content.metrics is None else usage.metrics_row(content.metrics),
     }
 
 

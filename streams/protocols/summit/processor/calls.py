@@ -1,6 +1,6 @@
-"""A call makes a run, once, or is refused with a reason.
+"""A call makes a run, once, or is refused with a reason; a cancel ends an open run.
 
-For every record of `summit.calls`, in this order, the first that applies decides:
+For every call that is no cancel, in this order, the first that applies decides:
 
 1. its shape, its key, its partition;
 2. its runId is known: `call.duplicate`, or `run.conflict` for another call;
@@ -10,31 +10,50 @@ For every record of `summit.calls`, in this order, the first that applies decide
 
 Else the run is queued.  A refused call leaves nothing behind: its runId is free.
 
-Source: Summit 5.2.
+A run is cancelled by its caller or an operator, while it is open.
+
+Source: Summit 5.2 and 5.3.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from schemas import canonical_json, summit
 from schemas.summit import rules
+from schemas.summit.schema.engine import Schema
 from schemas.summit.words import MAX_INPUTS_BYTES
 from streams.engine.processor import AvroValue
 from streams.processing.graph import Edge
-from streams.protocols.summit.processor import agents, endings, inbox, lineage, runs
-from streams.protocols.summit.processor.extras import extra_json
-from streams.protocols.summit.processor.inbound import Call
-from streams.protocols.summit.processor.rulings import Ruling, accept, duplicate, misfit, refuse
-from streams.protocols.summit.processor.runs import NONE, Run
-from streams.protocols.summit.processor.scene import Scene
+from streams.protocols.summit.processor import manifests, runs
+from streams.protocols.summit.processor.decision import (
+    DecisionContext,
+    call_node,
+    manifest_node,
+    run_node,
+    trace_node,
+)
+from streams.protocols.summit.processor.inbound import Call, extra_json
+from streams.protocols.summit.processor.runs import (
+    NO_STATE,
+    Run,
+    find_run,
+    refusing_rule,
+    repeating_rule,
+)
+from streams.protocols.summit.processor.verdicts import (
+    Verdict,
+    accept,
+    duplicate,
+    refuse,
+    refuse_schema,
+)
 from topology.machine import step
 from topology.machines.summit_run import MACHINE, RunEvent
 
-if TYPE_CHECKING:
-    from schemas.summit.schema.engine import Schema
-
 _INVOKED = "headrace.rtes.ToolInvoked"
+_OPERATOR = "operator"
+"""The caller that may cancel any run."""
 _CONTEXT = frozenset({"traceId", "parentRunId", "budget"})
 
 
@@ -53,19 +72,19 @@ class Inputs(NamedTuple):
     text: str
 
 
-def judge(call: Call, scene: Scene) -> Ruling:
+def judge(call: Call, scene: DecisionContext) -> Verdict:
     """A call that makes a run, its step 1 passed."""
-    known = runs.find(call.run_id, scene)
+    known = find_run(call.run_id, scene)
     if known is not None:
-        return _known(call, known)
+        return _repeated(call, known)
     agent_id = call.agent_id
     assert agent_id is not None, "a call names its agent"
-    agent = agents.current(agent_id, scene.work)
-    refused = agents.unusable(agent, scene.work)
+    agent = manifests.current_agent(agent_id, scene.work)
+    refused = manifests.unusable(agent, scene.work)
     if refused is not None:
         return refused
     assert agent is not None
-    seen = agents.figures(agent)
+    seen = manifests.agent_members(agent)
     offer = _offer(call, agent)
     if offer is None:
         return refuse(rules.TOOL_UNKNOWN.code, "/params/toolCall/name", **seen)
@@ -75,11 +94,11 @@ def judge(call: Call, scene: Scene) -> Ruling:
         return refuse(rules.INPUTS_SIZE.code, offer.path, **seen)
     errors = schema.errors(inputs.value, offer.path)
     if errors:
-        return misfit(rules.INPUTS_SCHEMA.code, errors, **seen)
+        return refuse_schema(rules.INPUTS_SCHEMA.code, errors, **seen)
     return _accept(call, agent, inputs, scene)
 
 
-def _known(call: Call, run: Run) -> Ruling:
+def _repeated(call: Call, run: Run) -> Verdict:
     if run.evidence["callHash"] == call.hash:
         return duplicate(rules.CALL_DUPLICATE.code, run)
     return refuse(rules.RUN_CONFLICT.code, "/params/runId", run=run)
@@ -108,20 +127,20 @@ def _filled(offer: Offer, schema: Schema) -> Inputs | None:
     return Inputs(value, text.decode()) if len(text) <= MAX_INPUTS_BYTES else None
 
 
-def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: Scene) -> Ruling:
+def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext) -> Verdict:
     row = _row(call, agent, inputs, scene)
     run = Run(row, scene)
-    run.before = NONE
-    endings.arm(run)
-    run.report(NONE, run.state)
+    run.before = NO_STATE
+    runs.set_timer(run)
+    run.report(NO_STATE, run.state)
     if run.kind == "tool":
         payload = {
-            "call_id": endings.call_id(row),
+            "call_id": runs.call_id(row),
             "tool": row["toolName"],
             "arguments_json": inputs.text,
         }
         scene.report(run.session_id, _INVOKED, payload)
-    inbox.deliver(run, _effective(call, inputs, row))
+    runs.deliver_call(run, _effective(call, inputs, row))
     scene.draw(*_edges(row))
     run.save()
     budget = row["budget"] or {}
@@ -132,17 +151,17 @@ def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: Scene) -> Rulin
         run,
         {"dueAt": row["dueAt"], **figures},
         inputs_json=inputs.text,
-        **agents.figures(agent),
+        **manifests.agent_members(agent),
     )
 
 
-def _row(call: Call, agent: AvroValue, inputs: Inputs, scene: Scene) -> AvroValue:
+def _row(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext) -> AvroValue:
     """SummitRun of an accepted call."""
     params = call.avro_params
     context = params["context"] or {}
     tool = params.get("toolCall") or {}
     budget = context.get("budget")
-    state = step(MACHINE, NONE, RunEvent.CALL)
+    state = step(MACHINE, NO_STATE, RunEvent.CALL)
     assert state is not None
     return {
         "runId": call.run_id,
@@ -203,10 +222,43 @@ def _effective(call: Call, inputs: Inputs, row: AvroValue) -> AvroValue:
 
 
 def _edges(row: AvroValue) -> list[Edge]:
-    own, edges = lineage.run(row["runId"]), []
+    own, edges = run_node(row["runId"]), []
     if row["parentRunId"] is not None:
-        edges.append(Edge(own, "child_of", lineage.run(row["parentRunId"])))
+        edges.append(Edge(own, "child_of", run_node(row["parentRunId"])))
     if row["traceId"] is not None:
-        edges.append(Edge(own, "same_trace", lineage.trace(row["traceId"])))
-    manifest = lineage.manifest(row["agentId"], row["evidence"]["manifestVersion"])
+        edges.append(Edge(own, "same_trace", trace_node(row["traceId"])))
+    manifest = manifest_node(row["agentId"], row["evidence"]["manifestVersion"])
     return [*edges, Edge(own, "derived_from", manifest)]
+
+
+def judge_cancel(call: Call, scene: DecisionContext) -> Verdict:
+    """An agent.cancel, its step 1 passed."""
+    run = find_run(call.run_id, scene)
+    if run is None:
+        return refuse(rules.RUN_UNKNOWN.code, "/params/runId")
+    if call.agent_id not in (None, run.agent_id):
+        return refuse(rules.CANCEL_AGENT.code, "/params/agentId", run=run)
+    owner = run.row["caller"]
+    if owner is not None and call.caller not in (owner, _OPERATOR):
+        return refuse(rules.CANCEL_NOT_CALLER.code, "/caller", run=run)
+    runs.catch_up(run)
+    if (repeated := repeating_rule(run, RunEvent.CANCEL)) is not None:
+        return duplicate(repeated, run)
+    if (refused := refusing_rule(run, RunEvent.CANCEL)) is not None:
+        return refuse(refused, run=run)
+    return _cancel(call, run)
+
+
+def _cancel(call: Call, run: Run) -> Verdict:
+    scene, rule = run.scene, rules.CANCEL_ACCEPTED.code
+    run.row["cancel"] = {
+        "caller": call.caller,
+        "reason": call.avro_params["reason"],
+        "position": scene.cause,
+        "at": scene.at,
+    }
+    runs.end(run, RunEvent.CANCEL, rule)
+    runs.deliver_stop(run)
+    scene.draw(Edge(call_node(scene.cause), "retracts", run_node(run.run_id)))
+    run.save()
+    return accept(rule, run, {"elapsed_ms": runs.elapsed_ms(run)})

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from typing import Any
 
-from schemas import Problem, summit
-from schemas.summit import rules
-from streams.engine.processor import AvroValue, Message, Work
-from streams.protocols.summit.processor.rulings import Ruling, malformed, refuse
-from streams.protocols.summit.processor.scene import Scene
-from topology.keys import partition_of
+from schemas import Problem, canonical_json, summit
+from streams.engine.processor import AvroValue, Message
 
 Json = dict[str, Any]
 
-_LONGEST = 1024
+_MAX_NAME = 1024
 """Characters of an id that its fact shows; one that is longer is none."""
 
 
@@ -32,7 +29,7 @@ class Inbound(ABC):
         self.json = json
         self.problem = problem
         self.hash = hash
-        self._key = text_of(message.record.key)
+        self.given_key = text_of(message.record.key)
 
     @property
     @abstractmethod
@@ -41,20 +38,12 @@ class Inbound(ABC):
     @property
     def key(self) -> str:
         """The key of the record's fact."""
-        return self.run_id if self._key is None else self._key
+        return self.run_id if self.given_key is None else self.given_key
 
     @property
     @abstractmethod
     def members(self) -> Json:
         """What the fact shows of the record."""
-
-    def refusal(self, scene: Scene) -> Ruling | None:
-        """Step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
-        if self.problem is not None:
-            return malformed(self.problem)
-        if self._key != self.run_id:
-            return refuse(rules.KEY_MISMATCH.code)
-        return elsewhere(self.key, scene.work)
 
 
 class Call(Inbound):
@@ -100,10 +89,10 @@ class Call(Inbound):
     @property
     def members(self) -> Json:
         return {
-            "runId": shown(self.run_id),
-            "agentId": shown(self.agent_id),
-            "caller": shown(self.caller),
-            "method": shown(self.method),
+            "runId": cut_name(self.run_id),
+            "agentId": cut_name(self.agent_id),
+            "caller": cut_name(self.caller),
+            "method": cut_name(self.method),
             "contentHash": self.hash,
         }
 
@@ -141,24 +130,17 @@ class Reply(Inbound):
     @property
     def members(self) -> Json:
         return {
-            "runId": shown(self.run_id),
-            "agentId": shown(self.agent_id),
-            "replyId": shown(self.reply_id),
+            "runId": cut_name(self.run_id),
+            "agentId": cut_name(self.agent_id),
+            "replyId": cut_name(self.reply_id),
             "replyKind": self.kind,
             "contentHash": self.hash,
         }
 
 
-def elsewhere(key: str, work: Work) -> Ruling | None:
-    """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
-    if partition_of(key.encode(), work.partitions) == work.partition:
-        return None
-    return refuse(rules.PARTITION_MISMATCH.code)
-
-
-def shown(text: str | None) -> str | None:
+def cut_name(text: str | None) -> str | None:
     """A name as it was sent, if it is no longer than any name may be."""
-    return None if text is None else text[:_LONGEST]
+    return None if text is None else text[:_MAX_NAME]
 
 
 def text_of(key: bytes | None) -> str | None:
@@ -167,3 +149,12 @@ def text_of(key: bytes | None) -> str | None:
         return None if key is None else key.decode()
     except UnicodeDecodeError:
         return None
+
+
+def extra_json(value: summit.JsonObject, named: Collection[str]) -> str | None:
+    """Members that Summit does not name: kept, delivered, never read; as one object in RFC 8785.
+
+    None where there are none.
+    """
+    extra = {name: member for name, member in value.items() if name not in named}
+    return canonical_json(extra).decode() if extra else None

@@ -1,4 +1,4 @@
-"""Manifests: the verdict on each, and the rows of the agents that have one.
+"""Manifests: the verdict on each, and the agents that have one.
 
 For every record of `summit.manifests`, in this order, the first that applies decides:
 
@@ -10,7 +10,12 @@ For every record of `summit.manifests`, in this order, the first that applies de
 Else it is in force from now on, whichever version it is.  One that is refused changes nothing, and
 neither does any manifest for runs that have begun.  A null value withdraws the agent.
 
-Source: Summit 4.2, 5.1.
+A call lies in the partition of its run, its agent's manifests in that of the agent.  So calls and
+replies look agents up in the copy of `summit.agents` that the worker keeps of all partitions, and
+only there: whether both happen to share a task makes no difference.  The copy is read to the end
+that the topic has before each batch, and what a verdict saw of it stands in the fact.
+
+Source: Summit 4.2, 5, 5.1.
 """
 
 from __future__ import annotations
@@ -20,18 +25,28 @@ from typing import Any
 
 from schemas import from_json, summit
 from schemas.summit import Judged, rule_message, rules
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Copy, Message, Work
 from streams.processing.graph import Edge
-from streams.protocols.summit.processor import agents, events, lineage, rulings
-from streams.protocols.summit.processor.inbound import elsewhere, shown, text_of
-from streams.protocols.summit.processor.rulings import Ruling
-from streams.protocols.summit.processor.scene import Scene, of_record
-from topology.keys import composite
+from streams.protocols.summit.processor import verdicts
+from streams.protocols.summit.processor.decision import (
+    DecisionContext,
+    manifest_node,
+    record_context,
+)
+from streams.protocols.summit.processor.inbound import cut_name, text_of
+from streams.protocols.summit.processor.verdicts import (
+    Verdict,
+    malformed,
+    partition_mismatch,
+    refuse,
+)
+from topology.keys import composite, split
 from topology.machine import step
 from topology.machines.summit_agent import MACHINE, REFUSED, REPEATED, AgentEvent, AgentState
 from topology.summit import SUMMIT_AGENTS_TABLE
 
 _RECORD = "headrace.summit.SummitManifest"
+_AGENT_PATH = "/params/agentId"
 
 
 class Registration:
@@ -54,7 +69,7 @@ class Registration:
         return self.name if self.given is None else self.given
 
 
-def load(messages: Sequence[Message], work: Work) -> None:
+def load_rows(messages: Sequence[Message], work: Work) -> None:
     """Fetch the rows that these manifests will ask for."""
     keys = []
     for message in messages:
@@ -67,34 +82,34 @@ def load(messages: Sequence[Message], work: Work) -> None:
 
 def judge(message: Message, work: Work) -> None:
     """A record of `summit.manifests`."""
-    record, scene = Registration(message), of_record(message, work)
-    ruling = _refusal(record, work) or _decide(record, scene)
+    record, scene = Registration(message), record_context(message, work)
+    verdict = _refusal(record, work) or _decide(record, scene)
     sent = None if record.judged is None else record.judged.hash
-    about = {"agentId": shown(record.name), "contentHash": sent}
-    events.write(record.key, "manifest", ruling, scene, **about)
+    about = {"agentId": cut_name(record.name), "contentHash": sent}
+    verdicts.write_fact(record.key, "manifest", verdict, scene, **about)
 
 
-def _refusal(record: Registration, work: Work) -> Ruling | None:
+def _refusal(record: Registration, work: Work) -> Verdict | None:
     """Why the record is refused by itself."""
     if record.given is None or record.given != record.name:
-        return rulings.refuse(rules.KEY_MISMATCH.code)
-    if (refused := elsewhere(record.key, work)) is not None:
+        return refuse(rules.KEY_MISMATCH.code)
+    if (refused := partition_mismatch(record.key, work)) is not None:
         return refused
     if record.judged is not None and record.judged.problem is not None:
-        return rulings.malformed(record.judged.problem)
+        return malformed(record.judged.problem)
     return None
 
 
-def _decide(record: Registration, scene: Scene) -> Ruling:
+def _decide(record: Registration, scene: DecisionContext) -> Verdict:
     rows, name = scene.work.rows(SUMMIT_AGENTS_TABLE), record.name
     row = None if "/" in name else rows.get(name)  # with one it is that of a version
     state = AgentState.NONE if row is None else AgentState(row["state"])
     event = _event(record.judged, row)
     if (rule := REPEATED.get((state, event))) is not None:
         assert row is not None
-        return _ruling("duplicate", rule.code, row)
+        return _verdict("duplicate", rule.code, row)
     if (rule := REFUSED.get((state, event))) is not None:
-        return rulings.refuse(rule.code)
+        return refuse(rule.code)
     if record.judged is not None and (refused := _conflict(record.judged, scene)) is not None:
         return refused
     target = step(MACHINE, state, event)
@@ -103,9 +118,9 @@ def _decide(record: Registration, scene: Scene) -> Ruling:
     if record.judged is None:
         assert row is not None
         rows.put(name, {**row, "state": target.value})
-        return _ruling("accepted", rules.MANIFEST_WITHDRAWN.code, row, **moved)
+        return _verdict("accepted", rules.MANIFEST_WITHDRAWN.code, row, **moved)
     new = _register(record.judged, row, scene)
-    return _ruling("accepted", rules.MANIFEST_ACCEPTED.code, new, **moved)
+    return _verdict("accepted", rules.MANIFEST_ACCEPTED.code, new, **moved)
 
 
 def _event(judged: Judged | None, row: AvroValue | None) -> AgentEvent:
@@ -115,16 +130,16 @@ def _event(judged: Judged | None, row: AvroValue | None) -> AgentEvent:
     return AgentEvent.REGISTER_AGAIN if again else AgentEvent.REGISTER
 
 
-def _conflict(judged: Judged, scene: Scene) -> Ruling | None:
+def _conflict(judged: Judged, scene: DecisionContext) -> Verdict | None:
     """A refusal of a version that stands for another manifest."""
     known = scene.work.rows(SUMMIT_AGENTS_TABLE).get(_version_key(judged))
     if known is None or known["manifestHash"] == judged.hash:
         return None
     rule = rules.MANIFEST_VERSION_CONFLICT.code
-    return rulings.refuse(rule, "/metadata/version", **agents.figures(known))
+    return refuse(rule, "/metadata/version", **agent_members(known))
 
 
-def _register(judged: Judged, before: AvroValue | None, scene: Scene) -> AvroValue:
+def _register(judged: Judged, before: AvroValue | None, scene: DecisionContext) -> AvroValue:
     """Put a manifest in force.  before: the row of the one before it."""
     rows, metadata = scene.work.rows(SUMMIT_AGENTS_TABLE), judged.json["metadata"]
     name, version = metadata["name"], metadata["version"]
@@ -141,8 +156,8 @@ def _register(judged: Judged, before: AvroValue | None, scene: Scene) -> AvroVal
         rows.put(_version_key(judged), row)
     rows.put(name, row)
     if before is not None and before["version"] != version:
-        older = lineage.manifest(name, before["version"])
-        scene.draw(Edge(lineage.manifest(name, version), "replaces", older))
+        older = manifest_node(name, before["version"])
+        scene.draw(Edge(manifest_node(name, version), "replaces", older))
     return row
 
 
@@ -151,6 +166,58 @@ def _version_key(judged: Judged) -> str:
     return composite(metadata["name"], metadata["version"])
 
 
-def _ruling(verdict: str, rule: str, row: AvroValue, **more: Any) -> Ruling:
+def _verdict(verdict: str, rule: str, row: AvroValue, **more: Any) -> Verdict:
     """row: of the manifest that the verdict is about."""
-    return Ruling(verdict, rule, rule_message(rule), more={**agents.figures(row), **more})
+    return Verdict(verdict, rule, rule_message(rule), more={**agent_members(row), **more})
+
+
+class Fleet:
+    """The current row of each agent, also of one that was withdrawn."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, AvroValue] = {}
+
+    def update(self, key: str, row: AvroValue | None) -> None:
+        if len(split(key)) > 1:
+            return
+        if row is None:
+            self.rows.pop(key, None)
+        else:
+            self.rows[key] = row
+
+
+def current_agent(agent_id: str, work: Work) -> AvroValue | None:
+    """The SummitAgent in force, or last in force, of an agent; not to be changed."""
+    return _copy(work).index(Fleet).rows.get(agent_id)
+
+
+def agent_version(agent_id: str, version: str, work: Work) -> AvroValue | None:
+    """The SummitAgent of a version that was accepted; not to be changed."""
+    row = current_agent(agent_id, work)
+    if row is not None and row["version"] == version:
+        return row
+    return _copy(work).get(composite(agent_id, version))
+
+
+def unusable(row: AvroValue | None, work: Work) -> Verdict | None:
+    """Why the agent of this row takes no calls."""
+    if row is None:
+        return refuse(rules.AGENT_UNKNOWN.code, _AGENT_PATH, agentsSeen=agents_seen(work))
+    if row["state"] != AgentState.REGISTERED:
+        more = {**agent_members(row), "agentsSeen": agents_seen(work)}
+        return refuse(rules.AGENT_WITHDRAWN.code, _AGENT_PATH, **more)
+    return None
+
+
+def agent_members(row: AvroValue) -> dict[str, Any]:
+    """What a fact shows of the row that its verdict rests on."""
+    return {"manifestVersion": row["version"], "manifestHash": row["manifestHash"]}
+
+
+def agents_seen(work: Work) -> list[int]:
+    """How far the agents were read when they were last asked: a next offset per partition."""
+    return _copy(work).indexed()
+
+
+def _copy(work: Work) -> Copy:
+    return work.copy(SUMMIT_AGENTS_TABLE)

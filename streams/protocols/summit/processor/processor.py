@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schemas.summit import rules
 from streams.engine.processor import Message, Timer, Work
-from streams.protocols.summit.processor import (
-    calls,
-    cancels,
-    events,
-    manifests,
-    preload,
-    replies,
-    scene,
-    timers,
-)
+from streams.protocols.summit.processor import calls, manifests, replies, runs, verdicts
+from streams.protocols.summit.processor.decision import DecisionContext, record_context
 from streams.protocols.summit.processor.inbound import Call, Inbound, Reply
-from streams.protocols.summit.processor.rulings import Ruling
-from streams.protocols.summit.processor.scene import Scene
+from streams.protocols.summit.processor.replies import reply_key
+from streams.protocols.summit.processor.verdicts import Verdict
 from topology.declarations import Topic
-from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_PROCESSOR, SUMMIT_REPLIES
+from topology.summit import (
+    SUMMIT_CALLS,
+    SUMMIT_MANIFESTS,
+    SUMMIT_PROCESSOR,
+    SUMMIT_REPLIES,
+    SUMMIT_REPLIES_KNOWN,
+    SUMMIT_RUNS_TABLE,
+)
 
 
 class SummitProcessor:
@@ -36,18 +36,20 @@ class SummitProcessor:
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         inputs = [_read(message) for message in batch]
-        preload.load(inputs, work)
-        manifests.load([message for message in batch if message.topic is SUMMIT_MANIFESTS], work)
+        _preload(inputs, work)
+        manifests.load_rows(
+            [message for message in batch if message.topic is SUMMIT_MANIFESTS], work
+        )
         for message, item in zip(batch, inputs, strict=True):
             if item is None:
                 manifests.judge(message, work)
             else:
-                _decide(item, scene.of_record(message, work))
+                _decide(item, record_context(message, work))
 
-    def fire(self, timers_due: Sequence[Timer], now_ms: int, work: Work) -> None:
-        preload.load_timers(timers_due, work)
-        for timer in timers_due:
-            timers.fire(timer, work)
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+        _preload_timers(timers, work)
+        for timer in timers:
+            runs.fire_timer(timer, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         """Cannot be: the bounds of Summit 2 keep what a record causes below every limit."""
@@ -66,15 +68,40 @@ def _read(message: Message) -> Inbound | None:
     return Reply(message) if message.topic is SUMMIT_REPLIES else None
 
 
-def _decide(inbound: Inbound, scene: Scene) -> None:
-    ruling = inbound.refusal(scene) or _judge(inbound, scene)
-    events.tell(inbound, ruling, scene)
+def _decide(inbound: Inbound, scene: DecisionContext) -> None:
+    verdict = _refusal(inbound, scene) or _judge(inbound, scene)
+    verdicts.write_verdict(inbound, verdict, scene)
 
 
-def _judge(inbound: Inbound, scene: Scene) -> Ruling:
+def _refusal(inbound: Inbound, scene: DecisionContext) -> Verdict | None:
+    """Step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
+    if inbound.problem is not None:
+        return verdicts.malformed(inbound.problem)
+    if inbound.given_key != inbound.run_id:
+        return verdicts.refuse(rules.KEY_MISMATCH.code)
+    return verdicts.partition_mismatch(inbound.key, scene.work)
+
+
+def _judge(inbound: Inbound, scene: DecisionContext) -> Verdict:
     if isinstance(inbound, Reply):
         return replies.judge(inbound, scene)
     assert isinstance(inbound, Call)
     if inbound.method == "agent.cancel":
-        return cancels.judge(inbound, scene)
+        return calls.judge_cancel(inbound, scene)
     return calls.judge(inbound, scene)
+
+
+def _preload(inputs: Sequence[Inbound | None], work: Work) -> None:
+    """Fetch the rows that a batch will ask for, in one call per table; only a matter of speed.
+
+    inputs: None for a manifest.
+    """
+    sound = [item for item in inputs if item is not None and item.problem is None]
+    work.rows(SUMMIT_RUNS_TABLE).load([item.run_id for item in sound])
+    work.rows(SUMMIT_REPLIES_KNOWN).load(
+        [reply_key(item) for item in sound if isinstance(item, Reply)]
+    )
+
+
+def _preload_timers(timers: Sequence[Timer], work: Work) -> None:
+    work.rows(SUMMIT_RUNS_TABLE).load([timer.key for timer in timers])

@@ -10,7 +10,13 @@ For every record of `summit.replies`, in this order, the first that applies deci
 6. the run has ended;
 7. what its kind asks.
 
-A critic's verification has an order of its own after 3.  Only accepted replies are remembered.
+A critic's verification of a completed run has an order of its own after 3; there is one at most,
+and the agent's own stays beside it.  Only accepted replies are remembered.
+
+A run goes on, if it may still cost what it costs.  It ends by a result or an error, at once and in
+any case.  What is wrong with the reply decides how: the first broken rule of its content, then the
+budget, then the output, which the run's own manifest has a schema for.  An output of a run that
+does not complete is withheld, but its hash is kept.
 
 Source: Summit 5.4.
 """
@@ -18,36 +24,53 @@ Source: Summit 5.4.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from schemas import summit
+from schemas import Problem, canonical_json, summit
 from schemas.summit import rules
-from schemas.summit.words import VERIFICATION
-from streams.protocols.summit.processor import finals, judging, progress, runs, timers
+from schemas.summit.words import BUDGET_EXCEEDED, VERIFICATION
+from streams.processing.graph import Edge
+from streams.protocols.summit.processor import manifests, runs, usage
+from streams.protocols.summit.processor.decision import DecisionContext, reply_node, run_node
 from streams.protocols.summit.processor.inbound import Reply
-from streams.protocols.summit.processor.rulings import Ruling, duplicate, refuse
-from streams.protocols.summit.processor.runs import Run
-from streams.protocols.summit.processor.scene import Scene
+from streams.protocols.summit.processor.runs import Run, find_run, refusing_rule
+from streams.protocols.summit.processor.verdicts import (
+    MAX_TEXT,
+    Errors,
+    Verdict,
+    accept,
+    duplicate,
+    malformed,
+    refuse,
+)
 from topology.keys import composite
 from topology.machines.summit_run import RunEvent
 from topology.summit import SUMMIT_REPLIES_KNOWN
 
-_JUDGES: Mapping[str, Callable[[Reply, summit.Content, Run], Ruling]] = {
-    "progress": progress.judge,
-    "result": finals.result,
-    "error": finals.error,
-}
+_CRITIC = "critic"
+_AFTER_SCHEMA = frozenset({rules.REPLY_RESULT.code, rules.OUTPUT_SCHEMA.code})
+"""Verdicts that the manifest's schema had a part in."""
 
 
-def judge(reply: Reply, scene: Scene) -> Ruling:
+class RunEnd(NamedTuple):
+    """How a final reply ends its run.  path, errors: of what broke the rule."""
+
+    event: RunEvent
+    rule: str
+    path: str | None = None
+    errors: Errors = ()
+
+
+def judge(reply: Reply, scene: DecisionContext) -> Verdict:
     """A reply, its step 1 passed."""
-    run = runs.find(reply.run_id, scene)
+    run = find_run(reply.run_id, scene)
     if run is None:
         return refuse(rules.RUN_UNKNOWN.code, "/runId")
-    ruling = _known(reply, run) or _judge(reply, run)
-    if ruling.verdict == "accepted":
+    verdict = _known(reply, run) or _judge(reply, run)
+    if verdict.verdict == "accepted":
         known = {"replyHash": reply.hash, "position": scene.cause}
         scene.work.rows(SUMMIT_REPLIES_KNOWN).put(reply_key(reply), known)
-    return ruling
+    return verdict
 
 
 def reply_key(reply: Reply) -> str:
@@ -55,7 +78,7 @@ def reply_key(reply: Reply) -> str:
     return composite(reply.run_id, reply.reply_id)
 
 
-def _known(reply: Reply, run: Run) -> Ruling | None:
+def _known(reply: Reply, run: Run) -> Verdict | None:
     known = run.scene.work.rows(SUMMIT_REPLIES_KNOWN).get(reply_key(reply))
     if known is None:
         return None
@@ -64,15 +87,15 @@ def _known(reply: Reply, run: Run) -> Ruling | None:
     return refuse(rules.REPLY_CONFLICT.code, "/replyId", run=run)
 
 
-def _judge(reply: Reply, run: Run) -> Ruling:
+def _judge(reply: Reply, run: Run) -> Verdict:
     if reply.kind == VERIFICATION:
-        timers.catch_up(run)
-        return judging.judge(reply, run)
+        runs.catch_up(run)
+        return _verification(reply, run)
     if reply.agent_id != run.agent_id:
         return refuse(rules.REPLY_AGENT.code, "/agentId", run=run)
-    timers.catch_up(run)
+    runs.catch_up(run)
     content = summit.reply_content(reply.json, run.kind)
-    if (ended := runs.refused(run, RunEvent.PROGRESS)) is not None:
+    if (ended := refusing_rule(run, RunEvent.PROGRESS)) is not None:
         return refuse(ended, run=run, figures=_late(content))
     return _JUDGES[reply.kind](reply, content, run)
 
@@ -82,3 +105,155 @@ def _late(content: summit.Content) -> dict[str, float]:
     if content.metrics is None:
         return {}
     return {name: content.metrics[name] for name in ("cost_usd", "tokens")}
+
+
+def _progress(reply: Reply, content: summit.Content, run: Run) -> Verdict:
+    """A progress reply of an open run."""
+    if content.problem is not None:
+        return malformed(content.problem, run)
+    usage.take(reply, content, run)
+    rule = usage.overspent(content, run)
+    figures = usage.spent(run)
+    if rule is None:
+        rule = rules.REPLY_PROGRESS.code
+        run.move(RunEvent.PROGRESS, rule)
+    else:
+        runs.end(run, RunEvent.OVERSPEND, rule)
+        runs.deliver_stop(run)
+        figures["elapsed_ms"] = runs.elapsed_ms(run)
+    run.save()
+    return accept(rule, run, figures)
+
+
+def _result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
+    end = _result_end(content, run)
+    more: dict[str, Any] = {}
+    if run.kind == "invoke" and end.rule in _AFTER_SCHEMA:
+        more |= run.contract
+    if end.event is RunEvent.RESULT:
+        more["output_json"] = canonical_json(content.output).decode()
+    return _end_run(reply, content, run, end)._replace(more=more)
+
+
+def _error(reply: Reply, content: summit.Content, run: Run) -> Verdict:
+    return _end_run(reply, content, run, _error_end(reply, content, run))
+
+
+def _result_end(content: summit.Content, run: Run) -> RunEnd:
+    if content.problem is not None:
+        return _fault_end(content.problem)
+    overspent = usage.overspent(content, run)
+    if overspent is not None:
+        return RunEnd(RunEvent.OVERSPEND, overspent)
+    if content.late is not None:
+        return _fault_end(content.late)
+    errors = _output_errors(content, run)
+    if errors:
+        return RunEnd(RunEvent.FAULT, rules.OUTPUT_SCHEMA.code, errors[0]["path"], errors)
+    return RunEnd(RunEvent.RESULT, rules.REPLY_RESULT.code)
+
+
+def _error_end(reply: Reply, content: summit.Content, run: Run) -> RunEnd:
+    if content.problem is not None:
+        return _fault_end(content.problem)
+    stopped = reply.value["status"] == BUDGET_EXCEEDED
+    if stopped and not summit.has_budget(run.row["budget"]):
+        return RunEnd(RunEvent.FAULT, rules.BUDGET_NONE.code, "/status")
+    overspent = usage.overspent(content, run)
+    if overspent is not None:
+        return RunEnd(RunEvent.OVERSPEND, overspent)
+    if stopped:
+        return RunEnd(RunEvent.BUDGET_STOP, rules.BUDGET_AGENT_STOP.code)
+    return RunEnd(RunEvent.ERROR, rules.REPLY_ERROR.code)
+
+
+def _fault_end(problem: Problem) -> RunEnd:
+    return RunEnd(RunEvent.FAULT, problem.rule, problem.path[:MAX_TEXT] or None)
+
+
+def _output_errors(content: summit.Content, run: Run) -> Errors:
+    """A tool run's output has no schema."""
+    if run.kind == "tool":
+        return ()
+    version = run.evidence["manifestVersion"]
+    agent = manifests.agent_version(run.agent_id, version, run.scene.work)
+    assert agent is not None, "a run's manifest is kept for ever"
+    schema = agent["manifest"]["spec"]["interface"]["outputSchema_json"]
+    return summit.schema_of(schema).errors(content.output, "/output")
+
+
+def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Verdict:
+    row, scene = run.row, run.scene
+    usage.take(reply, content, run)
+    run.evidence.update(
+        replyPosition=scene.cause, replyHash=reply.hash, outputHash=content.output_hash
+    )
+    if content.verification is not None:
+        row["verification"] = usage.verification_row(content.verification)
+        usage.set_status(row)
+    runs.end(
+        run,
+        end.event,
+        end.rule,
+        path=end.path,
+        errors=end.errors,
+        agent_error=content.error,
+    )
+    own = reply_node(reply.run_id, reply.reply_id)
+    scene.draw(Edge(own, "answers", run_node(run.run_id)))
+    run.save()
+    figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
+    return accept(end.rule, run, figures, end.path, end.errors)
+
+
+def _verification(reply: Reply, run: Run) -> Verdict:
+    """A verification of a run, which may be any."""
+    if (refused := refusing_rule(run, RunEvent.VERIFICATION)) is not None:
+        return refuse(refused, run=run)
+    work = run.scene.work
+    sender = manifests.current_agent(reply.agent_id, work)
+    if manifests.unusable(sender, work) is not None or sender is None:
+        known = {} if sender is None else manifests.agent_members(sender)
+        more = {**known, "agentsSeen": manifests.agents_seen(work)}
+        return refuse(rules.JUDGE_NOT_CRITIC.code, "/agentId", run=run, **more)
+    seen = manifests.agent_members(sender)
+    if sender["manifest"]["spec"]["role"] != _CRITIC:
+        return refuse(rules.JUDGE_NOT_CRITIC.code, "/agentId", run=run, **seen)
+    if reply.agent_id == run.agent_id:
+        return refuse(rules.JUDGE_SELF.code, "/agentId", run=run, **seen)
+    if run.row["judge"] is not None:
+        return refuse(rules.JUDGE_ALREADY.code, run=run, **seen)
+    content = summit.reply_content(reply.json, run.kind)
+    if content.problem is not None:
+        return malformed(content.problem, run)._replace(more=seen)
+    return _accept_verification(reply, content, run, seen)
+
+
+def _accept_verification(
+    reply: Reply, content: summit.Content, run: Run, seen: dict[str, Any]
+) -> Verdict:
+    row, scene, rule = run.row, run.scene, rules.REPLY_VERIFICATION.code
+    assert content.verification is not None
+    assert content.provenance is not None
+    row["judge"] = {
+        "agentId": reply.agent_id,
+        "replyId": reply.reply_id,
+        "position": scene.cause,
+        "at": scene.at,
+        "verification": usage.verification_row(content.verification),
+        "provenance": usage.provenance_row(content.provenance),
+        "metrics": None if content.metrics is None else usage.metrics_row(content.metrics),
+    }
+    usage.set_status(row)
+    run.move(RunEvent.VERIFICATION, rule)
+    own = reply_node(reply.run_id, reply.reply_id)
+    scene.draw(Edge(own, "evaluates", run_node(run.run_id)))
+    run.save()
+    return accept(rule, run, {}, **seen)
+
+
+_JUDGES: Mapping[str, Callable[[Reply, summit.Content, Run], Verdict]] = {
+    "progress": _progress,
+    "result": _result,
+    "error": _error,
+}

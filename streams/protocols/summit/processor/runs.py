@@ -1,27 +1,49 @@
-"""One run during one decision: its row, and how it moves.
+"""One run during one decision: its row, how it moves, how it ends, and what its agent is to read.
 
-Source: Summit 4.1 and 5.7.
+A run ends once.  Its timer is gone then, its error and the provenance that it is owed are on the
+row, and RTES hears of the move, and of the tool that a tool run was.
+
+Its time ends, whoever notices first: its timer, or the next record about it.  A time that the
+caller gave is a budget, and the run has exceeded it; the service's own fails it.
+
+Source: Summit 2.3, 2.5, 4.1 and 5.2 to 5.7.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from streams.engine.processor import AvroValue
-from streams.protocols.summit.processor.scene import Scene
+from schemas import summit
+from schemas.summit import RunError, rule_message, rules
+from schemas.summit.words import COMPLETED
+from streams.engine.processor import AvroValue, Timer, Work
+from streams.protocols.summit.processor import verdicts
+from streams.protocols.summit.processor.decision import (
+    DecisionContext,
+    overdue_context,
+    timer_context,
+)
+from streams.protocols.summit.processor.verdicts import Errors, Verdict
+from topology.keys import composite
 from topology.machine import step
 from topology.machines.summit_run import MACHINE, REFUSED, REPEATED, RunEvent, RunState
-from topology.summit import SUMMIT_RUNS_TABLE
+from topology.summit import SUMMIT_INBOX, SUMMIT_RUNS_TABLE
 
-NONE = "none"
+NO_STATE = "none"
 """The state of a run before its first."""
+TIMER = "summit.run-timeout"
+"""The timer of an open run."""
+_UNKNOWN = "unknown"
+"""The model of a run whose agent named none."""
+_COMPLETED = "headrace.rtes.ToolCompleted"
+_TIMES = frozenset({rules.RUN_TIMEOUT.code, rules.BUDGET_SECONDS.code})
 _TRANSITION = "headrace.rtes.TaskTransition"
 
 
 class Run:
     """row: SummitRun, the caller's own.  before: the state when the decision began."""
 
-    def __init__(self, row: AvroValue, scene: Scene) -> None:
+    def __init__(self, row: AvroValue, scene: DecisionContext) -> None:
         self.row = row
         self.scene = scene
         self.before: str = row["state"]
@@ -98,19 +120,157 @@ class Run:
         self.scene.work.rows(SUMMIT_RUNS_TABLE).put(self.run_id, self.row)
 
 
-def find(run_id: str, scene: Scene) -> Run | None:
+def find_run(run_id: str, scene: DecisionContext) -> Run | None:
     """The run of this id, if a call made it."""
     row = scene.work.rows(SUMMIT_RUNS_TABLE).get(run_id)
     return None if row is None else Run(row, scene)
 
 
-def repeated(run: Run, event: RunEvent) -> str | None:
+def repeating_rule(run: Run, event: RunEvent) -> str | None:
     """The rule by which an event repeats what was done before, where it does."""
     rule = REPEATED.get((RunState(run.state), event))
     return None if rule is None else rule.code
 
 
-def refused(run: Run, event: RunEvent) -> str | None:
+def refusing_rule(run: Run, event: RunEvent) -> str | None:
     """The rule by which the run's state refuses an event, where it does."""
     rule = REFUSED.get((RunState(run.state), event))
     return None if rule is None else rule.code
+
+
+def fires_at(row: AvroValue) -> int:
+    """Ms: one later than the last that is in time.  row: SummitRun."""
+    due_at: int = row["dueAt"]
+    return due_at + 1
+
+
+def set_timer(run: Run) -> None:
+    """Set the timer that ends a run whose time is over."""
+    run.scene.set_timer(fires_at(run.row), TIMER, run.run_id)
+
+
+def end(
+    run: Run,
+    event: RunEvent,
+    rule: str,
+    *,
+    path: str | None = None,
+    errors: Errors = (),
+    agent_error: summit.JsonObject | None = None,
+) -> None:
+    """Take the step that ends a run.
+
+    path, errors: of what broke the rule.  agent_error: what the agent says, a RunError; under the
+    rule `reply.error` it is the run's own.
+    """
+    row, scene = run.row, run.scene
+    run.move(event, rule)
+    row["finishedAt"] = scene.at
+    scene.work.delete_timer(fires_at(row), TIMER, run.run_id)
+    if row["provenance"] is None:
+        row["provenance"] = {"model": _UNKNOWN, "timestamp": scene.time, "extra_json": None}
+    if run.state != COMPLETED:
+        if rule != rules.REPLY_ERROR.code:
+            agent_error = summit.run_error(rule, path=path, errors=errors, agent_error=agent_error)
+        row["error"] = RunError.from_json(agent_error).to_avro()
+    if run.kind == "tool":
+        _report_tool(run, rule)
+
+
+def elapsed_ms(run: Run) -> int:
+    """From the call's record to what the decision rests on; 0 where a sender's clock is behind."""
+    created_at: int = run.row["createdAt"]
+    return max(0, run.scene.at - created_at)
+
+
+def _report_tool(run: Run, rule: str) -> None:
+    row = run.row
+    ended = "timeout" if rule in _TIMES else "failure"
+    payload = {
+        "call_id": call_id(row),
+        "tool": row["toolName"],
+        "status": "success" if run.state == COMPLETED else ended,
+        "duration_ms": float(elapsed_ms(run)),
+    }
+    run.scene.report(run.session_id, _COMPLETED, payload)
+
+
+def call_id(row: AvroValue) -> str:
+    """How RTES names the tool call of a tool run.  row: SummitRun."""
+    return composite(row["runId"], row["toolCallId"])
+
+
+def deliver_call(run: Run, call: AvroValue) -> None:
+    """Let the agent read the call that made a run.  call: SummitCall with effective inputs."""
+    _send_to_inbox(run, {**call, "delivery": _delivery(run, run.kind)}, run.run_id)
+
+
+def deliver_stop(run: Run) -> None:
+    """Tell the agent that its run has ended without it."""
+    cancel = run.row["cancel"]
+    params = {
+        "runId": run.run_id,
+        "agentId": run.agent_id,
+        "reason": None if cancel is None else cancel["reason"],
+    }
+    call = {
+        "jsonrpc": "2.0",
+        "id": None,
+        "method": "agent.cancel",
+        "params": ("headrace.summit.CancelParams", params),
+        "caller": None,
+        "delivery": _delivery(run, "stop", run.row["reason"]),
+    }
+    _send_to_inbox(run, call, f"{run.run_id}/stop")
+
+
+def _delivery(run: Run, kind: str, reason: str | None = None) -> dict[str, Any]:
+    evidence = run.evidence
+    return {
+        "kind": kind,
+        "agentVersion": evidence["manifestVersion"],
+        "manifestHash": evidence["manifestHash"],
+        "callPosition": evidence["callPosition"],
+        "dueAt": run.row["dueAt"],
+        "reason": reason,
+    }
+
+
+def _send_to_inbox(run: Run, call: AvroValue, id: str) -> None:
+    run.scene.send(SUMMIT_INBOX, run.agent_id, call, id)
+
+
+def fire_timer(timer: Timer, work: Work) -> None:
+    """The timer of a run; one that has ended since has none."""
+    row = work.rows(SUMMIT_RUNS_TABLE).get(timer.key)
+    if row is None:
+        return
+    run = Run(row, timer_context(timer, row, work))
+    if run.open and fires_at(row) == timer.due_ms:
+        _time_out(run)
+
+
+def catch_up(run: Run) -> None:
+    """Let the run's time end if that was before the record at hand."""
+    if not run.overdue:
+        return
+    own = run.scene
+    run.scene = overdue_context(own, run.row)
+    _time_out(run)
+    run.scene, run.before = own, run.state
+    own.work.cause = own.cause
+
+
+def _time_out(run: Run) -> None:
+    row, budget = run.row, run.row["budget"]
+    given = budget is not None and budget["seconds"] is not None
+    rule = (rules.BUDGET_SECONDS if given else rules.RUN_TIMEOUT).code
+    end(run, RunEvent.OUT_OF_TIME if given else RunEvent.TIMEOUT, rule)
+    deliver_stop(run)
+    run.save()
+    figures = {"dueAt": row["dueAt"], "elapsed_ms": elapsed_ms(run)}
+    verdict = Verdict("fired", rule, rule_message(rule), figures=figures, run=run)
+    names = {"runId": run.run_id, "agentId": run.agent_id}
+    verdicts.write_fact(
+        run.run_id, "timer", verdict, run.scene, **names, **verdicts.run_members(verdict)
+    )

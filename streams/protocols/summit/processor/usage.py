@@ -1,4 +1,7 @@
-"""What a reply reports of its run: the totals so far, who made it, and what it may cost.
+"""What a reply reports of its run: the totals so far, who made it, how it was verified.
+
+Totals are held against the run's budget.  Verifications come to the strictest of claim, checks and
+judge.
 
 Source: Summit 2.5 and 5.4.
 """
@@ -7,8 +10,7 @@ from __future__ import annotations
 
 from schemas import summit
 from streams.engine.processor import AvroValue
-from streams.protocols.summit.processor.extras import extra_json
-from streams.protocols.summit.processor.inbound import Reply
+from streams.protocols.summit.processor.inbound import Reply, extra_json
 from streams.protocols.summit.processor.runs import Run
 
 
@@ -18,16 +20,16 @@ def take(reply: Reply, content: summit.Content, run: Run) -> None:
     if row["startedAt"] is None:
         row["startedAt"] = run.scene.at
     if content.metrics is not None:
-        row["metrics"] = metrics(content.metrics, row["metrics"])
+        row["metrics"] = metrics_row(content.metrics, row["metrics"])
     if content.provenance is not None:
-        row["provenance"] = provenance(content.provenance)
+        row["provenance"] = provenance_row(content.provenance)
     if reply.value["message"] is not None:
         row["message"] = reply.value["message"]
 
 
-def metrics(told: summit.JsonObject, before: AvroValue | None = None) -> AvroValue:
-    """The larger of both, as Avro.  told: Metrics, JSON.  before: Metrics, of the row."""
-    larger = summit.effective_metrics(told, before)
+def metrics_row(reported: summit.JsonObject, before: AvroValue | None = None) -> AvroValue:
+    """The larger of both, as Avro.  reported: Metrics, JSON.  before: Metrics, of the row."""
+    larger = summit.effective_metrics(reported, before)
     latency = larger.get("latency_ms")
     return {
         "tokens": int(larger["tokens"]),
@@ -36,19 +38,19 @@ def metrics(told: summit.JsonObject, before: AvroValue | None = None) -> AvroVal
     }
 
 
-def provenance(told: summit.JsonObject) -> AvroValue:
+def provenance_row(reported: summit.JsonObject) -> AvroValue:
     """Provenance as Avro."""
-    named = {name: told[name] for name in ("model", "timestamp")}
-    return {**named, "extra_json": extra_json(told, named)}
+    named = {name: reported[name] for name in ("model", "timestamp")}
+    return {**named, "extra_json": extra_json(reported, named)}
 
 
 def overspent(content: summit.Content, run: Run) -> str | None:
     """The budget that the run would break with this reply, by its rule."""
-    told = summit.effective_metrics(content.metrics, run.row["metrics"])
-    return summit.broken_budget(run.row["budget"], told)
+    reported = summit.effective_metrics(content.metrics, run.row["metrics"])
+    return summit.broken_budget(run.row["budget"], reported)
 
 
-def figures(run: Run) -> dict[str, float]:
+def spent(run: Run) -> dict[str, float]:
     """The totals, and the limits that they were held against."""
     row, budget = run.row, run.row["budget"] or {}
     numbers = {
@@ -58,3 +60,15 @@ def figures(run: Run) -> dict[str, float]:
         "tokens_budget": budget.get("tokens"),
     }
     return {name: number for name, number in numbers.items() if number is not None}
+
+
+def verification_row(claimed: summit.JsonObject) -> AvroValue:
+    """RunVerification of a Verification as it was claimed."""
+    kept = summit.row_verification(claimed)
+    return {"score": None, "checks": [], **kept}
+
+
+def set_status(row: AvroValue) -> None:
+    """Set the status of a run that its agent, its judge or both have spoken on."""
+    spoken = [row["verification"], (row["judge"] or {}).get("verification")]
+    row["verificationStatus"] = summit.strictest(*(v["status"] for v in spoken if v is not None))

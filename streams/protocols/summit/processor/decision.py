@@ -1,4 +1,7 @@
-"""One decision: what it rests on, what it writes, and the ids it gives out."""
+"""What all decisions of Summit use: their ids, what they write, and nodes of the lineage graph.
+
+Source: Summit 1 and 5.2 to 5.6.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,10 @@ from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import header, position
 from streams.processing.decision import Decision, traceparent_of
+from topology.keys import composite
 
 
-class Scene(Decision):
+class DecisionContext(Decision):
     """cause: the position of the deciding record, of a tick that of the call.
 
     at: ms; the record's timestamp, of a tick the due time.  event_id: of its one fact.
@@ -43,24 +47,45 @@ class Scene(Decision):
         self.tell_rtes("summit", event_id, session_id, record, dated)
 
 
-def of_record(message: Message, work: Work) -> Scene:
+def record_context(message: Message, work: Work) -> DecisionContext:
     """The decision on a record."""
     record = message.record
     cause = position(record)
     parent = header(record, "traceparent")
-    return Scene(work, cause, record.timestamp, parent, f"{cause}/0")
+    return DecisionContext(work, cause, record.timestamp, parent, f"{cause}/0")
 
 
-def of_tick(timer: Timer, row: AvroValue, work: Work) -> Scene:
+def timer_context(timer: Timer, row: AvroValue, work: Work) -> DecisionContext:
     """The decision that a run's timer makes, dated when it was due.  row: SummitRun."""
     cause = row["evidence"]["callPosition"]
-    return Scene(work, cause, row["dueAt"], traceparent_of(timer), timeout_id(row))
+    return DecisionContext(work, cause, row["dueAt"], traceparent_of(timer), timeout_id(row))
 
 
-def of_overdue(late: Scene, row: AvroValue) -> Scene:
+def overdue_context(late: DecisionContext, row: AvroValue) -> DecisionContext:
     """The same, of a record that came too late to its run."""
-    return Scene(late.work, late.cause, late.at, late.traceparent, timeout_id(row))
+    return DecisionContext(late.work, late.cause, late.at, late.traceparent, timeout_id(row))
 
 
 def timeout_id(row: AvroValue) -> str:
     return f"{row['evidence']['callPosition']}/timeout"
+
+
+def run_node(run_id: str) -> str:
+    return "summit:run:" + composite(run_id)
+
+
+def manifest_node(agent_id: str, version: str) -> str:
+    return "summit:manifest:" + composite(agent_id, version)
+
+
+def reply_node(run_id: str, reply_id: str) -> str:
+    return "summit:reply:" + composite(run_id, reply_id)
+
+
+def call_node(position: str) -> str:
+    """position: raw, where the record lies."""
+    return "summit:call:" + position
+
+
+def trace_node(trace_id: str) -> str:
+    return "trace:" + composite(trace_id)

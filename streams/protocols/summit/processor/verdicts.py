@@ -1,0 +1,141 @@
+"""What is decided on a record, and the one fact that says so.
+
+A verdict is accepted, the same as before, or refused with a reason.
+
+Source: Summit 3 and 5.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from schemas import Problem
+from schemas.summit import rule_message, rules
+from streams.engine.processor import Work
+from streams.protocols.summit.processor.decision import DecisionContext
+from streams.protocols.summit.processor.inbound import Inbound
+from topology.keys import partition_of
+from topology.summit import SUMMIT_EVENTS
+
+if TYPE_CHECKING:
+    from streams.protocols.summit.processor.runs import Run
+
+Errors = Sequence[dict[str, Any]]
+
+MAX_TEXT = 500
+"""Characters of a path, and of a sentence about it; names that are sent may have any length."""
+_EMPTY: Mapping[str, Any] = dict.fromkeys(
+    (
+        *("runId", "agentId", "caller", "method", "replyId", "replyKind", "contentHash"),
+        *("fromState", "toState", "runVersion", "manifestVersion", "manifestHash", "agentsSeen"),
+        *("inputs_json", "output_json"),
+    )
+)
+
+
+class Verdict(NamedTuple):
+    """rule: what decides.  message: `<rule>: ` and a phrase, for people.  path: a JSON Pointer.
+
+    errors: of a schema, {path, keyword}.  figures: the numbers that the rule rests on.
+    run: the run that the record is about, once it is known.  more: further members of the fact.
+    """
+
+    verdict: str
+    rule: str
+    message: str
+    path: str | None = None
+    errors: Errors = ()
+    figures: Mapping[str, float] = {}
+    run: Run | None = None
+    more: Mapping[str, Any] = {}
+
+
+def accept(
+    rule: str,
+    run: Run,
+    figures: Mapping[str, float],
+    path: str | None = None,
+    errors: Errors = (),
+    **more: Any,
+) -> Verdict:
+    """path, errors: of what an accepted final reply breaks, whose rule ends the run."""
+    return Verdict("accepted", rule, rule_message(rule, errors), path, errors, figures, run, more)
+
+
+def duplicate(rule: str, run: Run) -> Verdict:
+    """The record changes nothing: what it asks for was done before."""
+    return Verdict("duplicate", rule, rule_message(rule), run=run)
+
+
+def refuse(
+    rule: str,
+    path: str | None = None,
+    *,
+    run: Run | None = None,
+    figures: Mapping[str, float] | None = None,
+    **more: Any,
+) -> Verdict:
+    return Verdict("rejected", rule, rule_message(rule), path, (), figures or {}, run, more)
+
+
+def malformed(problem: Problem, run: Run | None = None) -> Verdict:
+    """A refusal for one of the rules that a record breaks by itself."""
+    path = problem.path[:MAX_TEXT]
+    message = f"{problem.rule}: {path or '/'}: {problem.message[:MAX_TEXT]}"
+    return Verdict("rejected", problem.rule, message, path, run=run)
+
+
+def refuse_schema(rule: str, errors: Errors, **more: Any) -> Verdict:
+    """A refusal for what breaks a schema."""
+    message = rule_message(rule, errors)
+    return Verdict("rejected", rule, message, errors[0]["path"], errors, more=more)
+
+
+def partition_mismatch(key: str, work: Work) -> Verdict | None:
+    """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
+    if partition_of(key.encode(), work.partitions) == work.partition:
+        return None
+    return refuse(rules.PARTITION_MISMATCH.code)
+
+
+def write_verdict(inbound: Inbound, verdict: Verdict, scene: DecisionContext) -> None:
+    """Write the fact that a call or a reply is owed."""
+    members = {**inbound.members, **run_members(verdict)}
+    if members["agentId"] is None and verdict.run is not None:
+        members["agentId"] = verdict.run.agent_id
+    write_fact(inbound.key, inbound.subject, verdict, scene, **members)
+
+
+def run_members(verdict: Verdict) -> dict[str, Any]:
+    """What a fact shows of its run: how it stands now, and the step that brought it there."""
+    run = verdict.run
+    if run is None:
+        return {}
+    moved = verdict.verdict in ("accepted", "fired") and run.before != run.state
+    step = {"fromState": run.before, "toState": run.state} if moved else {}
+    return {"runVersion": run.row["version"], **step}
+
+
+def write_fact(
+    key: str, subject: str, verdict: Verdict, scene: DecisionContext, **members: Any
+) -> None:
+    """Write one SummitEvent; members that are not given are null."""
+    rejected = verdict.verdict == "rejected"
+    event = {
+        **_EMPTY,
+        "eventId": scene.event_id,
+        "subject": subject,
+        "verdict": verdict.verdict,
+        "rule": verdict.rule,
+        "fault": rules.fault_of(verdict.rule) if rejected else None,
+        "at": scene.at,
+        "cause": scene.cause,
+        "path": verdict.path,
+        "figures": {name: float(number) for name, number in verdict.figures.items()},
+        "errors": list(verdict.errors),
+        "message": verdict.message,
+        **members,
+        **verdict.more,
+    }
+    scene.send(SUMMIT_EVENTS, key, event, scene.event_id)
