@@ -34,18 +34,18 @@ ASK = "ask"
 ASK_AGAIN_MS = 30_000
 
 
-def judge(command: Command, scene: DecisionContext) -> Outcome | None:
+def judge(command: Command, ctx: DecisionContext) -> Outcome | None:
     """A request as it comes.  None: it waits for an answer."""
-    refused = manifests.refusal(command, scene) or manifests.unskilled(command, scene)
+    refused = manifests.refusal(command, ctx) or manifests.unskilled(command, ctx)
     if refused is not None:
         return refused
-    seen = manifests.figures(command.recipient, scene)
+    seen = manifests.figures(command.recipient, ctx)
     start = {"state": AdmissionState.NONE, "depth": None, "parent_known": None, **seen}
     parent = command.body["parent_task_id"]
     if parent is None:
-        return _claim({**start, "depth": 0}, command, scene)
-    _wait(start, AdmissionEvent.ASK_DEPTH, command, scene)
-    links.ask("depth_ask", parent, command, scene)
+        return _claim({**start, "depth": 0}, command, ctx)
+    _wait(start, AdmissionEvent.ASK_DEPTH, command, ctx)
+    links.ask("depth_ask", parent, command, ctx)
     return None
 
 
@@ -57,73 +57,71 @@ def given_up(row: AvroValue, now_ms: int) -> bool:
     return bool(row["asked_again"] and now_ms >= row["due_at"])
 
 
-def ask_again(row: AvroValue, command: Command, scene: DecisionContext, now_ms: int) -> None:
+def ask_again(row: AvroValue, command: Command, ctx: DecisionContext, now_ms: int) -> None:
     """No answer has come."""
     if row["state"] == AdmissionState.AWAITING_DEPTH:
-        links.ask("depth_ask", command.body["parent_task_id"], command, scene)
+        links.ask("depth_ask", command.body["parent_task_id"], command, ctx)
     else:
-        links.ask_claim(command, _idempotency_key(command, scene), scene)
-    _arm({**row, "asked_again": True, "ask_at": now_ms + ASK_AGAIN_MS}, command, scene)
+        links.ask_claim(command, _idempotency_key(command, ctx), ctx)
+    _arm({**row, "asked_again": True, "ask_at": now_ms + ASK_AGAIN_MS}, command, ctx)
 
 
 def take_depth(
-    row: AvroValue, link: AvroValue, command: Command, scene: DecisionContext
+    row: AvroValue, link: AvroValue, command: Command, ctx: DecisionContext
 ) -> Outcome | None:
     """The parent's depth has come; an unknown parent is none of ours, and not deep."""
     depth = link["depth"] + 1 if link["known"] else 1
     row = {**row, "depth": depth, "parent_known": link["known"]}
-    deepest = scene.setting("MAX_DEPTH")
+    deepest = ctx.setting("MAX_DEPTH")
     if depth > deepest:
         _move(row["state"], AdmissionEvent.REFUSE)
         detail = f"parent_task_id: the task would be at depth {depth}, the deepest is {deepest}."
         figures = {"depth": depth, "max_depth": deepest, "parent_known": link["known"]}
         return verdicts.refuse("depth_exceeded", detail, **figures)
-    return _claim(row, command, scene)
+    return _claim(row, command, ctx)
 
 
-def take_claim(
-    row: AvroValue, link: AvroValue, command: Command, scene: DecisionContext
-) -> Outcome:
+def take_claim(row: AvroValue, link: AvroValue, command: Command, ctx: DecisionContext) -> Outcome:
     """The idempotency key is the request's own, or another task's."""
     if link["granted"]:
-        return accept(row, command, scene)
+        return accept(row, command, ctx)
     _move(row["state"], AdmissionEvent.REDIRECT)
-    return links.redirect(command, link, scene)
+    return links.redirect(command, link, ctx)
 
 
-def disarm(row: AvroValue, command: Command, scene: DecisionContext) -> None:
+def disarm(row: AvroValue, command: Command, ctx: DecisionContext) -> None:
     """Nobody waits any more."""
-    scene.work.delete_timer(row["ask_at"], ASK, command.key)
+    ctx.work.delete_timer(row["ask_at"], ASK, command.key)
 
 
-def _claim(row: AvroValue, command: Command, scene: DecisionContext) -> Outcome | None:
+def _claim(row: AvroValue, command: Command, ctx: DecisionContext) -> Outcome | None:
     """The last question, if the request has an idempotency key."""
-    key = _idempotency_key(command, scene)
+    key = _idempotency_key(command, ctx)
     if key is None:
-        return accept(row, command, scene)
-    _wait(row, AdmissionEvent.ASK_CLAIM, command, scene)
-    links.ask_claim(command, key, scene)
+        return accept(row, command, ctx)
+    _wait(row, AdmissionEvent.ASK_CLAIM, command, ctx)
+    links.ask_claim(command, key, ctx)
     return None
 
 
-def _idempotency_key(command: Command, scene: DecisionContext) -> Any:
-    return config_of(command, scene).idempotency_key
+def _idempotency_key(command: Command, ctx: DecisionContext) -> Any:
+    return config_of(command, ctx).idempotency_key
 
 
-def config_of(command: Command, scene: DecisionContext) -> TaskConfig:
-    return asap.task_config(command.body["config"], scene.setting("TIMEOUT_SECONDS"))
+def config_of(command: Command, ctx: DecisionContext) -> TaskConfig:
+    return asap.task_config(command.body["config"], ctx.setting("TIMEOUT_SECONDS"))
 
 
-def _wait(row: AvroValue, event: AdmissionEvent, command: Command, scene: DecisionContext) -> None:
-    due_at = command.at + config_of(command, scene).timeout_ms
+def _wait(row: AvroValue, event: AdmissionEvent, command: Command, ctx: DecisionContext) -> None:
+    due_at = command.at + config_of(command, ctx).timeout_ms
     state = _move(row["state"], event)
     times = {"ask_at": command.at + ASK_AGAIN_MS, "asked_again": False, "due_at": due_at}
-    _arm({**row, "state": state, **times}, command, scene)
+    _arm({**row, "state": state, **times}, command, ctx)
 
 
-def _arm(row: AvroValue, command: Command, scene: DecisionContext) -> None:
-    held.hold(command, scene, **row)
-    scene.set_timer(row["ask_at"], ASK, command.key)
+def _arm(row: AvroValue, command: Command, ctx: DecisionContext) -> None:
+    held.hold(command, ctx, **row)
+    ctx.set_timer(row["ask_at"], ASK, command.key)
 
 
 def _move(state: str, event: AdmissionEvent) -> AdmissionState:
@@ -132,23 +130,23 @@ def _move(state: str, event: AdmissionEvent) -> AdmissionState:
     return target
 
 
-def accept(row: AvroValue, command: Command, scene: DecisionContext) -> Outcome:
+def accept(row: AvroValue, command: Command, ctx: DecisionContext) -> Outcome:
     """row: AsapAdmission, as far as it is known."""
     _move(row["state"], AdmissionEvent.ADMIT)
-    config = config_of(command, scene)
+    config = config_of(command, ctx)
     depth = 1 if row["depth"] is None else row["depth"]
-    case = Case(_task(command, config, depth, scene), scene)
+    case = Case(_task(command, config, depth, ctx), ctx)
     created = {"from_status": None, "to_status": "submitted", "implied": False}
     case.transitions.append(created)
-    scene.set_timer(case.row["timeout_at"], TASK, case.task_id)
-    scene.draw(*_edges(case.row))
+    ctx.set_timer(case.row["timeout_at"], TASK, case.task_id)
+    ctx.draw(*_edges(case.row))
     figures = {name: row[name] for name in ("parent_known", "recipient_known", "manifests")}
     return verdicts.accept(
         "task_created", case=case, depth=depth, **figures, timeout_ms=config.timeout_ms
     )
 
 
-def _task(command: Command, config: TaskConfig, depth: int, scene: DecisionContext) -> AvroValue:
+def _task(command: Command, config: TaskConfig, depth: int, ctx: DecisionContext) -> AvroValue:
     """AsapTask of a request; its sequence and its cause come with the fact."""
     payload = command.payload
     return {
@@ -163,13 +161,13 @@ def _task(command: Command, config: TaskConfig, depth: int, scene: DecisionConte
         "progress_json": None,
         "input_request_json": None,
         "config_json": payload["config_json"],
-        "created_at": scene.at,
-        "updated_at": scene.at,
+        "created_at": ctx.at,
+        "updated_at": ctx.at,
         "sequence": 0,
         "state_mode": config.state_mode,
         "event_retention_hours": config.event_retention_hours,
         "events_available": True,
-        "timeout_at": scene.at + config.timeout_ms,
+        "timeout_at": ctx.at + config.timeout_ms,
         "idempotency_key": config.idempotency_key,
         "trace_id": command.trace_id,
         "aliases": [],

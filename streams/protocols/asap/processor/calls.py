@@ -40,43 +40,43 @@ INVOKED = "headrace.rtes.ToolInvoked"
 COMPLETED = "headrace.rtes.ToolCompleted"
 
 
-def call(command: Command, scene: DecisionContext) -> Outcome:
+def call(command: Command, ctx: DecisionContext) -> Outcome:
     """An McpToolCall or an McpResourceFetch."""
-    refused = manifests.refusal(command, scene)
+    refused = manifests.refusal(command, ctx)
     if refused is not None:
         return refused
     key = command.task_key
-    if _find(key, scene) is not None:
+    if _find(key, ctx) is not None:
         detail = f"request_id: another call has the id {key}."
         return verdicts.refuse("call_conflict", detail, call_key=key)
-    timeout_ms = scene.setting("CALL_TIMEOUT_SECONDS") * 1000
-    row = _row(command, scene.at, scene.at + timeout_ms)
-    _save(key, row, scene)
-    scene.set_timer(row["due_at"], CALL, key)
+    timeout_ms = ctx.setting("CALL_TIMEOUT_SECONDS") * 1000
+    row = _row(command, ctx.at, ctx.at + timeout_ms)
+    _save(key, row, ctx)
+    ctx.set_timer(row["due_at"], CALL, key)
     if row["kind"] == TOOL:
-        _report_call(command, row, scene)
-    scene.draw(*_edges(key, row))
-    seen = manifests.figures(command.recipient, scene)
+        _report_call(command, row, ctx)
+    ctx.draw(*_edges(key, row))
+    seen = manifests.figures(command.recipient, ctx)
     return verdicts.accept("call_opened", call_key=key, **seen, timeout_ms=timeout_ms)
 
 
-def answer(command: Command, scene: DecisionContext) -> Outcome:
+def answer(command: Command, ctx: DecisionContext) -> Outcome:
     """An McpToolResult or McpResourceData."""
     key, kind = command.task_key, _ANSWERS[command.kind]
-    row = _find(key, scene)
+    row = _find(key, ctx)
     if row is None or row["kind"] != kind:
         return verdicts.refuse("call_not_found", f"There is no {kind} call {key}.", call_key=key)
-    row = _caught_up(key, row, scene)
+    row = _caught_up(key, row, ctx)
     refused = _refusal(command, row)
     if refused is not None:
         return refused
-    scene.work.delete_timer(row["due_at"], CALL, key)
-    _close(key, row, CallEvent.ANSWER, scene)
+    ctx.work.delete_timer(row["due_at"], CALL, key)
+    _close(key, row, CallEvent.ANSWER, ctx)
     if kind == TOOL:
         success = command.body["success"]
-        _report_end(row, "success" if success else "failure", key, scene)
+        _report_end(row, "success" if success else "failure", key, ctx)
     own, asked = envelope_node(command.id), envelope_node(row["envelope_id"])
-    scene.draw(Edge(own, "answers", asked))
+    ctx.draw(Edge(own, "answers", asked))
     return verdicts.accept("call_answered", call_key=key)
 
 
@@ -114,28 +114,28 @@ def _refusal(command: Command, row: AvroValue) -> Outcome | None:
 
 def fire(timer: Timer, work: Work) -> None:
     """The timer of a call."""
-    scene = timer_context(timer, work)
-    row = _find(timer.key, scene)
+    ctx = timer_context(timer, work)
+    row = _find(timer.key, ctx)
     if row is not None and row["state"] == CallState.OPEN and row["due_at"] == timer.due_ms:
-        _time_out(timer.key, row, scene)
+        _time_out(timer.key, row, ctx)
 
 
-def _caught_up(key: str, row: AvroValue, scene: DecisionContext) -> AvroValue:
+def _caught_up(key: str, row: AvroValue, ctx: DecisionContext) -> AvroValue:
     """The call's row once its time has ended, if that was before the record at hand."""
-    if row["state"] != CallState.OPEN or scene.at <= row["due_at"]:
+    if row["state"] != CallState.OPEN or ctx.at <= row["due_at"]:
         return row
-    scene.work.delete_timer(row["due_at"], CALL, key)
-    _time_out(key, row, due_context(scene.work, row["due_at"], CALL, key))
-    scene.work.cause = scene.cause
+    ctx.work.delete_timer(row["due_at"], CALL, key)
+    _time_out(key, row, due_context(ctx.work, row["due_at"], CALL, key))
+    ctx.work.cause = ctx.cause
     return row
 
 
-def _time_out(key: str, row: AvroValue, scene: DecisionContext) -> None:
-    _close(key, row, CallEvent.TIME_OUT, scene)
+def _time_out(key: str, row: AvroValue, ctx: DecisionContext) -> None:
+    _close(key, row, CallEvent.TIME_OUT, ctx)
     if row["kind"] == TOOL:
-        _report_end(row, "timeout", key, scene)
+        _report_end(row, "timeout", key, ctx)
     verdicts.fact(
-        scene,
+        ctx,
         key,
         "call_timeout",
         "call_timeout",
@@ -146,11 +146,11 @@ def _time_out(key: str, row: AvroValue, scene: DecisionContext) -> None:
     )
 
 
-def _find(key: str, scene: DecisionContext) -> AvroValue | None:
+def _find(key: str, ctx: DecisionContext) -> AvroValue | None:
     """AsapCall, while it is remembered."""
-    row = scene.work.rows(ASAP_CALLS).get(composite(key))
-    lifetime = scene.setting("DEDUPE_HOURS") * HOUR_MS
-    if row is None or (row["closed_at"] is not None and scene.at - row["closed_at"] > lifetime):
+    row = ctx.work.rows(ASAP_CALLS).get(composite(key))
+    lifetime = ctx.setting("DEDUPE_HOURS") * HOUR_MS
+    if row is None or (row["closed_at"] is not None and ctx.at - row["closed_at"] > lifetime):
         return None
     return row
 
@@ -179,36 +179,36 @@ def _after(state: str, event: CallEvent) -> CallState:
     return target
 
 
-def _close(key: str, row: AvroValue, event: CallEvent, scene: DecisionContext) -> None:
+def _close(key: str, row: AvroValue, event: CallEvent, ctx: DecisionContext) -> None:
     row["state"] = _after(row["state"], event)
-    row["closed_at"] = scene.at
-    _save(key, row, scene)
-    expire_later(CLOSED_CALL, composite(key), scene)
+    row["closed_at"] = ctx.at
+    _save(key, row, ctx)
+    expire_later(CLOSED_CALL, composite(key), ctx)
 
 
-def _save(key: str, row: AvroValue, scene: DecisionContext) -> None:
-    scene.work.rows(ASAP_CALLS).put(composite(key), row)
+def _save(key: str, row: AvroValue, ctx: DecisionContext) -> None:
+    ctx.work.rows(ASAP_CALLS).put(composite(key), row)
 
 
-def _report_call(command: Command, row: AvroValue, scene: DecisionContext) -> None:
+def _report_call(command: Command, row: AvroValue, ctx: DecisionContext) -> None:
     payload = {
         "call_id": command.task_key,
         "tool": row["tool"],
         "arguments_json": command.payload["arguments_json"],
-        "timestamp": scene.time,
+        "timestamp": ctx.time,
     }
-    scene.report(_session(row, command.task_key), INVOKED, payload)
+    ctx.report(_session(row, command.task_key), INVOKED, payload)
 
 
-def _report_end(row: AvroValue, status: str, key: str, scene: DecisionContext) -> None:
+def _report_end(row: AvroValue, status: str, key: str, ctx: DecisionContext) -> None:
     payload = {
         "call_id": key,
         "tool": row["tool"],
         "status": status,
-        "duration_ms": max(0, scene.at - row["opened_at"]),  # a log's clock may step back
-        "timestamp": scene.time,
+        "duration_ms": max(0, ctx.at - row["opened_at"]),  # a log's clock may step back
+        "timestamp": ctx.time,
     }
-    scene.report(_session(row, key), COMPLETED, payload)
+    ctx.report(_session(row, key), COMPLETED, payload)
 
 
 def _session(row: AvroValue, key: str) -> str:

@@ -21,7 +21,7 @@ _TIMEOUT, _EXPIRED = "task_timeout", "events_expired"
 
 def catch_up(case: Case) -> None:
     """Let the task's time end if that was before the record at hand."""
-    own, due_ms = case.scene, case.row["timeout_at"]
+    own, due_ms = case.ctx, case.row["timeout_at"]
     if case.terminal or own.at <= due_ms:
         return
     own.work.delete_timer(due_ms, TASK, case.task_id)
@@ -46,7 +46,7 @@ def expire_events(timer: Timer, work: Work) -> None:
     row["events_available"] = False
     case.save()
     verdicts.fact(
-        case.scene,
+        case.ctx,
         case.task_id,
         "expired",
         _EXPIRED,
@@ -68,7 +68,7 @@ def _time_out(case: Case) -> None:
     row["error_code"] = code
     send_failed(case, code, detail)
     verdicts.fact(
-        case.scene,
+        case.ctx,
         case.task_id,
         "timeout",
         _TIMEOUT,

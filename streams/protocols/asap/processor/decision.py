@@ -129,10 +129,10 @@ TTL_TABLES: Mapping[str, ExpiringTable] = {
 """By the kind of their timers."""
 
 
-def expire_later(kind: str, key: str, scene: DecisionContext) -> None:
+def expire_later(kind: str, key: str, ctx: DecisionContext) -> None:
     """Delete a row that is written now an hour after its time, as records may be dated earlier."""
-    hours = scene.work.settings[TTL_TABLES[kind].hours] + 1
-    scene.work.set_timer(Timer(scene.at + hours * HOUR_MS, kind, key, {}))
+    hours = ctx.work.settings[TTL_TABLES[kind].hours] + 1
+    ctx.work.set_timer(Timer(ctx.at + hours * HOUR_MS, kind, key, {}))
 
 
 def expire(timer: Timer, work: Work) -> None:

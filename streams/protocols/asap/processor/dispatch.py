@@ -47,28 +47,28 @@ _LONGEST = 1024
 """Characters of a wrong key that its fact shows."""
 
 
-def decide(command: Command, scene: DecisionContext, *, draining: bool = False) -> bool:
+def decide(command: Command, ctx: DecisionContext, *, draining: bool = False) -> bool:
     """Judge one record.  draining: it was held, and its turn has come.
 
     False: it is held, nothing was decided.
     """
-    outcome = _judge(command, scene, draining)
+    outcome = _judge(command, ctx, draining)
     if outcome is None:
         return False
-    verdicts.publish(command, outcome, scene)
+    verdicts.publish(command, outcome, ctx)
     return True
 
 
-def _judge(command: Command, scene: DecisionContext, draining: bool) -> Outcome | None:
+def _judge(command: Command, ctx: DecisionContext, draining: bool) -> Outcome | None:
     if command.problems:
         return verdicts.malformed(command.problems)
     if command.given_key != command.task_key:
         return _misplaced(command)
-    if (elsewhere := verdicts.partition_mismatch(command.key, scene.work)) is not None:
+    if (elsewhere := verdicts.partition_mismatch(command.key, ctx.work)) is not None:
         return elsewhere
-    if not draining and held.is_held(scene, command.key):
-        return held.join(command, scene)
-    return _repeated(command, scene) or _JUDGES[command.kind](command, scene)
+    if not draining and held.is_held(ctx, command.key):
+        return held.join(command, ctx)
+    return _repeated(command, ctx) or _JUDGES[command.kind](command, ctx)
 
 
 def _misplaced(command: Command) -> Outcome:
@@ -78,12 +78,12 @@ def _misplaced(command: Command) -> Outcome:
     return verdicts.refuse("key_mismatch", detail, given=given, expected=expected)
 
 
-def _repeated(command: Command, scene: DecisionContext) -> Outcome | None:
-    known = _known(command, scene)
+def _repeated(command: Command, ctx: DecisionContext) -> Outcome | None:
+    known = _known(command, ctx)
     if known is None:
         return None
     first = known["sequence"]
-    case = None if first is None else find_task(command.task_key, scene)
+    case = None if first is None else find_task(command.task_key, ctx)
     call_key = command.task_key if first is None else None
     if known["sha256"] == command.sha256:
         return verdicts.duplicate(
@@ -94,14 +94,14 @@ def _repeated(command: Command, scene: DecisionContext) -> Outcome | None:
     return verdicts.refuse("id_conflict", detail, case=case, call_key=call_key, **figures)
 
 
-def _known(command: Command, scene: DecisionContext) -> AvroValue | None:
+def _known(command: Command, ctx: DecisionContext) -> AvroValue | None:
     """The envelope of this id, if it is remembered; a request for as long as its task is."""
     if command.kind == "TaskRequest":
-        case = find_task(command.task_key, scene)
+        case = find_task(command.task_key, ctx)
         if case is not None:
             return {"sha256": case.row["request_hash"], "sequence": 1}
-    known = scene.work.rows(ASAP_SEEN).get(verdicts.seen_key(command))
-    if known is None or scene.at - known["at"] > scene.setting("DEDUPE_HOURS") * HOUR_MS:
+    known = ctx.work.rows(ASAP_SEEN).get(verdicts.seen_key(command))
+    if known is None or ctx.at - known["at"] > ctx.setting("DEDUPE_HOURS") * HOUR_MS:
         return None
     return known
 
@@ -110,16 +110,16 @@ def apply_link(message: Message, work: Work) -> None:
     link, record = message.value, message.record
     assert record.key is not None, "links have keys"
     key = record.key.decode()
-    scene = DecisionContext(work, position(record), link["at"], header(record, "traceparent"))
-    _KINDS[link["kind"]](key, link, scene)
+    ctx = DecisionContext(work, position(record), link["at"], header(record, "traceparent"))
+    _KINDS[link["kind"]](key, link, ctx)
 
 
-def _take_depth(key: str, link: AvroValue, scene: DecisionContext) -> None:
-    _take(key, link, scene.work, AdmissionState.AWAITING_DEPTH, admission.take_depth)
+def _take_depth(key: str, link: AvroValue, ctx: DecisionContext) -> None:
+    _take(key, link, ctx.work, AdmissionState.AWAITING_DEPTH, admission.take_depth)
 
 
-def _take_claim(key: str, link: AvroValue, scene: DecisionContext) -> None:
-    _take(key, link, scene.work, AdmissionState.AWAITING_CLAIM, admission.take_claim)
+def _take_claim(key: str, link: AvroValue, ctx: DecisionContext) -> None:
+    _take(key, link, ctx.work, AdmissionState.AWAITING_CLAIM, admission.take_claim)
 
 
 _KINDS: Mapping[str, Callable[[str, AvroValue, DecisionContext], None]] = {
@@ -144,11 +144,11 @@ def _take(key: str, link: AvroValue, work: Work, state: AdmissionState, take: _T
 
 def _asked(row: AvroValue, waiting: Waiting, link: AvroValue) -> bool:
     """Whether this very request has asked the key that answers."""
-    command, scene = waiting
+    command, ctx = waiting
     if row["state"] == AdmissionState.AWAITING_DEPTH:
         asked = command.body["parent_task_id"]
     else:
-        idempotency_key = admission.config_of(command, scene).idempotency_key
+        idempotency_key = admission.config_of(command, ctx).idempotency_key
         asked = links.claim_key_of(command, idempotency_key or "")
     about = (link["from_key"], link["sender"], link["at"])
     return about == (asked, command.sender, command.at)
@@ -174,7 +174,7 @@ def _settle(
     def decide(waiting: Waiting) -> bool:
         outcome = judge(waiting)
         if outcome is not None:
-            verdicts.publish(waiting.command, outcome, waiting.scene)
+            verdicts.publish(waiting.command, outcome, waiting.ctx)
         return outcome is not None
 
     if _decide(key, row, work, decide):
@@ -199,8 +199,8 @@ def _decide(key: str, row: AvroValue, work: Work, decide: Callable[[Waiting], bo
     if failure is None:
         return decided
     if isinstance(failure, TooLarge):
-        command, scene = held.first(key, row, work)
-        verdicts.publish(command, verdicts.too_large(failure.topic, failure.size), scene)
+        command, ctx = held.first(key, row, work)
+        verdicts.publish(command, verdicts.too_large(failure.topic, failure.size), ctx)
     else:
         work.set_aside(ASAP_ENVELOPES, held.record_of(key, row, work), failure)
     return True
@@ -227,4 +227,4 @@ def _drain(key: str, row: AvroValue, work: Work, now_ms: int) -> None:
 
 
 def _as_it_came(waiting: Waiting) -> bool:
-    return decide(waiting.command, waiting.scene, draining=True)
+    return decide(waiting.command, waiting.ctx, draining=True)

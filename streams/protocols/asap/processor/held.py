@@ -30,11 +30,11 @@ class Waiting(NamedTuple):
     """A held record, read again."""
 
     command: Command
-    scene: DecisionContext
+    ctx: DecisionContext
 
 
-def is_held(scene: DecisionContext, key: str) -> bool:
-    return row_of(key, scene.work) is not None
+def is_held(ctx: DecisionContext, key: str) -> bool:
+    return row_of(key, ctx.work) is not None
 
 
 def is_draining(key: str, work: Work) -> bool:
@@ -48,30 +48,30 @@ def row_of(key: str, work: Work) -> AvroValue | None:
     return work.rows(ASAP_ADMISSIONS).get(composite(key))
 
 
-def hold(command: Command, scene: DecisionContext, **admission: object) -> None:
+def hold(command: Command, ctx: DecisionContext, **admission: object) -> None:
     """Let a request wait, as the first of its key's queue.
 
     admission: the members of AsapAdmission that say what for.  A request that has waited already
     keeps its place.
     """
-    row = row_of(command.key, scene.work)
+    row = row_of(command.key, ctx.work)
     if row is None:
         row = {"first": 0, "last": 0}
-        _put(command, 0, scene.work)
-    _save(command.key, {**row, **admission}, scene.work)
+        _put(command, 0, ctx.work)
+    _save(command.key, {**row, **admission}, ctx.work)
 
 
-def join(command: Command, scene: DecisionContext) -> Outcome | None:
+def join(command: Command, ctx: DecisionContext) -> Outcome | None:
     """Let a record wait behind what waits on its key; a refusal if too many do."""
-    row = row_of(command.key, scene.work)
+    row = row_of(command.key, ctx.work)
     assert row is not None, "the key is held"
     behind = row["last"] - row["first"]
     if behind >= MOST_BEHIND:
         detail = f"{behind} records wait on this key already; send it again when they are decided."
         return verdicts.refuse("held_overflow", detail, fault="service", held=behind)
     row["last"] += 1
-    _put(command, row["last"], scene.work)
-    _save(command.key, row, scene.work)
+    _put(command, row["last"], ctx.work)
+    _save(command.key, row, ctx.work)
     return None
 
 

@@ -34,15 +34,15 @@ class Fleet:
             self.skills[key] = frozenset(s["id"] for s in row["capabilities"]["skills"])
 
 
-def figures(recipient: str, scene: DecisionContext) -> dict[str, Any]:
+def figures(recipient: str, ctx: DecisionContext) -> dict[str, Any]:
     """What a verdict on something new records of the fleet."""
-    skills = _fleet(scene).skills
+    skills = _fleet(ctx).skills
     return {"recipient_known": recipient in skills, "manifests": len(skills)}
 
 
-def refusal(command: Command, scene: DecisionContext) -> Outcome | None:
+def refusal(command: Command, ctx: DecisionContext) -> Outcome | None:
     """Why a request or a call cannot go to its recipient."""
-    check, seen = scene.setting("RECIPIENT_CHECK"), figures(command.recipient, scene)
+    check, seen = ctx.setting("RECIPIENT_CHECK"), figures(command.recipient, ctx)
     wanted = check == "always" or (check == "auto" and seen["manifests"] > 0)
     if not wanted or seen["recipient_known"]:
         return None
@@ -50,36 +50,36 @@ def refusal(command: Command, scene: DecisionContext) -> Outcome | None:
     return verdicts.refuse("agent_not_found", detail, **seen)
 
 
-def unskilled(command: Command, scene: DecisionContext) -> Outcome | None:
+def unskilled(command: Command, ctx: DecisionContext) -> Outcome | None:
     """Why a request's skill is none of its worker's."""
-    skills = _fleet(scene).skills.get(command.recipient)
+    skills = _fleet(ctx).skills.get(command.recipient)
     skill_id = command.body["skill_id"]
-    if not scene.setting("SKILL_CHECK") or not skills or skill_id in skills:
+    if not ctx.setting("SKILL_CHECK") or not skills or skill_id in skills:
         return None
     detail = f"skill_id: the manifest of {command.recipient} does not list {skill_id}."
     return verdicts.refuse("skill_not_found", detail, skills=len(skills))
 
 
-def _fleet(scene: DecisionContext) -> Fleet:
-    return scene.work.copy(ASAP_MANIFESTS_TABLE).index(Fleet)
+def _fleet(ctx: DecisionContext) -> Fleet:
+    return ctx.work.copy(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
 def judge(message: Message, work: Work) -> None:
     """A record of `asap.manifests`."""
     record = message.record
-    scene = DecisionContext(work, position(record), record.timestamp, header(record, "traceparent"))
+    ctx = DecisionContext(work, position(record), record.timestamp, header(record, "traceparent"))
     key = _text(record.key)
     if key is None:
         refused = verdicts.refuse("bad_manifest", "The record's key is no text, or none.")
-        _publish(message.value.get("id", ""), refused, scene)
+        _publish(message.value.get("id", ""), refused, ctx)
     elif (elsewhere := verdicts.partition_mismatch(key, work)) is not None:
-        _publish(key, elsewhere, scene)
+        _publish(key, elsewhere, ctx)
     elif record.value is None:
         work.rows(ASAP_AGENTS).delete(key)
-        _publish(key, verdicts.accept("manifest_withdrawn"), scene)
+        _publish(key, verdicts.accept("manifest_withdrawn"), ctx)
     else:
         judged = asap.judge_manifest(message.value)
-        _publish(key, _take(key, judged, work), scene, judged.sha256)
+        _publish(key, _take(key, judged, work), ctx, judged.sha256)
 
 
 def _take(key: str, judged: JudgedManifest, work: Work) -> Outcome:
@@ -94,9 +94,9 @@ def _take(key: str, judged: JudgedManifest, work: Work) -> Outcome:
     return verdicts.accept("manifest_accepted")
 
 
-def _publish(key: str, outcome: Outcome, scene: DecisionContext, sha256: str | None = None) -> None:
+def _publish(key: str, outcome: Outcome, ctx: DecisionContext, sha256: str | None = None) -> None:
     verdicts.fact(
-        scene,
+        ctx,
         key,
         "manifest",
         outcome.rule,

@@ -58,13 +58,13 @@ class NewSnapshot(NamedTuple):
 
 def save(case: Case, new: NewSnapshot) -> int:
     """Returns the version."""
-    row, scene = case.row, case.scene
+    row, ctx = case.row, case.ctx
     if case.event_sourced:
         version = new.version or case.sequence
         snapshot_id = asap.snapshot_id(case.task_id, version)
     else:
         version = new.version or next_version((), row["snapshot_mark"])
-        snapshot_id = scene.snapshot_id if new.id is None else new.id
+        snapshot_id = ctx.snapshot_id if new.id is None else new.id
         _index(case, version, snapshot_id)
     snapshot = {
         "id": snapshot_id,
@@ -72,11 +72,11 @@ def save(case: Case, new: NewSnapshot) -> int:
         "version": version,
         "data_json": canonical_json(new.data).decode(),
         "checkpoint": new.checkpoint,
-        "created_at": scene.at * 1000 if new.created_at is None else new.created_at,
+        "created_at": ctx.at * 1000 if new.created_at is None else new.created_at,
         "restored_from": new.restored_from,
-        "cause": scene.cause,
+        "cause": ctx.cause,
     }
-    scene.work.rows(ASAP_SNAPSHOTS_TABLE).put(_key(case, version), snapshot)
+    ctx.work.rows(ASAP_SNAPSHOTS_TABLE).put(_key(case, version), snapshot)
     row["snapshot_mark"] = max(row["snapshot_mark"], version)
     row["snapshot_version"] = max(row["snapshot_version"] or 0, version)
     case.snapshot_version = version
@@ -86,9 +86,9 @@ def save(case: Case, new: NewSnapshot) -> int:
 def draw_saved(case: Case, version: int, envelope_id: str | None) -> None:
     """envelope_id: of the envelope that brought the data, if one did."""
     own = snapshot_node(case.task_id, version)
-    case.scene.draw(Edge(own, "part_of", task_node(case.task_id)))
+    case.ctx.draw(Edge(own, "part_of", task_node(case.task_id)))
     if envelope_id is not None:
-        case.scene.draw(Edge(own, "derived_from", envelope_node(envelope_id)))
+        case.ctx.draw(Edge(own, "derived_from", envelope_node(envelope_id)))
 
 
 def delete(case: Case, version: int | None) -> list[int]:
@@ -99,7 +99,7 @@ def delete(case: Case, version: int | None) -> list[int]:
     else:
         deleted = [version] if has_version(before, version) else []
         after = remove_version(before, version)
-    work = case.scene.work
+    work = case.ctx.work
     work.rows(ASAP_SNAPSHOTS_TABLE).load(_key(case, each) for each in deleted)
     for each in deleted:
         _forget_id(case, each)
@@ -114,12 +114,12 @@ def find(case: Case, version: int | None) -> AvroValue | None:
     """The AsapSnapshot of a version; None is none."""
     if version is None:
         return None
-    return case.scene.work.rows(ASAP_SNAPSHOTS_TABLE).get(_key(case, version))
+    return case.ctx.work.rows(ASAP_SNAPSHOTS_TABLE).get(_key(case, version))
 
 
 def find_id(case: Case, snapshot_id: str) -> AvroValue | None:
     """The AsapSnapshot of this id.  Snapshot mode only."""
-    known = case.scene.work.rows(ASAP_SNAPSHOT_IDS).get(composite(case.task_id, snapshot_id))
+    known = case.ctx.work.rows(ASAP_SNAPSHOT_IDS).get(composite(case.task_id, snapshot_id))
     return None if known is None else find(case, known["version"])
 
 
@@ -150,7 +150,7 @@ def _index(case: Case, version: int, snapshot_id: str) -> None:
         _forget_id(case, version)
     else:
         _keep_ranges(case, add_version(before, version))
-    ids = case.scene.work.rows(ASAP_SNAPSHOT_IDS)
+    ids = case.ctx.work.rows(ASAP_SNAPSHOT_IDS)
     ids.put(composite(case.task_id, snapshot_id), {"version": version})
 
 
@@ -158,7 +158,7 @@ def _forget_id(case: Case, version: int) -> None:
     """An id stands for the version that was saved with it last."""
     snapshot = find(case, version)
     assert snapshot is not None, "a version that exists has its snapshot"
-    ids = case.scene.work.rows(ASAP_SNAPSHOT_IDS)
+    ids = case.ctx.work.rows(ASAP_SNAPSHOT_IDS)
     key = composite(case.task_id, snapshot["id"])
     known = ids.get(key)
     if known is not None and known["version"] == version:
@@ -166,12 +166,12 @@ def _forget_id(case: Case, version: int) -> None:
 
 
 def _ranges(case: Case) -> Ranges:
-    row = case.scene.work.rows(ASAP_VERSIONS).get(composite(case.task_id))
+    row = case.ctx.work.rows(ASAP_VERSIONS).get(composite(case.task_id))
     return [] if row is None else row["ranges"]
 
 
 def _keep_ranges(case: Case, ranges: Ranges) -> None:
-    rows = case.scene.work.rows(ASAP_VERSIONS)
+    rows = case.ctx.work.rows(ASAP_VERSIONS)
     if ranges:
         rows.put(composite(case.task_id), {"ranges": ranges})
     else:
@@ -186,10 +186,10 @@ def record_event(case: Case) -> None:
         "snapshot": case.row["snapshot_version"] or 0,
         "previous": before["previous"] if before["patch_json"] is None else n - 1,
         "patch_json": case.patch_json,
-        "at": case.scene.at,
+        "at": case.ctx.at,
         "checkpoint": case.checkpoint,
     }
-    case.scene.work.rows(ASAP_PATCHES).put(_key(case, n), row)
+    case.ctx.work.rows(ASAP_PATCHES).put(_key(case, n), row)
 
 
 def data_at(case: Case, n: int) -> Json | None:
@@ -201,7 +201,7 @@ def data_at(case: Case, n: int) -> Json | None:
     start, patches = row["snapshot"], []
     if row["previous"] > start:
         between = range(start + 1, row["previous"] + 1)
-        case.scene.work.rows(ASAP_PATCHES).load(_key(case, each) for each in between)
+        case.ctx.work.rows(ASAP_PATCHES).load(_key(case, each) for each in between)
     while True:
         if row["patch_json"] is not None:
             patches.append(row["patch_json"])
@@ -250,13 +250,13 @@ def close_history(case: Case) -> None:
             return
         save(case, NewSnapshot(data, row["checkpoint"], last, created_at=row["at"] * 1000))
         draw_saved(case, last, None)
-    rows = case.scene.work.rows(ASAP_PATCHES)
+    rows = case.ctx.work.rows(ASAP_PATCHES)
     for n in range(1, last + 1):
         rows.delete(_key(case, n))
 
 
 def _event_row(case: Case, n: int) -> AvroValue | None:
-    return case.scene.work.rows(ASAP_PATCHES).get(_key(case, n))
+    return case.ctx.work.rows(ASAP_PATCHES).get(_key(case, n))
 
 
 def has_version(ranges: Sequence[int], version: int) -> bool:

@@ -84,7 +84,7 @@ def restore(command: Command, case: Case) -> Outcome:
     case.touch()
     source = snapshot_node(case.task_id, version)
     target = snapshot_node(case.task_id, old["version"])
-    case.scene.draw(Edge(source, "restores", target))
+    case.ctx.draw(Edge(source, "restores", target))
     saved = snapshots.find(case, version)
     assert saved is not None, "it was saved just now"
     snapshot = snapshots.state_snapshot(saved)

@@ -31,9 +31,9 @@ RESPONSE_IN_ROW = 8192
 class Case:
     """row: AsapTask, the caller's own.  transitions: the steps of this decision."""
 
-    def __init__(self, row: AvroValue, scene: DecisionContext) -> None:
+    def __init__(self, row: AvroValue, ctx: DecisionContext) -> None:
         self.row = row
-        self.scene = scene
+        self.ctx = ctx
         self.transitions: list[AvroValue] = []
         self.snapshot_version: int | None = None
         """The version that this decision saved."""
@@ -80,15 +80,15 @@ class Case:
     def response(self) -> AvroValue | None:
         """The TaskResponse that ended the task: AsapEnvelope."""
         row = self.row["response"]
-        return row or self.scene.work.rows(ASAP_RESPONSES).get(composite(self.task_id))
+        return row or self.ctx.work.rows(ASAP_RESPONSES).get(composite(self.task_id))
 
     def save(self) -> None:
         """Write the row, by the decision at hand."""
-        self.row["cause"] = self.scene.cause
-        self.scene.work.rows(ASAP_TASKS_TABLE).put(composite(self.task_id), self.row)
+        self.row["cause"] = self.ctx.cause
+        self.ctx.work.rows(ASAP_TASKS_TABLE).put(composite(self.task_id), self.row)
 
     def touch(self) -> None:
-        self.row["updated_at"] = self.scene.at
+        self.row["updated_at"] = self.ctx.at
 
     def move(self, status: str, *, implied: bool = False) -> None:
         """Take one step; what belongs to the state that is left goes with it."""
@@ -103,24 +103,24 @@ class Case:
             self._close()
 
     def _close(self) -> None:
-        row, scene = self.row, self.scene
-        scene.work.delete_timer(row["timeout_at"], TASK, self.task_id)
+        row, ctx = self.row, self.ctx
+        ctx.work.delete_timer(row["timeout_at"], TASK, self.task_id)
         if self.event_sourced:
-            due = scene.at + row["event_retention_hours"] * HOUR_MS
-            scene.set_timer(due, EXPIRY, self.task_id)
+            due = ctx.at + row["event_retention_hours"] * HOUR_MS
+            ctx.set_timer(due, EXPIRY, self.task_id)
 
     def keep_response(self, envelope: AvroValue, size: int) -> None:
         """envelope: AsapEnvelope.  size: characters of its JSON."""
         if size <= RESPONSE_IN_ROW:
             self.row["response"] = envelope
         else:
-            self.scene.work.rows(ASAP_RESPONSES).put(composite(self.task_id), envelope)
+            self.ctx.work.rows(ASAP_RESPONSES).put(composite(self.task_id), envelope)
 
 
-def find_task(task_id: str, scene: DecisionContext) -> Case | None:
+def find_task(task_id: str, ctx: DecisionContext) -> Case | None:
     """The task of this id, if there is one."""
-    row = scene.work.rows(ASAP_TASKS_TABLE).get(composite(task_id))
-    return None if row is None else Case(row, scene)
+    row = ctx.work.rows(ASAP_TASKS_TABLE).get(composite(task_id))
+    return None if row is None else Case(row, ctx)
 
 
 def send_state(command: Command, case: Case, snapshot: Json | None) -> None:
@@ -145,16 +145,16 @@ def send_failed(case: Case, code: str, message: str) -> None:
 def _send_update(
     case: Case, recipient: str, correlation_id: str, trace_id: str | None, extensions: Json
 ) -> None:
-    scene = case.scene
+    ctx = case.ctx
     update = asap.service_update(
-        id=scene.next_envelope_id(),
-        sender=scene.setting("SERVICE_URN"),
+        id=ctx.next_envelope_id(),
+        sender=ctx.setting("SERVICE_URN"),
         recipient=recipient,
         task_id=case.task_id,
         status=case.status,
-        at_ms=scene.at,
+        at_ms=ctx.at,
         correlation_id=correlation_id,
         trace_id=trace_id,
         extensions=extensions,
     )
-    scene.deliver(recipient, from_json(ENVELOPE_RECORD, update), update["id"])
+    ctx.deliver(recipient, from_json(ENVELOPE_RECORD, update), update["id"])

@@ -64,17 +64,17 @@ ROLES: Mapping[str, Role] = {
 """By payload; what does not go to the service goes to the other participant."""
 
 
-def judge(command: Command, scene: DecisionContext) -> Outcome:
-    case = find_task(command.task_key, scene)
+def judge(command: Command, ctx: DecisionContext) -> Outcome:
+    case = find_task(command.task_key, ctx)
     if case is None:
-        return _unknown(command, scene)
+        return _unknown(command, ctx)
     deadlines.catch_up(case)
     return _role_refusal(command, case) or _JUDGES[command.kind](command, case)
 
 
-def _unknown(command: Command, scene: DecisionContext) -> Outcome:
+def _unknown(command: Command, ctx: DecisionContext) -> Outcome:
     key = command.task_key
-    older = links.redirect_of(scene, key)
+    older = links.redirect_of(ctx, key)
     if older is None:
         return verdicts.refuse("task_not_found", f"task_id: there is no task {key}.")
     detail = f"task_id: the request {key} was answered by the task {older}."
@@ -93,7 +93,7 @@ def _role_refusal(command: Command, case: Case) -> Outcome | None:
         return verdicts.refuse("not_participant", detail, case=case, expected=expected)
     others = [case.row[_other(name)] for name in played]
     if role.service:
-        others.append(case.scene.setting("SERVICE_URN"))
+        others.append(case.ctx.setting("SERVICE_URN"))
     if command.recipient in others:
         return None
     detail = f"recipient: a {command.kind} of this sender goes to {' or '.join(others)}."
@@ -105,7 +105,7 @@ def _other(name: str) -> str:
 
 
 def _update(command: Command, case: Case) -> Outcome:
-    if command.recipient == case.scene.setting("SERVICE_URN"):
+    if command.recipient == case.ctx.setting("SERVICE_URN"):
         return _save(command, case)
     payload, change = command.payload, change_of(command.json)
     refused = (
@@ -235,7 +235,7 @@ def _cancel(command: Command, case: Case) -> Outcome:
         return refused
     case.move("cancelled")
     own = envelope_node(command.id)
-    case.scene.draw(Edge(own, "retracts", task_node(case.task_id)))
+    case.ctx.draw(Edge(own, "retracts", task_node(case.task_id)))
     return verdicts.accept("task_cancelled", case=case)
 
 
@@ -250,7 +250,7 @@ def _message(command: Command, case: Case) -> Outcome:
 
 def _artifact(command: Command, case: Case) -> Outcome:
     own = artifact_node(case.task_id, command.payload["artifact_id"])
-    case.scene.draw(Edge(own, "derived_from", task_node(case.task_id)))
+    case.ctx.draw(Edge(own, "derived_from", task_node(case.task_id)))
     return verdicts.accept("artifact_noted", case=case)
 
 

@@ -158,7 +158,7 @@ def partition_mismatch(key: str, work: Work) -> Outcome | None:
     return refuse("partition_mismatch", detail)._replace(figures=figures)
 
 
-def publish(command: Command, outcome: Outcome, scene: DecisionContext) -> None:
+def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
     """Write what an envelope has come to."""
     case = outcome.case
     members: dict[str, Any] = {
@@ -183,15 +183,15 @@ def publish(command: Command, outcome: Outcome, scene: DecisionContext) -> None:
         members["envelope"] = command.outgoing
         if case is not None:
             members |= advance(case)
-            scene.draw(*_envelope_edges(command, case))
-        _remember(command, members.get("sequence"), scene)
+            ctx.draw(*_envelope_edges(command, case))
+        _remember(command, members.get("sequence"), ctx)
         if outcome.deliver:
-            scene.deliver(command.recipient, command.canonical, command.id)
-    fact(scene, command.key, "envelope", outcome.rule, **members)
+            ctx.deliver(command.recipient, command.canonical, command.id)
+    fact(ctx, command.key, "envelope", outcome.rule, **members)
 
 
 def fact(
-    scene: DecisionContext,
+    ctx: DecisionContext,
     key: str,
     kind: str,
     rule: str,
@@ -202,15 +202,15 @@ def fact(
     """Write one AsapEvent; members that are not given are null."""
     event = {
         **_FACT,
-        "event_id": scene.fact_id,
+        "event_id": ctx.fact_id,
         "kind": kind,
         "rule": rule,
         "figures_json": canonical_json(dict(figures or {})).decode(),
-        "at": scene.at,
-        "cause": scene.cause,
+        "at": ctx.at,
+        "cause": ctx.cause,
         **members,
     }
-    scene.send(ASAP_EVENTS, key, event, event["event_id"])
+    ctx.send(ASAP_EVENTS, key, event, event["event_id"])
 
 
 def advance(case: Case) -> dict[str, Any]:
@@ -243,11 +243,11 @@ def _of_task(case: Case) -> dict[str, Any]:
     }
 
 
-def _remember(command: Command, sequence: int | None, scene: DecisionContext) -> None:
-    row = {"sha256": command.sha256, "at": scene.at, "sequence": sequence}
+def _remember(command: Command, sequence: int | None, ctx: DecisionContext) -> None:
+    row = {"sha256": command.sha256, "at": ctx.at, "sequence": sequence}
     key = seen_key(command)
-    scene.work.rows(ASAP_SEEN).put(key, row)
-    expire_later(SEEN, key, scene)
+    ctx.work.rows(ASAP_SEEN).put(key, row)
+    expire_later(SEEN, key, ctx)
 
 
 def _envelope_edges(command: Command, case: Case) -> list[Edge]:
@@ -265,6 +265,6 @@ def _report_transition(step: AvroValue, case: Case) -> None:
         "from_state": step["from_status"] or NO_STATE,
         "to_state": step["to_status"],
         "git_hash": None,
-        "timestamp": case.scene.time,
+        "timestamp": case.ctx.time,
     }
-    case.scene.report(case.row["conversation_id"], TRANSITION, transition)
+    case.ctx.report(case.row["conversation_id"], TRANSITION, transition)

@@ -72,15 +72,15 @@ class Inputs(NamedTuple):
     text: str
 
 
-def judge(call: Call, scene: DecisionContext) -> Verdict:
+def judge(call: Call, ctx: DecisionContext) -> Verdict:
     """A call that makes a run, its step 1 passed."""
-    known = find_run(call.run_id, scene)
+    known = find_run(call.run_id, ctx)
     if known is not None:
         return _repeated(call, known)
     agent_id = call.agent_id
     assert agent_id is not None, "a call names its agent"
-    agent = manifests.current_agent(agent_id, scene.work)
-    refused = manifests.unusable(agent, scene.work)
+    agent = manifests.current_agent(agent_id, ctx.work)
+    refused = manifests.unusable(agent, ctx.work)
     if refused is not None:
         return refused
     assert agent is not None
@@ -95,7 +95,7 @@ def judge(call: Call, scene: DecisionContext) -> Verdict:
     errors = schema.errors(inputs.value, offer.path)
     if errors:
         return refuse_schema(rules.INPUTS_SCHEMA.code, errors, **seen)
-    return _accept(call, agent, inputs, scene)
+    return _accept(call, agent, inputs, ctx)
 
 
 def _repeated(call: Call, run: Run) -> Verdict:
@@ -127,9 +127,9 @@ def _filled(offer: Offer, schema: Schema) -> Inputs | None:
     return Inputs(value, text.decode()) if len(text) <= MAX_INPUTS_BYTES else None
 
 
-def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext) -> Verdict:
-    row = _row(call, agent, inputs, scene)
-    run = Run(row, scene)
+def _accept(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) -> Verdict:
+    row = _row(call, agent, inputs, ctx)
+    run = Run(row, ctx)
     run.before = NO_STATE
     runs.set_timer(run)
     run.report(NO_STATE, run.state)
@@ -139,9 +139,9 @@ def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext
             "tool": row["toolName"],
             "arguments_json": inputs.text,
         }
-        scene.report(run.session_id, _INVOKED, payload)
+        ctx.report(run.session_id, _INVOKED, payload)
     runs.deliver_call(run, _effective(call, inputs, row))
-    scene.draw(*_edges(row))
+    ctx.draw(*_edges(row))
     run.save()
     budget = row["budget"] or {}
     limits = {"usd": budget.get("usd"), "tokens_budget": budget.get("tokens")}
@@ -155,7 +155,7 @@ def _accept(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext
     )
 
 
-def _row(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext) -> AvroValue:
+def _row(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) -> AvroValue:
     """SummitRun of an accepted call."""
     params = call.avro_params
     context = params["context"] or {}
@@ -176,11 +176,11 @@ def _row(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext) -
         "state": state.value,
         "reason": rules.CALL_ACCEPTED.code,
         "version": 1,
-        "createdAt": scene.at,
+        "createdAt": ctx.at,
         "startedAt": None,
-        "updatedAt": scene.at,
+        "updatedAt": ctx.at,
         "finishedAt": None,
-        "dueAt": scene.at + summit.timeout_ms(budget, scene.setting("RUN_TIMEOUT_S")),
+        "dueAt": ctx.at + summit.timeout_ms(budget, ctx.setting("RUN_TIMEOUT_S")),
         "budget": budget,
         "metrics": {"tokens": 0, "cost_usd": 0.0, "latency_ms": None},
         "provenance": None,
@@ -191,7 +191,7 @@ def _row(call: Call, agent: AvroValue, inputs: Inputs, scene: DecisionContext) -
         "error": None,
         "cancel": None,
         "evidence": {
-            "callPosition": scene.cause,
+            "callPosition": ctx.cause,
             "callHash": call.hash,
             "inputHash": summit.json_hash(inputs.value),
             "manifestVersion": agent["version"],
@@ -231,9 +231,9 @@ def _edges(row: AvroValue) -> list[Edge]:
     return [*edges, Edge(own, "derived_from", manifest)]
 
 
-def judge_cancel(call: Call, scene: DecisionContext) -> Verdict:
+def judge_cancel(call: Call, ctx: DecisionContext) -> Verdict:
     """An agent.cancel, its step 1 passed."""
-    run = find_run(call.run_id, scene)
+    run = find_run(call.run_id, ctx)
     if run is None:
         return refuse(rules.RUN_UNKNOWN.code, "/params/runId")
     if call.agent_id not in (None, run.agent_id):
@@ -250,15 +250,15 @@ def judge_cancel(call: Call, scene: DecisionContext) -> Verdict:
 
 
 def _cancel(call: Call, run: Run) -> Verdict:
-    scene, rule = run.scene, rules.CANCEL_ACCEPTED.code
+    ctx, rule = run.ctx, rules.CANCEL_ACCEPTED.code
     run.row["cancel"] = {
         "caller": call.caller,
         "reason": call.avro_params["reason"],
-        "position": scene.cause,
-        "at": scene.at,
+        "position": ctx.cause,
+        "at": ctx.at,
     }
     runs.end(run, RunEvent.CANCEL, rule)
     runs.deliver_stop(run)
-    scene.draw(Edge(call_node(scene.cause), "retracts", run_node(run.run_id)))
+    ctx.draw(Edge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {"elapsed_ms": runs.elapsed_ms(run)})

@@ -82,11 +82,11 @@ def load_rows(messages: Sequence[Message], work: Work) -> None:
 
 def judge(message: Message, work: Work) -> None:
     """A record of `summit.manifests`."""
-    record, scene = Registration(message), record_context(message, work)
-    verdict = _refusal(record, work) or _decide(record, scene)
+    record, ctx = Registration(message), record_context(message, work)
+    verdict = _refusal(record, work) or _decide(record, ctx)
     sent = None if record.judged is None else record.judged.hash
     about = {"agentId": cut_name(record.name), "contentHash": sent}
-    verdicts.write_fact(record.key, "manifest", verdict, scene, **about)
+    verdicts.write_fact(record.key, "manifest", verdict, ctx, **about)
 
 
 def _refusal(record: Registration, work: Work) -> Verdict | None:
@@ -100,8 +100,8 @@ def _refusal(record: Registration, work: Work) -> Verdict | None:
     return None
 
 
-def _decide(record: Registration, scene: DecisionContext) -> Verdict:
-    rows, name = scene.work.rows(SUMMIT_AGENTS_TABLE), record.name
+def _decide(record: Registration, ctx: DecisionContext) -> Verdict:
+    rows, name = ctx.work.rows(SUMMIT_AGENTS_TABLE), record.name
     row = None if "/" in name else rows.get(name)  # with one it is that of a version
     state = AgentState.NONE if row is None else AgentState(row["state"])
     event = _event(record.judged, row)
@@ -110,7 +110,7 @@ def _decide(record: Registration, scene: DecisionContext) -> Verdict:
         return _verdict("duplicate", rule.code, row)
     if (rule := REFUSED.get((state, event))) is not None:
         return refuse(rule.code)
-    if record.judged is not None and (refused := _conflict(record.judged, scene)) is not None:
+    if record.judged is not None and (refused := _conflict(record.judged, ctx)) is not None:
         return refused
     target = step(MACHINE, state, event)
     assert target is not None
@@ -119,7 +119,7 @@ def _decide(record: Registration, scene: DecisionContext) -> Verdict:
         assert row is not None
         rows.put(name, {**row, "state": target.value})
         return _verdict("accepted", rules.MANIFEST_WITHDRAWN.code, row, **moved)
-    new = _register(record.judged, row, scene)
+    new = _register(record.judged, row, ctx)
     return _verdict("accepted", rules.MANIFEST_ACCEPTED.code, new, **moved)
 
 
@@ -130,18 +130,18 @@ def _event(judged: Judged | None, row: AvroValue | None) -> AgentEvent:
     return AgentEvent.REGISTER_AGAIN if again else AgentEvent.REGISTER
 
 
-def _conflict(judged: Judged, scene: DecisionContext) -> Verdict | None:
+def _conflict(judged: Judged, ctx: DecisionContext) -> Verdict | None:
     """A refusal of a version that stands for another manifest."""
-    known = scene.work.rows(SUMMIT_AGENTS_TABLE).get(_version_key(judged))
+    known = ctx.work.rows(SUMMIT_AGENTS_TABLE).get(_version_key(judged))
     if known is None or known["manifestHash"] == judged.hash:
         return None
     rule = rules.MANIFEST_VERSION_CONFLICT.code
     return refuse(rule, "/metadata/version", **agent_members(known))
 
 
-def _register(judged: Judged, before: AvroValue | None, scene: DecisionContext) -> AvroValue:
+def _register(judged: Judged, before: AvroValue | None, ctx: DecisionContext) -> AvroValue:
     """Put a manifest in force.  before: the row of the one before it."""
-    rows, metadata = scene.work.rows(SUMMIT_AGENTS_TABLE), judged.json["metadata"]
+    rows, metadata = ctx.work.rows(SUMMIT_AGENTS_TABLE), judged.json["metadata"]
     name, version = metadata["name"], metadata["version"]
     row = {
         "agentId": name,
@@ -149,15 +149,15 @@ def _register(judged: Judged, before: AvroValue | None, scene: DecisionContext) 
         "state": AgentState.REGISTERED.value,
         "manifest": from_json(_RECORD, judged.json),
         "manifestHash": judged.hash,
-        "position": scene.cause,
-        "at": scene.at,
+        "position": ctx.cause,
+        "at": ctx.at,
     }
     if rows.get(_version_key(judged)) is None:
         rows.put(_version_key(judged), row)
     rows.put(name, row)
     if before is not None and before["version"] != version:
         older = manifest_node(name, before["version"])
-        scene.draw(Edge(manifest_node(name, version), "replaces", older))
+        ctx.draw(Edge(manifest_node(name, version), "replaces", older))
     return row
 
 

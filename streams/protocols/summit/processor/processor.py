@@ -68,27 +68,27 @@ def _read(message: Message) -> Inbound | None:
     return Reply(message) if message.topic is SUMMIT_REPLIES else None
 
 
-def _decide(inbound: Inbound, scene: DecisionContext) -> None:
-    verdict = _refusal(inbound, scene) or _judge(inbound, scene)
-    verdicts.write_verdict(inbound, verdict, scene)
+def _decide(inbound: Inbound, ctx: DecisionContext) -> None:
+    verdict = _refusal(inbound, ctx) or _judge(inbound, ctx)
+    verdicts.write_verdict(inbound, verdict, ctx)
 
 
-def _refusal(inbound: Inbound, scene: DecisionContext) -> Verdict | None:
+def _refusal(inbound: Inbound, ctx: DecisionContext) -> Verdict | None:
     """Step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
     if inbound.problem is not None:
         return verdicts.malformed(inbound.problem)
     if inbound.given_key != inbound.run_id:
         return verdicts.refuse(rules.KEY_MISMATCH.code)
-    return verdicts.partition_mismatch(inbound.key, scene.work)
+    return verdicts.partition_mismatch(inbound.key, ctx.work)
 
 
-def _judge(inbound: Inbound, scene: DecisionContext) -> Verdict:
+def _judge(inbound: Inbound, ctx: DecisionContext) -> Verdict:
     if isinstance(inbound, Reply):
-        return replies.judge(inbound, scene)
+        return replies.judge(inbound, ctx)
     assert isinstance(inbound, Call)
     if inbound.method == "agent.cancel":
-        return calls.judge_cancel(inbound, scene)
-    return calls.judge(inbound, scene)
+        return calls.judge_cancel(inbound, ctx)
+    return calls.judge(inbound, ctx)
 
 
 def _preload(inputs: Sequence[Inbound | None], work: Work) -> None:

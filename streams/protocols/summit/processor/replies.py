@@ -61,15 +61,15 @@ class RunEnd(NamedTuple):
     errors: Errors = ()
 
 
-def judge(reply: Reply, scene: DecisionContext) -> Verdict:
+def judge(reply: Reply, ctx: DecisionContext) -> Verdict:
     """A reply, its step 1 passed."""
-    run = find_run(reply.run_id, scene)
+    run = find_run(reply.run_id, ctx)
     if run is None:
         return refuse(rules.RUN_UNKNOWN.code, "/runId")
     verdict = _known(reply, run) or _judge(reply, run)
     if verdict.verdict == "accepted":
-        known = {"replyHash": reply.hash, "position": scene.cause}
-        scene.work.rows(SUMMIT_REPLIES_KNOWN).put(reply_key(reply), known)
+        known = {"replyHash": reply.hash, "position": ctx.cause}
+        ctx.work.rows(SUMMIT_REPLIES_KNOWN).put(reply_key(reply), known)
     return verdict
 
 
@@ -79,7 +79,7 @@ def reply_key(reply: Reply) -> str:
 
 
 def _known(reply: Reply, run: Run) -> Verdict | None:
-    known = run.scene.work.rows(SUMMIT_REPLIES_KNOWN).get(reply_key(reply))
+    known = run.ctx.work.rows(SUMMIT_REPLIES_KNOWN).get(reply_key(reply))
     if known is None:
         return None
     if known["replyHash"] == reply.hash:
@@ -176,17 +176,17 @@ def _output_errors(content: summit.Content, run: Run) -> Errors:
     if run.kind == "tool":
         return ()
     version = run.evidence["manifestVersion"]
-    agent = manifests.agent_version(run.agent_id, version, run.scene.work)
+    agent = manifests.agent_version(run.agent_id, version, run.ctx.work)
     assert agent is not None, "a run's manifest is kept for ever"
     schema = agent["manifest"]["spec"]["interface"]["outputSchema_json"]
     return summit.schema_of(schema).errors(content.output, "/output")
 
 
 def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Verdict:
-    row, scene = run.row, run.scene
+    row, ctx = run.row, run.ctx
     usage.take(reply, content, run)
     run.evidence.update(
-        replyPosition=scene.cause, replyHash=reply.hash, outputHash=content.output_hash
+        replyPosition=ctx.cause, replyHash=reply.hash, outputHash=content.output_hash
     )
     if content.verification is not None:
         row["verification"] = usage.verification_row(content.verification)
@@ -200,7 +200,7 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
         agent_error=content.error,
     )
     own = reply_node(reply.run_id, reply.reply_id)
-    scene.draw(Edge(own, "answers", run_node(run.run_id)))
+    ctx.draw(Edge(own, "answers", run_node(run.run_id)))
     run.save()
     figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
     return accept(end.rule, run, figures, end.path, end.errors)
@@ -210,7 +210,7 @@ def _verification(reply: Reply, run: Run) -> Verdict:
     """A verification of a run, which may be any."""
     if (refused := refusing_rule(run, RunEvent.VERIFICATION)) is not None:
         return refuse(refused, run=run)
-    work = run.scene.work
+    work = run.ctx.work
     sender = manifests.current_agent(reply.agent_id, work)
     if manifests.unusable(sender, work) is not None or sender is None:
         known = {} if sender is None else manifests.agent_members(sender)
@@ -232,14 +232,14 @@ def _verification(reply: Reply, run: Run) -> Verdict:
 def _accept_verification(
     reply: Reply, content: summit.Content, run: Run, seen: dict[str, Any]
 ) -> Verdict:
-    row, scene, rule = run.row, run.scene, rules.REPLY_VERIFICATION.code
+    row, ctx, rule = run.row, run.ctx, rules.REPLY_VERIFICATION.code
     assert content.verification is not None
     assert content.provenance is not None
     row["judge"] = {
         "agentId": reply.agent_id,
         "replyId": reply.reply_id,
-        "position": scene.cause,
-        "at": scene.at,
+        "position": ctx.cause,
+        "at": ctx.at,
         "verification": usage.verification_row(content.verification),
         "provenance": usage.provenance_row(content.provenance),
         "metrics": None if content.metrics is None else usage.metrics_row(content.metrics),
@@ -247,7 +247,7 @@ def _accept_verification(
     usage.set_status(row)
     run.move(RunEvent.VERIFICATION, rule)
     own = reply_node(reply.run_id, reply.reply_id)
-    scene.draw(Edge(own, "evaluates", run_node(run.run_id)))
+    ctx.draw(Edge(own, "evaluates", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {}, **seen)
 

@@ -43,9 +43,9 @@ _TRANSITION = "headrace.rtes.TaskTransition"
 class Run:
     """row: SummitRun, the caller's own.  before: the state when the decision began."""
 
-    def __init__(self, row: AvroValue, scene: DecisionContext) -> None:
+    def __init__(self, row: AvroValue, ctx: DecisionContext) -> None:
         self.row = row
-        self.scene = scene
+        self.ctx = ctx
         self.before: str = row["state"]
 
     @property
@@ -76,7 +76,7 @@ class Run:
     @property
     def overdue(self) -> bool:
         """Whether its time was over before the record at hand."""
-        return self.open and self.scene.at > self.row["dueAt"]
+        return self.open and self.ctx.at > self.row["dueAt"]
 
     @property
     def evidence(self) -> AvroValue:
@@ -101,7 +101,7 @@ class Run:
         assert target is not None, f"{event} is no event of a run that is {before}"
         row = self.row
         row["version"] += 1
-        row["updatedAt"] = self.scene.at
+        row["updatedAt"] = self.ctx.at
         if before != target:
             row["state"] = target.value
             row["reason"] = rule
@@ -114,16 +114,16 @@ class Run:
             "to_state": after,
             "git_hash": None,
         }
-        self.scene.report(self.session_id, _TRANSITION, transition)
+        self.ctx.report(self.session_id, _TRANSITION, transition)
 
     def save(self) -> None:
-        self.scene.work.rows(SUMMIT_RUNS_TABLE).put(self.run_id, self.row)
+        self.ctx.work.rows(SUMMIT_RUNS_TABLE).put(self.run_id, self.row)
 
 
-def find_run(run_id: str, scene: DecisionContext) -> Run | None:
+def find_run(run_id: str, ctx: DecisionContext) -> Run | None:
     """The run of this id, if a call made it."""
-    row = scene.work.rows(SUMMIT_RUNS_TABLE).get(run_id)
-    return None if row is None else Run(row, scene)
+    row = ctx.work.rows(SUMMIT_RUNS_TABLE).get(run_id)
+    return None if row is None else Run(row, ctx)
 
 
 def repeating_rule(run: Run, event: RunEvent) -> str | None:
@@ -146,7 +146,7 @@ def fires_at(row: AvroValue) -> int:
 
 def set_timer(run: Run) -> None:
     """Set the timer that ends a run whose time is over."""
-    run.scene.set_timer(fires_at(run.row), TIMER, run.run_id)
+    run.ctx.set_timer(fires_at(run.row), TIMER, run.run_id)
 
 
 def end(
@@ -163,12 +163,12 @@ def end(
     path, errors: of what broke the rule.  agent_error: what the agent says, a RunError; under the
     rule `reply.error` it is the run's own.
     """
-    row, scene = run.row, run.scene
+    row, ctx = run.row, run.ctx
     run.move(event, rule)
-    row["finishedAt"] = scene.at
-    scene.work.delete_timer(fires_at(row), TIMER, run.run_id)
+    row["finishedAt"] = ctx.at
+    ctx.work.delete_timer(fires_at(row), TIMER, run.run_id)
     if row["provenance"] is None:
-        row["provenance"] = {"model": _UNKNOWN, "timestamp": scene.time, "extra_json": None}
+        row["provenance"] = {"model": _UNKNOWN, "timestamp": ctx.time, "extra_json": None}
     if run.state != COMPLETED:
         if rule != rules.REPLY_ERROR.code:
             agent_error = summit.run_error(rule, path=path, errors=errors, agent_error=agent_error)
@@ -180,7 +180,7 @@ def end(
 def elapsed_ms(run: Run) -> int:
     """From the call's record to what the decision rests on; 0 where a sender's clock is behind."""
     created_at: int = run.row["createdAt"]
-    return max(0, run.scene.at - created_at)
+    return max(0, run.ctx.at - created_at)
 
 
 def _report_tool(run: Run, rule: str) -> None:
@@ -192,7 +192,7 @@ def _report_tool(run: Run, rule: str) -> None:
         "status": "success" if run.state == COMPLETED else ended,
         "duration_ms": float(elapsed_ms(run)),
     }
-    run.scene.report(run.session_id, _COMPLETED, payload)
+    run.ctx.report(run.session_id, _COMPLETED, payload)
 
 
 def call_id(row: AvroValue) -> str:
@@ -237,7 +237,7 @@ def _delivery(run: Run, kind: str, reason: str | None = None) -> dict[str, Any]:
 
 
 def _send_to_inbox(run: Run, call: AvroValue, id: str) -> None:
-    run.scene.send(SUMMIT_INBOX, run.agent_id, call, id)
+    run.ctx.send(SUMMIT_INBOX, run.agent_id, call, id)
 
 
 def fire_timer(timer: Timer, work: Work) -> None:
@@ -254,10 +254,10 @@ def catch_up(run: Run) -> None:
     """Let the run's time end if that was before the record at hand."""
     if not run.overdue:
         return
-    own = run.scene
-    run.scene = overdue_context(own, run.row)
+    own = run.ctx
+    run.ctx = overdue_context(own, run.row)
     _time_out(run)
-    run.scene, run.before = own, run.state
+    run.ctx, run.before = own, run.state
     own.work.cause = own.cause
 
 
@@ -272,5 +272,5 @@ def _time_out(run: Run) -> None:
     verdict = Verdict("fired", rule, rule_message(rule), figures=figures, run=run)
     names = {"runId": run.run_id, "agentId": run.agent_id}
     verdicts.write_fact(
-        run.run_id, "timer", verdict, run.scene, **names, **verdicts.run_members(verdict)
+        run.run_id, "timer", verdict, run.ctx, **names, **verdicts.run_members(verdict)
     )

@@ -18,7 +18,7 @@ def take(reply: Reply, content: summit.Content, run: Run) -> None:
     """Keep what an accepted reply reports, as far as it is sound, whatever rule decides."""
     row = run.row
     if row["startedAt"] is None:
-        row["startedAt"] = run.scene.at
+        row["startedAt"] = run.ctx.at
     if content.metrics is not None:
         row["metrics"] = metrics_row(content.metrics, row["metrics"])
     if content.provenance is not None:

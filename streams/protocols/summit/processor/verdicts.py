@@ -99,12 +99,12 @@ def partition_mismatch(key: str, work: Work) -> Verdict | None:
     return refuse(rules.PARTITION_MISMATCH.code)
 
 
-def write_verdict(inbound: Inbound, verdict: Verdict, scene: DecisionContext) -> None:
+def write_verdict(inbound: Inbound, verdict: Verdict, ctx: DecisionContext) -> None:
     """Write the fact that a call or a reply is owed."""
     members = {**inbound.members, **run_members(verdict)}
     if members["agentId"] is None and verdict.run is not None:
         members["agentId"] = verdict.run.agent_id
-    write_fact(inbound.key, inbound.subject, verdict, scene, **members)
+    write_fact(inbound.key, inbound.subject, verdict, ctx, **members)
 
 
 def run_members(verdict: Verdict) -> dict[str, Any]:
@@ -118,19 +118,19 @@ def run_members(verdict: Verdict) -> dict[str, Any]:
 
 
 def write_fact(
-    key: str, subject: str, verdict: Verdict, scene: DecisionContext, **members: Any
+    key: str, subject: str, verdict: Verdict, ctx: DecisionContext, **members: Any
 ) -> None:
     """Write one SummitEvent; members that are not given are null."""
     rejected = verdict.verdict == "rejected"
     event = {
         **_EMPTY,
-        "eventId": scene.event_id,
+        "eventId": ctx.event_id,
         "subject": subject,
         "verdict": verdict.verdict,
         "rule": verdict.rule,
         "fault": rules.fault_of(verdict.rule) if rejected else None,
-        "at": scene.at,
-        "cause": scene.cause,
+        "at": ctx.at,
+        "cause": ctx.cause,
         "path": verdict.path,
         "figures": {name: float(number) for name, number in verdict.figures.items()},
         "errors": list(verdict.errors),
@@ -138,4 +138,4 @@ def write_fact(
         **members,
         **verdict.more,
     }
-    scene.send(SUMMIT_EVENTS, key, event, scene.event_id)
+    ctx.send(SUMMIT_EVENTS, key, event, ctx.event_id)

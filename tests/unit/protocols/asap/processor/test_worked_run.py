@@ -177,11 +177,11 @@ def test_the_ids_of_the_spec() -> None:
     value, cause = bench.record(REQUEST, AT).value, "asap.envelopes/3/1207"
 
     def judge(work: StepWork) -> None:
-        scene = DecisionContext(work, cause, AT)
+        ctx = DecisionContext(work, cause, AT)
         command = Command(value, T.encode(), AT, cause, None, work.settings)
-        outcome = admission.judge(command, scene)
+        outcome = admission.judge(command, ctx)
         assert outcome is not None
-        verdicts.publish(command, outcome, scene)
+        verdicts.publish(command, outcome, ctx)
 
     sent = bench._step(judge, 0)
     (fact,) = bench.of(ASAP_EVENTS, sent)
