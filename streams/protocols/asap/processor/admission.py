@@ -24,7 +24,7 @@ from streams.protocols.asap.processor.decision import (
     task_node,
     trace_node,
 )
-from streams.protocols.asap.processor.task import TASK, Case
+from streams.protocols.asap.processor.task import TASK, TaskAggregate
 from streams.protocols.asap.processor.verdicts import Outcome
 from topology.machine import step
 from topology.machines.asap_admission import MACHINE, AdmissionEvent, AdmissionState
@@ -135,14 +135,14 @@ def accept(row: AvroValue, command: Command, ctx: DecisionContext) -> Outcome:
     _move(row["state"], AdmissionEvent.ADMIT)
     config = config_of(command, ctx)
     depth = 1 if row["depth"] is None else row["depth"]
-    case = Case(_task(command, config, depth, ctx), ctx)
+    task = TaskAggregate(_task(command, config, depth, ctx), ctx)
     created = {"from_status": None, "to_status": "submitted", "implied": False}
-    case.transitions.append(created)
-    ctx.set_timer(case.row["timeout_at"], TASK, case.task_id)
-    ctx.draw(*_edges(case.row))
+    task.transitions.append(created)
+    ctx.set_timer(task.row["timeout_at"], TASK, task.task_id)
+    ctx.draw(*_edges(task.row))
     figures = {name: row[name] for name in ("parent_known", "recipient_known", "manifests")}
     return verdicts.accept(
-        "task_created", case=case, depth=depth, **figures, timeout_ms=config.timeout_ms
+        "task_created", task=task, depth=depth, **figures, timeout_ms=config.timeout_ms
     )
 
 

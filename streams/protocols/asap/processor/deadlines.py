@@ -12,71 +12,71 @@ from schemas.asap import rules
 from streams.engine.processor import Timer, Work
 from streams.protocols.asap.processor import snapshots, verdicts
 from streams.protocols.asap.processor.decision import due_context, timer_context
-from streams.protocols.asap.processor.task import TASK, Case, find_task, send_failed
+from streams.protocols.asap.processor.task import TASK, TaskAggregate, find_task, send_failed
 from topology import next_status
 from topology.machines.asap_task import TaskEvent
 
 _TIMEOUT, _EXPIRED = "task_timeout", "events_expired"
 
 
-def catch_up(case: Case) -> None:
+def catch_up(task: TaskAggregate) -> None:
     """Let the task's time end if that was before the record at hand."""
-    own, due_ms = case.ctx, case.row["timeout_at"]
-    if case.terminal or own.at <= due_ms:
+    own, due_ms = task.ctx, task.row["timeout_at"]
+    if task.terminal or own.at <= due_ms:
         return
-    own.work.delete_timer(due_ms, TASK, case.task_id)
-    _time_out(Case(case.row, due_context(own.work, due_ms, TASK, case.task_id)))
+    own.work.delete_timer(due_ms, TASK, task.task_id)
+    _time_out(TaskAggregate(task.row, due_context(own.work, due_ms, TASK, task.task_id)))
     own.work.cause = own.cause
 
 
 def fire(timer: Timer, work: Work) -> None:
     """The timer of a task."""
-    case = find_task(timer.key, timer_context(timer, work))
-    if case is not None and not case.terminal and case.row["timeout_at"] == timer.due_ms:
-        _time_out(case)
+    task = find_task(timer.key, timer_context(timer, work))
+    if task is not None and not task.terminal and task.row["timeout_at"] == timer.due_ms:
+        _time_out(task)
 
 
 def expire_events(timer: Timer, work: Work) -> None:
     """The end of what an event-sourced task's events are kept for."""
-    case = find_task(timer.key, timer_context(timer, work))
-    if case is None or not case.row["events_available"]:
+    task = find_task(timer.key, timer_context(timer, work))
+    if task is None or not task.row["events_available"]:
         return
-    row, last = case.row, case.row["sequence"]
-    snapshots.close_history(case)
+    row, last = task.row, task.row["sequence"]
+    snapshots.close_history(task)
     row["events_available"] = False
-    case.save()
+    task.save()
     verdicts.fact(
-        case.ctx,
-        case.task_id,
+        task.ctx,
+        task.task_id,
         "expired",
         _EXPIRED,
         detail="The events of the task have been kept for as long as it asked.",
         figures={"event_retention_hours": row["event_retention_hours"], "last_sequence": last},
-        task_id=case.task_id,
+        task_id=task.task_id,
         conversation_id=row["conversation_id"],
         trace_id=row["trace_id"],
         status=row["status"],
-        snapshot_version=case.snapshot_version,
+        snapshot_version=task.snapshot_version,
     )
 
 
-def _time_out(case: Case) -> None:
-    row = case.row
-    before, code = case.status, rules.ASAP_ERRORS[_TIMEOUT]
+def _time_out(task: TaskAggregate) -> None:
+    row = task.row
+    before, code = task.status, rules.ASAP_ERRORS[_TIMEOUT]
     detail = f"The task was {before} when its time was over."
-    case.move(next_status(before, TaskEvent.TIME_OUT).value)
+    task.move(next_status(before, TaskEvent.TIME_OUT).value)
     row["error_code"] = code
-    send_failed(case, code, detail)
+    send_failed(task, code, detail)
     verdicts.fact(
-        case.ctx,
-        case.task_id,
+        task.ctx,
+        task.task_id,
         "timeout",
         _TIMEOUT,
         asap_error=code,
         detail=detail,
         figures={"status": before, "timeout_at": row["timeout_at"]},
-        task_id=case.task_id,
+        task_id=task.task_id,
         conversation_id=row["conversation_id"],
         trace_id=row["trace_id"],
-        **verdicts.advance(case),
+        **verdicts.advance(task),
     )

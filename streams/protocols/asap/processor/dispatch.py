@@ -83,23 +83,23 @@ def _repeated(command: Command, ctx: DecisionContext) -> Outcome | None:
     if known is None:
         return None
     first = known["sequence"]
-    case = None if first is None else find_task(command.task_key, ctx)
+    task = None if first is None else find_task(command.task_key, ctx)
     call_key = command.task_key if first is None else None
     if known["sha256"] == command.sha256:
         return verdicts.duplicate(
-            "same_envelope", case=case, call_key=call_key, first_sequence=first
+            "same_envelope", task=task, call_key=call_key, first_sequence=first
         )
     detail = f"id: {command.id} was accepted before, with other content."
     figures = {"first_sequence": first, "known_hash": known["sha256"]}
-    return verdicts.refuse("id_conflict", detail, case=case, call_key=call_key, **figures)
+    return verdicts.refuse("id_conflict", detail, task=task, call_key=call_key, **figures)
 
 
 def _known(command: Command, ctx: DecisionContext) -> AvroValue | None:
     """The envelope of this id, if it is remembered; a request for as long as its task is."""
     if command.kind == "TaskRequest":
-        case = find_task(command.task_key, ctx)
-        if case is not None:
-            return {"sha256": case.row["request_hash"], "sequence": 1}
+        task = find_task(command.task_key, ctx)
+        if task is not None:
+            return {"sha256": task.row["request_hash"], "sequence": 1}
     known = ctx.work.rows(ASAP_SEEN).get(verdicts.seen_key(command))
     if known is None or ctx.at - known["at"] > ctx.setting("DEDUPE_HOURS") * HOUR_MS:
         return None

@@ -23,7 +23,7 @@ from schemas import asap, canonical_json, formats
 from streams.engine.processor import AvroValue
 from streams.processing.graph import Edge
 from streams.protocols.asap.processor.decision import envelope_node, snapshot_node, task_node
-from streams.protocols.asap.processor.task import Case
+from streams.protocols.asap.processor.task import TaskAggregate
 from topology import next_version
 from topology.asap import (
     ASAP_PATCHES,
@@ -56,19 +56,19 @@ class NewSnapshot(NamedTuple):
     restored_from: int | None = None
 
 
-def save(case: Case, new: NewSnapshot) -> int:
+def save(task: TaskAggregate, new: NewSnapshot) -> int:
     """Returns the version."""
-    row, ctx = case.row, case.ctx
-    if case.event_sourced:
-        version = new.version or case.sequence
-        snapshot_id = asap.snapshot_id(case.task_id, version)
+    row, ctx = task.row, task.ctx
+    if task.event_sourced:
+        version = new.version or task.sequence
+        snapshot_id = asap.snapshot_id(task.task_id, version)
     else:
         version = new.version or next_version((), row["snapshot_mark"])
         snapshot_id = ctx.snapshot_id if new.id is None else new.id
-        _index(case, version, snapshot_id)
+        _index(task, version, snapshot_id)
     snapshot = {
         "id": snapshot_id,
-        "task_id": case.task_id,
+        "task_id": task.task_id,
         "version": version,
         "data_json": canonical_json(new.data).decode(),
         "checkpoint": new.checkpoint,
@@ -76,51 +76,51 @@ def save(case: Case, new: NewSnapshot) -> int:
         "restored_from": new.restored_from,
         "cause": ctx.cause,
     }
-    ctx.work.rows(ASAP_SNAPSHOTS_TABLE).put(_key(case, version), snapshot)
+    ctx.work.rows(ASAP_SNAPSHOTS_TABLE).put(_key(task, version), snapshot)
     row["snapshot_mark"] = max(row["snapshot_mark"], version)
     row["snapshot_version"] = max(row["snapshot_version"] or 0, version)
-    case.snapshot_version = version
+    task.snapshot_version = version
     return version
 
 
-def draw_saved(case: Case, version: int, envelope_id: str | None) -> None:
+def draw_saved(task: TaskAggregate, version: int, envelope_id: str | None) -> None:
     """envelope_id: of the envelope that brought the data, if one did."""
-    own = snapshot_node(case.task_id, version)
-    case.ctx.draw(Edge(own, "part_of", task_node(case.task_id)))
+    own = snapshot_node(task.task_id, version)
+    task.ctx.draw(Edge(own, "part_of", task_node(task.task_id)))
     if envelope_id is not None:
-        case.ctx.draw(Edge(own, "derived_from", envelope_node(envelope_id)))
+        task.ctx.draw(Edge(own, "derived_from", envelope_node(envelope_id)))
 
 
-def delete(case: Case, version: int | None) -> list[int]:
+def delete(task: TaskAggregate, version: int | None) -> list[int]:
     """Delete one version, or all; returns those that were there.  Snapshot mode only."""
-    before = _ranges(case)
+    before = _ranges(task)
     if version is None:
         deleted, after = list(each_version(before)), []
     else:
         deleted = [version] if has_version(before, version) else []
         after = remove_version(before, version)
-    work = case.ctx.work
-    work.rows(ASAP_SNAPSHOTS_TABLE).load(_key(case, each) for each in deleted)
+    work = task.ctx.work
+    work.rows(ASAP_SNAPSHOTS_TABLE).load(_key(task, each) for each in deleted)
     for each in deleted:
-        _forget_id(case, each)
-        work.rows(ASAP_SNAPSHOTS_TABLE).delete(_key(case, each))
+        _forget_id(task, each)
+        work.rows(ASAP_SNAPSHOTS_TABLE).delete(_key(task, each))
     if deleted:
-        _keep_ranges(case, after)
-        case.row["snapshot_version"] = after[-1] if after else None
+        _keep_ranges(task, after)
+        task.row["snapshot_version"] = after[-1] if after else None
     return deleted
 
 
-def find(case: Case, version: int | None) -> AvroValue | None:
+def find(task: TaskAggregate, version: int | None) -> AvroValue | None:
     """The AsapSnapshot of a version; None is none."""
     if version is None:
         return None
-    return case.ctx.work.rows(ASAP_SNAPSHOTS_TABLE).get(_key(case, version))
+    return task.ctx.work.rows(ASAP_SNAPSHOTS_TABLE).get(_key(task, version))
 
 
-def find_id(case: Case, snapshot_id: str) -> AvroValue | None:
+def find_id(task: TaskAggregate, snapshot_id: str) -> AvroValue | None:
     """The AsapSnapshot of this id.  Snapshot mode only."""
-    known = case.ctx.work.rows(ASAP_SNAPSHOT_IDS).get(composite(case.task_id, snapshot_id))
-    return None if known is None else find(case, known["version"])
+    known = task.ctx.work.rows(ASAP_SNAPSHOT_IDS).get(composite(task.task_id, snapshot_id))
+    return None if known is None else find(task, known["version"])
 
 
 def data_of(snapshot: AvroValue) -> Json:
@@ -140,95 +140,95 @@ def state_snapshot(snapshot: AvroValue) -> Json:
     }
 
 
-def _key(case: Case, version: int) -> str:
-    return composite(case.task_id, str(version))
+def _key(task: TaskAggregate, version: int) -> str:
+    return composite(task.task_id, str(version))
 
 
-def _index(case: Case, version: int, snapshot_id: str) -> None:
-    before = _ranges(case)
+def _index(task: TaskAggregate, version: int, snapshot_id: str) -> None:
+    before = _ranges(task)
     if has_version(before, version):
-        _forget_id(case, version)
+        _forget_id(task, version)
     else:
-        _keep_ranges(case, add_version(before, version))
-    ids = case.ctx.work.rows(ASAP_SNAPSHOT_IDS)
-    ids.put(composite(case.task_id, snapshot_id), {"version": version})
+        _keep_ranges(task, add_version(before, version))
+    ids = task.ctx.work.rows(ASAP_SNAPSHOT_IDS)
+    ids.put(composite(task.task_id, snapshot_id), {"version": version})
 
 
-def _forget_id(case: Case, version: int) -> None:
+def _forget_id(task: TaskAggregate, version: int) -> None:
     """An id stands for the version that was saved with it last."""
-    snapshot = find(case, version)
+    snapshot = find(task, version)
     assert snapshot is not None, "a version that exists has its snapshot"
-    ids = case.ctx.work.rows(ASAP_SNAPSHOT_IDS)
-    key = composite(case.task_id, snapshot["id"])
+    ids = task.ctx.work.rows(ASAP_SNAPSHOT_IDS)
+    key = composite(task.task_id, snapshot["id"])
     known = ids.get(key)
     if known is not None and known["version"] == version:
         ids.delete(key)
 
 
-def _ranges(case: Case) -> Ranges:
-    row = case.ctx.work.rows(ASAP_VERSIONS).get(composite(case.task_id))
+def _ranges(task: TaskAggregate) -> Ranges:
+    row = task.ctx.work.rows(ASAP_VERSIONS).get(composite(task.task_id))
     return [] if row is None else row["ranges"]
 
 
-def _keep_ranges(case: Case, ranges: Ranges) -> None:
-    rows = case.ctx.work.rows(ASAP_VERSIONS)
+def _keep_ranges(task: TaskAggregate, ranges: Ranges) -> None:
+    rows = task.ctx.work.rows(ASAP_VERSIONS)
     if ranges:
-        rows.put(composite(case.task_id), {"ranges": ranges})
+        rows.put(composite(task.task_id), {"ranges": ranges})
     else:
-        rows.delete(composite(case.task_id))
+        rows.delete(composite(task.task_id))
 
 
-def record_event(case: Case) -> None:
+def record_event(task: TaskAggregate) -> None:
     """Leave the row of this decision's event."""
-    n = case.sequence
-    before = _event_row(case, n - 1) or _NO_EVENT
+    n = task.sequence
+    before = _event_row(task, n - 1) or _NO_EVENT
     row = {
-        "snapshot": case.row["snapshot_version"] or 0,
+        "snapshot": task.row["snapshot_version"] or 0,
         "previous": before["previous"] if before["patch_json"] is None else n - 1,
-        "patch_json": case.patch_json,
-        "at": case.ctx.at,
-        "checkpoint": case.checkpoint,
+        "patch_json": task.patch_json,
+        "at": task.ctx.at,
+        "checkpoint": task.checkpoint,
     }
-    case.ctx.work.rows(ASAP_PATCHES).put(_key(case, n), row)
+    task.ctx.work.rows(ASAP_PATCHES).put(_key(task, n), row)
 
 
-def data_at(case: Case, n: int) -> Json | None:
+def data_at(task: TaskAggregate, n: int) -> Json | None:
     """The data after event n; None where it can no longer be told."""
-    row = _event_row(case, n)
+    row = _event_row(task, n)
     if row is None:
-        snapshot = find(case, n)
+        snapshot = find(task, n)
         return None if snapshot is None else data_of(snapshot)
     start, patches = row["snapshot"], []
     if row["previous"] > start:
         between = range(start + 1, row["previous"] + 1)
-        case.ctx.work.rows(ASAP_PATCHES).load(_key(case, each) for each in between)
+        task.ctx.work.rows(ASAP_PATCHES).load(_key(task, each) for each in between)
     while True:
         if row["patch_json"] is not None:
             patches.append(row["patch_json"])
         if row["previous"] <= start:
             break
-        row = _event_row(case, row["previous"])
+        row = _event_row(task, row["previous"])
         assert row is not None, "a patch is followed by its like"
-    snapshot = find(case, start or None)
+    snapshot = find(task, start or None)
     data = {} if snapshot is None else data_of(snapshot)
     for patch in reversed(patches):
         data = asap.merge_patch(data, orjson.loads(patch))
     return data
 
 
-def state_at(case: Case, n: int) -> Json | None:
+def state_at(task: TaskAggregate, n: int) -> Json | None:
     """The state after event n as a StateSnapshot; 0 is the empty one (spec 9.7)."""
-    row = _event_row(case, n)
-    data = {} if n == 0 else data_at(case, n)
+    row = _event_row(task, n)
+    data = {} if n == 0 else data_at(task, n)
     if data is None:
         return None
-    snapshot = find(case, n)
+    snapshot = find(task, n)
     if snapshot is not None:
         return state_snapshot(snapshot)
-    at = case.row["created_at"] if row is None else row["at"]
+    at = task.row["created_at"] if row is None else row["at"]
     return {
-        "id": asap.snapshot_id(case.task_id, n),
-        "task_id": case.task_id,
+        "id": asap.snapshot_id(task.task_id, n),
+        "task_id": task.task_id,
         "version": n,
         "data": data,
         "checkpoint": row is not None and row["checkpoint"],
@@ -236,27 +236,27 @@ def state_at(case: Case, n: int) -> Json | None:
     }
 
 
-def close_history(case: Case) -> None:
+def close_history(task: TaskAggregate) -> None:
     """Keep the last state as a snapshot, and forget how the task came to it.
 
     A state that patches have made too large for a row stays as it is kept.
     """
-    last: int = case.row["sequence"]
-    if case.row["snapshot_version"] != last:
-        data, row = data_at(case, last), _event_row(case, last)
+    last: int = task.row["sequence"]
+    if task.row["snapshot_version"] != last:
+        data, row = data_at(task, last), _event_row(task, last)
         assert data is not None, "the events are still there"
         assert row is not None, "the events are still there"
         if len(canonical_json(data)) > _MAX_STATE_BYTES:
             return
-        save(case, NewSnapshot(data, row["checkpoint"], last, created_at=row["at"] * 1000))
-        draw_saved(case, last, None)
-    rows = case.ctx.work.rows(ASAP_PATCHES)
+        save(task, NewSnapshot(data, row["checkpoint"], last, created_at=row["at"] * 1000))
+        draw_saved(task, last, None)
+    rows = task.ctx.work.rows(ASAP_PATCHES)
     for n in range(1, last + 1):
-        rows.delete(_key(case, n))
+        rows.delete(_key(task, n))
 
 
-def _event_row(case: Case, n: int) -> AvroValue | None:
-    return case.ctx.work.rows(ASAP_PATCHES).get(_key(case, n))
+def _event_row(task: TaskAggregate, n: int) -> AvroValue | None:
+    return task.ctx.work.rows(ASAP_PATCHES).get(_key(task, n))
 
 
 def has_version(ranges: Sequence[int], version: int) -> bool:

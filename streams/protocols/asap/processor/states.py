@@ -17,17 +17,17 @@ from streams.protocols.asap.processor import snapshots, verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import snapshot_node
 from streams.protocols.asap.processor.snapshots import NewSnapshot
-from streams.protocols.asap.processor.task import Case, send_restored, send_state
+from streams.protocols.asap.processor.task import TaskAggregate, send_restored, send_state
 from streams.protocols.asap.processor.verdicts import Outcome
 
 Json = dict[str, Any]
 
 
-def change_conflict(change: Change | None, case: Case) -> Outcome | None:
+def change_conflict(change: Change | None, task: TaskAggregate) -> Outcome | None:
     """Why the task's state mode does not know this change."""
     if change is None:
         return None
-    if not case.event_sourced:
+    if not task.event_sourced:
         used = ["patch"] if change.kind == "patch" else []
     else:
         named = ("version", "id", "created_at")
@@ -35,78 +35,78 @@ def change_conflict(change: Change | None, case: Case) -> Outcome | None:
         used += [name for name in named if getattr(change, name) is not None]
     if not used:
         return None
-    mode = case.row["state_mode"]
+    mode = task.row["state_mode"]
     detail = f"dev.headrace.snapshot: {used[0]} is not for a task whose state mode is {mode}."
-    return verdicts.refuse("state_mode_conflict", detail, case=case, state_mode=mode, used=used)
+    return verdicts.refuse("state_mode_conflict", detail, task=task, state_mode=mode, used=used)
 
 
-def apply_change(change: Change | None, case: Case, envelope_id: str) -> dict[str, Any]:
+def apply_change(change: Change | None, task: TaskAggregate, envelope_id: str) -> dict[str, Any]:
     """Returns the figures of it."""
     if change is None:
         return {}
     if change.kind == "delete":
-        return {"deleted": snapshots.delete(case, change.version)}
-    case.checkpoint = change.checkpoint
+        return {"deleted": snapshots.delete(task, change.version)}
+    task.checkpoint = change.checkpoint
     if change.kind == "patch":
-        case.patch_json = canonical_json(change.data).decode()
+        task.patch_json = canonical_json(change.data).decode()
         return {}
     new = NewSnapshot(change.data, change.checkpoint, change.version, change.id, change.created_at)
-    version = snapshots.save(case, new)
-    snapshots.draw_saved(case, version, envelope_id)
+    version = snapshots.save(task, new)
+    snapshots.draw_saved(task, version, envelope_id)
     return {}
 
 
-def ended(case: Case, what: str) -> Outcome | None:
+def ended(task: TaskAggregate, what: str) -> Outcome | None:
     """what: that comes too late, in words."""
-    if not case.terminal:
+    if not task.terminal:
         return None
-    detail = f"task_id: the task is {case.status}, and takes no {what.removeprefix('a ')}."
-    return verdicts.refuse("task_already_terminal", detail, case=case, status=case.status)
+    detail = f"task_id: the task is {task.status}, and takes no {what.removeprefix('a ')}."
+    return verdicts.refuse("task_already_terminal", detail, task=task, status=task.status)
 
 
-def query(command: Command, case: Case) -> Outcome:
-    snapshot = _state(case, command.payload["version"])
-    send_state(command, case, snapshot)
+def query(command: Command, task: TaskAggregate) -> Outcome:
+    snapshot = _state(task, command.payload["version"])
+    send_state(command, task, snapshot)
     found = None if snapshot is None else snapshot["version"]
-    return verdicts.accept("state_read", case=case, deliver=False, version=found)
+    return verdicts.accept("state_read", task=task, deliver=False, version=found)
 
 
-def restore(command: Command, case: Case) -> Outcome:
+def restore(command: Command, task: TaskAggregate) -> Outcome:
     snapshot_id = command.payload["snapshot_id"]
-    refused = ended(case, "StateRestore")
+    refused = ended(task, "StateRestore")
     if refused is not None:
         return refused
-    old = _snapshot_of(case, snapshot_id)
+    old = _snapshot_of(task, snapshot_id)
     if old is None:
         detail = f"snapshot_id: the task has no snapshot {snapshot_id}."
-        return verdicts.refuse("snapshot_not_found", detail, case=case, snapshot_id=snapshot_id)
-    version = snapshots.save(case, NewSnapshot(old["data"], restored_from=old["version"]))
-    case.touch()
-    source = snapshot_node(case.task_id, version)
-    target = snapshot_node(case.task_id, old["version"])
-    case.ctx.draw(Edge(source, "restores", target))
-    saved = snapshots.find(case, version)
+        return verdicts.refuse("snapshot_not_found", detail, task=task, snapshot_id=snapshot_id)
+    version = snapshots.save(task, NewSnapshot(old["data"], restored_from=old["version"]))
+    task.touch()
+    source = snapshot_node(task.task_id, version)
+    target = snapshot_node(task.task_id, old["version"])
+    task.ctx.draw(Edge(source, "restores", target))
+    saved = snapshots.find(task, version)
     assert saved is not None, "it was saved just now"
     snapshot = snapshots.state_snapshot(saved)
-    send_state(command, case, snapshot)
-    if command.sender == case.requester:
-        send_restored(command, case, snapshot)
-    return verdicts.accept("state_restored", case=case, deliver=False, restored_from=old["version"])
+    send_state(command, task, snapshot)
+    if command.sender == task.requester:
+        send_restored(command, task, snapshot)
+    return verdicts.accept("state_restored", task=task, deliver=False, restored_from=old["version"])
 
 
-def _state(case: Case, version: int | None) -> Json | None:
+def _state(task: TaskAggregate, version: int | None) -> Json | None:
     """The state of a version as a StateSnapshot; of None, the latest."""
-    if case.event_sourced:
-        last: int = case.row["sequence"]
+    if task.event_sourced:
+        last: int = task.row["sequence"]
         n = last if version is None else version
-        return snapshots.state_at(case, n) if 0 <= n <= last else None
-    row = snapshots.find(case, case.row["snapshot_version"] if version is None else version)
+        return snapshots.state_at(task, n) if 0 <= n <= last else None
+    row = snapshots.find(task, task.row["snapshot_version"] if version is None else version)
     return None if row is None else snapshots.state_snapshot(row)
 
 
-def _snapshot_of(case: Case, snapshot_id: str) -> Json | None:
-    if case.event_sourced:
-        version = restored_version(case.task_id, snapshot_id)
-        return None if version is None or version < 1 else _state(case, version)
-    row = snapshots.find_id(case, snapshot_id)
+def _snapshot_of(task: TaskAggregate, snapshot_id: str) -> Json | None:
+    if task.event_sourced:
+        version = restored_version(task.task_id, snapshot_id)
+        return None if version is None or version < 1 else _state(task, version)
+    row = snapshots.find_id(task, snapshot_id)
     return None if row is None else snapshots.state_snapshot(row)

@@ -28,7 +28,7 @@ RESPONSE_IN_ROW = 8192
 """Characters of JSON up to which a response stands in the task's row (spec 9.20)."""
 
 
-class Case:
+class TaskAggregate:
     """row: AsapTask, the caller's own.  transitions: the steps of this decision."""
 
     def __init__(self, row: AvroValue, ctx: DecisionContext) -> None:
@@ -117,41 +117,41 @@ class Case:
             self.ctx.work.rows(ASAP_RESPONSES).put(composite(self.task_id), envelope)
 
 
-def find_task(task_id: str, ctx: DecisionContext) -> Case | None:
+def find_task(task_id: str, ctx: DecisionContext) -> TaskAggregate | None:
     """The task of this id, if there is one."""
     row = ctx.work.rows(ASAP_TASKS_TABLE).get(composite(task_id))
-    return None if row is None else Case(row, ctx)
+    return None if row is None else TaskAggregate(row, ctx)
 
 
-def send_state(command: Command, case: Case, snapshot: Json | None) -> None:
+def send_state(command: Command, task: TaskAggregate, snapshot: Json | None) -> None:
     """Answer a StateQuery or a StateRestore.  snapshot: a StateSnapshot, None for none."""
     extensions = {EXT_SNAPSHOT: snapshot}
-    _send_update(case, command.sender, command.id, command.trace_id, extensions)
+    _send_update(task, command.sender, command.id, command.trace_id, extensions)
 
 
-def send_restored(command: Command, case: Case, snapshot: Json) -> None:
+def send_restored(command: Command, task: TaskAggregate, snapshot: Json) -> None:
     """Tell the worker to go on from a snapshot that the requester chose."""
     extensions = {EXT_SNAPSHOT: snapshot, EXT_RESTORE: True}
-    _send_update(case, case.worker, case.task_id, command.trace_id, extensions)
+    _send_update(task, task.worker, task.task_id, command.trace_id, extensions)
 
 
-def send_failed(case: Case, code: str, message: str) -> None:
+def send_failed(task: TaskAggregate, code: str, message: str) -> None:
     """Tell requester and worker that the service has ended their task."""
     extensions = {EXT_ERROR: {"code": code, "message": message}}
-    for participant in (case.requester, case.worker):
-        _send_update(case, participant, case.task_id, case.row["trace_id"], extensions)
+    for participant in (task.requester, task.worker):
+        _send_update(task, participant, task.task_id, task.row["trace_id"], extensions)
 
 
 def _send_update(
-    case: Case, recipient: str, correlation_id: str, trace_id: str | None, extensions: Json
+    task: TaskAggregate, recipient: str, correlation_id: str, trace_id: str | None, extensions: Json
 ) -> None:
-    ctx = case.ctx
+    ctx = task.ctx
     update = asap.service_update(
         id=ctx.next_envelope_id(),
         sender=ctx.setting("SERVICE_URN"),
         recipient=recipient,
-        task_id=case.task_id,
-        status=case.status,
+        task_id=task.task_id,
+        status=task.status,
         at_ms=ctx.at,
         correlation_id=correlation_id,
         trace_id=trace_id,

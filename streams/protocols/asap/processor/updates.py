@@ -28,7 +28,7 @@ from streams.protocols.asap.processor.decision import (
     envelope_node,
     task_node,
 )
-from streams.protocols.asap.processor.task import Case, find_task
+from streams.protocols.asap.processor.task import TaskAggregate, find_task
 from streams.protocols.asap.processor.verdicts import Outcome
 from topology import VALID_TRANSITIONS
 from topology.machines.asap_task import MACHINE
@@ -65,11 +65,11 @@ ROLES: Mapping[str, Role] = {
 
 
 def judge(command: Command, ctx: DecisionContext) -> Outcome:
-    case = find_task(command.task_key, ctx)
-    if case is None:
+    task = find_task(command.task_key, ctx)
+    if task is None:
         return _unknown(command, ctx)
-    deadlines.catch_up(case)
-    return _role_refusal(command, case) or _JUDGES[command.kind](command, case)
+    deadlines.catch_up(task)
+    return _role_refusal(command, task) or _JUDGES[command.kind](command, task)
 
 
 def _unknown(command: Command, ctx: DecisionContext) -> Outcome:
@@ -82,127 +82,127 @@ def _unknown(command: Command, ctx: DecisionContext) -> Outcome:
     return refused._replace(figures={"task_id": older})
 
 
-def _role_refusal(command: Command, case: Case) -> Outcome | None:
+def _role_refusal(command: Command, task: TaskAggregate) -> Outcome | None:
     """Why this sender may not send this payload to this recipient."""
     role = ROLES[command.kind]
-    played = [name for name in role.senders if case.row[name] == command.sender]
+    played = [name for name in role.senders if task.row[name] == command.sender]
     if not played:
         who = " or the ".join(role.senders)
         detail = f"sender: only the {who} of the task may send a {command.kind}."
-        expected = [case.row[name] for name in role.senders]
-        return verdicts.refuse("not_participant", detail, case=case, expected=expected)
-    others = [case.row[_other(name)] for name in played]
+        expected = [task.row[name] for name in role.senders]
+        return verdicts.refuse("not_participant", detail, task=task, expected=expected)
+    others = [task.row[_other(name)] for name in played]
     if role.service:
-        others.append(case.ctx.setting("SERVICE_URN"))
+        others.append(task.ctx.setting("SERVICE_URN"))
     if command.recipient in others:
         return None
     detail = f"recipient: a {command.kind} of this sender goes to {' or '.join(others)}."
-    return verdicts.refuse("wrong_recipient", detail, case=case, expected=others)
+    return verdicts.refuse("wrong_recipient", detail, task=task, expected=others)
 
 
 def _other(name: str) -> str:
     return "worker" if name == "requester" else "requester"
 
 
-def _update(command: Command, case: Case) -> Outcome:
-    if command.recipient == case.ctx.setting("SERVICE_URN"):
-        return _save(command, case)
+def _update(command: Command, task: TaskAggregate) -> Outcome:
+    if command.recipient == task.ctx.setting("SERVICE_URN"):
+        return _save(command, task)
     payload, change = command.payload, change_of(command.json)
     refused = (
-        _one_alias_too_many(command, case)
-        or states.ended(case, f"a TaskUpdate to {payload['status']}")
-        or _mismatch(payload["update_type"], payload["status"], case)
-        or _no_edge(case, payload["status"])
-        or states.change_conflict(change, case)
+        _one_alias_too_many(command, task)
+        or states.ended(task, f"a TaskUpdate to {payload['status']}")
+        or _mismatch(payload["update_type"], payload["status"], task)
+        or _no_edge(task, payload["status"])
+        or states.change_conflict(change, task)
     )
     if refused is not None:
         return refused
-    _note_alias(command, case)
-    moved = _follow(case, command)
-    figures = states.apply_change(change, case, command.id)
-    return verdicts.accept("status_changed" if moved else "progress_noted", case=case, **figures)
+    _note_alias(command, task)
+    moved = _follow(task, command)
+    figures = states.apply_change(change, task, command.id)
+    return verdicts.accept("status_changed" if moved else "progress_noted", task=task, **figures)
 
 
-def _response(command: Command, case: Case) -> Outcome:
+def _response(command: Command, task: TaskAggregate) -> Outcome:
     payload, change = command.payload, change_of(command.json)
     status = payload["status"]
-    late = case.terminal
-    refused = _one_alias_too_many(command, case) or (
-        _disagrees(case, status) if late else _unreachable(case, status)
+    late = task.terminal
+    refused = _one_alias_too_many(command, task) or (
+        _disagrees(task, status) if late else _unreachable(task, status)
     )
     if refused is not None:
         return refused
-    _note_alias(command, case)
-    if not late and not _direct(case.status, status):
-        case.move(WORKING, implied=True)
-    moved = _follow(case, command)
+    _note_alias(command, task)
+    if not late and not _direct(task.status, status):
+        task.move(WORKING, implied=True)
+    moved = _follow(task, command)
     if status in MACHINE.terminal:
         size = sum(len(payload[name] or "") for name in _TEXTS)
         size += len(command.value["extensions_json"] or "")
-        case.keep_response(command.canonical, size)
+        task.keep_response(command.canonical, size)
         rule = "response_recorded"
     else:
         rule = "status_changed" if moved else "progress_noted"
-    states.apply_change(change, case, command.id)
-    return verdicts.accept(rule, case=case)
+    states.apply_change(change, task, command.id)
+    return verdicts.accept(rule, task=task)
 
 
-def _save(command: Command, case: Case) -> Outcome:
+def _save(command: Command, task: TaskAggregate) -> Outcome:
     """What a worker sends to the service saves a state, whatever else it says."""
     change = change_of(command.json)
     refused = (
-        _one_alias_too_many(command, case)
-        or states.ended(case, "a new state")
-        or states.change_conflict(change, case)
+        _one_alias_too_many(command, task)
+        or states.ended(task, "a new state")
+        or states.change_conflict(change, task)
     )
     if refused is not None:
         return refused
-    _note_alias(command, case)
-    figures = states.apply_change(change, case, command.id)
-    return verdicts.accept("state_saved", case=case, deliver=False, **figures)
+    _note_alias(command, task)
+    figures = states.apply_change(change, task, command.id)
+    return verdicts.accept("state_saved", task=task, deliver=False, **figures)
 
 
-def _follow(case: Case, command: Command) -> bool:
+def _follow(task: TaskAggregate, command: Command) -> bool:
     """Take over what the worker says; returns whether the task moves by it."""
-    payload, row = command.payload, case.row
-    moved = payload["status"] != case.status
+    payload, row = command.payload, task.row
+    moved = payload["status"] != task.status
     if moved:
-        case.move(payload["status"])
+        task.move(payload["status"])
     if payload.get("progress_json") is not None:
         row["progress_json"] = payload["progress_json"]
-    if case.status == INPUT_REQUIRED and payload.get("input_request_json") is not None:
+    if task.status == INPUT_REQUIRED and payload.get("input_request_json") is not None:
         row["input_request_json"] = payload["input_request_json"]
-    case.touch()
+    task.touch()
     return bool(moved)
 
 
-def _foreign(command: Command, case: Case) -> str | None:
+def _foreign(command: Command, task: TaskAggregate) -> str | None:
     """The worker's own id of the task, if it is not known yet."""
     named: str = command.payload["task_id"]
-    return None if named == case.task_id or named in case.row["aliases"] else named
+    return None if named == task.task_id or named in task.row["aliases"] else named
 
 
-def _note_alias(command: Command, case: Case) -> None:
-    alias = _foreign(command, case)
+def _note_alias(command: Command, task: TaskAggregate) -> None:
+    alias = _foreign(command, task)
     if alias is not None:
-        case.row["aliases"] = [*case.row["aliases"], alias]
+        task.row["aliases"] = [*task.row["aliases"], alias]
 
 
-def _one_alias_too_many(command: Command, case: Case) -> Outcome | None:
-    if _foreign(command, case) is None or len(case.row["aliases"]) < MAX_ALIASES:
+def _one_alias_too_many(command: Command, task: TaskAggregate) -> Outcome | None:
+    if _foreign(command, task) is None or len(task.row["aliases"]) < MAX_ALIASES:
         return None
     detail = f"task_id: the task has {MAX_ALIASES} other ids already."
-    return verdicts.refuse("too_many_aliases", detail, case=case, aliases=MAX_ALIASES)
+    return verdicts.refuse("too_many_aliases", detail, task=task, aliases=MAX_ALIASES)
 
 
-def _mismatch(update_type: str, status: str, case: Case) -> Outcome | None:
+def _mismatch(update_type: str, status: str, task: TaskAggregate) -> Outcome | None:
     asks = update_type == INPUT_REQUIRED and status != INPUT_REQUIRED
     ends = update_type == "progress" and status in MACHINE.terminal
     if not asks and not ends:
         return None
     detail = f"update_type: {update_type} does not go with the status {status}."
     figures = {"update_type": update_type, "status": status}
-    return verdicts.refuse("update_type_mismatch", detail, case=case, **figures)
+    return verdicts.refuse("update_type_mismatch", detail, task=task, **figures)
 
 
 def _direct(current: str, status: str) -> bool:
@@ -210,51 +210,51 @@ def _direct(current: str, status: str) -> bool:
     return status == current or (current, status) in _MOVES
 
 
-def _no_edge(case: Case, status: str) -> Outcome | None:
-    if _direct(case.status, status):
+def _no_edge(task: TaskAggregate, status: str) -> Outcome | None:
+    if _direct(task.status, status):
         return None
-    detail = f"status: a task that is {case.status} does not become {status}."
-    figures = {"from_status": case.status, "to_status": status}
-    return verdicts.refuse("invalid_transition", detail, case=case, **figures)
+    detail = f"status: a task that is {task.status} does not become {status}."
+    figures = {"from_status": task.status, "to_status": status}
+    return verdicts.refuse("invalid_transition", detail, task=task, **figures)
 
 
-def _unreachable(case: Case, status: str) -> Outcome | None:
-    through = (case.status, WORKING) in _MOVES and (WORKING, status) in _MOVES
-    return None if through else _no_edge(case, status)
+def _unreachable(task: TaskAggregate, status: str) -> Outcome | None:
+    through = (task.status, WORKING) in _MOVES and (WORKING, status) in _MOVES
+    return None if through else _no_edge(task, status)
 
 
-def _disagrees(case: Case, status: str) -> Outcome | None:
-    if status == case.status and case.response is None:
+def _disagrees(task: TaskAggregate, status: str) -> Outcome | None:
+    if status == task.status and task.response is None:
         return None
-    return states.ended(case, f"a TaskResponse with the status {status}")
+    return states.ended(task, f"a TaskResponse with the status {status}")
 
 
-def _cancel(command: Command, case: Case) -> Outcome:
-    refused = states.ended(case, "TaskCancel")
+def _cancel(command: Command, task: TaskAggregate) -> Outcome:
+    refused = states.ended(task, "TaskCancel")
     if refused is not None:
         return refused
-    case.move("cancelled")
+    task.move("cancelled")
     own = envelope_node(command.id)
-    case.ctx.draw(Edge(own, "retracts", task_node(case.task_id)))
-    return verdicts.accept("task_cancelled", case=case)
+    task.ctx.draw(Edge(own, "retracts", task_node(task.task_id)))
+    return verdicts.accept("task_cancelled", task=task)
 
 
-def _message(command: Command, case: Case) -> Outcome:
+def _message(command: Command, task: TaskAggregate) -> Outcome:
     """What the user says is what a task that asked for input has waited for."""
-    asked = case.status == INPUT_REQUIRED and command.sender == case.requester
+    asked = task.status == INPUT_REQUIRED and command.sender == task.requester
     if not asked or command.payload["role"] != "user":
-        return verdicts.accept("message_forwarded", case=case)
-    case.move(WORKING)
-    return verdicts.accept("input_received", case=case)
+        return verdicts.accept("message_forwarded", task=task)
+    task.move(WORKING)
+    return verdicts.accept("input_received", task=task)
 
 
-def _artifact(command: Command, case: Case) -> Outcome:
-    own = artifact_node(case.task_id, command.payload["artifact_id"])
-    case.ctx.draw(Edge(own, "derived_from", task_node(case.task_id)))
-    return verdicts.accept("artifact_noted", case=case)
+def _artifact(command: Command, task: TaskAggregate) -> Outcome:
+    own = artifact_node(task.task_id, command.payload["artifact_id"])
+    task.ctx.draw(Edge(own, "derived_from", task_node(task.task_id)))
+    return verdicts.accept("artifact_noted", task=task)
 
 
-_JUDGES: Mapping[str, Callable[[Command, Case], Outcome]] = {
+_JUDGES: Mapping[str, Callable[[Command, TaskAggregate], Outcome]] = {
     "TaskUpdate": _update,
     "TaskResponse": _response,
     "TaskCancel": _cancel,

@@ -26,7 +26,7 @@ from streams.protocols.asap.processor.decision import (
     expire_later,
     task_node,
 )
-from streams.protocols.asap.processor.task import Case
+from streams.protocols.asap.processor.task import TaskAggregate
 from topology.asap import ASAP_EVENTS, ASAP_SEEN
 from topology.declarations import Topic
 from topology.keys import composite, partition_of
@@ -60,8 +60,8 @@ _FACT: Mapping[str, Any] = {
 class Outcome(NamedTuple):
     """rule: what decides.  detail: one sentence for people.  figures: what the rule rests on.
 
-    case: the task that the record is about, where there is one.  call_key: of an MCP record.
-    task_id: where no case is at hand.  deliver: an accepted envelope goes to its recipient.
+    task: the task that the record is about, where there is one.  call_key: of an MCP record.
+    task_id: where no task is at hand.  deliver: an accepted envelope goes to its recipient.
     """
 
     verdict: str
@@ -70,7 +70,7 @@ class Outcome(NamedTuple):
     figures: Mapping[str, Any] = {}
     fault: str | None = None
     asap_error: str | None = None
-    case: Case | None = None
+    task: TaskAggregate | None = None
     call_key: str | None = None
     task_id: str | None = None
     deliver: bool = False
@@ -90,25 +90,25 @@ Handler = Callable[[Command, DecisionContext], Outcome | None]
 def accept(
     rule: str,
     *,
-    case: Case | None = None,
+    task: TaskAggregate | None = None,
     call_key: str | None = None,
     deliver: bool = True,
     detail: str | None = None,
     **figures: Any,
 ) -> Outcome:
-    return Outcome("accepted", rule, detail, figures, case=case, call_key=call_key, deliver=deliver)
+    return Outcome("accepted", rule, detail, figures, task=task, call_key=call_key, deliver=deliver)
 
 
 def duplicate(
     rule: str,
     *,
-    case: Case | None = None,
+    task: TaskAggregate | None = None,
     task_id: str | None = None,
     call_key: str | None = None,
     **figures: Any,
 ) -> Outcome:
     """The record changes nothing: what it asks for was done before."""
-    return Outcome("duplicate", rule, None, figures, case=case, task_id=task_id, call_key=call_key)
+    return Outcome("duplicate", rule, None, figures, task=task, task_id=task_id, call_key=call_key)
 
 
 def refuse(
@@ -116,7 +116,7 @@ def refuse(
     detail: str,
     *,
     fault: str | None = None,
-    case: Case | None = None,
+    task: TaskAggregate | None = None,
     call_key: str | None = None,
     task_id: str | None = None,
     **figures: Any,
@@ -129,7 +129,7 @@ def refuse(
         figures,
         fault or rules.fault_of(rule),
         rules.ASAP_ERRORS[rule],
-        case,
+        task,
         call_key,
         task_id,
     )
@@ -160,7 +160,7 @@ def partition_mismatch(key: str, work: Work) -> Outcome | None:
 
 def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
     """Write what an envelope has come to."""
-    case = outcome.case
+    task = outcome.task
     members: dict[str, Any] = {
         "verdict": outcome.verdict,
         "fault": outcome.fault,
@@ -177,13 +177,13 @@ def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
         "sender": command.sender,
         "recipient": command.recipient,
     }
-    if case is not None:
-        members |= _of_task(case)
+    if task is not None:
+        members |= _of_task(task)
     if outcome.accepted:
         members["envelope"] = command.outgoing
-        if case is not None:
-            members |= advance(case)
-            ctx.draw(*_envelope_edges(command, case))
+        if task is not None:
+            members |= advance(task)
+            ctx.draw(*_envelope_edges(command, task))
         _remember(command, members.get("sequence"), ctx)
         if outcome.deliver:
             ctx.deliver(command.recipient, command.canonical, command.id)
@@ -213,20 +213,20 @@ def fact(
     ctx.send(ASAP_EVENTS, key, event, event["event_id"])
 
 
-def advance(case: Case) -> dict[str, Any]:
+def advance(task: TaskAggregate) -> dict[str, Any]:
     """Take the task's next sequence, keep its row, tell RTES; returns what the fact says of it."""
-    row = case.row
-    if case.event_sourced:
-        snapshots.record_event(case)
-    row["sequence"] = case.sequence
-    case.save()
-    for step in case.transitions:
-        _report_transition(step, case)
+    row = task.row
+    if task.event_sourced:
+        snapshots.record_event(task)
+    row["sequence"] = task.sequence
+    task.save()
+    for step in task.transitions:
+        _report_transition(step, task)
     return {
         "sequence": row["sequence"],
-        "transitions": case.transitions,
+        "transitions": task.transitions,
         "status": row["status"],
-        "snapshot_version": case.snapshot_version,
+        "snapshot_version": task.snapshot_version,
     }
 
 
@@ -234,8 +234,8 @@ def seen_key(command: Command) -> str:
     return composite(command.task_key, command.sender, command.id)
 
 
-def _of_task(case: Case) -> dict[str, Any]:
-    row = case.row
+def _of_task(task: TaskAggregate) -> dict[str, Any]:
+    row = task.row
     return {
         "task_id": row["task_id"],
         "conversation_id": row["conversation_id"],
@@ -250,21 +250,21 @@ def _remember(command: Command, sequence: int | None, ctx: DecisionContext) -> N
     expire_later(SEEN, key, ctx)
 
 
-def _envelope_edges(command: Command, case: Case) -> list[Edge]:
+def _envelope_edges(command: Command, task: TaskAggregate) -> list[Edge]:
     own = envelope_node(command.id)
-    edges = [Edge(own, "part_of", task_node(case.task_id))]
+    edges = [Edge(own, "part_of", task_node(task.task_id))]
     answered = command.extension(EXT_ANSWERS) or command.correlation_id
     if answered is not None:
         edges.append(Edge(own, "answers", envelope_node(answered)))
     return edges
 
 
-def _report_transition(step: AvroValue, case: Case) -> None:
+def _report_transition(step: AvroValue, task: TaskAggregate) -> None:
     transition = {
-        "task_id": case.task_id,
+        "task_id": task.task_id,
         "from_state": step["from_status"] or NO_STATE,
         "to_state": step["to_status"],
         "git_hash": None,
-        "timestamp": case.ctx.time,
+        "timestamp": task.ctx.time,
     }
-    case.ctx.report(case.row["conversation_id"], TRANSITION, transition)
+    task.ctx.report(task.row["conversation_id"], TRANSITION, transition)
