@@ -16,7 +16,7 @@ from schemas import sap, to_json
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.cache.entry import Version
 from streams.protocols.sap.constitution import Constitution, Evaluation, evaluate
-from streams.protocols.sap.constitution.words import CACHED, FAIL, UNCHECKED, VALID
+from streams.protocols.sap.constitution.findings import CACHED, FAIL, UNCHECKED, VALID
 
 HIT, MISS, STALE, MISALIGNED = "hit", "miss", "stale", "misaligned"
 _TASK = "headrace.sap.SapTask"

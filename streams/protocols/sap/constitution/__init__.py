@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from streams.protocols.sap.constitution.combine import Combined, combine, status_after
 from streams.protocols.sap.constitution.constitution import Constitution
-from streams.protocols.sap.constitution.evaluate import Evaluation, evaluate
+from streams.protocols.sap.constitution.evaluate import (
+    Combined,
+    Evaluation,
+    combine,
+    evaluate,
+    status_after,
+)
 from streams.protocols.sap.constitution.load import bind, constitution_of, load
 
 __all__ = [

@@ -12,9 +12,15 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from streams.protocols.sap.constitution.evaluators import EVALUATORS
-from streams.protocols.sap.constitution.model import Finding, Subject
+from streams.protocols.sap.constitution.findings import (
+    CACHED,
+    FINAL,
+    NON_CONSTITUTIONAL,
+    UNCHECKED,
+    Finding,
+    Subject,
+)
 from streams.protocols.sap.constitution.texts import normalised
-from streams.protocols.sap.constitution.words import CACHED, FINAL, NON_CONSTITUTIONAL, UNCHECKED
 
 DEFAULT_PHASES = (FINAL, CACHED)
 """Of an entry that names none."""

@@ -1,25 +1,298 @@
-"""Every evaluator by the name that a constitution gives it."""
+"""Evaluators: each checks one property of a payload or an output, with the parameters it is given.
+
+Numbers of a budget are compared as the decimals that their JSON spelling says.
+
+Source: SAP spec, 3.3, 3.4 and 9.7.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
 
-from streams.protocols.sap.constitution import (
-    budget,
-    citations,
-    contract,
-    denylist,
-    no_pii,
-    searches,
+from schemas.apc.decimals import dec, plain, total
+from schemas.json_schema import counted
+from schemas.json_schema.keywords import NotTaken
+from schemas.json_schema.patterns import compiled
+from streams.protocols.sap.constitution.findings import (
+    CACHED,
+    FAIL,
+    FINAL,
+    PASS,
+    TASK,
+    UNCHECKED,
+    Evaluator,
+    Finding,
+    Params,
+    Subject,
+    worse_status,
 )
-from streams.protocols.sap.constitution.model import Evaluator
+from streams.protocols.sap.constitution.pii import (
+    holds_term,
+    is_card_number,
+    kinds_in,
+    redacted_pointer,
+)
+from streams.protocols.sap.constitution.texts import Place, folded, leaves, texts
 
+_WHOLE = re.compile(r"\d{1,15}")
+_AMOUNT = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
+
+
+def read_whole(value: Any) -> int:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    if type(value) is int and 0 <= value < 10**15:
+        return value
+    raise ValueError("is a whole number, 0 or more")
+
+
+def read_amount(value: Any) -> Decimal:
+    if isinstance(value, str) and _AMOUNT.fullmatch(value):
+        return Decimal(value)
+    if type(value) in (int, float) and math.isfinite(value) and 0 <= value < 10**15:
+        return dec(value)
+    raise ValueError("is a number, 0 or more")
+
+
+def read_text(value: Any) -> str:
+    if isinstance(value, str) and folded(value):
+        return value
+    raise ValueError("is a text that is not blank")
+
+
+def read_texts(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list):
+        return tuple(map(read_text, value))
+    raise ValueError("is a list of texts that are not blank")
+
+
+MOST_PLACES = 8
+"""That a finding names."""
+
+
+def _pii_places(subject: Subject) -> Iterator[str]:
+    for place, found, _ in leaves(subject.value):
+        if isinstance(found, str):
+            kinds = kinds_in(found)
+        else:
+            kinds = ["card"] if is_card_number(found) else []
+        for kind in kinds:
+            yield f"{kind} at {redacted_pointer(place, subject.denylist)}"
+
+
+def check_no_pii(subject: Subject, params: Params) -> Finding:
+    places = list(dict.fromkeys(_first_places(_pii_places(subject))))
+    if not places:
+        return Finding(PASS, "none found")
+    return Finding(FAIL, ", ".join(places))
+
+
+def _first_places(places: Iterator[str]) -> Iterator[str]:
+    for count, place in enumerate(places):
+        if count == MOST_PLACES:
+            yield "and more"
+            return
+        yield place
+
+
+MIN_CITATIONS = 1
+
+
+def check_citations(subject: Subject, params: Params) -> Finding:
+    least: int = params.get("min", MIN_CITATIONS)
+    given = sum(isinstance(text, str) and bool(folded(text)) for text in subject.citations)
+    return (
+        Finding(PASS, f"{given} ≥ {least}")
+        if given >= least
+        else Finding(FAIL, f"{given} < {least}")
+    )
+
+
+FORMAT, SCHEMA = "contract:format", "contract:schema"
+_TEXT_FORMATS = ("markdown", "text")
+_NO_OUTPUT = Finding(FAIL, "no output")
+
+
+def contract_findings(
+    contract: Any, output: Any, denylist: Sequence[str] = ()
+) -> dict[str, Finding]:
+    """By the name of the check; a contract that says nothing checkable gives none."""
+    if not isinstance(contract, dict):
+        return {}
+    found = {FORMAT: _check_format(contract.get("format"), output)}
+    if contract.get("schema") is not None:
+        schema = contract["schema"]
+        found[SCHEMA] = _NO_OUTPUT if output is None else _check_schema(schema, output, denylist)
+    return {name: finding for name, finding in found.items() if finding is not None}
+
+
+def _check_format(name: Any, output: Any) -> Finding | None:
+    if name not in ("json", *_TEXT_FORMATS):
+        return None
+    if output is None:
+        return _NO_OUTPUT
+    if name in _TEXT_FORMATS and not isinstance(output, str):
+        return Finding(FAIL, f"{name} is a string")
+    return Finding(PASS, name)
+
+
+def _check_schema(schema: Any, output: Any, denylist: Sequence[str]) -> Finding:
+    try:
+        broken = counted.broken_at(schema, output)
+    except NotTaken as exc:
+        return Finding(UNCHECKED, str(exc))
+    if broken is None:
+        return Finding(PASS, "valid")
+    keyword, path = broken
+    place: Place = None
+    for step in path:
+        place = (place, step)
+    return Finding(FAIL, f"{keyword} at {redacted_pointer(place, denylist)}")
+
+
+def check_contract(subject: Subject, params: Params) -> Finding | None:
+    if subject.phase == TASK:
+        return None
+    found = contract_findings(subject.contract, subject.value, subject.denylist)
+    if not found:
+        return Finding(UNCHECKED, "the task has no contract that can be checked")
+    return _joined(found)
+
+
+def _joined(found: Mapping[str, Finding]) -> Finding:
+    """One finding of several by name, with the worst of their statuses."""
+    status = PASS
+    for finding in found.values():
+        status = worse_status(status, finding.status)
+    return Finding(status, ", ".join(f"{name} {one.notes}" for name, one in found.items()))
+
+
+TOKENS, SECONDS = "tokens", "seconds"
+_PARTS_OF_TOKENS = ("tokensIn", "tokensOut")
+_DURATIONS_MS = ("latencyMs", "durationMs")
+
+
+def number(value: Any) -> Decimal | None:
+    """A JSON number as its spelling says; None for anything else."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        return dec(value) if math.isfinite(value) else None
+    except OverflowError:
+        return None
+
+
+def usage_of(name: str, metrics: Mapping[str, Any]) -> Decimal | None:
+    """What the metrics say of one member of a budget; None if they say nothing."""
+    own = number(metrics.get(name))
+    if own is not None:
+        return own
+    if name == TOKENS:
+        parts = [part for key in _PARTS_OF_TOKENS if (part := number(metrics.get(key))) is not None]
+        return total(parts[0], parts[1] if parts[1:] else Decimal(0)) if parts else None
+    if name == SECONDS:
+        for key in _DURATIONS_MS:
+            duration = number(metrics.get(key))
+            if duration is not None:
+                return duration.scaleb(-3)
+    return None
+
+
+def compare_budget(name: str, allowed: Decimal, subject: Subject) -> Finding | None:
+    """None where usage is not known yet."""
+    spent = Decimal(0) if subject.phase == CACHED else usage_of(name, subject.metrics)
+    if spent is None:
+        no_metric = Finding(UNCHECKED, f"no metric says how many {name} were used")
+        return no_metric if subject.phase == FINAL else None
+    if spent > allowed:
+        return Finding(FAIL, f"{plain(spent)} > {plain(allowed)}")
+    return Finding(PASS, f"{plain(spent)} ≤ {plain(allowed)}")
+
+
+def budget_members(budget: Any) -> dict[str, Decimal]:
+    """The numeric members of a budget, in order."""
+    if not isinstance(budget, dict):
+        return {}
+    return {name: given for name in _ordered(budget) if (given := number(budget[name])) is not None}
+
+
+def _ordered(names: Iterable[str]) -> list[str]:
+    """tokens, seconds, then the others by code point."""
+    return sorted(names, key=lambda name: (name != TOKENS, name != SECONDS, name))
+
+
+def check_budget(subject: Subject, params: Params) -> Finding | None:
+    found = {
+        name: finding
+        for name in _ordered(params)
+        if (finding := compare_budget(name, params[name], subject)) is not None
+    }
+    if not found:
+        return None
+    return _joined(found)
+
+
+def _terms_of(subject: Subject, params: Params) -> list[str]:
+    """The folded terms: those of the constraint, else those of the constitution."""
+    if "term" in params:
+        return [folded(params["term"])]
+    return [folded(term) for term in params.get("terms", subject.denylist)]
+
+
+def check_denylist(subject: Subject, params: Params) -> Finding:
+    terms = _terms_of(subject, params)
+    if not terms:
+        return Finding(UNCHECKED, "the list of terms is empty")
+    for place, value in texts(subject.value):
+        if holds_term(value, terms):
+            told = redacted_pointer(place, subject.denylist, lambda name: holds_term(name, terms))
+            return Finding(FAIL, f"denylisted term at {told}")
+    return Finding(PASS, "none found")
+
+
+def read_pattern(value: object) -> str:
+    """Reads the parameter; the file's is compiled when it is read."""
+    given = read_text(value)
+    compiled(given)
+    return given
+
+
+def forbid_pattern(subject: Subject, params: Params) -> Finding:
+    match = _first_match(subject, params)
+    if match is None:
+        return Finding(PASS, "the pattern is nowhere")
+    return Finding(FAIL, f"forbidden pattern at {match}")
+
+
+def require_pattern(subject: Subject, params: Params) -> Finding:
+    match = _first_match(subject, params)
+    if match is None:
+        return Finding(FAIL, "the required pattern is nowhere")
+    return Finding(PASS, f"required pattern at {match}")
+
+
+def _first_match(subject: Subject, params: Params) -> str | None:
+    """The redacted pointer of the first text that holds the pattern."""
+    search = compiled(params["pattern"]).search
+    for place, value in texts(subject.value):
+        if search(value):
+            return redacted_pointer(place, subject.denylist, lambda name: search(name) is not None)
+    return None
+
+
+_BUDGET = {TOKENS: read_amount, SECONDS: read_amount}
+_PATTERN = {"pattern": read_pattern}
 EVALUATORS: Mapping[str, Evaluator] = {
-    "no_pii": no_pii.EVALUATOR,
-    "citations": citations.EVALUATOR,
-    "contract": contract.EVALUATOR,
-    "budget": budget.EVALUATOR,
-    "denylist": denylist.EVALUATOR,
-    "forbid_pattern": searches.FORBID,
-    "require_pattern": searches.REQUIRE,
+    "no_pii": Evaluator(check_no_pii),
+    "citations": Evaluator(check_citations, {"min": read_whole}),
+    "contract": Evaluator(check_contract),
+    "budget": Evaluator(check_budget, _BUDGET, frozenset(_BUDGET), others=read_amount),
+    "denylist": Evaluator(check_denylist, {"term": read_text, "terms": read_texts}),
+    "forbid_pattern": Evaluator(forbid_pattern, _PATTERN, frozenset(_PATTERN)),
+    "require_pattern": Evaluator(require_pattern, _PATTERN, frozenset(_PATTERN)),
 }
+"""By the name that a constitution gives it."""

@@ -1,20 +1,37 @@
 """Reads a constitution, strictly: a file that says anything unknown stops the service.
 
+Every reader raises ValueError that names the entry; `Table.end` refuses members that none has
+asked for.
+
 Source: SAP spec, 3.3.
 """
 
 from __future__ import annotations
 
-import hashlib
+import math
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from schemas import sha256_hex
 from streams.errors import SettingsError
-from streams.protocols.sap.constitution.constitution import Constitution
-from streams.protocols.sap.constitution.entries import Table, constraints_of, principle_of
+from streams.protocols.sap.constitution.constitution import (
+    DEFAULT_PHASES,
+    Constitution,
+    Constraint,
+    Principle,
+)
+from streams.protocols.sap.constitution.evaluators import EVALUATORS
+from streams.protocols.sap.constitution.findings import (
+    ESCALATE,
+    NON_CONSTITUTIONAL,
+    PHASES,
+    SEVERITIES,
+)
+from streams.protocols.sap.constitution.texts import folded
 
 SETTING = "SAP_CONSTITUTION"
 _ADVICE = "Correct the file, or unset HEADRACE_SAP_CONSTITUTION."
@@ -62,7 +79,7 @@ def parse(data: bytes) -> Constitution:
     principles = {name: principle_of(named.table(name), defaults) for name in named.names()}
     essence, denylist, escalation = map(top.table, ("essence", "denylist", "escalation"))
     constitution = Constitution(
-        label=f"{version}@{hashlib.sha256(data).hexdigest()[:_HEX]}",
+        label=f"{version}@{sha256_hex(data)[:_HEX]}",
         defaults=defaults,
         principles=principles,
         volatile_keys=essence.texts("volatile_keys"),
@@ -73,3 +90,168 @@ def parse(data: bytes) -> Constitution:
     for table in (essence, denylist, escalation, top):
         table.end()
     return constitution
+
+
+_CAPABILITY = re.compile(r"(?=.{1,256}\Z)[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
+_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+_DEFAULT = Principle()
+_ON_EXCEED = ("check", "escalate")
+_ON_FAIL = (NON_CONSTITUTIONAL, ESCALATE)
+
+
+class Table:
+    """One table of the file.  name: as messages call it."""
+
+    def __init__(self, name: str, data: Any) -> None:
+        self.name = name
+        if not isinstance(data, dict):
+            raise ValueError(f"{name} is not a table")
+        self._data: dict[str, Any] = data
+        self._read: set[str] = set()
+
+    def wrong(self, member: str, what: str) -> ValueError:
+        return ValueError(f"{self.name}: {member} {what}, not {self._data.get(member)!r}")
+
+    def names(self) -> list[str]:
+        return list(self._data)
+
+    def take(self, member: str, default: Any = None) -> Any:
+        self._read.add(member)
+        return self._data.get(member, default)
+
+    def table(self, member: str) -> Table:
+        name = f"[{member}]" if self.name == "the file" else f"[{self.name.strip('[]')}.{member}]"
+        return Table(name, self.take(member, {}))
+
+    def tables(self, member: str) -> list[Table]:
+        given = self.take(member, [])
+        if not isinstance(given, list):
+            raise self.wrong(member, "is a list of tables")
+        return [Table(f"[[{member}]] {n}", entry) for n, entry in enumerate(given, 1)]
+
+    def text(self, member: str, default: str | None = None) -> str:
+        given = self.take(member, default)
+        if not isinstance(given, str) or not folded(given):
+            raise self.wrong(member, "is a text that is not blank")
+        return given
+
+    def capability(self, member: str, default: str) -> str:
+        given = self.text(member, default)
+        if not _CAPABILITY.fullmatch(given):
+            raise self.wrong(member, "is a capability")
+        return given
+
+    def choice(self, member: str, choices: Sequence[str], default: str) -> str:
+        given: str = self.take(member, default)
+        if given not in choices:
+            raise self.wrong(member, f"is one of {', '.join(choices)}")
+        return given
+
+    def flag(self, member: str) -> bool:
+        given = self.take(member, False)
+        if not isinstance(given, bool):
+            raise self.wrong(member, "is true or false")
+        return given
+
+    def reading(self, member: str, default: float) -> float:
+        given: float = self.take(member, default)
+        if type(given) not in (int, float) or not math.isfinite(given) or not 0 <= given <= 100:
+            raise self.wrong(member, "is a number from 0 to 100")
+        return given
+
+    def texts(self, member: str) -> tuple[str, ...]:
+        given = self.take(member, [])
+        if not isinstance(given, list) or not all(isinstance(t, str) and folded(t) for t in given):
+            raise self.wrong(member, "is a list of texts that are not blank")
+        return tuple(given)
+
+    def end(self) -> None:
+        """Refuse what has not been read."""
+        for member in self._data:
+            if member not in self._read:
+                known = ", ".join(sorted(self._read))
+                raise ValueError(f"{self.name}: {member} is unknown; known are {known}")
+
+
+def principle_of(table: Table, defaults: Principle = _DEFAULT) -> Principle:
+    principle = Principle(
+        threshold=table.reading("threshold", defaults.threshold),
+        on_exceed=table.choice("on_exceed", _ON_EXCEED, defaults.on_exceed),
+        severity=table.choice("severity", SEVERITIES, defaults.severity),
+    )
+    table.end()
+    return principle
+
+
+def constraints_of(tables: Sequence[Table]) -> tuple[Constraint, ...]:
+    found: dict[str, Constraint] = {}
+    for table in tables:
+        id = table.text("id")
+        if not _ID.fullmatch(id):
+            raise table.wrong("id", "is made of letters, digits, `_`, `.` and `-`")
+        table.name += f" ({id})"
+        if id in found:
+            raise ValueError(f"{table.name}: an entry of that id is there already")
+        found[id] = _constraint(id, table)
+    return tuple(found.values())
+
+
+def _constraint(id: str, table: Table) -> Constraint:
+    evaluator = table.text("evaluator")
+    if evaluator not in EVALUATORS:
+        raise table.wrong("evaluator", f"is one of {', '.join(EVALUATORS)}")
+    match = _patterns(table)
+    entry = Constraint(
+        id=id,
+        match=match,
+        evaluator=evaluator,
+        hard=table.flag("hard"),
+        severity=table.choice("severity", SEVERITIES, "high"),
+        on_fail=table.choice("on_fail", _ON_FAIL, NON_CONSTITUTIONAL),
+        phases=_phases(table),
+        learnable=table.flag("learnable"),
+        params=_params(table, evaluator, match),
+    )
+    table.end()
+    return entry
+
+
+def _patterns(table: Table) -> tuple[re.Pattern[str], ...]:
+    texts = table.texts("match")
+    if not texts:
+        raise table.wrong("match", "is a list of at least one regular expression")
+    try:
+        return tuple(re.compile(text) for text in texts)
+    except (re.error, OverflowError, RecursionError) as exc:
+        said = f"match: {getattr(exc, 'pattern', texts)!r} is no regular expression: {exc}"
+        raise ValueError(f"{table.name}: {said}") from exc
+
+
+def _phases(table: Table) -> tuple[str, ...]:
+    given: Any = table.take("phases", list(DEFAULT_PHASES))
+    if not isinstance(given, list) or not given or not all(phase in PHASES for phase in given):
+        raise table.wrong("phases", f"is a list of some of {', '.join(PHASES)}")
+    return tuple(given)
+
+
+def _params(table: Table, name: str, match: Sequence[re.Pattern[str]]) -> dict[str, Any]:
+    """The values of the file; those that a text gives are read when it is there."""
+    evaluator = EVALUATORS[name]
+    given = Table(f"{table.name}: params", table.take("params", {}))
+    said = {group for pattern in match for group in pattern.groupindex}
+    for member in (*given.names(), *sorted(said)):
+        if evaluator.reader(member) is None:
+            known = ", ".join(evaluator.params) or "none"
+            message = f"{member} is no parameter of {name}; known are: {known}"
+            raise ValueError(f"{given.name}: {message}")
+    params = {}
+    for member in given.names():
+        read = evaluator.reader(member)
+        try:
+            params[member] = read(given.take(member)) if read else None
+        except ValueError as exc:
+            raise ValueError(f"{given.name}: {member} {exc}") from exc
+    if evaluator.lacks(params.keys() | said):
+        needed = " or ".join(sorted(evaluator.needs))
+        raise ValueError(f"{given.name}: {name} needs {needed}")
+    return params

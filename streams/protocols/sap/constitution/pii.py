@@ -1,4 +1,4 @@
-"""The patterns of personal data.
+"""What no text of the service may repeat: personal data, and terms of the denylist.
 
 A pattern takes the longest match at each place.  A match that touches a letter, a digit or `+` is
 part of something longer and is none.  The patterns need no backtracking beyond one label of a
@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
+
+from streams.protocols.sap.constitution.texts import Place, folded, shown
 
 _ALONE_BEFORE = r"(?<![^\W_])(?<!\+)"
 _ALONE_BEHIND = r"(?![^\W_])(?!\+)"
@@ -108,3 +111,28 @@ def is_card_number(number: float) -> bool:
 
 def holds_pii(text: str) -> bool:
     return bool(kinds_in(text))
+
+
+@lru_cache(maxsize=4096)
+def _whole_words(term: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<!\w){re.escape(term)}(?!\w)")
+
+
+def holds_term(value: str, terms: Sequence[str]) -> bool:
+    """Whether a text holds one of the folded terms as whole words."""
+    if not terms:
+        return False
+    value = folded(value)
+    return any(term in value and _whole_words(term).search(value) is not None for term in terms)
+
+
+def redacted_pointer(
+    place: Place, denylist: Sequence[str], own: Callable[[str], bool] | None = None
+) -> str:
+    """A pointer without names that hold personal data, terms of the constitution's denylist, or
+    what the caller itself looks for."""
+    terms = [folded(term) for term in denylist]
+    return shown(
+        place,
+        lambda name: holds_pii(name) or holds_term(name, terms) or (own is not None and own(name)),
+    )

@@ -1,4 +1,4 @@
-"""The texts of a JSON value, and where they stand without saying what they say.
+"""The parts of a JSON value of any shape: its objects, its texts, and where they stand.
 
 Source: SAP spec, 3.3, 3.4.
 """
@@ -18,6 +18,22 @@ Place: TypeAlias = "tuple[Place, str | int] | None"
 LONGEST_POINTER = 200
 _SPACES = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")
 _ENDINGS = ".!;"
+
+
+def record(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def array(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in array(value) if isinstance(item, dict)]
+
+
+def strings(value: Any) -> list[str]:
+    return [item for item in array(value) if isinstance(item, str)]
 
 
 class Leaf(NamedTuple):

@@ -1,20 +1,35 @@
 """What is known of one kind of task: counts and sums over its outcomes and its operators.
 
 Metrics, checks and violations count computed outcomes only: an answer from the cache is no new
-evidence.  Sums are exact, so the row does not depend on how a sum would have been rounded.
+evidence.  A row keeps only so much of what agents send that it cannot outgrow its topic.
 
-Source: SAP spec, 5.5.
+Sums are exact: what a number says is its RFC 8785 spelling, not its binary digits.  So 0.1 + 0.2
+is 0.3, and a row does not depend on the order of its parts or on how a sum would be rounded.
+
+Every citation has a row with its count.  A count only grows, and by one, so the 50 most are among
+the 50 until now and the one that has just grown.
+
+Source: SAP spec, 5.5 and 9.7; NAMES and NAME_LENGTH are this service's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import math
+import sys
+from collections.abc import Callable, Container, Iterable, Mapping, Sized
+from decimal import Context, Decimal, Inexact
+from fractions import Fraction
+from typing import Any, Protocol
 
+from schemas import canonical_json
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.learning import decimals
-from streams.protocols.sap.learning.bounds import NOTES, room_for
 
+NOTES = 20
+CITATIONS = 50
+NAMES = 100
+"""Names that one map of a row has; further ones are not counted."""
+NAME_LENGTH = 256
+"""Code points of a name that is counted."""
 _WORST = ("PASS", "UNCHECKED", "FAIL")
 _NO_CHECKS: Mapping[str, int] = {"pass": 0, "fail": 0, "unchecked": 0}
 NO_BEST: Mapping[str, Any] = {
@@ -26,6 +41,15 @@ NO_BEST: Mapping[str, Any] = {
     "playbookDue": 10,
     "validated": 0,
 }
+
+
+class Known(Sized, Container[str], Protocol):
+    """The names that a map has."""
+
+
+def room_for(name: str, known: Known) -> bool:
+    """Whether a map may count this name: it does already, or has room for it."""
+    return name in known or (len(known) < NAMES and len(name) <= NAME_LENGTH)
 
 
 def checks_of(signal: Mapping[str, Any]) -> dict[str, str]:
@@ -96,7 +120,7 @@ def _measured(sums: Mapping[str, Any], metrics: Mapping[str, float]) -> dict[str
             before = after.get(name)
             after[name] = {
                 "count": before["count"] + 1 if before else 1,
-                "sum_json": decimals.add(before["sum_json"] if before else decimals.ZERO, number),
+                "sum_json": add_exactly(before["sum_json"] if before else ZERO, number),
                 "min": min(before["min"], number) if before else number,
                 "max": max(before["max"], number) if before else number,
             }
@@ -157,3 +181,48 @@ _MAPS = (
     "citationCounts",
     "nextActionCounts",
 )
+
+
+def most_counted(counts: Mapping[str, int], limit: int) -> list[str]:
+    """The names with the highest counts, equal ones by code point."""
+    return sorted(counts, key=lambda name: (-counts[name], name))[:limit]
+
+
+def grow_citations(
+    shown: Mapping[str, int], cited: list[str], count_up: Callable[[str], int]
+) -> dict[str, int]:
+    """The most cited after one outcome; what it cites twice counts once.
+
+    count_up: counts a citation in its row and returns how often it was named.
+    """
+    after = dict(shown)
+    for citation in dict.fromkeys(cited):
+        after[citation] = count_up(citation)
+        after = {name: after[name] for name in most_counted(after, CITATIONS)}
+    return after
+
+
+# The digits of any sum of doubles: from 10^-324 to 10^308, with room to carry.
+_EXACT = Context(prec=700, traps=[Inexact])
+ZERO = "0"
+
+
+def exact_decimal(number: float) -> Decimal:
+    """The decimal that RFC 8785 spells."""
+    return Decimal(canonical_json(number).decode())
+
+
+def add_exactly(total: str, number: float) -> str:
+    """A sum, in decimal digits, with one more number."""
+    return str(_EXACT.add(Decimal(total), exact_decimal(number)))
+
+
+def nearest_double(total: str) -> float:
+    """The double next to a sum; the largest there is where the sum lies beyond."""
+    near = float(Decimal(total))
+    return math.copysign(sys.float_info.max, near) if math.isinf(near) else near
+
+
+def mean_of(total: str, count: int) -> float:
+    """The double next to the exact mean."""
+    return float(Fraction(Decimal(total)) / count)

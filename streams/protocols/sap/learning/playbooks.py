@@ -5,16 +5,16 @@ rating of 4 from two ratings or more, or an approval, and no rejection.  It is w
 first qualifies, each time the computed outcomes have doubled from 10 on, and after each operator
 signal; when it no longer qualifies, once more, as inactive.
 
-Source: SAP spec, 5.5.
+Source: SAP spec, 5.5; 5.1 (edges).
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
 
-from streams.engine.processor import AvroValue
-from streams.protocols.sap.learning import decimals
-from streams.protocols.sap.learning.citations import most
+from streams.engine.processor import AvroValue, Work
+from streams.processing import graph
+from streams.protocols.sap.learning.aggregates import mean_of, most_counted
 from streams.protocols.sap.learning.heuristics import record_sha256
 from topology.sap import SAP_KNOWLEDGE_TABLE
 
@@ -66,7 +66,7 @@ def _written(
     before: AvroValue | None, row: AvroValue, best: AvroValue, at: int, *, active: bool
 ) -> AvroValue:
     computed, ratings = row["computed"], row["ratings"]
-    means = {name: decimals.mean(m["sum_json"], m["count"]) for name, m in row["metrics"].items()}
+    means = {name: mean_of(m["sum_json"], m["count"]) for name, m in row["metrics"].items()}
     passed = {name: count["pass"] for name, count in row["checkCounts"].items()}
     book: AvroValue = {
         "capability": row["capability"],
@@ -80,13 +80,20 @@ def _written(
         "meanRating": ratings["sum"] / ratings["count"] if ratings["count"] else None,
         "approvals": row["approved"],
         "bestTaskId": row["bestTaskId"],
-        "citations": most(row["citationCounts"], CITATIONS),
+        "citations": most_counted(row["citationCounts"], CITATIONS),
         "metricMeans": means,
         "requiredChecks": sorted(name for name, n in passed.items() if n >= _REQUIRED * computed),
         "notes": row["notes"][-NOTES:],
-        "nextActions": most(row["nextActionCounts"], NEXT_ACTIONS),
+        "nextActions": most_counted(row["nextActionCounts"], NEXT_ACTIONS),
         "heuristicsVersion": row["heuristicsVersion"],
         "at": at,
         "sha256": "",
     }
     return book | {"sha256": record_sha256(SAP_KNOWLEDGE_TABLE.record, book)}
+
+
+def draw_source(key: str, row: AvroValue, at: int, cause: str, work: Work) -> None:
+    """A playbook derives from its best task."""
+    if row["bestTaskId"] is not None:
+        edge = (f"sap:playbook:{key}", "derived_from", f"sap:task:{row['bestTaskId']}")
+        graph.draw(edge, at, cause, work)

@@ -3,8 +3,8 @@
 For every record of `sap.learning-signals`, at the signal's own time:
 
 1. a record that the sap processor cannot have written is set aside: a dead letter;
-2. the row of its capability, territory and fingerprint is folded (`aggregates`, `citations`);
-3. what heuristics rest on is counted (`lessons`);
+2. the row of its capability, territory and fingerprint is folded (`aggregates`);
+3. what heuristics rest on is counted (`heuristics`);
 4. after every 25th computed outcome, after each operator signal, and at once when a learned key
    is to be taken back, heuristics are derived (`heuristics`); a new version is written only if a
    value changed, and no earlier one is ever touched;
@@ -25,8 +25,8 @@ from typing import Any
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import position
 from streams.protocols.sap.constitution import constitution_of
-from streams.protocols.sap.learning import aggregates, citations, heuristics, lineage, playbooks
-from streams.protocols.sap.learning.lessons import Lessons
+from streams.protocols.sap.learning import aggregates, heuristics, playbooks
+from streams.protocols.sap.learning.heuristics import CapabilityCounts
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.sap import (
@@ -93,40 +93,40 @@ def _check(message: Message, work: Work) -> None:
 
 def _learn(signal: AvroValue, work: Work) -> None:
     constitution = constitution_of(work.settings)
-    lessons = Lessons(signal["capability"], constitution, work)
-    lessons.count(signal)
-    trigger = _trigger(signal, lessons)
+    counts = CapabilityCounts(signal["capability"], constitution, work)
+    counts.count(signal)
+    trigger = _trigger(signal, counts)
     if trigger is not None:
-        _derive(trigger, signal["at"], constitution.label, lessons, work)
-    lessons.save()
-    _fold(signal, lessons.head["version"], work)
+        _derive(trigger, signal["at"], constitution.label, counts, work)
+    counts.save()
+    _fold(signal, counts.head["version"], work)
 
 
-def _trigger(signal: AvroValue, lessons: Lessons) -> str | None:
+def _trigger(signal: AvroValue, counts: CapabilityCounts) -> str | None:
     """Why heuristics are derived now, None if they are not."""
-    if lessons.demotes():
+    if counts.demotes():
         return "demotion"
     if signal["kind"] != "outcome":
         return "operator"
-    due = signal["computed"] and lessons.head["computed"] % heuristics.EVERY == 0
+    due = signal["computed"] and counts.head["computed"] % heuristics.EVERY == 0
     return "computed" if due else None
 
 
-def _derive(trigger: str, at: int, constitution: str, lessons: Lessons, work: Work) -> None:
-    basis = lessons.basis(trigger)
+def _derive(trigger: str, at: int, constitution: str, counts: CapabilityCounts, work: Work) -> None:
+    basis = counts.basis(trigger)
     values = heuristics.derive(basis)
-    lessons.mark(values.extra_checks)
-    head = lessons.head
+    counts.mark(values.extra_checks)
+    head = counts.head
     if not heuristics.is_new(head, values, constitution):
         return
-    row = heuristics.version(lessons.capability, head, basis, constitution, at)
+    row = heuristics.version(counts.capability, head, basis, constitution, at)
     row = heuristics.chained(row, work.cause, head["sha256"])
-    key = sap_key(lessons.capability, sap_version(row["version"]))
+    key = sap_key(counts.capability, sap_version(row["version"]))
     work.rows(SAP_HEURISTICS_TABLE).put(key, row)
     kept = {name: row[name] for name in heuristics.KEPT}
     changed = row["extractorVersion"] != head["extractorVersion"]
-    lessons.head = head | kept | {"complaints": 0 if changed else head["complaints"]}
-    lineage.of_heuristics(row, at, work.cause, work)
+    counts.head = head | kept | {"complaints": 0 if changed else head["complaints"]}
+    heuristics.draw_version(row, at, work.cause, work)
 
 
 def _fold(signal: AvroValue, version: int, work: Work) -> None:
@@ -134,7 +134,9 @@ def _fold(signal: AvroValue, version: int, work: Work) -> None:
     best = aggregates.best(work.rows(SAP_LEARNING_BEST).get(key), signal)
     row = aggregates.fold(work.rows(SAP_LEARNING_TABLE).get(key), signal)
     if signal["kind"] == "outcome":
-        shown = citations.grow(row["citationCounts"], signal["citations"], _counter(key, work))
+        shown = aggregates.grow_citations(
+            row["citationCounts"], signal["citations"], _counter(key, work)
+        )
         row["citationCounts"] = shown
     row["bestTaskId"] = best["ratedTaskId"] or best["successTaskId"]
     row["heuristicsVersion"] = version
@@ -143,7 +145,7 @@ def _fold(signal: AvroValue, version: int, work: Work) -> None:
     book = playbooks.version(books.get(key), row, best, signal)
     if book is not None:
         books.put(key, book)
-        lineage.of_playbook(key, book, signal["at"], work.cause, work)
+        playbooks.draw_source(key, book, signal["at"], work.cause, work)
     best["playbookDue"] = playbooks.next_due(best["playbookDue"], row["computed"])
     work.rows(SAP_LEARNING_BEST).put(key, best)
 

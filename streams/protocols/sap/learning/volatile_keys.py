@@ -18,8 +18,14 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from streams.protocols.sap.learning.bounds import KEYS, MEMBERS, NAME_LENGTH, VALUES
+from streams.protocols.sap.learning.aggregates import NAME_LENGTH
 
+KEYS = 8
+"""Members that one capability learns."""
+MEMBERS = 32
+"""Members of a payload; one that has more teaches nothing."""
+VALUES = 16
+"""Values that a group keeps."""
 GROUPS = 5
 SAMPLES = 30
 DISTINCT = 2

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from schemas.sap.shapes import MOST
-from streams.protocols.sap.constitution.words import SEVERITIES, STATUSES
+from streams.protocols.sap.constitution.findings import SEVERITIES, STATUSES
 
 Json = dict[str, Any]
 

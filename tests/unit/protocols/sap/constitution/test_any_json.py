@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schemas import canonical_json
 from streams.protocols.sap.constitution import combine, evaluate, status_after
-from streams.protocols.sap.constitution.words import (
+from streams.protocols.sap.constitution.findings import (
     ALIGNMENTS,
     LEVELS,
     PHASES,

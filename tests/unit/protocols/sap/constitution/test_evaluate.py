@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streams.protocols.sap.constitution import Evaluation, combine, status_after
+from streams.protocols.sap.constitution.findings import LEVELS, PHASES, RISKS, SEVERITIES, VOTES
 from streams.protocols.sap.constitution.texts import normalised
-from streams.protocols.sap.constitution.words import LEVELS, PHASES, RISKS, SEVERITIES, VOTES
 from tests.unit.protocols.sap.constitution.support import constitution, entry, final, statuses
 
 RANK = ["VALID", "ESCALATE", "NON_CONSTITUTIONAL"]

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from streams.protocols.sap.constitution.model import Subject
-from streams.protocols.sap.constitution.no_pii import check
+from streams.protocols.sap.constitution.evaluators import check_no_pii
+from streams.protocols.sap.constitution.findings import Subject
 from streams.protocols.sap.constitution.pii import kinds_in, luhn
 from tests.unit.protocols.sap.constitution.support import final, statuses
 
@@ -97,7 +97,7 @@ NOT_FOUND = [
     ("kind", "text"), [(kind, text) for kind, texts in FOUND.items() for text in texts]
 )
 def test_found(kind: str, text: str) -> None:
-    finding = check(Subject("final", {"a": ["b", text]}), {})
+    finding = check_no_pii(Subject("final", {"a": ["b", text]}), {})
     assert finding.status == "FAIL"
     assert f"{kind} at /a/1" in finding.notes
     assert text not in finding.notes
@@ -105,7 +105,7 @@ def test_found(kind: str, text: str) -> None:
 
 @pytest.mark.parametrize("text", NOT_FOUND)
 def test_not_found(text: str) -> None:
-    assert check(Subject("final", {"a": text}), {}).status == "PASS"
+    assert check_no_pii(Subject("final", {"a": text}), {}).status == "PASS"
 
 
 @pytest.mark.parametrize(
@@ -123,16 +123,18 @@ def test_not_found(text: str) -> None:
     ],
 )
 def test_numbers_are_tried_as_cards(value: Any, status: str) -> None:
-    assert check(Subject("final", {"n": value}), {}).status == status
+    assert check_no_pii(Subject("final", {"n": value}), {}).status == status
 
 
 def test_member_names_are_texts_and_are_not_told() -> None:
-    finding = check(Subject("final", {"of": {"ana@example.com": {"p": "+372 5550 1234"}}}), {})
+    finding = check_no_pii(
+        Subject("final", {"of": {"ana@example.com": {"p": "+372 5550 1234"}}}), {}
+    )
     assert finding.notes == "email at /of/…, phone at /of/…"
 
 
 def test_each_place_is_named_up_to_a_number() -> None:
-    finding = check(Subject("final", [f"a{n}@example.com" for n in range(20)]), {})
+    finding = check_no_pii(Subject("final", [f"a{n}@example.com" for n in range(20)]), {})
     assert finding.notes.startswith("email at /0, email at /1,")
     assert finding.notes.endswith("email at /7, and more")
 

@@ -1,0 +1,158 @@
+"""What is looked at, what is found, and how findings weigh: votes, checks, violations and steps.
+
+Source: SAP spec, 2.2, 3.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+
+VALID, ESCALATE, NON_CONSTITUTIONAL = "VALID", "ESCALATE", "NON_CONSTITUTIONAL"
+ALIGNMENTS = (VALID, ESCALATE, NON_CONSTITUTIONAL)
+"""From the best to the worst."""
+
+PASS, UNCHECKED, FAIL = "PASS", "UNCHECKED", "FAIL"
+STATUSES = (PASS, UNCHECKED, FAIL)
+"""Of a check, from the best to the worst."""
+
+LOW, MEDIUM, HIGH, CRITICAL = "low", "medium", "high", "critical"
+SEVERITIES = (LOW, MEDIUM, HIGH, CRITICAL)
+RISKS = (LOW, MEDIUM, HIGH)
+
+INSTANT, CONSULTED, DELIBERATED = "instant", "consulted", "deliberated"
+LEVELS = (INSTANT, CONSULTED, DELIBERATED)
+
+TASK, PARTIAL, FINAL, CACHED = "task", "partial", "final", "cached"
+PHASES = (TASK, PARTIAL, FINAL, CACHED)
+
+_ALL_VALID = (VALID, VALID, VALID)
+VOTES: Mapping[str, tuple[str, str, str]] = {
+    CRITICAL: (NON_CONSTITUTIONAL, NON_CONSTITUTIONAL, NON_CONSTITUTIONAL),
+    HIGH: (NON_CONSTITUTIONAL, ESCALATE, ESCALATE),
+    MEDIUM: (ESCALATE, VALID, VALID),
+    LOW: _ALL_VALID,
+}
+"""By severity of a violation: the vote at each risk tolerance."""
+
+
+def vote_of(severity: object, risk: object) -> str:
+    """What a violation says of the whole; an unknown tolerance counts as medium."""
+    votes = VOTES.get(severity, _ALL_VALID) if isinstance(severity, str) else _ALL_VALID
+    return votes[RISKS.index(risk) if risk in RISKS else 1]
+
+
+def worst(alignments: Iterable[str]) -> str:
+    """The highest vote; VALID if there is none."""
+    return max(alignments, key=ALIGNMENTS.index, default=VALID)
+
+
+def worse_status(one: str, other: str) -> str:
+    return max(one, other, key=STATUSES.index)
+
+
+Params = Mapping[str, Any]
+
+
+class Finding(NamedTuple):
+    """status: PASS, FAIL or UNCHECKED.  notes never hold the text that was found."""
+
+    status: str
+    notes: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What the evaluators look at.
+
+    value: the payload in phase `task`, else the output; None is no output.
+    denylist: the terms of the constitution.
+    """
+
+    phase: str
+    value: Any = None
+    contract: Any = None
+    citations: Sequence[Any] = ()
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    denylist: tuple[str, ...] = ()
+
+
+class Evaluator(NamedTuple):
+    """One way of checking.
+
+    check: None where there is nothing to check in that phase.
+    params: by name, what reads a value of a parameter, from the file or from a constraint's text;
+      it raises ValueError.
+    needs: parameters of which at least one must be given.
+    others: what reads parameters of any other name, if there may be such.
+    """
+
+    check: Callable[[Subject, Params], Finding | None]
+    params: Mapping[str, Callable[[Any], Any]] = {}
+    needs: frozenset[str] = frozenset()
+    others: Callable[[Any], Any] | None = None
+
+    def reader(self, name: str) -> Callable[[Any], Any] | None:
+        """What reads a parameter; None for a name that is none."""
+        return self.params.get(name, self.others)
+
+    def lacks(self, given: Set[str]) -> bool:
+        """Whether none of those is given that must be."""
+        if not self.needs:
+            return False
+        return not (given if self.others else self.needs & given)
+
+
+LONGEST_NAME, LONGEST_NOTES = 1024, 4000
+"""Code points, as an outcome may have them (2.2)."""
+
+
+class Tally:
+    """checks: by name, the worse of two stays.  steps: everything in the order it was looked at."""
+
+    def __init__(self) -> None:
+        self.checks: dict[str, Json] = {}
+        self.violations: list[Json] = []
+        self.steps: list[Json] = []
+        self._votes: list[str] = []
+
+    def check(
+        self, step: int, name: str, found: Finding, severity: str | None = None, vote: str = VALID
+    ) -> None:
+        """severity: of the violation that a FAIL is, if it is one.  vote: what a FAIL says."""
+        name, found = name[:LONGEST_NAME], found._replace(notes=found.notes[:LONGEST_NOTES])
+        known = self.checks.get(name)
+        if known is None or _worse(found.status, known["status"]):
+            self.checks[name] = {"principle": name, "status": found.status, "notes": found.notes}
+        if found.status == FAIL and severity is not None:
+            violation = {"principle": name, "severity": severity, "evidence": found.notes}
+            self.violations.append(violation)
+        self._note(step, name, found, vote if found.status == FAIL else VALID)
+
+    def reported(self, step: int, principle: str, severity: str, vote: str) -> None:
+        """A violation that the agent itself reports."""
+        self._note(step, principle, Finding("reported", f"severity {severity}"), vote)
+
+    def conclude(self, step: int, deliberated: bool) -> str:
+        """The highest vote; to deliberate, everything must have been checked."""
+        alignment = worst(self._votes)
+        notes = "the highest vote"
+        if alignment == VALID and deliberated:
+            names = [n for n, check in self.checks.items() if check["status"] == UNCHECKED]
+            if names:
+                alignment, notes = ESCALATE, f"not checked: {', '.join(names)}"
+        self.steps.append(
+            {"step": step, "name": "sum", "status": None, "notes": notes, "vote": alignment}
+        )
+        return alignment
+
+    def _note(self, step: int, name: str, found: Finding, vote: str) -> None:
+        self._votes.append(vote)
+        self.steps.append({"step": step, "name": name, **found._asdict(), "vote": vote})
+
+
+def _worse(status: str, other: str) -> bool:
+    return STATUSES.index(status) > STATUSES.index(other)
