@@ -12,15 +12,20 @@ Source: SAP spec, 5.4.
 from __future__ import annotations
 
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.cache import verdicts
-from streams.protocols.sap.cache.entry import Entry
-from streams.protocols.sap.cache.reading import HIT, Answer, look
-from streams.protocols.sap.cache.scene import Scene
+from streams.protocols.sap.cache.lookup import (
+    HIT,
+    LookupResult,
+    look,
+    send_result,
+    send_waiting,
+)
+from streams.protocols.sap.cache.slot import CacheSlot
+from streams.protocols.sap.decision import DecisionContext
 from topology.keeping import MIB
 from topology.machine import step
 from topology.machines.sap_flight import MACHINE, FlightEvent, FlightState
 
-LAPSE, WAIT, SERVE = "sap.flight", "sap.wait", "sap.serve"
+LEASE_EXPIRED, WAIT_EXPIRED, DRAIN_WAITERS = "sap.flight", "sap.wait", "sap.serve"
 """Timers: a flight's lease is over; a task has waited; the rest of those who wait is looked at."""
 
 PORTION_BYTES = 32 * MIB
@@ -29,105 +34,105 @@ PORTION_BYTES = 32 * MIB
 PREFER = "prefer"
 
 
-def answer_to(lookup: AvroValue, entry: Entry, scene: Scene) -> Answer:
-    versions = entry.newest_versions(scene.setting("CACHE_SCAN"))
-    return look(lookup, versions, scene.now, scene.constitution)
+def find(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> LookupResult:
+    versions = slot.newest_versions(ctx.setting("CACHE_SCAN"))
+    return look(lookup, versions, ctx.at, ctx.constitution)
 
 
-def read(lookup: AvroValue, entry: Entry, scene: Scene) -> None:
+def read(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
     """The four steps of a READ."""
-    answer = answer_to(lookup, entry, scene)
-    alone = lookup["mode"] != PREFER or not scene.setting("SINGLE_FLIGHT")
-    if answer.verdict == HIT or alone:
-        verdicts.tell(lookup, answer, entry, scene)
-    elif may_lead(lookup["taskId"], entry):
-        lead(lookup, answer, entry, scene)
+    result = find(lookup, slot, ctx)
+    alone = lookup["mode"] != PREFER or not ctx.setting("SINGLE_FLIGHT")
+    if result.verdict == HIT or alone:
+        send_result(lookup, result, slot, ctx)
+    elif may_lead(lookup["taskId"], slot):
+        lead(lookup, result, slot, ctx)
     else:
-        wait(lookup, answer, entry, scene)
+        wait(lookup, result, slot, ctx)
 
 
-def may_lead(task_id: str, entry: Entry) -> bool:
+def may_lead(task_id: str, slot: CacheSlot) -> bool:
     """Nobody leads, or the task does already."""
-    return step(MACHINE, entry.state, FlightEvent.LED) is not None or entry.leader == task_id
+    return step(MACHINE, slot.state, FlightEvent.LED) is not None or slot.leader == task_id
 
 
-def lead(lookup: AvroValue, answer: Answer, entry: Entry, scene: Scene) -> None:
+def lead(lookup: AvroValue, result: LookupResult, slot: CacheSlot, ctx: DecisionContext) -> None:
     """Open a flight, unless the task leads already."""
-    if entry.leader is None:
-        lapses_at = scene.now + 1000 * scene.setting("FLIGHT_LEASE_S")
-        if entry.head["lapsedAt"] is not None:  # ids are made of the moment
-            lapses_at = max(lapses_at, entry.head["lapsedAt"] + 1)
-        entry.head["flight"] = {
+    if slot.leader is None:
+        lapses_at = ctx.at + 1000 * ctx.setting("FLIGHT_LEASE_S")
+        if slot.head["lapsedAt"] is not None:  # ids are made of the moment
+            lapses_at = max(lapses_at, slot.head["lapsedAt"] + 1)
+        slot.head["flight"] = {
             "leaderTaskId": lookup["taskId"],
             "lookupId": lookup["lookupId"],
-            "since": scene.now,
+            "since": ctx.at,
             "lapsesAt": lapses_at,
         }
-        scene.set_timer(lapses_at, LAPSE, entry.row_key)
-    verdicts.tell(lookup, answer, entry, scene, leader=True)
+        ctx.set_timer(lapses_at, LEASE_EXPIRED, slot.row_key)
+    send_result(lookup, result, slot, ctx, leader=True)
 
 
-def wait(lookup: AvroValue, answer: Answer, entry: Entry, scene: Scene) -> None:
+def wait(lookup: AvroValue, result: LookupResult, slot: CacheSlot, ctx: DecisionContext) -> None:
     """Keep a lookup, if there is room and time; a task that waits already keeps its place."""
-    for waiter in entry.waiters:
+    for waiter in slot.waiters:
         if waiter["taskId"] == lookup["taskId"]:
-            verdicts.waiting(lookup, answer, waiter["waitUntil"], entry, scene)
+            send_waiting(lookup, result, waiter["waitUntil"], slot, ctx)
             return
-    until = scene.now + 1000 * scene.setting("FLIGHT_WAIT_S")
+    until = ctx.at + 1000 * ctx.setting("FLIGHT_WAIT_S")
     if lookup["deadlineAt"] is not None:
         until = min(until, lookup["deadlineAt"])
-    if len(entry.waiters) >= scene.setting("FLIGHT_MAX_WAITERS") or until <= scene.now:
-        verdicts.tell(lookup, answer, entry, scene)
+    if len(slot.waiters) >= ctx.setting("FLIGHT_MAX_WAITERS") or until <= ctx.at:
+        send_result(lookup, result, slot, ctx)
         return
-    arrival = entry.head["nextArrival"]
-    entry.head["nextArrival"] = arrival + 1
+    arrival = slot.head["nextArrival"]
+    slot.head["nextArrival"] = arrival + 1
     waiter = {"arrival": arrival, "taskId": lookup["taskId"], "waitUntil": until}
-    entry.waiters.append(waiter)
-    row = {"lookup": lookup, "waitUntil": until, "cause": scene.cause}
-    entry.waits.put(entry.wait_key(arrival), row)
-    scene.set_timer(*_timer(waiter, entry))
-    verdicts.waiting(lookup, answer, until, entry, scene)
+    slot.waiters.append(waiter)
+    row = {"lookup": lookup, "waitUntil": until, "cause": ctx.cause}
+    slot.waits.put(slot.wait_key(arrival), row)
+    ctx.set_timer(*_timer(waiter, slot))
+    send_waiting(lookup, result, until, slot, ctx)
 
 
-def take(waiter: AvroValue, entry: Entry, scene: Scene) -> AvroValue:
+def take(waiter: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> AvroValue:
     """Let a task wait no more; its lookup."""
-    key = entry.wait_key(waiter["arrival"])
-    row = entry.waits.get(key)
+    key = slot.wait_key(waiter["arrival"])
+    row = slot.waits.get(key)
     assert row is not None, "a lookup that waits has a row"
-    entry.waits.delete(key)
-    entry.waiters.remove(waiter)
-    scene.work.delete_timer(*_timer(waiter, entry))
+    slot.waits.delete(key)
+    slot.waiters.remove(waiter)
+    ctx.work.delete_timer(*_timer(waiter, slot))
     lookup: AvroValue = row["lookup"]
     return lookup
 
 
-def _timer(waiter: AvroValue, entry: Entry) -> tuple[int, str, str]:
+def _timer(waiter: AvroValue, slot: CacheSlot) -> tuple[int, str, str]:
     """When it is due, its kind and its key."""
-    return waiter["waitUntil"] + 1, WAIT, entry.wait_key(waiter["arrival"])
+    return waiter["waitUntil"] + 1, WAIT_EXPIRED, slot.wait_key(waiter["arrival"])
 
 
-def end(event: FlightEvent, entry: Entry, scene: Scene) -> None:
+def end(event: FlightEvent, slot: CacheSlot, ctx: DecisionContext) -> None:
     """The flight is over."""
-    assert step(MACHINE, entry.state, event) is FlightState.ABSENT
-    flight = entry.head["flight"]
-    entry.head["flight"] = None
-    scene.work.delete_timer(flight["lapsesAt"], LAPSE, entry.row_key)
+    assert step(MACHINE, slot.state, event) is FlightState.ABSENT
+    flight = slot.head["flight"]
+    slot.head["flight"] = None
+    ctx.work.delete_timer(flight["lapsesAt"], LEASE_EXPIRED, slot.row_key)
 
 
-def decide_again(entry: Entry, scene: Scene) -> None:
+def decide_again(slot: CacheSlot, ctx: DecisionContext) -> None:
     """Look at everyone who waits, in the order of arrival."""
-    waiters = list(entry.waiters)
-    entry.waits.load(entry.wait_key(waiter["arrival"]) for waiter in waiters)
+    waiters = list(slot.waiters)
+    slot.waits.load(slot.wait_key(waiter["arrival"]) for waiter in waiters)
     sent = 0
     for waiter in waiters:
         if sent > PORTION_BYTES:
-            scene.set_timer(scene.now + 1, SERVE, entry.row_key)
+            ctx.set_timer(ctx.at + 1, DRAIN_WAITERS, slot.row_key)
             return
-        row = entry.waits.get(entry.wait_key(waiter["arrival"]))
+        row = slot.waits.get(slot.wait_key(waiter["arrival"]))
         assert row is not None, "a lookup that waits has a row"
-        answer = answer_to(row["lookup"], entry, scene)
-        if answer.verdict == HIT or not scene.setting("SINGLE_FLIGHT"):
-            verdicts.tell(take(waiter, entry, scene), answer, entry, scene)
-            sent += len(answer.version.body) if answer.version else 0
-        elif may_lead(waiter["taskId"], entry):
-            lead(take(waiter, entry, scene), answer, entry, scene)
+        result = find(row["lookup"], slot, ctx)
+        if result.verdict == HIT or not ctx.setting("SINGLE_FLIGHT"):
+            send_result(take(waiter, slot, ctx), result, slot, ctx)
+            sent += len(result.version.body) if result.version else 0
+        elif may_lead(waiter["taskId"], slot):
+            lead(take(waiter, slot, ctx), result, slot, ctx)

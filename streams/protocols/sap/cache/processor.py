@@ -15,11 +15,10 @@ from typing import Any
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import header, position
 from streams.processing.decision import traceparent_of
-from streams.protocols.sap.cache import flights, storing, verdicts
-from streams.protocols.sap.cache.entry import Entry
-from streams.protocols.sap.cache.reading import MISS
-from streams.protocols.sap.cache.scene import Scene
-from streams.protocols.sap.constitution import Constitution, constitution_of
+from streams.protocols.sap.cache import flights, storing
+from streams.protocols.sap.cache.lookup import MISS, send_verdict
+from streams.protocols.sap.cache.slot import CacheSlot
+from streams.protocols.sap.decision import DecisionContext
 from topology.declarations import Table, Topic
 from topology.machines.sap_flight import FlightEvent
 from topology.sap import (
@@ -30,15 +29,15 @@ from topology.sap import (
     sap_key,
 )
 
-_OPERATIONS: Mapping[str, Callable[[AvroValue, Entry, Scene], None]] = {
+_OPERATIONS: Mapping[str, Callable[[AvroValue, CacheSlot, DecisionContext], None]] = {
     "READ": flights.read,
     "STORE": storing.store,
     "RELEASE": storing.release,
 }
 _TABLES: Mapping[str, Table] = {
-    flights.LAPSE: SAP_CACHE_HEADS,
-    flights.SERVE: SAP_CACHE_HEADS,
-    flights.WAIT: SAP_CACHE_WAITS,
+    flights.LEASE_EXPIRED: SAP_CACHE_HEADS,
+    flights.DRAIN_WAITERS: SAP_CACHE_HEADS,
+    flights.WAIT_EXPIRED: SAP_CACHE_WAITS,
 }
 """What each kind of timer is about."""
 
@@ -56,29 +55,27 @@ class SapCacheProcessor:
             for lookup in lookups
             if lookup["op"] == "STORE"
         )
-        constitution = constitution_of(work.settings)
         for message, lookup in zip(batch, lookups, strict=True):
-            scene = _scene(message, constitution, work)
-            entry = Entry(lookup["cacheKey"], scene)
-            _OPERATIONS[lookup["op"]](lookup, entry, scene)
-            entry.save()
+            ctx = _context(message, work)
+            slot = CacheSlot(lookup["cacheKey"], work)
+            _OPERATIONS[lookup["op"]](lookup, slot, ctx)
+            slot.save()
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
         work.rows(SAP_CACHE_HEADS).load(timer.key.partition("/")[0] for timer in timers)
-        constitution = constitution_of(work.settings)
         for timer in timers:
-            _fire(timer, now_ms, constitution, work)
+            _fire(timer, now_ms, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         """Who asks is told that there is nothing; what was to be kept is not."""
         lookup, reason = message.value, f"{size} bytes on {topic.name} are more than a record may"
-        scene = _scene(message, constitution_of(work.settings), work)
-        entry = Entry(lookup["cacheKey"], scene)
+        ctx = _context(message, work)
+        slot = CacheSlot(lookup["cacheKey"], work)
         if lookup["op"] == "READ":
-            verdicts.plain(lookup, MISS, reason, entry, scene)
+            send_verdict(lookup, MISS, reason, slot, ctx)
         else:
-            storing.release({**lookup, "reason": reason}, entry, scene)
-        entry.save()
+            storing.release({**lookup, "reason": reason}, slot, ctx)
+        slot.save()
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -86,43 +83,43 @@ class SapCacheProcessor:
         return value
 
 
-def _scene(message: Message, constitution: Constitution, work: Work) -> Scene:
+def _context(message: Message, work: Work) -> DecisionContext:
     record = message.record
     parent = header(record, "traceparent")
-    return Scene(work, constitution, position(record), message.value["at"], parent)
+    return DecisionContext(work, position(record), message.value["at"], parent)
 
 
-def _fire(timer: Timer, now_ms: int, constitution: Constitution, work: Work) -> None:
+def _fire(timer: Timer, now_ms: int, work: Work) -> None:
     """What a timer was set for may be over, also by an earlier timer of the same tick."""
     cause = f"timer/{work.partition}/{_TABLES[timer.kind].name}/{timer.key}@{timer.due_ms}"
-    scene = Scene(work, constitution, cause, now_ms, traceparent_of(timer))
+    ctx = DecisionContext(work, cause, now_ms, traceparent_of(timer))
     cache_key, _, arrival = timer.key.partition("/")
-    entry = Entry(cache_key, scene)
-    if timer.kind == flights.WAIT:
-        _expire(int(arrival), entry, scene)
-    elif timer.kind == flights.LAPSE:
-        _lapse(timer.due_ms, entry, scene)
+    slot = CacheSlot(cache_key, work)
+    if timer.kind == flights.WAIT_EXPIRED:
+        _expire(int(arrival), slot, ctx)
+    elif timer.kind == flights.LEASE_EXPIRED:
+        _lapse(timer.due_ms, slot, ctx)
     else:
-        flights.decide_again(entry, scene)
-    entry.save()
+        flights.decide_again(slot, ctx)
+    slot.save()
 
 
-def _expire(arrival: int, entry: Entry, scene: Scene) -> None:
-    for waiter in list(entry.waiters):
+def _expire(arrival: int, slot: CacheSlot, ctx: DecisionContext) -> None:
+    for waiter in list(slot.waiters):
         if waiter["arrival"] == arrival:
-            lookup = flights.take(waiter, entry, scene)
-            waited = (scene.now - lookup["at"]) // 1000
+            lookup = flights.take(waiter, slot, ctx)
+            waited = (ctx.at - lookup["at"]) // 1000
             reason = f"no answer for {waited} s"
-            verdicts.plain(lookup, "wait_expired", reason, entry, scene)
+            send_verdict(lookup, "wait_expired", reason, slot, ctx)
 
 
-def _lapse(due_ms: int, entry: Entry, scene: Scene) -> None:
-    flight = entry.head["flight"]
+def _lapse(due_ms: int, slot: CacheSlot, ctx: DecisionContext) -> None:
+    flight = slot.head["flight"]
     if flight is None or flight["lapsesAt"] != due_ms:
         return
-    flights.end(FlightEvent.LAPSED, entry, scene)
-    entry.head["lapsedAt"] = due_ms
+    flights.end(FlightEvent.LAPSED, slot, ctx)
+    slot.head["lapsedAt"] = due_ms
     leader = {"lookupId": flight["lookupId"], "taskId": flight["leaderTaskId"]}
-    reason = f"silent since {(scene.now - flight['since']) // 1000} s"
-    verdicts.plain(leader, "flight_lapsed", reason, entry, scene)
-    flights.decide_again(entry, scene)
+    reason = f"silent since {(ctx.at - flight['since']) // 1000} s"
+    send_verdict(leader, "flight_lapsed", reason, slot, ctx)
+    flights.decide_again(slot, ctx)

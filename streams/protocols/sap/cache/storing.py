@@ -11,69 +11,71 @@ from __future__ import annotations
 
 from schemas import sap, to_json
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.cache import flights, verdicts
-from streams.protocols.sap.cache.entry import RECORD, Entry
-from streams.protocols.sap.cache.scene import Scene
+from streams.processing.graph import Edge
+from streams.protocols.sap.cache import flights
+from streams.protocols.sap.cache.lookup import send_verdict
+from streams.protocols.sap.cache.slot import RECORD, CacheSlot
+from streams.protocols.sap.decision import DecisionContext
 from topology.machines.sap_flight import FlightEvent
 
 FIRST_PREVIOUS = "0" * 64
 """previousSha256 of version 1."""
 
 
-def store(lookup: AvroValue, entry: Entry, scene: Scene) -> None:
-    verdict, reason, version = _kept(lookup, entry, scene)
-    if entry.leader == lookup["taskId"]:
-        flights.end(FlightEvent.STORED, entry, scene)
-    verdicts.plain(lookup, verdict, reason, entry, scene, version)
-    flights.decide_again(entry, scene)
+def store(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
+    verdict, reason, version = _kept(lookup, slot, ctx)
+    if slot.leader == lookup["taskId"]:
+        flights.end(FlightEvent.STORED, slot, ctx)
+    send_verdict(lookup, verdict, reason, slot, ctx, version)
+    flights.decide_again(slot, ctx)
 
 
-def _kept(lookup: AvroValue, entry: Entry, scene: Scene) -> tuple[str, str, int | None]:
+def _kept(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> tuple[str, str, int | None]:
     """The verdict, its reason and the version it is about."""
-    key = entry.store_key(lookup["taskId"])
-    known = entry.stores.get(key)
+    key = slot.store_key(lookup["taskId"])
+    known = slot.stores.get(key)
     if known is not None:
         number = known["version"]
         return "store_duplicate", f"the task's answer is version {number} already", number
-    version = entry.newest + 1
-    if entry.records.get(entry.version_key(version)) is not None:
+    version = slot.newest + 1
+    if slot.records.get(slot.version_key(version)) is not None:
         reason = f"a row of version {version} is there, and rows are written once"
         return "cache_version_exists", reason, version
-    record = _record(lookup["draft"], version, entry, scene)
-    entry.records.put(entry.version_key(version), record)
-    entry.stores.put(key, {"version": version})
-    entry.head["version"], entry.head["recordSha256"] = version, record["recordSha256"]
-    own = f"sap:cache:{entry.cache_key}/{version}"
+    record = _record(lookup["draft"], version, slot, ctx)
+    slot.records.put(slot.version_key(version), record)
+    slot.stores.put(key, {"version": version})
+    slot.head["version"], slot.head["recordSha256"] = version, record["recordSha256"]
+    own = f"sap:cache:{slot.cache_key}/{version}"
     source = f"sap:outcome:{record['taskId'].lower()}/{record['outcomeSeq']}"
-    scene.draw(own, "derived_from", source)
+    ctx.draw(Edge(own, "derived_from", source))
     if version > 1:
-        scene.draw(own, "replaces", f"sap:cache:{entry.cache_key}/{version - 1}")
+        ctx.draw(Edge(own, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
     return "stored", f"version {version}", version
 
 
-def _record(draft: AvroValue, version: int, entry: Entry, scene: Scene) -> AvroValue:
+def _record(draft: AvroValue, version: int, slot: CacheSlot, ctx: DecisionContext) -> AvroValue:
     record = {
         **draft,
         "version": version,
-        "cause": scene.cause,
-        "previousSha256": entry.head["recordSha256"] or FIRST_PREVIOUS,
+        "cause": ctx.cause,
+        "previousSha256": slot.head["recordSha256"] or FIRST_PREVIOUS,
         "recordSha256": "",
     }
     record["recordSha256"] = sap.record_sha256(to_json(RECORD, record))
     return record
 
 
-def release(lookup: AvroValue, entry: Entry, scene: Scene) -> None:
+def release(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
     """A leader gives up, or a task waits no more; anyone else has nothing to give back."""
     task_id = lookup["taskId"]
-    led = entry.leader == task_id
-    own = [waiter for waiter in entry.waiters if waiter["taskId"] == task_id]
+    led = slot.leader == task_id
+    own = [waiter for waiter in slot.waiters if waiter["taskId"] == task_id]
     for waiter in own:
-        flights.take(waiter, entry, scene)
+        flights.take(waiter, slot, ctx)
     if led:
-        flights.end(FlightEvent.RELEASED, entry, scene)
+        flights.end(FlightEvent.RELEASED, slot, ctx)
     what = "the flight" if led else "a place among those who wait" if own else "nothing"
     reason = f"{what} is given back: {lookup['reason'] or 'no reason given'}"
-    verdicts.plain(lookup, "released", reason, entry, scene)
+    send_verdict(lookup, "released", reason, slot, ctx)
     if led:
-        flights.decide_again(entry, scene)
+        flights.decide_again(slot, ctx)

@@ -1,10 +1,10 @@
-"""What the cache has for a lookup, at a moment.
+"""What the cache has for a lookup at a moment, and the verdicts that say so.
 
 Of the newest versions those count that are fresh.  If the answer must align with the asking task,
 each is evaluated again as if it had just come, and the newest that is VALID is the hit; else the
 newest that is fresh.
 
-Source: SAP spec, 5.4 (READ) and 5.5 (SapHeuristics).
+Source: SAP spec, 5.4 (READ), 5.5 (SapHeuristics) and 2.4 (SapCacheVerdict).
 """
 
 from __future__ import annotations
@@ -14,15 +14,17 @@ from typing import Any, NamedTuple
 
 from schemas import sap, to_json
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.cache.entry import Version
+from streams.protocols.sap.cache.slot import CacheSlot, Version
 from streams.protocols.sap.constitution import Constitution, Evaluation, evaluate
 from streams.protocols.sap.constitution.findings import CACHED, FAIL, UNCHECKED, VALID
+from streams.protocols.sap.decision import DecisionContext
+from topology.sap import SAP_VERDICTS
 
 HIT, MISS, STALE, MISALIGNED = "hit", "miss", "stale", "misaligned"
 _TASK = "headrace.sap.SapTask"
 
 
-class Answer(NamedTuple):
+class LookupResult(NamedTuple):
     """version, age: of the hit.  checked: the evaluation of the hit, else of the newest."""
 
     verdict: str
@@ -41,10 +43,10 @@ def age_of(version: Version, now_ms: int) -> int:
 
 def look(
     lookup: AvroValue, versions: Sequence[Version], now_ms: int, constitution: Constitution
-) -> Answer:
+) -> LookupResult:
     """versions: those that are considered, the newest first."""
     if not versions:
-        return Answer(MISS, "there is no version of this key")
+        return LookupResult(MISS, "there is no version of this key")
     most: int | None = lookup["maxAgeSec"]
     ages = [age_of(version, now_ms) for version in versions]
     seen = [
@@ -55,7 +57,7 @@ def look(
     fresh = [n for n, candidate in enumerate(seen) if candidate["fresh"]]
     if not fresh:
         reason = f"{len(seen)} considered, the youngest {min(ages)} s old, above {most} s"
-        return Answer(STALE, reason, tuple(seen))
+        return LookupResult(STALE, reason, tuple(seen))
     if not lookup["mustAlign"]:
         return _hit(versions[fresh[0]], ages[fresh[0]], "not checked again", seen, None)
     return _aligned(lookup, versions, ages, fresh, seen, constitution)
@@ -68,7 +70,7 @@ def _aligned(
     fresh: Sequence[int],
     seen: list[AvroValue],
     constitution: Constitution,
-) -> Answer:
+) -> LookupResult:
     task, policy = to_json(_TASK, lookup["task"]), _policy(lookup, constitution)
     newest: Evaluation | None = None
     for n in fresh:
@@ -78,7 +80,7 @@ def _aligned(
             return _hit(versions[n], ages[n], "checked again", seen, evaluation)
         newest = newest or evaluation
     told = ", ".join(f"version {c['version']} {c['alignment']}" for c in seen if c["alignment"])
-    return Answer(MISALIGNED, f"{told}{_failed(newest)}", tuple(seen), checked=newest)
+    return LookupResult(MISALIGNED, f"{told}{_failed(newest)}", tuple(seen), checked=newest)
 
 
 def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
@@ -93,9 +95,9 @@ def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
 
 def _hit(
     version: Version, age: int, how: str, seen: list[AvroValue], checked: Evaluation | None
-) -> Answer:
+) -> LookupResult:
     reason = f"version {version.number}, {age} s old, {how}"
-    return Answer(HIT, reason, tuple(seen), version, age, checked)
+    return LookupResult(HIT, reason, tuple(seen), version, age, checked)
 
 
 def _failed(evaluation: Evaluation | None) -> str:
@@ -120,3 +122,71 @@ def _evaluate(
         checks=record["policyChecks"],
         violations=record["violations"],
     )
+
+
+def send_result(
+    lookup: AvroValue,
+    result: LookupResult,
+    slot: CacheSlot,
+    ctx: DecisionContext,
+    *,
+    leader: bool = False,
+) -> None:
+    """What a READ has found."""
+    found = result.version
+    more = {"version": found.number, "ageSec": result.age, "record": found.body} if found else {}
+    _send(lookup, result.verdict, result.reason, slot, ctx, leader=leader, **_of(result), **more)
+
+
+def send_waiting(
+    lookup: AvroValue, result: LookupResult, until: int, slot: CacheSlot, ctx: DecisionContext
+) -> None:
+    reason = f"{result.verdict}; {slot.leader} computes it"
+    _send(lookup, "waiting", reason, slot, ctx, waitUntil=until, **_of(result))
+
+
+def send_verdict(
+    lookup: AvroValue,
+    verdict: str,
+    reason: str,
+    slot: CacheSlot,
+    ctx: DecisionContext,
+    version: int | None = None,
+) -> None:
+    """Any other verdict.  lookup: at least lookupId and taskId."""
+    _send(lookup, verdict, reason, slot, ctx, version=version)
+
+
+def _of(result: LookupResult) -> dict[str, Any]:
+    checked = result.checked
+    return {
+        "candidates": list(result.candidates),
+        "checks": None if checked is None else checked.checks,
+        "violations": None if checked is None else checked.violations,
+    }
+
+
+def _send(
+    lookup: AvroValue, verdict: str, reason: str, slot: CacheSlot, ctx: DecisionContext, **more: Any
+) -> None:
+    task_id, verdict_id = lookup["taskId"], ctx.next_id()
+    value = {
+        "at": ctx.at,
+        "verdictId": verdict_id,
+        "constitution": ctx.constitution.label,
+        "lookupId": lookup["lookupId"],
+        "taskId": task_id,
+        "cacheKey": slot.cache_key,
+        "verdict": verdict,
+        "reason": reason,
+        "leader": False,
+        "leaderTaskId": slot.leader,
+        "waitUntil": None,
+        "version": None,
+        "ageSec": None,
+        "record": None,
+        "checks": None,
+        "violations": None,
+        "candidates": [],
+    }
+    ctx.send(SAP_VERDICTS, task_id, value | more, verdict_id)

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas import AvroBody, encode, to_json
-from streams.engine.processor import AvroValue
-from streams.protocols.sap.cache.scene import Scene
+from streams.engine.processor import AvroValue, Work
 from topology.machines.sap_flight import FlightState
 from topology.sap import (
     SAP_CACHE_HEADS,
@@ -32,11 +31,10 @@ class Version(NamedTuple):
     json: dict[str, Any]
 
 
-class Entry:
+class CacheSlot:
     """The rows of one cacheKey within one decision; `save` puts a changed head back."""
 
-    def __init__(self, cache_key: str, scene: Scene) -> None:
-        work = scene.work
+    def __init__(self, cache_key: str, work: Work) -> None:
         self.cache_key = cache_key
         self.row_key = sap_key(cache_key)
         self.records = work.rows(SAP_CACHE_TABLE)
