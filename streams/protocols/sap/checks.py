@@ -12,7 +12,7 @@ import orjson
 
 from schemas import sap
 from streams.engine.processor import Message
-from streams.protocols.sap.processor.inbound import Command
+from streams.protocols.sap.processor.commands import Command
 from streams.replay.checking import (
     Given,
     Said,

@@ -3,102 +3,104 @@
 The acknowledgement, the row, its first transition; then the deadline, the constitution's look at
 the payload, and last the cache or an agent.  Each of these may end the task at once.
 
-Source: SAP spec, 5.2 steps 5 to 8, Clarification 10.
+Fixed are also the heuristics that it is bound to.  Versions of a capability are numbered from 1
+without a hole, so the newest one that this worker has read is found by asking for a few keys.
+
+Source: SAP spec, 5.1, 5.2 steps 5 to 8, 5.5 and Clarification 10.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from schemas import from_json, sap
 from schemas.sap import rules
 from schemas.sap.cache_key import cache_key
-from streams.engine.processor import AvroValue
-from streams.protocols.sap.processor import (
-    acks,
-    deadlines,
-    dispatch,
-    judging,
-    lineage,
-    lookups,
-    outcomes,
-    policy,
-    publishing,
-    transitions,
-)
-from streams.protocols.sap.processor.case import TASK, Case
-from streams.protocols.sap.processor.inbound import Command
-from streams.protocols.sap.processor.outcomes import REFUSED, VALID, Answer
-from streams.protocols.sap.processor.policy import Policy
-from streams.protocols.sap.processor.scene import Scene
-from topology.sap import SAP_HEURISTICS_TABLE, SAP_TASK_ENVELOPES, sap_key
+from streams.engine.processor import AvroValue, Copy
+from streams.processing.graph import Edge
+from streams.protocols.sap.constitution.findings import ESCALATE, NON_CONSTITUTIONAL, VALID
+from streams.protocols.sap.decision import DecisionContext
+from streams.protocols.sap.processor import alignment, lookups, outcomes
+from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate
+from streams.protocols.sap.processor.commands import ACCEPTED, Command, send_ack
+from streams.protocols.sap.processor.outcomes import OutcomeDraft
+from topology.sap import SAP_HEURISTICS_TABLE, SAP_TASK_ENVELOPES, sap_key, sap_version
 
 _PRECHECKS = {
-    REFUSED: ("FAILED", "precheck_refused"),
-    "ESCALATE": ("ESCALATED", "precheck_escalated"),
+    NON_CONSTITUTIONAL: ("FAILED", "precheck_refused"),
+    ESCALATE: ("ESCALATED", "precheck_escalated"),
 }
 
 
-def accept(task: Command, scene: Scene) -> None:
-    deadline_at, past = _deadline(task, scene)
-    enforced = not past or scene.setting("PAST_DEADLINE") == "timeout"
-    bound = _policy(task, scene)
-    accepted = _accepted(task, bound, deadline_at if enforced else None, scene)
-    warnings = sap.task_warnings(task.json)
+def accept(command: Command, ctx: DecisionContext) -> None:
+    deadline_at, past = _deadline(command, ctx)
+    enforced = not past or ctx.setting("PAST_DEADLINE") == "timeout"
+    bound = _policy(command, ctx)
+    accepted = _accepted(command, bound, deadline_at if enforced else None, ctx)
+    warnings = sap.task_warnings(command.json)
     if not enforced:
         warnings = [rules.DEADLINE_ALREADY_PAST.code, *warnings]
-    envelope = from_json(TASK, task.json)
-    case = Case(_row(task, envelope, accepted, scene), scene, envelope)
-    acks.send(task, acks.ACCEPTED, scene, warnings=warnings, accepted=accepted)
-    transitions.report(case, transitions.NONE)
-    row = case.row
-    scene.draw(*lineage.accepted(row["taskId"], row["correlationId"], row["parentTaskId"]))
-    scene.work.rows(SAP_TASK_ENVELOPES).put(sap_key(case.task_id), envelope)
-    _begin(case)
-    case.save()
+    envelope = from_json(TASK, command.json)
+    task = TaskAggregate(_row(command, envelope, accepted, ctx), ctx, envelope)
+    send_ack(command, ACCEPTED, ctx, warnings=warnings, accepted=accepted)
+    task.emit_transition(NONE)
+    ctx.draw(*_edges(task.row))
+    ctx.work.rows(SAP_TASK_ENVELOPES).put(sap_key(task.task_id), envelope)
+    _begin(task)
+    task.save()
 
 
-def _begin(case: Case) -> None:
+def _edges(row: AvroValue) -> Iterator[Edge]:
+    node = f"sap:task:{row['taskId']}"
+    yield Edge(node, "same_trace", f"trace:{row['correlationId']}")
+    if row["parentTaskId"] is not None:
+        yield Edge(node, "child_of", f"sap:task:{row['parentTaskId']}")
+
+
+def _begin(task: TaskAggregate) -> None:
     """The first steps, as far as none of them ends the task."""
-    if case.overdue:
-        deadlines.expire(case)
+    if task.overdue:
+        outcomes.expire(task)
         return
-    if case.accepted["deadlineAt"] is not None:
-        deadlines.arm(case)
-    finding = judging.of_task(case)
-    if finding.service != VALID:
-        status, rule = _PRECHECKS[finding.service]
-        error = outcomes.refusal(finding, "The task") if status == "FAILED" else None
-        publishing.publish(case, Answer(status, rule, finding, error))
-    elif case.accepted["mode"] == "bypass":
-        dispatch.dispatch(case)
+    if task.accepted["deadlineAt"] is not None:
+        outcomes.arm_deadline(task)
+    evaluation = alignment.of_task(task)
+    if evaluation.service != VALID:
+        status, rule = _PRECHECKS[evaluation.service]
+        error = outcomes.refusal(evaluation, "The task") if status == "FAILED" else None
+        outcomes.publish(task, OutcomeDraft(status, rule, evaluation, error))
+    elif task.accepted["mode"] == "bypass":
+        task.dispatch()
     else:
-        case.row["cacheState"] = "lookup"
-        lookups.read(case)
+        task.row["cacheState"] = "lookup"
+        lookups.read(task)
 
 
-def _deadline(task: Command, scene: Scene) -> tuple[int | None, bool]:
+def _deadline(command: Command, ctx: DecisionContext) -> tuple[int | None, bool]:
     """The deadline in ms, and whether it is past already."""
-    text = (task.value["telemetry"] or {}).get("deadline")
+    text = (command.value["telemetry"] or {}).get("deadline")
     seconds = None if text is None else sap.parse_seconds(text)
     if seconds is None:
         return None, False
     deadline_at = 1000 * seconds
-    return deadline_at, deadline_at < scene.now
+    return deadline_at, deadline_at < ctx.at
 
 
-def _policy(task: Command, scene: Scene) -> Policy:
-    if scene.setting("LEARNING") == "observe":
-        return policy.no_policy()
-    rows = scene.work.copy(SAP_HEURISTICS_TABLE)
-    return policy.policy_of(task.value["target"]["capability"], scene.constitution.label, rows)
+def _policy(command: Command, ctx: DecisionContext) -> Policy:
+    if ctx.setting("LEARNING") == "observe":
+        return no_policy()
+    rows = ctx.work.copy(SAP_HEURISTICS_TABLE)
+    return policy_of(command.value["target"]["capability"], ctx.constitution.label, rows)
 
 
-def _accepted(task: Command, bound: Policy, deadline_at: int | None, scene: Scene) -> AvroValue:
+def _accepted(
+    command: Command, bound: Policy, deadline_at: int | None, ctx: DecisionContext
+) -> AvroValue:
     """What is fixed for all that follows (SapAccepted)."""
-    mode, max_age, must_align = sap.effective_cache(task.json)
-    volatile = {*scene.constitution.volatile_keys, *bound.volatile}
-    key = cache_key(task.json, volatile, bound.bound["extractorVersion"])
+    mode, max_age, must_align = sap.effective_cache(command.json)
+    volatile = {*ctx.constitution.volatile_keys, *bound.volatile}
+    key = cache_key(command.json, volatile, bound.bound["extractorVersion"])
     return {
         "mode": mode,
         "maxAgeSec": max_age,
@@ -111,29 +113,31 @@ def _accepted(task: Command, bound: Policy, deadline_at: int | None, scene: Scen
     }
 
 
-def _row(task: Command, envelope: AvroValue, accepted: AvroValue, scene: Scene) -> AvroValue:
+def _row(
+    command: Command, envelope: AvroValue, accepted: AvroValue, ctx: DecisionContext
+) -> AvroValue:
     telemetry: dict[str, Any] = envelope["telemetry"] or {}
     parent = envelope["parentTaskId"]
     return {
-        "taskId": task.known_id,
+        "taskId": command.known_id,
         "correlationId": envelope["correlationId"].lower(),
         "parentTaskId": None if parent is None else parent.lower(),
         "state": "QUEUED",
-        "taskSha256": task.known_sha256,
-        "position": task.cause,
+        "taskSha256": command.known_sha256,
+        "position": command.cause,
         "issuer": envelope["issuer"],
         "target": envelope["target"],
         "territory": envelope["constitutionalContext"]["territory"],
         "deadline": telemetry.get("deadline"),
         "trace": telemetry.get("trace") or False,
-        "replyTo": task.reply_to,
+        "replyTo": command.reply_to,
         "budget": telemetry.get("budget"),
         "outputContract": envelope["outputContract"],
         "accepted": accepted,
-        "constitution": scene.constitution.label,
-        "acceptedAt": scene.now,
+        "constitution": ctx.constitution.label,
+        "acceptedAt": ctx.at,
         "startedAt": None,
-        "updatedAt": scene.now,
+        "updatedAt": ctx.at,
         "closedAt": None,
         "cacheState": "none",
         "flightLeader": False,
@@ -147,4 +151,53 @@ def _row(task: Command, envelope: AvroValue, accepted: AvroValue, scene: Scene) 
         "hitVersion": None,
         "storedVersion": None,
         "storeRefused": False,
+    }
+
+
+class Policy(NamedTuple):
+    """bound: SapPolicy.  volatile: names of payload members that were learned not to matter."""
+
+    bound: AvroValue
+    volatile: tuple[str, ...]
+
+
+def no_policy() -> Policy:
+    return Policy(_bound(0, 0, {}, ()), ())
+
+
+def policy_of(capability: str, constitution: str, rows: Copy) -> Policy:
+    """Thresholds and checks hold only under the constitution that they were derived with."""
+    row = newest(capability, rows)
+    if row is None:
+        return no_policy()
+    applies = row["constitution"] == constitution
+    thresholds = row["thresholds"] if applies else {}
+    checks = row["extraChecks"] if applies else ()
+    bound = _bound(row["version"], row["extractorVersion"], thresholds, checks)
+    return Policy(bound, tuple(row["volatileKeys"]))
+
+
+def newest(capability: str, rows: Copy) -> AvroValue | None:
+    """The row of the highest version: doubling steps up, then halving ones."""
+    found, version, step = None, 0, 1
+    while (row := rows.get(_key(capability, version + step))) is not None:
+        found, version, step = row, version + step, 2 * step
+    while step := step // 2:
+        if (row := rows.get(_key(capability, version + step))) is not None:
+            found, version = row, version + step
+    return found
+
+
+def _key(capability: str, version: int) -> str:
+    return sap_key(capability, sap_version(version))
+
+
+def _bound(
+    version: int, extractor: int, thresholds: Mapping[str, float], checks: Sequence[str]
+) -> AvroValue:
+    return {
+        "heuristicsVersion": version,
+        "extractorVersion": extractor,
+        "thresholds": dict(thresholds),
+        "extraChecks": list(checks),
     }

@@ -11,8 +11,8 @@ from typing import Any
 from schemas import canonical_json, sha256_hex
 from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.processor.case import Case
-from streams.protocols.sap.processor.outcomes import VALID, Answer
+from streams.protocols.sap.constitution.findings import VALID
+from streams.protocols.sap.processor.aggregate import TaskAggregate
 from topology.sap import SAP_LEARNING_SIGNALS
 
 Json = dict[str, Any]
@@ -22,10 +22,10 @@ MEMBERS = 32
 _COMPUTED = frozenset({"agent_status", "alignment_refused", "alignment_escalated"})
 
 
-def of_outcome(case: Case, answer: Answer, outcome: Json, value: AvroValue) -> None:
-    """A task was closed.  value: its outcome as Avro has it."""
-    evidence = value["constitutionalEvidence"]
-    good = answer.status == "SUCCEEDED" and answer.finding.alignment == VALID
+def of_outcome(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
+    """A task was closed by an outcome.  value: its outcome as Avro has it."""
+    row, evidence = task.row, value["constitutionalEvidence"]
+    good = row["state"] == "SUCCEEDED" and row["lastAlignment"] == VALID
     output = outcome.get("output")
     own = {
         "policyChecks": evidence["policyChecks"] or [],
@@ -34,12 +34,12 @@ def of_outcome(case: Case, answer: Answer, outcome: Json, value: AvroValue) -> N
         "citations": evidence["citations"] or [],
         "nextActions": [_what(action) for action in outcome.get("nextActions") or ()],
         "outputSha256": _sha256(output) if good and output is not None else None,
-        "members": list(_members(case)),
+        "members": list(_members(task)),
     }
-    _send(case, "outcome", own)
+    _send(task, "outcome", own)
 
 
-def of_signal(case: Case, signal: AvroValue) -> None:
+def of_signal(task: TaskAggregate, signal: AvroValue) -> None:
     """An operator rated, noted or decided.  signal: SapSignal."""
     own = {
         "rating": signal["rating"],
@@ -47,15 +47,15 @@ def of_signal(case: Case, signal: AvroValue) -> None:
         "note": signal["note"],
         "operator": signal["operator"]["agentId"],
     }
-    _send(case, signal["kind"], own)
+    _send(task, signal["kind"], own)
 
 
-def _send(case: Case, kind: str, own: AvroValue) -> None:
-    row, accepted, scene = case.row, case.accepted, case.scene
+def _send(task: TaskAggregate, kind: str, own: AvroValue) -> None:
+    row, accepted, ctx = task.row, task.accepted, task.ctx
     policy, rule = accepted["policy"], row["lastRule"] or "accepted"
-    signal_id, capability = scene.next_id(), row["target"]["capability"]
+    signal_id, capability = ctx.next_id(), row["target"]["capability"]
     signal = {
-        "at": scene.now,
+        "at": ctx.at,
         "signalId": signal_id,
         "kind": kind,
         "capability": capability,
@@ -69,7 +69,7 @@ def _send(case: Case, kind: str, own: AvroValue) -> None:
         "rule": rule,
         "computed": rule in _COMPUTED,
         "cacheHit": row["cacheState"] == "hit",
-        "pressure": case.envelope["constitutionalContext"]["pressure"] or {},
+        "pressure": task.envelope["constitutionalContext"]["pressure"] or {},
         "policyChecks": [],
         "violations": [],
         "metrics": {},
@@ -81,10 +81,10 @@ def _send(case: Case, kind: str, own: AvroValue) -> None:
         "decision": None,
         "note": None,
         "operator": None,
-        "constitution": scene.constitution.label,
+        "constitution": ctx.constitution.label,
         **own,
     }
-    scene.send(SAP_LEARNING_SIGNALS, capability, signal, signal_id)
+    ctx.send(SAP_LEARNING_SIGNALS, capability, signal, signal_id)
 
 
 def _numbers(metrics: Json) -> dict[str, float]:
@@ -106,17 +106,17 @@ def _what(action: Any) -> str:
     return "other"
 
 
-def _members(case: Case) -> Iterable[AvroValue]:
+def _members(task: TaskAggregate) -> Iterable[AvroValue]:
     """The payload's members that the constitution leaves in, each with the key without it."""
-    payload, removed = case.task["payload"], case.accepted["removedKeys"]
-    volatile = case.scene.constitution.volatile_keys
+    payload, removed = task.json["payload"], task.accepted["removedKeys"]
+    volatile = task.ctx.constitution.volatile_keys
     names = [name for name in payload if name not in volatile]
     if len(names) > MEMBERS:
         return
     for name in sorted(names):
         yield {
             "name": name,
-            "looSha256": cache_key(case.task, {*removed, name}).key,
+            "looSha256": cache_key(task.json, {*removed, name}).key,
             "valueSha256": _sha256(payload[name]),
         }
 

@@ -8,51 +8,51 @@ from __future__ import annotations
 from typing import Any
 
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.processor.case import Case
-from streams.protocols.sap.processor.outcomes import VALID, Answer
+from streams.protocols.sap.constitution.findings import VALID
+from streams.protocols.sap.processor.aggregate import TaskAggregate
 from topology.sap import SAP_LOOKUPS
 
 Json = dict[str, Any]
 
 
-def read(case: Case) -> None:
+def read(task: TaskAggregate) -> None:
     """Ask for an answer that is there already.
 
     The reason names the constitution under which the policy holds: the cache may look at it much
     later, under another one.
     """
-    _send(case, "READ", task=case.envelope, reason=case.row["constitution"])
+    _send(task, "READ", envelope=task.envelope, reason=task.row["constitution"])
 
 
-def is_stored(answer: Answer, outcome: Json, row: AvroValue) -> bool:
-    """Whether an outcome is an answer that others may use.
+def is_stored(outcome: Json, row: AvroValue) -> bool:
+    """Whether the outcome that closed a task is an answer that others may use.
 
     One that an agent took from a cache of its own is not: an old answer would look new.
     """
-    said = outcome["meta"]["headrace"]
+    meta = outcome["meta"]["headrace"]
     return (
-        said["agentStatus"] is not None
-        and answer.status == "SUCCEEDED"
-        and answer.finding.alignment == VALID
+        meta["agentStatus"] is not None
+        and row["state"] == "SUCCEEDED"
+        and row["lastAlignment"] == VALID
         and row["accepted"]["mode"] == "prefer"
         and outcome.get("output") is not None
-        and not (said.get("reportedCache") or {}).get("hit", False)
+        and not (meta.get("reportedCache") or {}).get("hit", False)
     )
 
 
-def store(case: Case, outcome: Json, value: AvroValue) -> None:
+def store(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
     """Give an answer to the cache.  value: the outcome as Avro has it."""
-    row, accepted, evidence = case.row, case.accepted, value["constitutionalEvidence"]
-    context = case.envelope["constitutionalContext"]
+    row, accepted, evidence = task.row, task.accepted, value["constitutionalEvidence"]
+    context = task.envelope["constitutionalContext"]
     draft = {
         "cacheKey": accepted["cacheKey"],
-        "sapVersion": case.envelope["protocolVersion"],
+        "sapVersion": task.envelope["protocolVersion"],
         "capability": row["target"]["capability"],
         "territory": row["territory"],
         "principles": context["principles"],
         "outputContract": row["outputContract"],
         "fingerprint": accepted["fingerprint"],
-        "storedAt": case.scene.time(),
+        "storedAt": task.ctx.time(),
         "producer": value["producer"]["agentId"],
         "producerKind": value["producer"]["agentKind"],
         "alignment": evidence["alignment"],
@@ -62,32 +62,32 @@ def store(case: Case, outcome: Json, value: AvroValue) -> None:
         "violations": evidence["violations"] or [],
         "pressureLevel": context["pressureLevel"],
         "heuristicsVersion": accepted["policy"]["heuristicsVersion"],
-        "constitution": case.scene.constitution.label,
+        "constitution": task.ctx.constitution.label,
         "taskId": row["taskId"],
         "correlationId": row["correlationId"],
         "outcomeSeq": row["outcomeSeq"],
         "resultSha256": outcome["meta"]["headrace"]["resultSha256"],
     }
-    _send(case, "STORE", draft=draft)
+    _send(task, "STORE", draft=draft)
 
 
-def release(case: Case, reason: str) -> None:
+def release(task: TaskAggregate, reason: str) -> None:
     """The task neither waits any more nor computes what others wait for."""
-    _send(case, "RELEASE", reason=reason)
+    _send(task, "RELEASE", reason=reason)
 
 
 def _send(
-    case: Case,
+    task: TaskAggregate,
     op: str,
     *,
-    task: AvroValue | None = None,
+    envelope: AvroValue | None = None,
     draft: AvroValue | None = None,
     reason: str | None = None,
 ) -> None:
-    row, accepted, scene = case.row, case.accepted, case.scene
-    lookup_id = scene.next_id()
+    row, accepted, ctx = task.row, task.accepted, task.ctx
+    lookup_id = ctx.next_id()
     lookup = {
-        "at": scene.now,
+        "at": ctx.at,
         "lookupId": lookup_id,
         "op": op,
         "cacheKey": accepted["cacheKey"],
@@ -98,8 +98,8 @@ def _send(
         "mustAlign": accepted["mustAlign"],
         "deadlineAt": accepted["deadlineAt"],
         "policy": accepted["policy"],
-        "task": task,
+        "task": envelope,
         "draft": draft,
         "reason": reason,
     }
-    scene.send(SAP_LOOKUPS, accepted["cacheKey"], lookup, lookup_id)
+    ctx.send(SAP_LOOKUPS, accepted["cacheKey"], lookup, lookup_id)

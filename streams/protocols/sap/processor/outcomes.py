@@ -1,182 +1,223 @@
-"""Outcomes: what the service publishes of a task, put together as plain JSON.
+"""Outcomes: what the service publishes of a task, and what goes with it.
 
-One that comes of an agent's Result is that Result with what was decided about it; one of the
+An outcome that comes of an agent's Result is that Result with what was decided about it; one of the
 service's own names the service as its producer.  A refused output is withheld: the command log
 has it, and its hash is said.
 
-Source: SAP spec, 5.1 and 3.6.
+With the outcome go its edges and the task's move.  When the task is closed by it, its timer goes,
+the answer is given to the cache or the flight is given up, and learning is told.  A deadline that
+has passed ends its task, whoever notices first: its timer, or the next record.
+
+Source: SAP spec, 3.6, 5.1, 5.3 and Clarification 10.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from schemas import canonical_json, sha256_hex
+from schemas import canonical_json, from_json, sha256_hex
 from schemas.nesting import too_deep
+from schemas.sap import rules
+from streams.engine.processor import AvroValue
+from streams.processing.graph import Edge
+from streams.protocols.sap.processor import alignment, learning, lookups
+from streams.protocols.sap.processor.aggregate import DEADLINE, TaskAggregate
+from streams.protocols.sap.processor.alignment import NON_CONSTITUTIONAL, AlignmentResult
+from streams.protocols.sap.processor.commands import Command, reply_headers
+from topology.machine import step
+from topology.machines.sap_task import MACHINE
+from topology.sap import SAP_OUTCOMES
 
 Json = dict[str, Any]
 
+RESULT = "headrace.sap.SapResult"
+AGENT_STATUS = rules.AGENT_STATUS.code
 SERVICE: Mapping[str, str] = {"agentId": "headrace", "agentKind": "system"}
-VALID, REFUSED = "VALID", "NON_CONSTITUTIONAL"
 _WITHHELD = ("output", "artifacts")
-
-
-class Finding(NamedTuple):
-    """What is found of an answer.
-
-    service: the service's own alignment.  alignment, checks, violations: with the agent's.
-    readings: the pressure that it was decided at.  omitted: by the member's name, how many checks
-    and violations are left out, where a result may not have so many.
-    """
-
-    service: str
-    alignment: str
-    checks: Sequence[Json] = ()
-    violations: Sequence[Json] = ()
-    readings: Json | None = None
-    steps: Sequence[Any] = ()
-    omitted: Mapping[str, int] = MappingProxyType({})
-
-
-class About(NamedTuple):
-    """What every outcome of a task says of the task and of the decision.
-
-    task: its envelope.  cause: position.  now: in the protocol's form.  cache: the evidence.
-    trace: the steps of the evaluation are shown.
-    """
-
-    task: Json
-    seq: int
-    cause: str
-    now: str
-    cache: Json
-    heuristics_version: int
-    constitution: str
-    escalation: str
-    trace: bool
-
-
-class Answer(NamedTuple):
-    """What an outcome is to be.  error, output, citations, record: of the service's own.
-
-    brief: without the steps, though the task asks for a trace.
-    """
-
-    status: str
-    rule: str
-    finding: Finding
-    error: Json | None = None
-    output: Any = None
-    citations: Sequence[str] | None = None
-    record: Json | None = None
-    brief: bool = False
-
-
-def own(answer: Answer, about: About) -> Json:
-    """An outcome of the service alone."""
-    task, finding = about.task, answer.finding
-    evidence = _evidence({}, finding, about)
-    if answer.citations is not None:
-        evidence["citations"] = list(answer.citations)
-    outcome: Json = {
-        "protocolVersion": task["protocolVersion"],
-        "taskId": task["taskId"],
-        "correlationId": task["correlationId"],
-        "reportedAt": about.now,
-        "producer": dict(SERVICE),
-        "status": answer.status,
-        "constitutionalEvidence": evidence,
-    }
-    if answer.output is not None:
-        outcome["output"] = answer.output
-    if answer.error is not None:
-        outcome["error"] = answer.error
-    said = _headrace(answer, about)
-    if answer.record is not None:
-        said["cacheRecord"] = answer.record
-    outcome["meta"] = {"headrace": said}
-    return _with_next_action(outcome, answer, about)
-
-
-def of_result(result: Json, result_sha256: str, answer: Answer, about: About) -> Json:
-    """An agent's Result as the service publishes it.  result: its envelope."""
-    outcome, finding = dict(result), answer.finding
-    agent = result["constitutionalEvidence"]
-    said = _headrace(answer, about) | {
-        "agentStatus": result["status"],
-        "agentAlignment": agent["alignment"],
-        "resultSha256": result_sha256,
-    }
-    if finding.service == REFUSED:
-        if result.get("output") is not None:
-            said["outputSha256"] = sha256_hex(canonical_json(result["output"]))
-        for name in _WITHHELD:
-            outcome.pop(name, None)
-    if agent.get("cache") is not None:
-        said["reportedCache"] = _reported(agent["cache"])
-    outcome["status"] = answer.status
-    outcome["constitutionalEvidence"] = _evidence(agent, finding, about)
-    outcome["meta"] = {**(result.get("meta") or {}), "headrace": said}
-    if answer.error is not None:
-        outcome["error"] = answer.error
-    return _with_next_action(outcome, answer, about)
-
-
-def refusal(finding: Finding, what: str = "The answer") -> Json:
-    """The error of what the constitution refuses."""
-    failed = [check["principle"] for check in finding.checks if check["status"] == "FAIL"]
-    named = failed or list(dict.fromkeys(found["principle"] for found in finding.violations))
-    message = f"{what} breaks the constitution"
-    return {
-        "code": REFUSED,
-        "message": f"{message}: {', '.join(named)}."[:_LONGEST] if named else f"{message}.",
-        "details": {"checks": failed},
-    }
-
-
-def timeout(deadline: str, state: str) -> Json:
-    return {
-        "code": "TIMEOUT",
-        "message": f"The deadline {deadline} passed while the task was {state}.",
-        "details": {"deadline": deadline, "state": state},
-    }
-
-
-def cache_miss(verdict: str, reason: str, cache_key: str) -> Json:
-    return {
-        "code": "CACHE_MISS",
-        "message": f"The cache has no answer that may be used: {verdict}.",
-        "details": {"verdict": verdict, "reason": reason, "cacheKey": cache_key},
-    }
-
-
-_LONGEST = 4000
+_LONGEST_MESSAGE = 4000
 _REPORTED_LEVEL = 5
 """The nesting at which members of `meta.headrace.reportedCache` stand; the outcome is level 1."""
 
 
-def _headrace(answer: Answer, about: About) -> Json:
-    said: Json = {
-        "seq": about.seq,
-        "rule": answer.rule,
-        "cause": about.cause,
+class Hit(NamedTuple):
+    """The version of a cached answer."""
+
+    version: int
+    age_s: int
+
+
+class OutcomeDraft(NamedTuple):
+    """What an outcome is to be.  error, output, citations, record, hit: of the service's own.
+
+    record: what is said of the cached answer.  brief: without the steps, though the task asks for a
+    trace.
+    """
+
+    status: str
+    rule: str
+    alignment: AlignmentResult
+    error: Json | None = None
+    output: Any = None
+    citations: Sequence[str] | None = None
+    record: Json | None = None
+    hit: Hit | None = None
+    brief: bool = False
+
+
+def publish(task: TaskAggregate, draft: OutcomeDraft, result: Command | None = None) -> None:
+    """Write the next outcome of a task.  result: what an agent reported, if it comes of that."""
+    row, ctx = task.row, task.ctx
+    row["outcomeSeq"] += 1
+    if result is None:
+        outcome = _of_service(draft, task)
+    else:
+        outcome = _of_result(result.json, result.known_sha256, draft, task)
+    outcome_id = f"{task.task_id}/{row['outcomeSeq']}"
+    value = from_json(RESULT, outcome)
+    ctx.send(SAP_OUTCOMES, task.task_id, value, outcome_id, reply_headers(row["replyTo"]))
+    ctx.draw(*_edges(outcome_id, draft.hit, task))
+    _move(task, draft, outcome)
+    if task.closed:
+        _close(task, outcome, value)
+
+
+def _edges(outcome_id: str, hit: Hit | None, task: TaskAggregate) -> Iterator[Edge]:
+    node = f"sap:outcome:{outcome_id}"
+    yield Edge(node, "answers", f"sap:task:{task.task_id}")
+    if hit is not None:
+        yield Edge(node, "derived_from", f"sap:cache:{task.accepted['cacheKey']}/{hit.version}")
+
+
+def _move(task: TaskAggregate, draft: OutcomeDraft, outcome: Json) -> None:
+    row, before = task.row, task.state
+    event = draft.status if draft.rule == AGENT_STATUS else draft.rule
+    if step(MACHINE, before, event) != draft.status:
+        raise ValueError(f"a task that is {before} does not become {draft.status} by {event}")
+    row["state"] = draft.status
+    row["lastAlignment"] = draft.alignment.combined
+    row["lastRule"] = draft.rule
+    row["errorCode"] = (outcome.get("error") or {}).get("code")
+    if draft.status == "RUNNING" and row["startedAt"] is None:
+        row["startedAt"] = task.ctx.at
+    if before != draft.status:
+        task.emit_transition(before)
+
+
+def _close(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
+    """value: the outcome as Avro has it."""
+    row, ctx = task.row, task.ctx
+    row["closedAt"] = ctx.at
+    deadline_at = task.accepted["deadlineAt"]
+    if deadline_at is not None and deadline_at >= row["acceptedAt"]:
+        ctx.work.delete_timer(deadline_at + 1, DEADLINE, task.task_id)
+    if lookups.is_stored(outcome, row):
+        lookups.store(task, outcome, value)
+    elif row["flightLeader"] or row["cacheState"] == "waiting":
+        lookups.release(task, f"the task is {task.state}")
+    learning.of_outcome(task, outcome, value)
+
+
+def arm_deadline(task: TaskAggregate) -> None:
+    """Set the timer, which fires one millisecond after the last one that is in time."""
+    task.ctx.set_timer(task.accepted["deadlineAt"] + 1, DEADLINE, task.task_id)
+
+
+def expire(task: TaskAggregate) -> None:
+    """End an open task with a TIMEOUT."""
+    deadline, state = task.row["deadline"], task.state
+    error = {
+        "code": "TIMEOUT",
+        "message": f"The deadline {deadline} passed while the task was {state}.",
+        "details": {"deadline": deadline, "state": state},
+    }
+    publish(task, OutcomeDraft("FAILED", "deadline_passed", alignment.unevaluated(task), error))
+
+
+def expire_overdue(task: TaskAggregate) -> None:
+    """End a task whose deadline has passed, before a record that came too late is judged."""
+    if task.overdue:
+        expire(task)
+        task.save()
+
+
+def refusal(evaluation: AlignmentResult, what: str = "The answer") -> Json:
+    """The error of what the constitution refuses."""
+    failed = [check["principle"] for check in evaluation.checks if check["status"] == "FAIL"]
+    named = failed or list(dict.fromkeys(one["principle"] for one in evaluation.violations))
+    message = f"{what} breaks the constitution"
+    message = f"{message}: {', '.join(named)}."[:_LONGEST_MESSAGE] if named else f"{message}."
+    return {"code": NON_CONSTITUTIONAL, "message": message, "details": {"checks": failed}}
+
+
+def _of_service(draft: OutcomeDraft, task: TaskAggregate) -> Json:
+    """An outcome of the service alone."""
+    evidence = _evidence({}, draft, task)
+    if draft.citations is not None:
+        evidence["citations"] = list(draft.citations)
+    outcome: Json = {
+        **{name: task.json[name] for name in ("protocolVersion", "taskId", "correlationId")},
+        "reportedAt": task.ctx.time(),
+        "producer": dict(SERVICE),
+        "status": draft.status,
+        "constitutionalEvidence": evidence,
+    }
+    if draft.output is not None:
+        outcome["output"] = draft.output
+    if draft.error is not None:
+        outcome["error"] = draft.error
+    meta = _meta(draft, task)
+    if draft.record is not None:
+        meta["cacheRecord"] = draft.record
+    outcome["meta"] = {"headrace": meta}
+    return _with_next_action(outcome, draft, task)
+
+
+def _of_result(result: Json, sha256: str, draft: OutcomeDraft, task: TaskAggregate) -> Json:
+    """An agent's Result as the service publishes it.  result: its envelope."""
+    outcome, reported = dict(result), result["constitutionalEvidence"]
+    meta = _meta(draft, task) | {
+        "agentStatus": result["status"],
+        "agentAlignment": reported["alignment"],
+        "resultSha256": sha256,
+    }
+    if draft.alignment.service == NON_CONSTITUTIONAL:
+        if result.get("output") is not None:
+            meta["outputSha256"] = sha256_hex(canonical_json(result["output"]))
+        for name in _WITHHELD:
+            outcome.pop(name, None)
+    if reported.get("cache") is not None:
+        meta["reportedCache"] = _reported(reported["cache"])
+    outcome["status"] = draft.status
+    outcome["constitutionalEvidence"] = _evidence(reported, draft, task)
+    outcome["meta"] = {**(result.get("meta") or {}), "headrace": meta}
+    if draft.error is not None:
+        outcome["error"] = draft.error
+    return _with_next_action(outcome, draft, task)
+
+
+def _meta(draft: OutcomeDraft, task: TaskAggregate) -> Json:
+    """What the service says of every outcome: `meta.headrace`."""
+    meta: Json = {
+        "seq": task.row["outcomeSeq"],
+        "rule": draft.rule,
+        "cause": task.ctx.cause,
         "agentStatus": None,
         "agentAlignment": None,
-        "serviceAlignment": answer.finding.service,
+        "serviceAlignment": draft.alignment.service,
         "resultSha256": None,
-        "heuristicsVersion": about.heuristics_version,
-        "constitution": about.constitution,
+        "heuristicsVersion": task.accepted["policy"]["heuristicsVersion"],
+        "constitution": task.ctx.constitution.label,
     }
-    omitted = dict(answer.finding.omitted)
-    if about.trace and answer.brief:
-        omitted["steps"] = len(answer.finding.steps)
-    elif about.trace:
-        said["steps"] = list(answer.finding.steps)
+    trace, steps = task.row["trace"], draft.alignment.steps
+    omitted = dict(draft.alignment.omitted)
+    if trace and draft.brief:
+        omitted["steps"] = len(steps)
+    elif trace:
+        meta["steps"] = list(steps)
     if omitted:
-        said["omitted"] = omitted
-    return said
+        meta["omitted"] = omitted
+    return meta
 
 
 def _reported(cache: Json) -> Json:
@@ -184,33 +225,44 @@ def _reported(cache: Json) -> Json:
     return {n: value for n, value in cache.items() if not too_deep(value, _REPORTED_LEVEL)}
 
 
-def _evidence(agent: Mapping[str, Any], finding: Finding, about: About) -> Json:
+def _evidence(reported: Mapping[str, Any], draft: OutcomeDraft, task: TaskAggregate) -> Json:
+    """reported: the agent's constitutionalEvidence."""
     evidence = {
-        **agent,
-        "alignment": finding.alignment,
-        "policyChecks": list(finding.checks),
-        "violations": list(finding.violations),
-        "cache": about.cache,
+        **reported,
+        "alignment": draft.alignment.combined,
+        "policyChecks": list(draft.alignment.checks),
+        "violations": list(draft.alignment.violations),
+        "cache": _cache(task.accepted, draft.hit),
     }
-    if finding.readings is not None:
-        evidence["pressureReadings"] = finding.readings
+    if draft.alignment.readings is not None:
+        evidence["pressureReadings"] = draft.alignment.readings
     return evidence
 
 
-def _with_next_action(outcome: Json, answer: Answer, about: About) -> Json:
+def _cache(accepted: Mapping[str, Any], hit: Hit | None) -> Json:
+    """The evidence of whether the answer came from the cache."""
+    if hit is not None:
+        used = {"ageSec": hit.age_s, "version": hit.version}
+        return {"hit": True, "cacheKey": accepted["cacheKey"], **used}
+    if accepted["mode"] == "bypass":
+        return {"hit": False}
+    return {"hit": False, "cacheKey": accepted["cacheKey"]}
+
+
+def _with_next_action(outcome: Json, draft: OutcomeDraft, task: TaskAggregate) -> Json:
     """An escalation says where to go next, if nobody else has said so."""
-    if answer.status != "ESCALATED" or outcome.get("nextActions"):
+    if draft.status != "ESCALATED" or outcome.get("nextActions"):
         return outcome
-    task_id = about.task["taskId"]
+    task_id = task.json["taskId"]
     open_checks = [
         check["principle"]
-        for check in answer.finding.checks
+        for check in draft.alignment.checks
         if check["status"] in ("FAIL", "UNCHECKED")
     ]
     action = {
-        "target": {"capability": about.escalation},
+        "target": {"capability": task.ctx.constitution.escalation},
         "parentTaskId": task_id,
-        "correlationId": about.task["correlationId"],
-        "payload": {"taskId": task_id, "rule": answer.rule, "checks": open_checks},
+        "correlationId": task.json["correlationId"],
+        "payload": {"taskId": task_id, "rule": draft.rule, "checks": open_checks},
     }
     return {**outcome, "nextActions": [action]}

@@ -23,12 +23,23 @@ from schemas import canonical_json, sap, sha256_hex
 from schemas.sap import rules
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.constitution import status_after
-from streams.protocols.sap.processor import acks, commands, deadlines, judging, outcomes, publishing
-from streams.protocols.sap.processor.acks import Check, Ruling
-from streams.protocols.sap.processor.case import Case, find
-from streams.protocols.sap.processor.inbound import Command
-from streams.protocols.sap.processor.outcomes import Answer
-from streams.protocols.sap.processor.scene import Scene
+from streams.protocols.sap.decision import DecisionContext
+from streams.protocols.sap.processor import alignment, outcomes
+from streams.protocols.sap.processor.aggregate import TaskAggregate, find_task
+from streams.protocols.sap.processor.commands import (
+    ACCEPTED,
+    Check,
+    Command,
+    Verdict,
+    check_record,
+    closed,
+    first_failure,
+    repeated,
+    send_ack,
+    uncorrelated,
+    unknown_task,
+)
+from streams.protocols.sap.processor.outcomes import OutcomeDraft
 from topology.machine import step
 from topology.machines.sap_task import MACHINE
 from topology.sap import SAP_RESULT_HASHES, sap_key
@@ -53,65 +64,65 @@ class Facts(NamedTuple):
 def checks(result: Json, sha256: str, facts: Facts) -> Iterator[Check]:
     """Steps 2 to 8 for a result whose shape is right."""
     row = facts.row
-    yield Check(rules.UNKNOWN_TASK.code, commands.unknown_task(result, row))
+    yield Check(rules.UNKNOWN_TASK.code, unknown_task(result, row))
     if row is None:
         return
-    yield Check(rules.CORRELATION_MISMATCH.code, commands.uncorrelated(result, row))
-    yield Check(rules.DUPLICATE.code, commands.repeated(facts.known))
-    yield Check(rules.TASK_CLOSED.code, commands.closed(row, facts.now))
+    yield Check(rules.CORRELATION_MISMATCH.code, uncorrelated(result, row))
+    yield Check(rules.DUPLICATE.code, repeated(facts.known))
+    yield Check(rules.TASK_CLOSED.code, closed(row, facts.now))
     yield Check(rules.NOT_DISPATCHED.code, _not_dispatched(result, row))
     yield Check(rules.PRODUCER_MISMATCH.code, _foreign(result, row) if facts.binding else None)
     yield Check(rules.ILLEGAL_TRANSITION.code, _illegal(result, row))
 
 
-def judge(result: Command, scene: Scene) -> None:
-    refusal = commands.misfit(result, scene)
+def judge(result: Command, ctx: DecisionContext) -> None:
+    refusal = check_record(result, ctx)
     if refusal is not None:
-        acks.send(result, refusal, scene)
+        send_ack(result, refusal, ctx)
         return
-    case = find(result.known_id, scene)
+    task = find_task(result.known_id, ctx)
     facts = Facts(
-        None if case is None else case.row,
-        scene.work.rows(SAP_RESULT_HASHES).get(hash_key(result)),
-        scene.setting("PRODUCER_BINDING"),
-        scene.now,
+        None if task is None else task.row,
+        ctx.work.rows(SAP_RESULT_HASHES).get(hash_key(result)),
+        ctx.setting("PRODUCER_BINDING"),
+        ctx.at,
     )
-    refusal = acks.first(checks(result.json, result.known_sha256, facts))
-    if case is not None and refusal is None:
-        _accept(result, case)
+    refusal = first_failure(checks(result.json, result.known_sha256, facts))
+    if task is not None and refusal is None:
+        _accept(result, task)
     elif refusal is not None:
-        if case is not None and refusal.rule == rules.TASK_CLOSED.code:
-            deadlines.expire_overdue(case)
-        acks.send(result, refusal, scene)
+        if task is not None and refusal.rule == rules.TASK_CLOSED.code:
+            outcomes.expire_overdue(task)
+        send_ack(result, refusal, ctx)
 
 
 def hash_key(result: Command) -> str:
     return sap_key(result.known_id, result.known_sha256)
 
 
-def _not_dispatched(result: Json, row: AvroValue) -> Ruling | None:
+def _not_dispatched(result: Json, row: AvroValue) -> Verdict | None:
     if row["dispatched"] or _of_system(result):
         return None
     state = row["cacheState"]
     reason = f"taskId: no agent was given the task; where it stands with the cache: {state}."
-    return Ruling(rules.NOT_DISPATCHED.code, reason, "/taskId", {"cacheState": state})
+    return Verdict(rules.NOT_DISPATCHED.code, reason, "/taskId", {"cacheState": state})
 
 
-def _foreign(result: Json, row: AvroValue) -> Ruling | None:
+def _foreign(result: Json, row: AvroValue) -> Verdict | None:
     agent_id = result["producer"]["agentId"]
     bound = row["target"]["agentId"] if row["producer"] is None else row["producer"]["agentId"]
     if _of_system(result) or bound in (None, agent_id):
         return None
     figures = {"agentId": agent_id, "expected": bound}
     reason = f"producer.agentId: the task is {bound}'s, not {agent_id}'s."
-    return Ruling(rules.PRODUCER_MISMATCH.code, reason, "/producer/agentId", figures)
+    return Verdict(rules.PRODUCER_MISMATCH.code, reason, "/producer/agentId", figures)
 
 
 def _of_system(result: Json) -> bool:
     return bool(result["producer"]["agentKind"] == "system")
 
 
-def _illegal(result: Json, row: AvroValue) -> Ruling | None:
+def _illegal(result: Json, row: AvroValue) -> Verdict | None:
     status, state = result["status"], row["state"]
     figures: Json = {"state": state, "status": status}
     if step(MACHINE, state, status) is None:
@@ -121,7 +132,7 @@ def _illegal(result: Json, row: AvroValue) -> Ruling | None:
         reason = f"status: {status} again needs metrics other than those reported last."
     else:
         return None
-    return Ruling(rules.ILLEGAL_TRANSITION.code, reason, "/status", figures)
+    return Verdict(rules.ILLEGAL_TRANSITION.code, reason, "/status", figures)
 
 
 def _metrics_sha256(result: Json) -> str | None:
@@ -134,18 +145,18 @@ def _progress(result: Json, row: AvroValue) -> bool:
     return digest is not None and digest != (row["lastMetricsSha256"] or _NO_METRICS)
 
 
-def _accept(result: Command, case: Case) -> None:
-    scene, row = case.scene, case.row
-    acks.send(result, acks.ACCEPTED, scene, warnings=sap.result_warnings(result.json))
+def _accept(result: Command, task: TaskAggregate) -> None:
+    ctx, row = task.ctx, task.row
+    send_ack(result, ACCEPTED, ctx, warnings=sap.result_warnings(result.json))
     known = {"sha256": result.known_sha256, "position": result.cause}
-    scene.work.rows(SAP_RESULT_HASHES).put(hash_key(result), known)
+    ctx.work.rows(SAP_RESULT_HASHES).put(hash_key(result), known)
     producer = result.value["producer"]
     if row["producer"] is None and producer["agentKind"] == "agent":
         row["producer"] = producer
     row["lastMetricsSha256"] = _metrics_sha256(result.json)
-    finding = judging.of_result(case, result.json)
-    status, rule = status_after(result.value["status"], finding.service)
+    evaluation = alignment.of_result(task, result.json)
+    status, rule = status_after(result.value["status"], evaluation.service)
     refused = rule == rules.ALIGNMENT_REFUSED.code
-    error = outcomes.refusal(finding) if refused else None
-    publishing.publish(case, Answer(status, rule, finding, error), result=result)
-    case.save()
+    error = outcomes.refusal(evaluation) if refused else None
+    outcomes.publish(task, OutcomeDraft(status, rule, evaluation, error), result)
+    task.save()

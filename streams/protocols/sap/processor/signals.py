@@ -18,20 +18,24 @@ from typing import Any, NamedTuple
 
 from schemas.sap import rules
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.processor import (
-    acks,
-    commands,
-    deadlines,
-    judging,
-    learning,
-    lineage,
-    publishing,
+from streams.processing.graph import Edge
+from streams.protocols.sap.decision import DecisionContext
+from streams.protocols.sap.processor import alignment, learning, outcomes
+from streams.protocols.sap.processor.aggregate import TaskAggregate, find_task
+from streams.protocols.sap.processor.commands import (
+    ACCEPTED,
+    Check,
+    Command,
+    Verdict,
+    check_record,
+    closed,
+    first_failure,
+    repeated,
+    send_ack,
+    uncorrelated,
+    unknown_task,
 )
-from streams.protocols.sap.processor.acks import Check, Ruling
-from streams.protocols.sap.processor.case import Case, find
-from streams.protocols.sap.processor.inbound import Command
-from streams.protocols.sap.processor.outcomes import Answer
-from streams.protocols.sap.processor.scene import Scene
+from streams.protocols.sap.processor.outcomes import OutcomeDraft
 from topology.sap import SAP_SIGNAL_IDS, SAP_SIGNAL_OPERATORS, sap_key
 
 Json = dict[str, Any]
@@ -60,10 +64,10 @@ class Facts(NamedTuple):
 def checks(signal: Json, sha256: str, facts: Facts) -> Iterator[Check]:
     """Steps 2 to 4 for a signal whose shape is right."""
     row, kind = facts.row, signal["kind"]
-    yield Check(rules.UNKNOWN_TASK.code, commands.unknown_task(signal, row))
+    yield Check(rules.UNKNOWN_TASK.code, unknown_task(signal, row))
     if row is None:
         return
-    yield Check(rules.CORRELATION_MISMATCH.code, commands.uncorrelated(signal, row))
+    yield Check(rules.CORRELATION_MISMATCH.code, uncorrelated(signal, row))
     yield Check(rules.SIGNAL_ID_CONFLICT.code, _known(sha256, facts.known))
     if kind in _JUDGEMENTS:
         yield Check(rules.SIGNAL_TOO_EARLY.code, _too_early(signal, row, facts.now))
@@ -71,30 +75,30 @@ def checks(signal: Json, sha256: str, facts: Facts) -> Iterator[Check]:
         yield Check(rules.SIGNAL_REPEATED.code, _repeated(signal, facts.said))
     elif kind == "cancel":
         yield Check(rules.NOT_ISSUER.code, _not_issuer(signal, row))
-        yield Check(rules.TASK_CLOSED.code, commands.closed(row, facts.now))
+        yield Check(rules.TASK_CLOSED.code, closed(row, facts.now))
 
 
-def judge(signal: Command, scene: Scene) -> None:
-    refusal = commands.misfit(signal, scene)
+def judge(signal: Command, ctx: DecisionContext) -> None:
+    refusal = check_record(signal, ctx)
     if refusal is not None:
-        acks.send(signal, refusal, scene)
+        send_ack(signal, refusal, ctx)
         return
-    case = find(signal.known_id, scene)
-    facts = _facts(signal, case, scene)
-    refusal = acks.first(checks(signal.json, signal.known_sha256, facts))
-    if case is not None and (refusal is None or refusal.rule in _AFTER_EXPIRY):
-        deadlines.expire_overdue(case)
+    task = find_task(signal.known_id, ctx)
+    facts = _facts(signal, task, ctx)
+    refusal = first_failure(checks(signal.json, signal.known_sha256, facts))
+    if task is not None and (refusal is None or refusal.rule in _AFTER_EXPIRY):
+        outcomes.expire_overdue(task)
     if refusal is not None:
-        acks.send(signal, refusal, scene)
-    elif case is not None:
-        _accept(signal, case)
+        send_ack(signal, refusal, ctx)
+    elif task is not None:
+        _accept(signal, task)
 
 
-def _facts(signal: Command, case: Case | None, scene: Scene) -> Facts:
-    rows = scene.work.rows
+def _facts(signal: Command, task: TaskAggregate | None, ctx: DecisionContext) -> Facts:
+    rows = ctx.work.rows
     known = rows(SAP_SIGNAL_IDS).get(id_key(signal))
     said = rows(SAP_SIGNAL_OPERATORS).get(operator_key(signal))
-    return Facts(None if case is None else case.row, known, said, scene.now)
+    return Facts(None if task is None else task.row, known, said, ctx.at)
 
 
 def id_key(signal: Command) -> str:
@@ -107,60 +111,61 @@ def operator_key(signal: Command) -> str:
     return sap_key(signal.known_id, value["kind"], value["operator"]["agentId"])
 
 
-def _known(sha256: str, known: AvroValue | None) -> Ruling | None:
+def _known(sha256: str, known: AvroValue | None) -> Verdict | None:
     if known is None or known["sha256"] == sha256:
-        return commands.repeated(known)
+        return repeated(known)
     figures = {"position": known["position"], "knownSha256": known["sha256"]}
     reason = f"signalId: the signal at {known['position']} has this id and other content."
-    return Ruling(rules.SIGNAL_ID_CONFLICT.code, reason, "/signalId", figures)
+    return Verdict(rules.SIGNAL_ID_CONFLICT.code, reason, "/signalId", figures)
 
 
-def _too_early(signal: Json, row: AvroValue, now: int) -> Ruling | None:
-    if commands.closed(row, now) is not None:
+def _too_early(signal: Json, row: AvroValue, now: int) -> Verdict | None:
+    if closed(row, now) is not None:
         return None
     what = _JUDGEMENTS[signal["kind"]]
     reason = f"kind: the task is {row['state']}; {what} is for one that has ended."
-    return Ruling(rules.SIGNAL_TOO_EARLY.code, reason, "/kind", {"state": row["state"]})
+    return Verdict(rules.SIGNAL_TOO_EARLY.code, reason, "/kind", {"state": row["state"]})
 
 
-def _self_rating(signal: Json, row: AvroValue) -> Ruling | None:
+def _self_rating(signal: Json, row: AvroValue) -> Verdict | None:
     operator, producer = signal["operator"]["agentId"], row["producer"]
     if producer is None or producer["agentId"] != operator:
         return None
     reason = f"operator.agentId: {operator} has produced the answer."
-    return Ruling(rules.SELF_RATING.code, reason, "/operator/agentId", {"producer": operator})
+    return Verdict(rules.SELF_RATING.code, reason, "/operator/agentId", {"producer": operator})
 
 
-def _repeated(signal: Json, said: AvroValue | None) -> Ruling | None:
+def _repeated(signal: Json, said: AvroValue | None) -> Verdict | None:
     if said is None:
         return None
     operator, place = signal["operator"]["agentId"], said["position"]
     what = _JUDGEMENTS[signal["kind"]]
     reason = f"operator.agentId: {operator} has given {what} at {place}."
     figures = {"position": place}
-    return Ruling(rules.SIGNAL_REPEATED.code, reason, "/operator/agentId", figures)
+    return Verdict(rules.SIGNAL_REPEATED.code, reason, "/operator/agentId", figures)
 
 
-def _not_issuer(signal: Json, row: AvroValue) -> Ruling | None:
+def _not_issuer(signal: Json, row: AvroValue) -> Verdict | None:
     operator, issuer = signal["operator"], row["issuer"]["agentId"]
     if operator["agentId"] == issuer or operator["agentKind"] != "agent":
         return None
     reason = f"operator.agentId: an agent cancels its own tasks only; this one is {issuer}'s."
     figures = {"agentId": operator["agentId"], "issuer": issuer}
-    return Ruling(rules.NOT_ISSUER.code, reason, "/operator/agentId", figures)
+    return Verdict(rules.NOT_ISSUER.code, reason, "/operator/agentId", figures)
 
 
-def _accept(signal: Command, case: Case) -> None:
-    scene, value = case.scene, signal.value
-    acks.send(signal, acks.ACCEPTED, scene)
+def _accept(signal: Command, task: TaskAggregate) -> None:
+    ctx, value = task.ctx, signal.value
+    send_ack(signal, ACCEPTED, ctx)
     known = {"sha256": signal.known_sha256, "position": signal.cause}
-    scene.work.rows(SAP_SIGNAL_IDS).put(id_key(signal), known)
+    ctx.work.rows(SAP_SIGNAL_IDS).put(id_key(signal), known)
     if value["kind"] in _JUDGEMENTS:
-        scene.work.rows(SAP_SIGNAL_OPERATORS).put(operator_key(signal), known)
-    scene.draw(lineage.signal(value["signalId"].lower(), case.task_id))
+        ctx.work.rows(SAP_SIGNAL_OPERATORS).put(operator_key(signal), known)
+    node = f"sap:signal:{value['signalId'].lower()}"
+    ctx.draw(Edge(node, "evaluates", f"sap:task:{task.task_id}"))
     if value["kind"] == "cancel":
         rule = rules.CANCELLED_BY_SIGNAL.code
-        publishing.publish(case, Answer("CANCELLED", rule, judging.unevaluated(case)))
-        case.save()
+        outcomes.publish(task, OutcomeDraft("CANCELLED", rule, alignment.unevaluated(task)))
+        task.save()
     else:
-        learning.of_signal(case, value)
+        learning.of_signal(task, value)

@@ -20,12 +20,20 @@ from typing import Any, NamedTuple
 
 from schemas.sap import rules
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.processor import acceptance, acks, commands, rate_limit
-from streams.protocols.sap.processor.acks import Check, Ruling
-from streams.protocols.sap.processor.authorization import Authorization
-from streams.protocols.sap.processor.inbound import Command
+from streams.protocols.sap.decision import DecisionContext
+from streams.protocols.sap.processor import rate_limit
+from streams.protocols.sap.processor.acceptance import accept
+from streams.protocols.sap.processor.authorization import Authorization, authorization_of
+from streams.protocols.sap.processor.commands import (
+    Check,
+    Command,
+    Verdict,
+    check_record,
+    duplicate,
+    first_failure,
+    send_ack,
+)
 from streams.protocols.sap.processor.rate_limit import TASK, Bucket, Limit, Taken
-from streams.protocols.sap.processor.scene import Scene
 from topology.sap import SAP_RATE_LIMITS, SAP_TASK_STATES_TABLE, sap_key
 
 Json = dict[str, Any]
@@ -52,47 +60,47 @@ def checks(task: Json, sha256: str, facts: Facts) -> Iterator[Check]:
     yield Check(rules.RATE_LIMITED.code, _too_fast(task, facts))
 
 
-def judge(task: Command, scene: Scene) -> None:
-    refusal = commands.misfit(task, scene)
+def judge(task: Command, ctx: DecisionContext) -> None:
+    refusal = check_record(task, ctx)
     if refusal is None:
-        facts = _facts(task, scene)
-        refusal = acks.first(checks(task.json, task.known_sha256, facts))
+        facts = _facts(task, ctx)
+        refusal = first_failure(checks(task.json, task.known_sha256, facts))
         if refusal is None:
-            _pay(task, facts, scene)
-            acceptance.accept(task, scene)
+            _pay(task, facts, ctx)
+            accept(task, ctx)
             return
-    acks.send(task, refusal, scene)
+    send_ack(task, refusal, ctx)
 
 
-def _facts(task: Command, scene: Scene) -> Facts:
-    row = scene.work.rows(SAP_TASK_STATES_TABLE).get(sap_key(task.known_id))
-    limit = rate_limit.limit_of(scene.work.settings, scene.work.partitions)
-    held = None if limit is None else scene.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
+def _facts(task: Command, ctx: DecisionContext) -> Facts:
+    row = ctx.work.rows(SAP_TASK_STATES_TABLE).get(sap_key(task.known_id))
+    limit = rate_limit.limit_of(ctx.work.settings, ctx.work.partitions)
+    held = None if limit is None else ctx.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
     bucket = None if held is None else Bucket(held["level"], held["at"])
-    return Facts(row, scene.authorization, limit, bucket, scene.now)
+    return Facts(row, authorization_of(ctx.work.settings), limit, bucket, ctx.at)
 
 
-def _pay(task: Command, facts: Facts, scene: Scene) -> None:
+def _pay(task: Command, facts: Facts, ctx: DecisionContext) -> None:
     if facts.taken is not None:
         row = facts.taken.bucket._asdict()
-        scene.work.rows(SAP_RATE_LIMITS).put(_bucket_key(task), row)
+        ctx.work.rows(SAP_RATE_LIMITS).put(_bucket_key(task), row)
 
 
 def _bucket_key(task: Command) -> str:
     return sap_key(task.value["issuer"]["agentId"])
 
 
-def _known(sha256: str, row: AvroValue | None) -> Ruling | None:
+def _known(sha256: str, row: AvroValue | None) -> Verdict | None:
     if row is None:
         return None
     if row["taskSha256"] == sha256:
-        return acks.duplicate(row["position"])
+        return duplicate(row["position"])
     figures = {"position": row["position"], "knownSha256": row["taskSha256"]}
     reason = f"taskId: the task at {row['position']} has this id and other content."
-    return Ruling(rules.TASK_ID_CONFLICT.code, reason, "/taskId", figures)
+    return Verdict(rules.TASK_ID_CONFLICT.code, reason, "/taskId", figures)
 
 
-def _unauthorized(task: Json, authorization: Authorization | None) -> Ruling | None:
+def _unauthorized(task: Json, authorization: Authorization | None) -> Verdict | None:
     if authorization is None:
         return None
     capability, issuer = task["target"]["capability"], task["issuer"]
@@ -103,12 +111,12 @@ def _unauthorized(task: Json, authorization: Authorization | None) -> Ruling | N
     figures = {"agentId": agent_id, "agentKind": kind, "capability": capability}
     if code == rules.UNAUTHORIZED.code:
         reason = f"issuer: no rule of the authorisation file knows {kind} {agent_id}."
-        return Ruling(code, reason, "/issuer", figures)
+        return Verdict(code, reason, "/issuer", figures)
     reason = f"target.capability: {kind} {agent_id} may not ask for {capability}."
-    return Ruling(code, reason, "/target/capability", figures)
+    return Verdict(code, reason, "/target/capability", figures)
 
 
-def _too_fast(task: Json, facts: Facts) -> Ruling | None:
+def _too_fast(task: Json, facts: Facts) -> Verdict | None:
     taken, limit = facts.taken, facts.limit
     if taken is None or limit is None or taken.retry_after_ms is None:
         return None
@@ -118,4 +126,4 @@ def _too_fast(task: Json, facts: Facts) -> Ruling | None:
         f" a second here; come again in {taken.retry_after_ms} ms."
     )
     path, wait = "/issuer/agentId", taken.retry_after_ms
-    return Ruling(rules.RATE_LIMITED.code, reason, path, figures, retry_after_ms=wait)
+    return Verdict(rules.RATE_LIMITED.code, reason, path, figures, retry_after_ms=wait)

@@ -14,8 +14,8 @@ from schemas import Problem, decode, sap
 from schemas.sap import rules
 from streams.errors import NotFound
 from streams.protocols.sap.constitution import Constitution
-from streams.protocols.sap.processor import judging, results, signals, tasks
-from streams.protocols.sap.processor.case import Case
+from streams.protocols.sap.processor import alignment, results, signals, tasks
+from streams.protocols.sap.processor.aggregate import TaskAggregate
 from streams.protocols.sap.queries.common import Json, named
 from streams.protocols.sap.queries.tasks import acks_of, outcomes_of, verdicts_of
 from streams.views.reads import Reads
@@ -68,17 +68,17 @@ def misshapen(subject: str, problems: Sequence[Problem], at: str) -> Json:
     return {**told, "rule": rule, "reason": reason, "checks": checks, "warnings": []}
 
 
-def _case(view: Reads, row: Json, constitution: Constitution) -> Case | None:
+def _case(view: Reads, row: Json, constitution: Constitution) -> TaskAggregate | None:
     """The task for the processor's functions, which look at no more than this."""
     _, partition, offset = row["position"].rsplit("/", 2)
     sent = view.get("sap sent", int(partition), int(offset))
     if sent is None:
         return None
-    scene: Any = SimpleNamespace(constitution=constitution)
-    return Case(row, scene, decode(sent, SAP_TASKS.record or "").value)
+    ctx: Any = SimpleNamespace(constitution=constitution)
+    return TaskAggregate(row, ctx, decode(sent, SAP_TASKS.record or "").value)
 
 
-def _command(ack: Json, value: Any, row: Json | None, case: Case | None) -> Json:
+def _command(ack: Json, value: Any, row: Json | None, case: TaskAggregate | None) -> Json:
     """value: the record, as Avro."""
     kind = _KINDS[ack["subject"]]
     envelope = None if value is None else sap.judge(kind, value).json
@@ -128,19 +128,19 @@ def _names(subject: str, envelope: Json | None, row: Json | None) -> list[str]:
         return []
 
 
-def _evaluation(kind: str, envelope: Json, case: Case) -> Json | None:
+def _evaluation(kind: str, envelope: Json, case: TaskAggregate) -> Json | None:
     """Weighed anew; with another constitution than the recorded one it may come out otherwise."""
     match kind:
         case "task":
-            finding = judging.of_task(case)
+            finding = alignment.of_task(case)
         case "result":
-            finding = judging.of_result(case, envelope)
+            finding = alignment.of_result(case, envelope)
         case _:
             return None
     return {
         "constitution": case.row["constitution"],
         "alignment": finding.service,
-        "combined": finding.alignment,
+        "combined": finding.combined,
         "steps": list(finding.steps),
         "policyChecks": list(finding.checks),
         "violations": list(finding.violations),

@@ -31,7 +31,7 @@ def closed(mode: str | None = None) -> Bench:
 
 def rules_of(value: Json, facts: signals.Facts) -> list[str]:
     found = signals.checks(value, "hash", facts)
-    return [check.ruling.rule for check in found if check.ruling is not None]
+    return [check.verdict.rule for check in found if check.verdict is not None]
 
 
 @pytest.mark.parametrize("kind", ["rating", "approval"])

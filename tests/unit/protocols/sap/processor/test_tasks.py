@@ -63,11 +63,11 @@ def test_a_known_id_comes_before_authorisation_and_the_limit() -> None:
     door, limit, spent = parse(NOBODY), Limit(1, 1_000_000), Bucket(0, 0)
     facts = tasks.Facts(row, door, limit, spent, 0)
     codes = [
-        None if check.ruling is None else check.ruling.rule
+        None if check.verdict is None else check.verdict.rule
         for check in tasks.checks(task(), "b", facts)
     ]
     assert codes == ["task_id_conflict", "forbidden", "rate_limited"]
-    same = next(iter(tasks.checks(task(), "a", facts))).ruling
+    same = next(iter(tasks.checks(task(), "a", facts))).verdict
     assert same is not None
     assert (same.rule, same.duplicate_of) == ("duplicate", "sap.tasks/0/0")
 

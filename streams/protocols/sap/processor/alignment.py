@@ -1,0 +1,160 @@
+"""What the constitution says of a task, of a result, of a cached answer.
+
+What the service has found is combined with what the agent has reported.  Together these may be
+more than a result may have.  Then the service's own stay: all of them, or, if these alone are too
+many, the worse.  Of the agent's the first stay, as far as there is room.
+
+Source: SAP spec, 2 (lists have at most 256 entries), 3.5 and 3.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from schemas.sap.shapes import MOST
+from streams.protocols.sap.constitution import Constitution, Evaluation, combine, evaluate
+from streams.protocols.sap.constitution.findings import (
+    NON_CONSTITUTIONAL,
+    SEVERITIES,
+    STATUSES,
+    VALID,
+)
+from streams.protocols.sap.processor.aggregate import TaskAggregate
+
+__all__ = ["NON_CONSTITUTIONAL", "VALID", "AlignmentResult"]
+
+Json = dict[str, Any]
+
+
+class AlignmentResult(NamedTuple):
+    """What is found of an answer.
+
+    service: the service's own alignment.  combined, checks, violations: with the agent's.
+    readings: the pressure that it was decided at.  omitted: by the member's name, how many checks
+    and violations are left out, where a result may not have so many.
+    """
+
+    service: str
+    combined: str
+    checks: Sequence[Json] = ()
+    violations: Sequence[Json] = ()
+    readings: Json | None = None
+    steps: Sequence[Any] = ()
+    omitted: Mapping[str, int] = MappingProxyType({})
+
+
+def unevaluated(task: TaskAggregate) -> AlignmentResult:
+    """Where there is nothing to look at: as a task that was let in."""
+    return _combined(None, {}, task)
+
+
+def of_task(task: TaskAggregate) -> AlignmentResult:
+    """Before anybody works on it."""
+    evaluation = evaluate(
+        "task",
+        task.json["constitutionalContext"],
+        payload=task.json["payload"],
+        policy=task.policy,
+        constitution=task.ctx.constitution,
+    )
+    return _combined(evaluation, {}, task)
+
+
+def of_result(task: TaskAggregate, result: Json) -> AlignmentResult:
+    evaluation = _evaluate_result(task.json, result, task.policy, task.ctx.constitution)
+    return _combined(evaluation, result["constitutionalEvidence"], task)
+
+
+def _evaluate_result(
+    task: Json, result: Json, policy: Json, constitution: Constitution
+) -> Evaluation | None:
+    """None for a result that carries nothing to look at: it stands as its agent says."""
+    phase, evidence = _phase_of(result), result["constitutionalEvidence"]
+    if phase is None:
+        return None
+    return evaluate(
+        phase,
+        task["constitutionalContext"],
+        contract=task.get("outputContract"),
+        budget=(task.get("telemetry") or {}).get("budget"),
+        output=result.get("output"),
+        citations=evidence.get("citations"),
+        checks=evidence.get("policyChecks"),
+        violations=evidence.get("violations"),
+        metrics=result.get("metrics"),
+        policy=policy,
+        constitution=constitution,
+    )
+
+
+def _phase_of(result: Json) -> str | None:
+    if result["status"] == "SUCCEEDED":
+        return "final"
+    looked_at = result.get("output") is not None or result.get("metrics") is not None
+    return "partial" if looked_at else None
+
+
+def evaluate_record(
+    task: Json, record: Mapping[str, Any], policy: Json, constitution: Constitution
+) -> Evaluation:
+    """The look at a cached answer in the context of the task that asks.  record: SapCacheRecord."""
+    return evaluate(
+        "cached",
+        task["constitutionalContext"],
+        contract=task.get("outputContract"),
+        budget=(task.get("telemetry") or {}).get("budget"),
+        output=record["output"],
+        citations=record["citations"],
+        checks=record["policyChecks"],
+        violations=record["violations"],
+        policy=policy,
+        constitution=constitution,
+    )
+
+
+def of_hit(
+    rechecked: Evaluation | None, record: Mapping[str, Any], task: TaskAggregate
+) -> AlignmentResult:
+    """record: the cached answer.  rechecked: None if it was not looked at again."""
+    stored = {name: record[name] for name in ("alignment", "policyChecks", "violations")}
+    return _combined(rechecked, stored, task)
+
+
+def _combined(
+    evaluation: Evaluation | None, evidence: Mapping[str, Any], task: TaskAggregate
+) -> AlignmentResult:
+    both = combine(evaluation, evidence, task.json["constitutionalContext"])
+    own = Evaluation(VALID, [], [], []) if evaluation is None else evaluation
+    checks = _bounded(both.checks, len(own.checks), _badness_of_check)
+    violations = _bounded(both.violations, len(own.violations), _badness_of_violation)
+    omitted = {
+        "policyChecks": len(both.checks) - len(checks),
+        "violations": len(both.violations) - len(violations),
+    }
+    return AlignmentResult(
+        own.alignment,
+        both.alignment,
+        checks,
+        violations,
+        both.pressureReadings,
+        own.steps,
+        {name: count for name, count in omitted.items() if count},
+    )
+
+
+def _badness_of_check(check: Json) -> int:
+    return STATUSES.index(check["status"])
+
+
+def _badness_of_violation(violation: Json) -> int:
+    return SEVERITIES.index(violation["severity"])
+
+
+def _bounded(items: Sequence[Json], own: int, badness: Callable[[Json], int]) -> list[Json]:
+    """Those that stay, in their order.  own: how many of them, the first, are the service's."""
+    if own <= MOST or len(items) <= MOST:
+        return list(items[:MOST])
+    worst_first = sorted(range(own), key=lambda index: -badness(items[index]))
+    return [items[index] for index in sorted(worst_first[:MOST])]
