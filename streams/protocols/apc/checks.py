@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from schemas.apc import packet_json, validate_avro
 from streams.engine.processor import Message
-from streams.protocols.apc.processor.gates import gates
-from streams.protocols.apc.processor.inbound import Inbound
+from streams.protocols.apc.processor.batch import Inbound
 from streams.protocols.apc.processor.policy import PHASES
-from streams.protocols.apc.processor.throttle import judge
-from streams.protocols.apc.processor.transfer import Standing, transfer_of
+from streams.protocols.apc.processor.throttling import judge
+from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
+from streams.protocols.apc.processor.verification import gates
 from streams.replay.checking import Given, Said, in_place, members, same, unless
 from streams.replay.facts import Fact
 from topology.apc import APC_COORDINATION_TABLE, APC_THROTTLING_TABLE

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from schemas import decode
 from streams.processing.encode import as_it_is
-from streams.protocols.apc.processor.throttle import judge
-from streams.protocols.apc.processor.transfer import Standing, transfer_of
+from streams.protocols.apc.processor.throttling import judge
+from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
 from streams.protocols.apc.queries.explain import NAMES
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id

@@ -15,10 +15,10 @@ from typing import Any
 
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.lineage.effectiveness import gate_fails, score_of
-from streams.protocols.apc.processor import deltas
-from streams.protocols.apc.processor.inbound import Desk, Inbound, named_by
+from streams.protocols.apc.processor import contributions
+from streams.protocols.apc.processor.batch import Desk, Inbound, named_by
 from streams.protocols.apc.processor.lifecycle import NOT_COUNTED
-from streams.protocols.apc.processor.selection import ranked, row_of
+from streams.protocols.apc.processor.throttling import ranked, row_of
 
 Known = Mapping[str, AvroValue]
 """Rows of known packets of type TRANSFER, by packet id."""
@@ -42,9 +42,8 @@ def decide(packet: Inbound, row: AvroValue, desk: Desk) -> None:
     ranking = ranked(row_of(ref, known[ref]["transfer"]) for ref in known if ref not in refused)
     chosen = _choose([one["packet_id"] for one in ranking], known, desk)
     protocol = _protocol(known, ranking, chosen["selected_packet_ids"])
-    occasion = packet.occasion(f"{packet.cause}/0")
     decision = {
-        "decision_id": occasion.event_id,
+        "decision_id": packet.occasion.event_id,
         "kind": "arbitration",
         "protocol_id": protocol,
         "at": packet.at,
@@ -61,7 +60,7 @@ def decide(packet: Inbound, row: AvroValue, desk: Desk) -> None:
             "winner_agrees": _winner_agrees(packet, chosen["selected_packet_ids"]),
         },
     }
-    deltas.send_decision(protocol, decision, row, occasion, desk)
+    contributions.send_decision(protocol, decision, row, packet.occasion, desk)
 
 
 def _rejection(row: AvroValue | None) -> str | None:

@@ -1,19 +1,36 @@
-"""Delivery: once to each distinct recipient, whatever the delivery mode.
+"""Delivery: once to each distinct recipient, whatever the delivery mode, and what comes of it.
 
 A packet that asks for acknowledgements stays ROUTED until all recipients have accepted, one has
-refused (`answers`), its attempts are used up or its deadline passes (`expiry`).
+refused, its attempts are used up or its deadline passes.  A NACK is a refusal whatever status it
+carries.  A recipient may defer, which costs no attempt: the wait for this one begins anew.
+
+The deadline is compared with the time of the record at hand, so an answer dated before it counts
+whenever it is read, and one dated later finds the packet expired, exactly as the timer would
+have left it: its fact has the timer's id, so it is never written twice.
+
+A sender may take a packet back, whatever became of it.  The packet is no longer counted and not
+delivered again, and everyone who holds it is told.  What others did because of it stays.
 """
 
 from __future__ import annotations
 
 from schemas import AvroBody, canonical_json
+from schemas.apc import rules
 from schemas.formats import parse_time
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer
-from streams.protocols.apc.processor import lifecycle, verification
-from streams.protocols.apc.processor.inbound import Desk, Inbound
+from streams.protocols.apc.processor import (
+    agent_events,
+    contributions,
+    facts,
+    lifecycle,
+    verification,
+)
+from streams.protocols.apc.processor.batch import Desk, Inbound, Occasion, packet_value
+from streams.protocols.apc.processor.coordination import AckOutcome
 from topology.apc import APC_INBOX
 from topology.keys import composite
+from topology.machines.apc_intra import IntraEvent
 
 TTL = "apc.ttl"
 ACK = "apc.ack"
@@ -60,8 +77,8 @@ def deliver(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> st
         ending = verification.ending(row, desk)
         lifecycle.arrive(row, (*lifecycle.ROUTED, *lifecycle.APPLIED, *ending), metadata)
         return f"{message}; no acknowledgement is asked for."
-    lifecycle.arrive(row, lifecycle.ROUTED, metadata)
     data = timer_data(packet.traceparent)
+    lifecycle.arrive(row, lifecycle.ROUTED, metadata)
     desk.work.set_timer(Timer(deadline_at, TTL, packet.key, data))
     if acks["ack_due_at"] is not None:
         desk.work.set_timer(Timer(acks["ack_due_at"], ACK, packet.key, data))
@@ -122,3 +139,183 @@ def delivery_to(
         "deadline_at": acks["deadline_at"],
         "ack_due_at": acks["ack_due_at"],
     }
+
+
+def acknowledge(packet: Inbound, desk: Desk) -> AckOutcome | None:
+    """What an accepted ACK or NACK does to the packet it names."""
+    row = packet.target
+    assert row is not None
+    status = packet.payload["ack_status"]
+    if row["state"] != "ROUTED":
+        packet.warnings.append(rules.ACK_WITHOUT_EFFECT.code)
+    elif packet.value["sender"]["agent_id"] not in row["acks"]["pending"]:
+        packet.warnings.append(rules.ACK_REPEATED.code)
+    elif packet.packet_type == "NACK" or status == "REJECTED":
+        return _record_refusal(packet, row, desk)
+    elif status == "DEFERRED":
+        return _defer(packet, row, desk)
+    else:
+        return _record_acceptance(packet, row, desk)
+    return None
+
+
+def _record_acceptance(packet: Inbound, row: AvroValue, desk: Desk) -> AckOutcome | None:
+    acks, agent = row["acks"], packet.value["sender"]["agent_id"]
+    pending = [name for name in acks["pending"] if name != agent]
+    accepted = [name for name in acks["recipients"] if name == agent or name in acks["accepted"]]
+    row["acks"] = {**acks, "pending": pending, "accepted": accepted}
+    if pending:
+        message = f"{agent} accepted; still awaited: {', '.join(pending)}."
+        lifecycle.move(packet, row, (), rules.ACK_RECORDED.code, message, desk)
+        return None
+    disarm(row, desk)
+    events = (*lifecycle.APPLIED, *verification.ending(row, desk))
+    message = f"{agent} accepted, and so all {len(accepted)} recipients have."
+    lifecycle.move(packet, row, events, rules.DELIVERED.code, message, desk)
+    return AckOutcome(IntraEvent.ACK_ACCEPTED, row)
+
+
+def _record_refusal(packet: Inbound, row: AvroValue, desk: Desk) -> AckOutcome:
+    reason = packet.payload["reason"]
+    disarm(row, desk)
+    lifecycle.move(
+        packet,
+        row,
+        lifecycle.REFUSED,
+        rules.RECIPIENT_REFUSED.code,
+        f"{packet.value['sender']['agent_id']} refused it with {packet.packet_type}.",
+        desk,
+        metadata_json=None if reason is None else canonical_json({"reason": reason}).decode(),
+    )
+    return AckOutcome(IntraEvent.ACK_REJECTED_OR_DEFERRED, row)
+
+
+def _defer(packet: Inbound, row: AvroValue, desk: Desk) -> AckOutcome:
+    acks = row["acks"]
+    timeout = packet_value(row["packet"])["routing"]["ack_timeout_ms"]
+    message = f"{packet.value['sender']['agent_id']} deferred its answer."
+    if timeout is not None:
+        key, due_at = desk.key_of(row), packet.at + timeout
+        desk.work.delete_timer(acks["ack_due_at"], ACK, key)
+        desk.work.set_timer(Timer(due_at, ACK, key, timer_data(packet.traceparent)))
+        row["acks"] = {**acks, "ack_due_at": due_at}
+        message = f"{message[:-1]}; it is awaited until {iso(due_at).decode()}."
+    lifecycle.move(packet, row, (), rules.ACK_DEFERRED.code, message, desk)
+    return AckOutcome(IntraEvent.ACK_REJECTED_OR_DEFERRED, row)
+
+
+def expire_overdue(row: AvroValue, packet: Inbound, desk: Desk) -> None:
+    """A record names a packet whose deadline has passed before its timer fired."""
+    if row["state"] == "ROUTED" and packet.at >= row["acks"]["deadline_at"]:
+        desk.work.cause = row["position"]
+        _expire_by_ttl(row, packet.at, packet.traceparent, desk)
+        desk.work.cause = packet.cause
+
+
+def fire(timer: Timer, now_ms: int, desk: Desk) -> None:
+    """A timer is due; it does nothing when its packet has moved on or was armed anew."""
+    row = desk.states.get(timer.key)
+    if row is None or row["state"] != "ROUTED":
+        return
+    acks = row["acks"]
+    armed = acks["deadline_at"] if timer.kind == TTL else acks["ack_due_at"]
+    if armed != timer.due_ms:
+        return
+    desk.work.cause = row["position"]
+    parent = timer.data.get("traceparent")
+    traceparent = None if parent is None else parent.encode()
+    if now_ms >= acks["deadline_at"]:
+        _expire_by_ttl(row, now_ms, traceparent, desk)
+    elif acks["attempt"] <= (packet_value(row["packet"])["routing"]["retry_limit"] or 0):
+        _redeliver(row, timer, now_ms, traceparent, desk)
+    else:
+        message = f"{acks['attempt']} attempts went unanswered by: {', '.join(acks['pending'])}."
+        suffix = f"ack/{acks['attempt']}"
+        _expire(
+            row, rules.ACK_TIMEOUT.code, suffix, message, now_ms, timer.due_ms, traceparent, desk
+        )
+
+
+def _redeliver(
+    row: AvroValue, timer: Timer, now_ms: int, traceparent: bytes | None, desk: Desk
+) -> None:
+    routing = packet_value(row["packet"])["routing"]
+    acks = row["acks"]
+    unanswered, due_at = acks["attempt"], now_ms + routing["ack_timeout_ms"]
+    row["acks"] = acks = {**acks, "attempt": unanswered + 1, "ack_due_at": due_at}
+    lifecycle.advance(row, (), rules.REDELIVERED.code, at=now_ms, cause=row["position"])
+    message = (
+        f"Attempt {unanswered} of {1 + routing['retry_limit']} went unanswered by: "
+        f"{', '.join(acks['pending'])}."
+    )
+    fact = facts.fired(
+        row,
+        f"ack/{unanswered}",
+        rules.REDELIVERED.code,
+        message,
+        [],
+        at=now_ms,
+        due_at=timer.due_ms,
+    )
+    facts.send(desk.work, fact, traceparent)
+    desk.put(row)
+    for agent in acks["pending"]:
+        handed = delivery_to(row["packet_id"], agent, "redelivery", acks, row["packet"])
+        send(desk, handed, row["position"], now_ms, row["position"], traceparent)
+    desk.work.set_timer(Timer(due_at, ACK, timer.key, timer.data))
+
+
+def _expire_by_ttl(row: AvroValue, at: int, traceparent: bytes | None, desk: Desk) -> None:
+    due_at = row["acks"]["deadline_at"]
+    message = f"Its deadline {iso(due_at).decode()} passed while it waited for: "
+    message += f"{', '.join(row['acks']['pending'])}."
+    _expire(row, rules.TTL_EXPIRED.code, "ttl", message, at, due_at, traceparent, desk)
+
+
+def _expire(
+    row: AvroValue,
+    rule: str,
+    suffix: str,
+    message: str,
+    at: int,
+    due_at: int,
+    traceparent: bytes | None,
+    desk: Desk,
+) -> None:
+    disarm(row, desk)
+    moved = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=at, cause=row["position"])
+    fact = facts.fired(row, suffix, rule, message, moved, at=at, due_at=due_at)
+    occasion = Occasion(fact["event_id"], at, row["position"], traceparent)
+    contributions.remove(row, occasion, desk)
+    fact["coordination"] = agent_events.expired(row, occasion, desk)
+    facts.send(desk.work, fact, traceparent)
+    desk.put(row)
+
+
+def retract(packet: Inbound, deadline_at: int, desk: Desk) -> None:
+    """What an accepted RETRACTION does to its target."""
+    row = packet.target
+    assert row is not None
+    if row["state"] == "ROUTED":
+        disarm(row, desk)
+    message = f"Retracted by {packet.value['sender']['agent_id']}."
+    lifecycle.move(packet, row, lifecycle.RETRACTED, rules.RETRACTED.code, message, desk)
+    _notify(packet, row, deadline_at, desk)
+
+
+def _notify(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> None:
+    """Tell those to whom the target was delivered; the RETRACTION's own recipients know."""
+    own = lifecycle.recipients(packet.value)
+    holders = [] if row["acks"] is None else row["acks"]["recipients"]
+    for agent in holders:
+        if agent not in own:
+            notice = {
+                "delivery_id": composite(row["packet_id"], agent, "notice"),
+                "kind": "retraction",
+                "recipient_agent_id": agent,
+                "attempt": 1,
+                "packet": packet.packet,
+                "deadline_at": deadline_at,
+                "ack_due_at": None,
+            }
+            send(desk, notice, packet.cause, packet.at, packet.cause, packet.traceparent)

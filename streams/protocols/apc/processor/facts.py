@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from streams.engine.processor import AvroValue, Work
-from streams.protocols.apc.processor.inbound import Inbound
+from streams.protocols.apc.processor.batch import Inbound
 from topology.apc import APC_EVENTS
 
 MAX_ERRORS = 10
@@ -58,7 +58,6 @@ def verdict(packet: Inbound, name: str, rule: str, message: str, /, **members: A
         "task_id": trace["task_id"],
         "trace_id": packet.trace_id,
         "throttle": packet.throttle,
-        "coordination": packet.notes,
         "warnings": sorted(set(packet.warnings)),
         **members,
     }
@@ -68,6 +67,12 @@ def rejection(
     packet: Inbound, rule: str, message: str, /, *, fault: str = "sender", **members: Any
 ) -> AvroValue:
     return verdict(packet, "rejected", rule, message, fault=fault, **members)
+
+
+def anti_drift(packet: Inbound) -> AvroValue:
+    """The drift checks as the packet's fact shows them."""
+    checks = packet.metadata.get("anti_drift")
+    return {"evaluated": checks is not None, "checks": checks or {}}
 
 
 def duplicate(packet: Inbound, rule: str, message: str) -> AvroValue:

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor import receivers
-from streams.protocols.apc.processor.inbound import Inbound
+from streams.protocols.apc.processor import contributions, facts
+from streams.protocols.apc.processor.batch import Desk, Inbound
+from streams.protocols.apc.processor.throttling import transfer_member
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE
 
@@ -62,7 +63,7 @@ def draft(packet: Inbound, rule: str) -> AvroValue:
         "sender_agent_id": sender["agent_id"],
         "sender_swarm_id": sender["swarm_id"],
         "recipients": recipients(value),
-        "transfer": receivers.standing(packet),
+        "transfer": transfer_member(packet) if packet.packet_type == "TRANSFER" else None,
         "packet_hash": packet.packet_hash,
         "identity_hash": packet.identity_hash,
         "position": packet.cause,
@@ -146,6 +147,30 @@ def advance(
     row["updated_at"] = at
     row["version"] += 1
     return shown
+
+
+def move(
+    packet: Inbound,
+    row: AvroValue,
+    events: Sequence[str],
+    rule: str,
+    message: str,
+    desk: Desk,
+    *,
+    metadata_json: str | None = None,
+) -> None:
+    """Take the packet of `row` along these events (none: its row changed and its state stays).
+
+    A fact says so, and if it ceased to be counted it gives back what it had added to the sums.
+    """
+    counted = row["counted"]
+    moved = advance(
+        row, events, rule, at=packet.at, cause=packet.cause, metadata_json=metadata_json
+    )
+    event_id = facts.effect(packet, row, rule, message, moved)
+    if counted and not row["counted"]:
+        contributions.remove(row, packet.occasion._replace(event_id=event_id), desk)
+    desk.put(row)
 
 
 def _next(seq: int, state: str, event: str) -> AvroValue:

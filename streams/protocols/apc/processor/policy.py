@@ -1,8 +1,10 @@
-"""What a well-formed packet may still break, in the order of checking.
+"""What a well-formed packet may still break, in the order of checking, and what it is warned of.
 
 `CHECKS` is that order: the number, the packet types it is for, the question.  The first check
 that answers decides.  A check reads rows and settings and changes none.  The checks of a TRANSFER
 from number 4 on are one question here, since their figures are kept together.
+
+Warnings are oddities that a packet's fact names and that change no verdict.
 """
 
 from __future__ import annotations
@@ -11,10 +13,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from schemas.apc import ANTI_DRIFT_CHECKS, rules
-from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.inbound import Desk, Inbound, named_by
-from streams.protocols.apc.processor.receivers import throttled
-from streams.protocols.apc.processor.words import ALL_TYPES, CONTENT
+from streams.protocols.apc.processor.batch import ALL_TYPES, CONTENT, Desk, Inbound, named_by
+from streams.protocols.apc.processor.throttling import throttled
+from streams.protocols.apc.processor.verification import pass_agrees
 from topology.machines.apc_inter import InterState
 
 AFTER_THE_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
@@ -59,12 +60,6 @@ def refusal(packet: Inbound, desk: Desk) -> Refusal | None:
         if found is not None:
             return found
     return None
-
-
-def anti_drift(packet: Inbound) -> AvroValue:
-    """The drift checks as the packet's fact shows them."""
-    checks = packet.metadata.get("anti_drift")
-    return {"evaluated": checks is not None, "checks": checks or {}}
 
 
 def _session_over(packet: Inbound, desk: Desk) -> Refusal | None:
@@ -204,4 +199,52 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
         if packet_type in check.types
     )
     for packet_type in ALL_TYPES
+}
+
+
+def content_warnings(packet: Inbound) -> list[str]:
+    """The warnings that a well-formed packet's own content calls for."""
+    found: list[str] = []
+    named = packet.value["recipients"]
+    if len(named) > 1 and len({recipient["agent_id"] for recipient in named}) < len(named):
+        found.append(rules.RECIPIENT_REPEATED.code)
+    of_type = _WARNINGS.get(packet.packet_type)
+    if of_type is not None:
+        of_type(packet, found)
+    return found
+
+
+def _warn_claim(packet: Inbound, found: list[str]) -> None:
+    bundle = packet.value["proof_bundle"]
+    if not bundle["evidence_refs"] and not bundle["falsifiers"]:
+        found.append(rules.PROOF_BUNDLE_EMPTY.code)
+
+
+def _warn_eval(packet: Inbound, found: list[str]) -> None:
+    _warn_claim(packet, found)
+    if not pass_agrees(packet.payload):
+        found.append(rules.EVAL_PASS_DISAGREES.code)
+
+
+def _warn_transfer(packet: Inbound, found: list[str]) -> None:
+    payload = packet.payload
+    if payload["from_swarm"] == payload["to_swarm"]:
+        found.append(rules.SELF_TRANSFER.code)
+    if payload["from_swarm"] != packet.value["sender"]["swarm_id"]:
+        found.append(rules.FROM_SWARM_NOT_SENDER.code)
+    mode = packet.value["lineage"]["transfer_mode"]
+    if mode is not None and mode != payload["transfer_policy"]["mode"]:
+        found.append(rules.TRANSFER_MODE_DIFFERS.code)
+
+
+def _warn_nack(packet: Inbound, found: list[str]) -> None:
+    if packet.payload["ack_status"] != "REJECTED":
+        found.append(rules.NACK_STATUS_IGNORED.code)
+
+
+_WARNINGS: dict[str, Callable[[Inbound, list[str]], None]] = {
+    "CLAIM": _warn_claim,
+    "EVAL": _warn_eval,
+    "TRANSFER": _warn_transfer,
+    "NACK": _warn_nack,
 }

@@ -16,30 +16,31 @@ from schemas import Problem
 from schemas.apc import rules, validate_avro
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.protocols.apc.processor import (
-    answers,
+    agent_events,
     arbitration,
+    contributions,
     delivery,
-    edges,
-    expiry,
     facts,
-    gates,
     lifecycle,
     policy,
-    preload,
-    receivers,
-    retraction,
-    session,
-    tasks,
+    session_events,
+    throttling,
     verification,
-    warnings,
 )
-from streams.protocols.apc.processor.inbound import Desk, Inbound, named_by
+from streams.protocols.apc.processor.batch import CONTENT, Desk, Inbound, named_by
+from streams.protocols.apc.processor.coordination import AckOutcome, Scene
 from topology.apc import APC_PROCESSOR
 from topology.declarations import Topic
-from topology.keys import partition_of
+from topology.keys import composite, partition_of
+from topology.machines.apc_inter import InterEvent
+from topology.machines.apc_intra import IntraEvent
 
 _NAMING = frozenset({"ACK", "NACK", "RETRACTION"})
 _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
+_COUNTED = frozenset({"EVAL", "TRANSFER", "DECISION"})
+_ADDRESSING = frozenset({"TASK_IR", "SIGNAL"})
+_OF_SESSION = frozenset(InterEvent)
+_OF_AGENT = frozenset(IntraEvent)
 
 
 class ApcProcessor:
@@ -50,7 +51,7 @@ class ApcProcessor:
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         desk = Desk(work)
         packets = [Inbound(message) for message in batch]
-        preload.load(packets, desk)
+        _load(packets, desk)
         for packet in packets:
             work.cause = packet.cause
             _judge(packet, desk)
@@ -59,7 +60,7 @@ class ApcProcessor:
         desk = Desk(work)
         desk.states.load(timer.key for timer in timers)
         for timer in timers:
-            expiry.fire(timer, now_ms, desk)
+            delivery.fire(timer, now_ms, desk)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         packet = Inbound(message)
@@ -73,6 +74,29 @@ class ApcProcessor:
         return value
 
 
+def _load(packets: Sequence[Inbound], desk: Desk) -> None:
+    """Fetch the rows that a batch will ask for, in one call per table.
+
+    Only a matter of speed: a packet that breaks rules may turn out to need less.
+    """
+    states = [packet.key for packet in packets]
+    agents: set[tuple[str, str]] = set()
+    for packet in packets:
+        session_id = packet.session_id
+        states += [composite(session_id, target) for target in named_by(packet)]
+        if packet.packet_type in CONTENT:
+            agents.add((session_id, packet.value["sender"]["agent_id"]))
+        if packet.packet_type in _ADDRESSING:
+            agents.update((session_id, agent) for agent in lifecycle.recipients(packet.value))
+    desk.states.load(states)
+    coordination = {composite(packet.session_id) for packet in packets}
+    coordination.update(composite(*agent) for agent in agents)
+    desk.coordination.load(coordination)
+    desk.tasks.load({p.task_key for p in packets if p.packet_type in _COUNTED})
+    transfers = (p.transfer_key for p in packets if p.packet_type == "TRANSFER")
+    desk.throttling.load({key for key in transfers if key is not None})
+
+
 def _judge(packet: Inbound, desk: Desk) -> None:
     if _misplaced(packet, desk) or _without_identity(packet, desk):
         return
@@ -84,11 +108,11 @@ def _judge(packet: Inbound, desk: Desk) -> None:
     if problems:
         _refuse_shape(packet, problems, desk)
         return
-    packet.warnings = warnings.of_content(packet)
+    packet.warnings = policy.content_warnings(packet)
     if packet.packet_type in _NAMING:
         packet.target = desk.target(packet, named_by(packet)[0])
         if packet.target is not None:
-            expiry.expire_overdue(packet.target, packet, desk)
+            delivery.expire_overdue(packet.target, packet, desk)
     refusal = policy.refusal(packet, desk)
     if refusal is not None:
         _refuse(packet, refusal, desk)
@@ -166,10 +190,10 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, desk: Desk) -> None:
         facts.send(desk.work, facts.duplicate(packet, rule, message), packet.traceparent)
         return
     if packet.throttle is not None:
-        receivers.count_refusal(packet, rule, desk)
+        throttling.count_refusal(packet, rule, desk)
     row = lifecycle.draft(packet, rule)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
-    figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
+    figures = {**_figures(packet, row), "anti_drift": facts.anti_drift(packet)}
     _conclude(packet, row, facts.rejection(packet, rule, message, **figures), desk)
 
 
@@ -177,44 +201,76 @@ def _accept(packet: Inbound, desk: Desk) -> None:
     deadline_at = delivery.deadline(packet)
     row = lifecycle.draft(packet, rules.ACCEPTED.code)
     if packet.packet_type == "EVAL":
-        row["gates"] = packet.gates = gates.gates(packet.payload["metric_set"])
+        row["gates"] = packet.gates = verification.gates(packet.payload["metric_set"])
+    notes: Sequence[AvroValue] = ()
     if deadline_at <= packet.at:
         packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)
         if packet.throttle is not None:
-            receivers.leave_place(packet)
+            throttling.leave_place(packet)
         lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.selected(row))
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
         message = delivery.deliver(packet, row, deadline_at, desk)
         desk.states.put(packet.key, row)  # before the rows of those it moves
-        _effects(packet, row, deadline_at, desk)
-    figures = {**_figures(packet, row), "anti_drift": policy.anti_drift(packet)}
-    fact = facts.verdict(packet, "accepted", rules.ACCEPTED.code, message, **figures)
+        notes = _effects(packet, row, deadline_at, desk)
+    figures = {**_figures(packet, row), "anti_drift": facts.anti_drift(packet)}
+    fact = facts.verdict(
+        packet, "accepted", rules.ACCEPTED.code, message, coordination=notes, **figures
+    )
     _conclude(packet, row, fact, desk)
 
 
-def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> None:
-    """What an accepted packet does to others, in this order.
+def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> Sequence[AvroValue]:
+    """What an accepted packet does to others, in this order; returns the notes of coordination.
 
     An EVAL is counted before it decides, since what it verifies may be promoted on it.
     """
+    answered = None
     match packet.packet_type:
         case "TRANSFER":
-            receivers.take_place(packet, desk)
+            throttling.take_place(packet, desk)
         case "ACK" | "NACK":
-            answers.acknowledge(packet, desk)
+            answered = delivery.acknowledge(packet, desk)
         case "RETRACTION":
-            retraction.retract(packet, deadline_at, desk)
+            delivery.retract(packet, deadline_at, desk)
         case "ARBITRATION":
             verification.decide(packet, desk)
-    tasks.add(packet, row, desk)
+    contributions.add(packet, row, desk)
     match packet.packet_type:
         case "EVAL":
             verification.decide(packet, desk)
         case "ARBITRATION":
             arbitration.decide(packet, row, desk)
-    session.observe(packet, desk)
-    edges.draw(packet, desk)
+    notes = _coordinate(packet, answered, desk)
+    contributions.draw(packet, desk)
+    return notes
+
+
+def _coordinate(packet: Inbound, answered: AckOutcome | None, desk: Desk) -> Sequence[AvroValue]:
+    """Note an accepted packet in the rows of its session; the machines only observe.
+
+    First comes the event that the packet names itself, then those that its type and content stand
+    for, of the session before those of agents.
+    """
+    scene = Scene(desk, packet.session_id, packet.packet_id, packet.occasion, answered)
+    session = scene.session()
+    session_events.keep(packet, session, scene)
+    explicit = packet.metadata.get("coordination_event")
+    if explicit is not None:
+        _raise(explicit, packet, scene)
+    session_events.drive(packet, session, scene, explicit)
+    agent_events.drive(packet, scene, explicit)
+    scene.close()
+    return scene.notes
+
+
+def _raise(event: str, packet: Inbound, scene: Scene) -> None:
+    if event in _OF_SESSION:
+        session_events.raise_event(event, packet, scene)
+    elif event in _OF_AGENT:
+        scene.in_agent(packet.value["sender"]["agent_id"], event)
+    else:
+        scene.unknown(event)
 
 
 def _figures(packet: Inbound, row: AvroValue) -> AvroValue:

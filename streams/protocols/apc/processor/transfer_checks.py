@@ -1,30 +1,112 @@
-"""The checks of a TRANSFER: a function for each, and the order in which they are made.
+"""The checks of a TRANSFER: what is looked at, a function for each, and the order of making them.
 
-Every comparison is made on exact decimals.  Nothing here reads a table: who received before, and
-whether the protocol has decayed, is given.
+What its generation and its run phase demand are two tables.  Every comparison is made on exact
+decimals.  Nothing here reads a table of the processor: who received before, and whether the
+protocol has decayed, is given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.apc import rules
-from schemas.apc.decimals import plain, product
-from streams.protocols.apc.processor.transfer import Standing, Transfer
-from streams.protocols.apc.processor.windows import (
-    FIRST_ENABLED,
-    LATE,
-    PHASE_MODES,
-    PHASE_MULTIPLIER,
-    PHASE_TOP_K,
-    Window,
-)
+from schemas.apc.decimals import dec, plain, product
+from streams.engine.processor import AvroValue
 
 PASS, FAIL = "pass", "fail"
 NOT_APPLICABLE, NOT_REACHED = "not_applicable", "not_reached"
+
+
+class Window(NamedTuple):
+    """What is demanded of generations from `low` on, up to the next window.
+
+    multiplier, top_k_limit: None where the window sets no such bound.  selector: a label; no
+    packet is compared with it.
+    """
+
+    name: str
+    low: int
+    enabled: bool
+    selector: str | None
+    multiplier: Decimal | None
+    top_k_limit: int | None
+    cross_use_case: bool
+
+
+WINDOWS: tuple[Window, ...] = (
+    Window("generation_0_10", 0, False, None, None, None, False),
+    Window("generation_11_20", 11, True, "SELECTIVE_IMPORT", Decimal("1.2"), 2, False),
+    Window("generation_21_plus", 21, True, "WINNER_TO_LOSERS", None, 2, True),
+)
+FIRST_ENABLED = next(window.low for window in WINDOWS if window.enabled)
+LATE = 21
+"""The generation from which a decayed protocol is refused, unless the settings say otherwise."""
+
+PHASE_MULTIPLIER = Decimal("1.2")
+"""REFINEMENT: the sender's score must be above the receiver's by this factor."""
+PHASE_TOP_K = 2
+"""CONVERGENCE: the largest top_k."""
+PHASE_MODES = ("WINNER_TO_LOSERS", "COMMONS_SEED")
+"""PROMOTION: the modes allowed."""
+
+
+def window_of(generation: int) -> Window:
+    """The window of a generation (≥ 0)."""
+    return next(window for window in reversed(WINDOWS) if window.low <= generation)
+
+
+class Transfer(NamedTuple):
+    """What the checks look at in a packet."""
+
+    protocol_id: str
+    lineage_protocol_id: str
+    to_swarm: str
+    run_phase: str
+    generation: int
+    sender_score: Decimal
+    receiver_score: Decimal
+    confidence: Decimal
+    top_k: int | None
+    mode: str
+    cross_use_case: bool
+    min_generation: int
+    threshold_multiplier: Decimal | None
+
+
+class Standing(NamedTuple):
+    """What the checks look at besides: the receivers so far, and the protocol's figures.
+
+    decay: {blocked, reasons, transfer_count, effectiveness_score, avg_drift_risk, mode,
+    lineage_version}.
+    """
+
+    receivers: Sequence[str]
+    decay: AvroValue
+
+
+def transfer_of(packet: AvroValue) -> Transfer:
+    """From the Avro value of a well-formed TRANSFER."""
+    payload, lineage = packet["payload"][1], packet["lineage"]
+    policy = payload["transfer_policy"]
+    threshold = policy["threshold_multiplier"]
+    return Transfer(
+        payload["protocol_id"],
+        lineage["protocol_id"],
+        payload["to_swarm"],
+        packet["run_phase"],
+        packet["trace"]["generation"],
+        dec(payload["sender_score"]),
+        dec(payload["receiver_score"]),
+        dec(packet["confidence"]),
+        policy["top_k"],
+        policy["mode"],
+        bool(lineage["cross_use_case"]),
+        policy["min_generation"],
+        None if threshold is None else dec(threshold),
+    )
 
 
 class Outcome(NamedTuple):

@@ -2,14 +2,32 @@
 
 A packet that is deferred waits in APPLIED without a time limit.  An outcome that comes while it
 is still ROUTED is kept on its row, the latest one wins, and is used when it reaches APPLIED.
+
+What is verified may be promoted, if an EVAL's metrics meet the gates: fixed bounds.  Metrics are
+compared as the decimals they are spelled as.  Two doubles stand in the same order as their shortest
+spellings, so comparing the doubles is comparing those decimals.
 """
 
 from __future__ import annotations
 
 from schemas.apc import rules
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor import lifecycle, moves, tasks
-from streams.protocols.apc.processor.inbound import Desk, Inbound, referenced
+from streams.protocols.apc.processor import contributions, lifecycle
+from streams.protocols.apc.processor.batch import Desk, Inbound, referenced
+
+GATES: tuple[tuple[str, str, float], ...] = (
+    ("rtf", ">=", 1.0),
+    ("stability", ">=", 0.9),
+    ("audit", ">=", 1.0),
+    ("outcome", ">=", 0.5),
+    ("learnability", ">=", 0.7),
+    ("generalization_ratio", ">=", 0.8),
+    ("drift_risk", "<=", 0.3),
+)
+DRIFT_RISK_WHEN_MISSING = 1.0
+THRESHOLD_METRICS = (
+    "rtf", "stability", "audit", "outcome", "learnability", "generalization_ratio",
+)  # fmt: skip
 
 NO_EVENTS: tuple[str, ...] = ()
 PASS, FAIL, SUPERSEDED = "pass", "fail", "superseded"
@@ -19,6 +37,33 @@ _RULES = {
     FAIL: rules.EVALUATED_FAIL.code,
     SUPERSEDED: rules.SUPERSEDED.code,
 }
+
+
+def gates(metric_set: AvroValue) -> AvroValue:
+    """Gates = {met, checks}: which of the seven bounds these metrics meet."""
+    checks = [_check(metric_set, *gate) for gate in GATES]
+    return {"met": all(check["ok"] for check in checks), "checks": checks}
+
+
+def pass_agrees(payload: AvroValue) -> bool:
+    """Whether an EVAL's `pass` is what its own thresholds say."""
+    metrics, thresholds = payload["metric_set"], payload["thresholds"]
+    reached = all(metrics[name] >= thresholds[name] for name in THRESHOLD_METRICS)
+    return reached is payload["pass"]
+
+
+def _check(metric_set: AvroValue, metric: str, op: str, threshold: float) -> AvroValue:
+    value: float | None = metric_set.get(metric)
+    used = DRIFT_RISK_WHEN_MISSING if value is None and metric == "drift_risk" else value
+    reached = used is not None and (used >= threshold if op == ">=" else used <= threshold)
+    return {
+        "metric": metric,
+        "value": value,
+        "used": used,
+        "op": op,
+        "threshold": threshold,
+        "ok": reached,
+    }
 
 
 def ending(row: AvroValue, desk: Desk) -> tuple[str, ...]:
@@ -35,7 +80,7 @@ def ending(row: AvroValue, desk: Desk) -> tuple[str, ...]:
 def _promotable(row: AvroValue, desk: Desk) -> bool:
     if row["packet_type"] == "EVAL":
         return bool(row["gates"]["met"])
-    return row["packet_type"] == "DECISION" and tasks.newest_eval_met_gates(row, desk)
+    return row["packet_type"] == "DECISION" and contributions.newest_eval_met_gates(row, desk)
 
 
 def decide(packet: Inbound, desk: Desk) -> None:
@@ -73,4 +118,4 @@ def _settle(packet: Inbound, row: AvroValue, outcome: str, desk: Desk) -> None:
     else:
         rule, events = _RULES[outcome], ending(row, desk)
         message = f"{packet.packet_type} says {outcome}."
-    moves.move(packet, row, events, rule, message, desk)
+    lifecycle.move(packet, row, events, rule, message, desk)

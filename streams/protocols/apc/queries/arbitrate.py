@@ -9,7 +9,7 @@ from schemas.json_form import number
 from streams.errors import InvalidInput
 from streams.processing.ingress import check
 from streams.protocols.apc.ingress import PACKET
-from streams.protocols.apc.processor.selection import ranked, row_of
+from streams.protocols.apc.processor.throttling import ranked, row_of
 from streams.protocols.apc.queries.trial import NEW, try_transfer
 from streams.protocols.apc.settings import ApcSettings
 

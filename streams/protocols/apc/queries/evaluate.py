@@ -9,7 +9,7 @@ from schemas.json_form import number
 from streams.errors import InvalidInput
 from streams.processing.ingress import check
 from streams.protocols.apc.ingress import PACKET
-from streams.protocols.apc.processor.gates import THRESHOLD_METRICS, gates, pass_agrees
+from streams.protocols.apc.processor.verification import THRESHOLD_METRICS, gates, pass_agrees
 from streams.protocols.apc.settings import ApcSettings
 
 Json = dict[str, Any]

@@ -12,9 +12,14 @@ from schemas import apc, decode, to_json
 from schemas.apc.words import RunPhase, TransferMode
 from streams.errors import NotFound
 from streams.protocols.apc import packet_rows as packets
-from streams.protocols.apc.processor.receivers import decay_of
-from streams.protocols.apc.processor.transfer import Standing
-from streams.protocols.apc.processor.transfer_checks import FAIL, NOT_REACHED, PASS, checks_of
+from streams.protocols.apc.processor.throttling import decay_of
+from streams.protocols.apc.processor.transfer_checks import (
+    FAIL,
+    NOT_REACHED,
+    PASS,
+    Standing,
+    checks_of,
+)
 from streams.protocols.apc.queries.trial import Outcome, try_transfer
 from streams.protocols.apc.settings import ApcSettings
 from streams.views.keys import key

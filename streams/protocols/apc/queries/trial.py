@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 from schemas import from_json
 from streams.engine.processor import AvroValue, Copy, Made, Message, Rows, Timer, Work
 from streams.engine.records import LogRecord, Record
-from streams.protocols.apc.processor.inbound import Desk, Inbound
+from streams.protocols.apc.processor.batch import Desk, Inbound
 from streams.protocols.apc.processor.policy import CHECKS, Refusal
-from streams.protocols.apc.processor.receivers import decay_of
-from streams.protocols.apc.processor.throttle import judge
-from streams.protocols.apc.processor.transfer import Standing, transfer_of
+from streams.protocols.apc.processor.throttling import decay_of, judge
+from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
 from streams.protocols.apc.settings import ApcSettings
 from topology.apc import APC_PACKETS
 from topology.declarations import Table, Topic

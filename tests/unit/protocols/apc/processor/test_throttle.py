@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.protocols.apc.processor import throttle
-from streams.protocols.apc.processor.windows import window_of
+from streams.protocols.apc.processor import throttling
+from streams.protocols.apc.processor.transfer_checks import window_of
 from tests.unit.protocols.apc.processor.packets import DECAYED, Bench, Json, lineage_row, transfer
 
 ORDER = [
@@ -344,7 +344,7 @@ def test_the_guard_of_convergence_stands_where_a_window_sets_no_limit(
     top_k: int | None, rule: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = window_of(21)._replace(top_k_limit=None)
-    monkeypatch.setattr(throttle, "window_of", lambda generation: free)
+    monkeypatch.setattr(throttling, "window_of", lambda generation: free)
     bench = Bench()
     fact = bench.verdict(transfer(1, phase="CONVERGENCE", policy={"top_k": top_k}))
     assert (fact["rule"], checked(fact)["top_k_missing"]) == (rule, "not_applicable")

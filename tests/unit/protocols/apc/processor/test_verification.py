@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from schemas.apc.decimals import dec
-from streams.protocols.apc.processor.gates import GATES, gates
+from streams.protocols.apc.processor.verification import GATES, gates
 from tests.unit.protocols.apc.processor.packets import (
     PASSING,
     THRESHOLDS,

@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.inbound import Desk, Inbound, Occasion
+from streams.protocols.apc.processor.batch import ALL_TYPES, CONTENT, Desk, Inbound, Occasion
+from streams.protocols.apc.processor.coordination import Scene
 from streams.protocols.apc.processor.lifecycle import recipients
-from streams.protocols.apc.processor.scene import Scene
-from streams.protocols.apc.processor.words import ALL_TYPES, CONTENT
 from topology.machines.apc_intra import IntraEvent
 
 Agents = Sequence[str]
@@ -107,17 +106,18 @@ def _ack_accepted(packet: Inbound, scene: Scene) -> Agents:
     """The awaited packet has all acknowledgements; at once if it asks for none."""
     if scene.published is not None and not packet.value["routing"]["requires_ack"]:
         return (scene.published,)
-    answered = packet.answered
-    if answered is None or answered[0] != _E.ACK_ACCEPTED:
-        return NOBODY
-    return _waiting(answered[1], scene)
+    return _answered_with(_E.ACK_ACCEPTED, scene)
 
 
 def _ack_rejected(packet: Inbound, scene: Scene) -> Agents:
-    answered = packet.answered
-    if answered is None or answered[0] != _E.ACK_REJECTED_OR_DEFERRED:
+    return _answered_with(_E.ACK_REJECTED_OR_DEFERRED, scene)
+
+
+def _answered_with(event: IntraEvent, scene: Scene) -> Agents:
+    answered = scene.answered
+    if answered is None or answered.event != event:
         return NOBODY
-    return _waiting(answered[1], scene)
+    return _waiting(answered.row, scene)
 
 
 def _failed(packet: Inbound, scene: Scene) -> Agents:

@@ -15,11 +15,14 @@ from typing import NamedTuple
 
 from schemas.apc.decimals import dec, product
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor import tasks
-from streams.protocols.apc.processor.inbound import Inbound
-from streams.protocols.apc.processor.scene import Scene
-from streams.protocols.apc.processor.windows import FIRST_ENABLED, PHASE_MULTIPLIER, PHASE_TOP_K
-from streams.protocols.apc.processor.words import ALL_TYPES
+from streams.protocols.apc.processor import contributions
+from streams.protocols.apc.processor.batch import ALL_TYPES, Inbound
+from streams.protocols.apc.processor.coordination import Scene
+from streams.protocols.apc.processor.transfer_checks import (
+    FIRST_ENABLED,
+    PHASE_MULTIPLIER,
+    PHASE_TOP_K,
+)
 from topology.machines.apc_inter import InterEvent, InterState
 
 MIN_CANDIDATES = 2
@@ -33,9 +36,8 @@ class Drive(NamedTuple):
     raised: Callable[[Inbound, AvroValue, Scene], bool]
 
 
-def drive(packet: Inbound, scene: Scene, explicit: str | None) -> None:
+def drive(packet: Inbound, row: AvroValue, scene: Scene, explicit: str | None) -> None:
     """Raise what the packet raises; explicit: an event that it has raised already."""
-    row = scene.session()
     for event, _, raised in _BY_TYPE[packet.packet_type]:
         if raised(packet, row, scene) and event != explicit:
             raise_event(event, packet, scene)
@@ -46,9 +48,8 @@ def raise_event(event: str, packet: Inbound, scene: Scene) -> None:
     scene.in_session(event, guard=guard is None or guard(packet, scene))
 
 
-def keep(packet: Inbound, scene: Scene) -> None:
-    """Note the swarms of the packet, and what it does to open vetoes."""
-    row = scene.session()
+def keep(packet: Inbound, row: AvroValue, scene: Scene) -> None:
+    """Note the swarms of the packet, and what it does to open vetoes.  row: of the session."""
     _keep_swarms(packet, row, scene)
     vetoes = row["open_vetoes"]
     own = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
@@ -175,7 +176,7 @@ def _veto_guard(packet: Inbound, scene: Scene) -> bool:
 
 def _gates_guard(packet: Inbound, scene: Scene) -> bool:
     """The newest counted EVAL of the packet's task decides, also for other packets' events."""
-    return tasks.newest_met_gates(packet.task_key, scene.desk)
+    return contributions.newest_met_gates(packet.task_key, scene.desk)
 
 
 def _only(*types: str) -> frozenset[str]:

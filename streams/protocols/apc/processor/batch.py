@@ -1,4 +1,8 @@
-"""One packet record on its way through the rules, and the desk it is judged at."""
+"""A batch of packet records: each packet as it is read, and what all are judged with.
+
+`Inbound` is one packet on its way through the rules; `Desk` has the tables and settings of its
+batch.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from schemas.formats import is_uuid
 from streams.engine.headers import trace_id
 from streams.engine.processor import AvroValue, Message, Rows, Work
 from streams.engine.records import header, position
-from streams.protocols.apc.processor.folding import folded_value
 from topology.apc import (
     APC_COORDINATION_TABLE,
     APC_LINEAGE_TABLE,
@@ -22,6 +25,15 @@ from topology.apc import (
 from topology.keys import composite
 
 PACKET = "headrace.apc.ApcPacket"
+
+CONTENT = frozenset(
+    {"TASK_IR", "IDEA", "CLAIM", "ARTIFACT", "EVAL", "TRANSFER", "ARBITRATION", "DECISION"}
+)
+CONTROL = frozenset({"SIGNAL", "RETRACTION", "ACK", "NACK", "ERROR", "HEARTBEAT"})
+ALL_TYPES = CONTENT | CONTROL
+
+_TRACE_IDS = ("root_packet_id", "parent_packet_id")
+_PAYLOAD_IDS = ("acked_packet_id", "target_packet_id", "replacement_packet_id")
 
 
 class Occasion(NamedTuple):
@@ -41,15 +53,13 @@ class Inbound:
     target: the row of the packet that an ACK, NACK or RETRACTION names.
     identified: it has a session and an id to be known by.  warnings: those known by now.
     effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
-    notes: what coordination made of it.  answered: what its answer means to whoever waits for
-    the packet of that row.
+    occasion: its verdict.
     """
 
     __slots__ = (
-        "answered", "at", "cause", "effects", "gates", "identified", "identity_hash", "json", "key",
-        "message", "metadata", "notes", "packet", "packet_hash", "packet_id", "packet_type",
-        "payload", "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value",
-        "warnings",
+        "at", "cause", "effects", "gates", "identified", "identity_hash", "json", "key", "message",
+        "metadata", "occasion", "packet", "packet_hash", "packet_id", "packet_type", "payload",
+        "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value", "warnings",
     )  # fmt: skip
 
     def __init__(self, message: Message) -> None:
@@ -67,20 +77,29 @@ class Inbound:
         self.key = composite(self.session_id, self.packet_id)
         self.traceparent = header(message.record, "traceparent")
         self.trace_id = trace_id(self.traceparent) or self.trace["run_id"]
+        self.occasion = Occasion(f"{self.cause}/0", self.at, self.cause, self.traceparent)
         self.warnings: list[str] = []
         self.effects: list[AvroValue] = []
         self.target: AvroValue | None = None
         self.gates: AvroValue | None = None
         self.throttle: AvroValue | None = None
-        self.notes: Sequence[AvroValue] = ()
-        self.answered: tuple[str, AvroValue] | None = None
 
     @property
     def task_key(self) -> str:
         return composite(self.session_id, self.trace["run_id"], self.trace["task_id"])
 
-    def occasion(self, event_id: str) -> Occasion:
-        return Occasion(event_id, self.at, self.cause, self.traceparent)
+    @property
+    def transfer_key(self) -> str | None:
+        """The key of the throttle row that a TRANSFER needs; None if its payload is another's."""
+        if "protocol_id" not in self.payload:
+            return None
+        return composite(
+            self.session_id,
+            self.trace["run_id"],
+            str(self.trace["generation"]),
+            self.payload["protocol_id"],
+            self.payload["from_swarm"],
+        )
 
     def read(self) -> None:
         """Take the JSON form, fold the ids, compute the hashes."""
@@ -91,11 +110,56 @@ class Inbound:
         self.metadata = metadata if isinstance(metadata, dict) else {}
         self.packet: AvroBody | AvroValue
         if self.json is not plain:
-            self.value = folded_value(self.value, self.json)
+            self.value = _folded_value(self.value, self.json)
             self.payload = self.value["payload"][1]
             self.packet = self.value
         else:
             self.packet = AvroBody(self.message.body) if self.message.current else self.value
+
+
+def named_by(packet: Inbound) -> list[str]:
+    """The packets whose rows a packet may move, lower case; also of one that breaks rules."""
+    payload = packet.payload
+    target = payload.get("acked_packet_id") or payload.get("target_packet_id")
+    if target is not None:
+        return [target.lower()]
+    if packet.packet_type == "EVAL":
+        bundle = packet.value["proof_bundle"] or {}
+        return referenced(bundle.get("evidence_refs"))
+    refs = [ref for c in payload.get("candidates", ()) for ref in c["packet_ref_ids"]]
+    return [ref.lower() for ref in refs]
+
+
+def referenced(evidence_refs: Sequence[str] | None) -> list[str]:
+    """The packets that evidence references name as `packet:<packet_id>`."""
+    return [ref[7:].lower() for ref in evidence_refs or () if ref.startswith("packet:")]
+
+
+def _folded_value(value: AvroValue, json: AvroValue) -> AvroValue:
+    """The Avro value with the ids of its folded JSON form, whatever rules the packet breaks."""
+    branch, payload = value["payload"]
+    folded = {
+        **value,
+        "packet_id": json["packet_id"],
+        "trace": _with(value["trace"], json["trace"], _TRACE_IDS),
+        "payload": (branch, _payload(payload, json["payload"])),
+    }
+    if value["proof_bundle"] is not None:
+        bundle = _with(value["proof_bundle"], json["proof_bundle"], ("evidence_refs",))
+        folded["proof_bundle"] = bundle
+    return folded
+
+
+def _payload(payload: AvroValue, json: AvroValue) -> AvroValue:
+    folded = _with(payload, json, _PAYLOAD_IDS)
+    if "candidates" in payload:
+        pairs = zip(payload["candidates"], json["candidates"], strict=True)
+        folded["candidates"] = [_with(one, other, ("packet_ref_ids",)) for one, other in pairs]
+    return folded
+
+
+def _with(members: AvroValue, json: AvroValue, names: tuple[str, ...]) -> AvroValue:
+    return {**members, **{name: json[name] for name in names if name in json}}
 
 
 class Shared:
@@ -175,21 +239,3 @@ def packet_value(packet: AvroValue | AvroBody) -> AvroValue:
         return packet
     frame = b"\0" + CATALOGUE.id_of(PACKET).to_bytes(4, "big")
     return decode(frame + packet, PACKET).value
-
-
-def named_by(packet: Inbound) -> list[str]:
-    """The packets whose rows a packet may move, lower case; also of one that breaks rules."""
-    payload = packet.payload
-    target = payload.get("acked_packet_id") or payload.get("target_packet_id")
-    if target is not None:
-        return [target.lower()]
-    if packet.packet_type == "EVAL":
-        bundle = packet.value["proof_bundle"] or {}
-        return referenced(bundle.get("evidence_refs"))
-    refs = [ref for c in payload.get("candidates", ()) for ref in c["packet_ref_ids"]]
-    return [ref.lower() for ref in refs]
-
-
-def referenced(evidence_refs: Sequence[str] | None) -> list[str]:
-    """The packets that evidence references name as `packet:<packet_id>`."""
-    return [ref[7:].lower() for ref in evidence_refs or () if ref.startswith("packet:")]

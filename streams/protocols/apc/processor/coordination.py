@@ -3,21 +3,25 @@
 A scene is what one fact observes.  However many events it raises, each row it changes is written
 once, at the end.  An event without an edge, or whose guard fails, leaves its note and no more; a
 row holds the notes that moved it.
+
+Which events a packet raises is in `session_events` and `agent_events`.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from schemas import uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.inbound import Desk, Occasion
+from streams.protocols.apc.processor.batch import Desk, Occasion
 from topology.core import RTES_RAW
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_inter import MACHINE as INTER
 from topology.machines.apc_inter import InterState
 from topology.machines.apc_intra import MACHINE as INTRA
-from topology.machines.apc_intra import IntraState
+from topology.machines.apc_intra import IntraEvent, IntraState
 
 HISTORY = 20
 """How many of the notes that moved it a row holds."""
@@ -25,18 +29,37 @@ HISTORY = 20
 _APPLIED, _NO_EDGE, _GUARD_FAILED, _UNKNOWN = "applied", "no_edge", "guard_failed", "unknown_event"
 
 
+class AckOutcome(NamedTuple):
+    """What an ACK or NACK means to whoever waits for the packet of `row`."""
+
+    event: IntraEvent
+    row: AvroValue
+
+
 class Scene:
-    """notes: what this fact shows.  published: the agent that came to wait for its packet."""
+    """notes: what this fact shows.  answered: what the packet answered, if it is an ACK or NACK.
+
+    published: the agent that came to wait for its packet.
+    """
 
     __slots__ = (
-        "_changed", "_moves", "desk", "notes", "occasion", "packet_id", "published", "session_id",
+        "_changed", "_moves", "answered", "desk", "notes", "occasion", "packet_id", "published",
+        "session_id",
     )  # fmt: skip
 
-    def __init__(self, desk: Desk, session_id: str, packet_id: str, occasion: Occasion) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        session_id: str,
+        packet_id: str,
+        occasion: Occasion,
+        answered: AckOutcome | None = None,
+    ) -> None:
         self.desk = desk
         self.session_id = session_id
         self.packet_id = packet_id
         self.occasion = occasion
+        self.answered = answered
         self.notes: list[AvroValue] = []
         self.published: str | None = None
         self._changed: dict[str, AvroValue] = {}
@@ -44,7 +67,7 @@ class Scene:
 
     def session(self) -> AvroValue:
         """The row of the session, made if this is its first accepted packet."""
-        row = self.desk.session(self.session_id)
+        row = self._row(composite(self.session_id))
         if row is None:
             row = _first(self.session_id, None, "inter", str(INTER.initial))
             self.change(row)
@@ -52,16 +75,17 @@ class Scene:
         return row
 
     def agent(self, agent_id: str) -> AvroValue | None:
-        return self.desk.coordination.get(composite(self.session_id, agent_id))
+        return self._row(composite(self.session_id, agent_id))
+
+    def _row(self, key: str) -> AvroValue | None:
+        return self._changed.get(key) or self.desk.coordination.get(key)
 
     def change(self, row: AvroValue) -> None:
         """This row is another than before."""
         key, agent_id = composite(self.session_id), row["agent_id"]
         if agent_id is not None:
             key = composite(self.session_id, agent_id)
-        if key not in self._changed:
-            self._changed[key] = row
-            self.desk.coordination.put(key, row)
+        self._changed[key] = row
 
     def in_session(self, event: str, *, guard: bool = True) -> None:
         """An event of the session.  guard: whether the edge's condition holds."""

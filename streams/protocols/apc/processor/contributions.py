@@ -1,0 +1,287 @@
+"""What an accepted packet contributes to lineage: edges of the graph, and sums of its protocols.
+
+A task that transferred a protocol n times weighs n in the protocol's means, with the mean of its
+own EVALs.  So whenever a packet becomes or ceases to be counted, the task's contribution to each
+of its protocols is computed before and after, and the difference is sent to apc-lineage, which
+keeps the sums.  All figures are integers, so differences cancel exactly and their order does not
+matter.
+
+A packet that bears lineage and is no TRANSFER counts for its protocol too.  It has a row of its
+own below the task's, written once, so that its retraction finds which protocol that was.
+
+The `delta_id` is `<event_id>/<protocol_id>/<kind>`, the event being the fact that says what
+happened.
+
+Source: APC spec, 5.5 and 5.6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from schemas.apc.decimals import to_nano
+from schemas.formats import is_uuid
+from streams.engine.processor import AvroValue
+from streams.processing import graph
+from streams.protocols.apc.lineage.rows import SUMS
+from streams.protocols.apc.processor.batch import Desk, Inbound, Occasion, named_by
+from topology.apc import APC_TRANSFERS
+from topology.keys import composite
+
+Sums = tuple[int, ...]
+"""Values of the members named in `SUMS`, or of all but the first of them."""
+
+_NO_SUMS: Sums = (0,) * (len(SUMS) - 1)
+_BEARS: Sums = (1, *_NO_SUMS)
+"""A packet that bears lineage, and no more."""
+_NO_TASK: AvroValue = {"evals": [], "protocols": {}}
+_NO_TRANSFERS: AvroValue = {"transfers": 0, "accepted": 0, "cross": 0}
+Edge = tuple[str, str, str]
+"""From, relation, to."""
+
+_EVALUATING = ("EVAL", "ARBITRATION")
+
+
+def add(packet: Inbound, row: AvroValue, desk: Desk) -> None:
+    """An accepted packet is counted from now on.  row: its own."""
+    lineage = packet.value["lineage"]
+    occasion = packet.occasion
+    if packet.packet_type == "EVAL":
+        _add_eval(packet, row, occasion, desk)
+    if row["packet_type"] == "TRANSFER":
+        protocol = row["transfer"]["protocol_id"]
+        change = _changed(row, desk, transfer=+1)
+        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, occasion, desk)
+    elif lineage is not None:
+        protocol = lineage["protocol_id"]
+        desk.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
+        _send_deltas("lineage", {protocol: _BEARS}, row, occasion, desk)
+
+
+def remove(row: AvroValue, occasion: Occasion, desk: Desk) -> None:
+    """A packet has ceased to be counted: it gives back what it added."""
+    packets: dict[str, int] = {}
+    found: dict[str, Sums] = {}
+    if row["packet_type"] == "TRANSFER":
+        packets[row["transfer"]["protocol_id"]] = -1
+        found = _changed(row, desk, transfer=-1)
+    else:
+        bearer = desk.tasks.get(_bearer_key(row))
+        if bearer is not None:
+            packets = dict.fromkeys(bearer["protocols"], -1)
+            desk.tasks.delete(_bearer_key(row))
+        if row["packet_type"] == "EVAL":
+            found = _without_eval(row, desk)
+    protocols = dict.fromkeys((*found, *packets))
+    changes = {p: (packets.get(p, 0), *found.get(p, _NO_SUMS)) for p in protocols}
+    _send_deltas("removal", changes, row, occasion, desk)
+
+
+def newest_eval_met_gates(row: AvroValue, desk: Desk) -> bool:
+    """Whether the newest counted EVAL of the task of this packet met the gates."""
+    return newest_met_gates(key_of(row), desk)
+
+
+def newest_met_gates(key: str, desk: Desk) -> bool:
+    task = desk.tasks.get(key)
+    return bool(task and task["evals"] and task["evals"][-1]["gates_met"])
+
+
+def key_of(row: AvroValue) -> str:
+    """The key of a packet's task; row: the packet's, or its trace with the session."""
+    return composite(row["session_id"], row["run_id"], row["task_id"])
+
+
+def _bearer_key(row: AvroValue) -> str:
+    return composite(row["session_id"], row["run_id"], row["task_id"], row["packet_id"])
+
+
+def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, desk: Desk) -> None:
+    metrics = packet.payload["metric_set"]
+    drift = metrics["drift_risk"]
+    counted = {
+        "packet_id": packet.packet_id,
+        "outcome_nano": to_nano(metrics["outcome"]),
+        "drift_nano": None if drift is None else to_nano(drift),
+        "gates_met": row["gates"]["met"],
+    }
+    key = key_of(row)
+    before = desk.tasks.get(key) or _NO_TASK
+    after = {**before, "evals": [*before["evals"], counted]}
+    desk.tasks.put(key, after)
+    found = _differences(before, after, after["protocols"])
+    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, occasion, desk)
+
+
+def _without_eval(row: AvroValue, desk: Desk) -> dict[str, Sums]:
+    key = key_of(row)
+    before = desk.tasks.get(key) or _NO_TASK
+    evals = [counted for counted in before["evals"] if counted["packet_id"] != row["packet_id"]]
+    after = {**before, "evals": evals}
+    _put_task(key, after, desk)
+    return _differences(before, after, after["protocols"])
+
+
+def _changed(row: AvroValue, desk: Desk, *, transfer: int) -> dict[str, Sums]:
+    """One TRANSFER more or less in its task."""
+    key, member = key_of(row), row["transfer"]
+    protocol = member["protocol_id"]
+    before = desk.tasks.get(key) or _NO_TASK
+    held = before["protocols"].get(protocol, _NO_TRANSFERS)
+    counts = {
+        "transfers": held["transfers"] + transfer,
+        "accepted": held["accepted"] + transfer * member["accepted"],
+        "cross": held["cross"] + transfer * member["cross_use_case"],
+    }
+    protocols = {**before["protocols"], protocol: counts}
+    if counts["transfers"] == 0:
+        del protocols[protocol]
+    after = {**before, "protocols": dict(sorted(protocols.items()))}
+    _put_task(key, after, desk)
+    return _differences(before, after, (protocol,))
+
+
+def _put_task(key: str, task: AvroValue, desk: Desk) -> None:
+    if task["evals"] or task["protocols"]:
+        desk.tasks.put(key, task)
+    else:
+        desk.tasks.delete(key)
+
+
+def _differences(before: AvroValue, after: AvroValue, protocols: Iterable[str]) -> dict[str, Sums]:
+    old, new = _means(before), _means(after)
+    found = {}
+    for protocol in protocols:
+        was = _contribution(before["protocols"].get(protocol, _NO_TRANSFERS), *old)
+        now = _contribution(after["protocols"].get(protocol, _NO_TRANSFERS), *new)
+        found[protocol] = tuple(b - a for a, b in zip(was, now, strict=True))
+    return found
+
+
+def _contribution(counts: AvroValue, outcome: int | None, drift: int | None) -> Sums:
+    n = counts["transfers"]
+    return (
+        n,
+        counts["accepted"],
+        counts["cross"],
+        1 if n else 0,
+        0 if outcome is None else n,
+        0 if outcome is None else n * outcome,
+        0 if drift is None else n,
+        0 if drift is None else n * drift,
+    )
+
+
+def _means(task: AvroValue) -> tuple[int | None, int | None]:
+    """Mean outcome and drift of the task's EVALs, in units of 10⁻⁹; None if none has one."""
+    outcomes = [counted["outcome_nano"] for counted in task["evals"]]
+    drifts = [counted["drift_nano"] for counted in task["evals"]]
+    return _mean(outcomes), _mean([drift for drift in drifts if drift is not None])
+
+
+def _mean(numbers: list[int]) -> int | None:
+    """Rounded half-even."""
+    if not numbers:
+        return None
+    whole, rest = divmod(sum(numbers), len(numbers))
+    twice = 2 * rest
+    return whole + (twice > len(numbers) or (twice == len(numbers) and whole % 2 == 1))
+
+
+def _send_deltas(
+    kind: str, changes: Mapping[str, Sums], row: AvroValue, occasion: Occasion, desk: Desk
+) -> None:
+    """One delta for each protocol whose sums change.  row: of the packet that is the reason."""
+    for protocol, sums in changes.items():
+        if any(sums):
+            _send_delta(kind, protocol, sums, None, row, occasion, desk)
+
+
+def send_decision(
+    protocol: str, decision: AvroValue, row: AvroValue, occasion: Occasion, desk: Desk
+) -> None:
+    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, occasion, desk)
+
+
+def _send_delta(
+    kind: str,
+    protocol: str,
+    sums: Sums,
+    decision: AvroValue | None,
+    row: AvroValue,
+    occasion: Occasion,
+    desk: Desk,
+) -> None:
+    delta_id = f"{occasion.event_id}/{composite(protocol, kind)}"
+    delta = {
+        "delta_id": delta_id,
+        "kind": kind,
+        "protocol_id": protocol,
+        "session_id": row["session_id"],
+        "run_id": row["run_id"],
+        "task_id": row["task_id"],
+        "packet_id": row["packet_id"],
+        "at": occasion.at,
+        "cause": occasion.cause,
+        **dict(zip(SUMS, sums, strict=True)),
+        "decision": decision,
+    }
+    desk.work.send(
+        APC_TRANSFERS,
+        protocol,
+        delta,
+        id=delta_id,
+        at=occasion.at,
+        cause=occasion.cause,
+        traceparent=occasion.traceparent,
+    )
+
+
+def draw(packet: Inbound, desk: Desk) -> None:
+    """Send each edge of the packet once."""
+    for edge in dict.fromkeys(edges(packet)):
+        graph.draw(edge, packet.at, packet.cause, desk.work, packet.traceparent)
+
+
+def edges(packet: Inbound) -> Iterator[Edge]:
+    own, trace = _packet(packet.packet_id), packet.value["trace"]
+    yield own, "same_trace", f"trace:{packet.session_id}"
+    if trace["parent_packet_id"] is not None:
+        yield own, "child_of", _packet(trace["parent_packet_id"])
+    if trace["root_packet_id"] != packet.packet_id:
+        yield own, "part_of", _packet(trace["root_packet_id"])
+    match packet.packet_type:
+        case "ACK" | "NACK":
+            yield own, "acknowledges", _packet(packet.payload["acked_packet_id"])
+        case "RETRACTION":
+            yield from _retraction(packet, own)
+    if packet.value["lineage"] is not None:
+        yield from _lineage(packet, own)
+    if packet.packet_type in _EVALUATING:
+        for named in named_by(packet):
+            if is_uuid(named):
+                yield own, "evaluates", _packet(named)
+
+
+def _retraction(packet: Inbound, own: str) -> Iterator[Edge]:
+    target = _packet(packet.payload["target_packet_id"])
+    replacement = packet.payload["replacement_packet_id"]
+    yield own, "retracts", target
+    if replacement is not None:
+        yield _packet(replacement), "replaces", target
+
+
+def _lineage(packet: Inbound, own: str) -> Iterator[Edge]:
+    lineage = packet.value["lineage"]
+    protocol = _protocol(lineage["protocol_id"])
+    yield own, "transfers" if packet.packet_type == "TRANSFER" else "derived_from", protocol
+    for parent in lineage["parent_protocol_ids"] or ():
+        yield protocol, "derived_from", _protocol(parent)
+
+
+def _packet(packet_id: str) -> str:
+    return f"apc:packet:{packet_id}"
+
+
+def _protocol(protocol_id: str) -> str:
+    return f"apc:protocol:{protocol_id}"
