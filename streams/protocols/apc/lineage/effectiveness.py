@@ -21,6 +21,10 @@ to a Decimal, int or decimal text; a float would bring its binary digits with it
 | APC_GATE_MIN_SAMPLES | of fewer transfers does not fail the gate of arbitrations |
 | APC_GATE_MIN_SCORE | of a lower score fails it |
 
+A protocol is blocked for as long as its figures say so: better figures unblock it.  The total row
+is judged after every delta and remembers nothing but since when the protocol is blocked.  A change
+is a decision; while it stays blocked, other reasons are none.
+
 Source: APC spec, 5.7.
 """
 
@@ -29,6 +33,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
+
+from streams.engine.processor import AvroValue
 
 BELOW_THRESHOLD = "effectiveness_below_threshold"
 DRIFT_ABOVE = "drift_above_threshold"
@@ -137,3 +143,43 @@ def gate_fails(sums: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
     if sums["transfers"] < settings["APC_GATE_MIN_SAMPLES"]:
         return False
     return score_of(sums) < Fraction(settings["APC_GATE_MIN_SCORE"])
+
+
+def judge_decay(row: AvroValue, at: int, settings: Mapping[str, Any]) -> AvroValue:
+    """The total row, and whether it is blocked now; `row` says whether it was.  at: now, in ms."""
+    reasons = blocked_reasons(row, settings)
+    since = row["blocked_since"] if row["blocked"] else at
+    return row | {
+        "blocked": bool(reasons),
+        "blocked_reasons": reasons,
+        "blocked_since": since if reasons else None,
+    }
+
+
+def decay_decision(
+    row: AvroValue, delta: Mapping[str, Any], cause: str, settings: Mapping[str, Any]
+) -> AvroValue:
+    """The ApcDecision that a protocol is now blocked, or no longer is.
+
+    row: the judged total row.  delta: the one that changed it.  cause: position of the delta.
+    """
+    return {
+        "decision_id": f"{delta['delta_id']}/decay",
+        "kind": "decay",
+        "protocol_id": row["protocol_id"],
+        "at": delta["at"],
+        "cause": cause,
+        "decay": {
+            "blocked": row["blocked"],
+            "reasons": row["blocked_reasons"],
+            "transfer_count": row["transfers"],
+            "accepted_count": row["accepted"],
+            "effectiveness_score": row["effectiveness_score"],
+            "score_threshold": float(settings["APC_DECAY_MIN_SCORE"]),
+            "avg_drift_risk": row["avg_drift_risk"],
+            "drift_used": shown(drift_used(row["drift_weight"], row["drift_sum_nano"])),
+            "drift_threshold": float(settings["APC_DECAY_MAX_DRIFT"]),
+            "lineage_version": row["version"],
+        },
+        "arbitration": None,
+    }

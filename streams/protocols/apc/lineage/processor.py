@@ -22,7 +22,7 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Message, Timer, Work
 from streams.engine.records import header, position
-from streams.protocols.apc.lineage import decay
+from streams.protocols.apc.lineage.effectiveness import decay_decision, judge_decay
 from streams.protocols.apc.lineage.rows import evolve_run, evolve_total, run_key, total_key
 from topology.apc import APC_DECISIONS, APC_LINEAGE_PROCESSOR, APC_LINEAGE_TABLE
 from topology.declarations import Topic
@@ -93,10 +93,10 @@ def _add(message: Message, work: Work) -> None:
     before = rows.get(key)
     new_runs = run["run_count"] - (run_before["run_count"] if run_before else 0)
     total = evolve_total(before, delta, new_runs)
-    total = decay.judge(total, delta["at"], work.settings)
+    total = judge_decay(total, delta["at"], work.settings)
     rows.put(key, total)
     if total["blocked"] is not (before is not None and before["blocked"]):
-        _send(message, decay.decision(total, delta, work.cause, work.settings), work)
+        _send(message, decay_decision(total, delta, work.cause, work.settings), work)
 
 
 def _send(message: Message, decision: AvroValue, work: Work) -> None:

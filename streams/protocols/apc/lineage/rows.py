@@ -45,7 +45,7 @@ def evolve_run(row: AvroValue | None, delta: Mapping[str, Any]) -> AvroValue:
 
 
 def evolve_total(row: AvroValue | None, delta: Mapping[str, Any], new_runs: int) -> AvroValue:
-    """The total row after one more delta; whether it is blocked is left to `decay`.
+    """The total row after one more delta; whether it is blocked is left to `judge_decay`.
 
     new_runs: by how many the runs with transfers grew.
     """
