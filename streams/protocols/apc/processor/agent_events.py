@@ -12,7 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.batch import ALL_TYPES, CONTENT, Desk, Inbound, Occasion
+from streams.protocols.apc.processor.batch import (
+    ALL_TYPES,
+    CONTENT,
+    BatchContext,
+    Inbound,
+    Occasion,
+)
 from streams.protocols.apc.processor.coordination import Scene
 from streams.protocols.apc.processor.lifecycle import recipients
 from topology.machines.apc_intra import IntraEvent
@@ -38,9 +44,9 @@ def drive(packet: Inbound, scene: Scene, explicit: str | None) -> None:
                 scene.in_agent(agent_id, event)
 
 
-def expired(row: AvroValue, occasion: Occasion, desk: Desk) -> list[AvroValue]:
+def expired(row: AvroValue, occasion: Occasion, context: BatchContext) -> list[AvroValue]:
     """A packet expired: its sender may have waited for it.  Returns the notes."""
-    scene = Scene(desk, row["session_id"], row["packet_id"], occasion)
+    scene = Scene(context, row["session_id"], row["packet_id"], occasion)
     for agent_id in _waiting(row, scene):
         scene.in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
     scene.close()

@@ -16,7 +16,7 @@ from typing import Any
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.lineage.effectiveness import gate_fails, score_of
 from streams.protocols.apc.processor import contributions
-from streams.protocols.apc.processor.batch import Desk, Inbound, named_by
+from streams.protocols.apc.processor.batch import BatchContext, Inbound, named_by
 from streams.protocols.apc.processor.lifecycle import NOT_COUNTED
 from streams.protocols.apc.processor.throttling import ranked, row_of
 
@@ -24,12 +24,12 @@ Known = Mapping[str, AvroValue]
 """Rows of known packets of type TRANSFER, by packet id."""
 
 
-def decide(packet: Inbound, row: AvroValue, desk: Desk) -> None:
+def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     """Send the decision of an accepted ARBITRATION, if it names a TRANSFER that is known."""
     references: dict[str, int] = {}
     for index, ref in enumerate(named_by(packet), 1):
         references.setdefault(ref, index)
-    rows = {ref: desk.target(packet, ref) for ref in references}
+    rows = {ref: context.target(packet, ref) for ref in references}
     known = {ref: found for ref, found in rows.items() if found is not None and found["transfer"]}
     if not known:
         return
@@ -40,7 +40,7 @@ def decide(packet: Inbound, row: AvroValue, desk: Desk) -> None:
     ]
     refused = {one["packet_id"] for one in rejected}
     ranking = ranked(row_of(ref, known[ref]["transfer"]) for ref in known if ref not in refused)
-    chosen = _choose([one["packet_id"] for one in ranking], known, desk)
+    chosen = _choose([one["packet_id"] for one in ranking], known, context)
     protocol = _protocol(known, ranking, chosen["selected_packet_ids"])
     decision = {
         "decision_id": packet.occasion.event_id,
@@ -60,7 +60,7 @@ def decide(packet: Inbound, row: AvroValue, desk: Desk) -> None:
             "winner_agrees": _winner_agrees(packet, chosen["selected_packet_ids"]),
         },
     }
-    contributions.send_decision(protocol, decision, row, packet.occasion, desk)
+    contributions.send_decision(protocol, decision, row, packet.occasion, context)
 
 
 def _rejection(row: AvroValue | None) -> str | None:
@@ -74,15 +74,17 @@ def _rejection(row: AvroValue | None) -> str | None:
     return f"not_live:{row['state']}" if row["state"] in NOT_COUNTED else None
 
 
-def _choose(ids: Sequence[str], known: Known, desk: Desk) -> AvroValue:
+def _choose(ids: Sequence[str], known: Known, context: BatchContext) -> AvroValue:
     """What of the ranking is blocked, and what is selected."""
-    top_k = desk.settings["APC_ARBITRATION_TOP_K"]
+    top_k = context.settings["APC_ARBITRATION_TOP_K"]
     protocols = {packet_id: known[packet_id]["transfer"]["protocol_id"] for packet_id in ids}
-    lineage = {protocol: desk.lineage(protocol) for protocol in protocols.values()}
+    lineage = {protocol: context.lineage(protocol) for protocol in protocols.values()}
     decayed = [_decayed(one, protocols[one], lineage[protocols[one]]) for one in ids]
     left = [one for one, found in zip(ids, decayed, strict=True) if found is None]
     first = left[: max(0, top_k)]
-    gated = [_gated(one, protocols[one], lineage[protocols[one]], desk.settings) for one in first]
+    gated = [
+        _gated(one, protocols[one], lineage[protocols[one]], context.settings) for one in first
+    ]
     blocked = [found for found in (*decayed, *gated) if found is not None]
     selected = [one for one, found in zip(first, gated, strict=True) if found is None]
     return {

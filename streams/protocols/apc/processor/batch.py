@@ -1,7 +1,7 @@
 """A batch of packet records: each packet as it is read, and what all are judged with.
 
-`Inbound` is one packet on its way through the rules; `Desk` has the tables and settings of its
-batch.
+`Inbound` is one packet on its way through the rules; `BatchContext` has the tables and settings of
+its batch.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class Shared:
         self._rows.delete(key)
 
 
-class Desk:
+class BatchContext:
     """What a batch is judged with: its tables and settings.
 
     swarms: per session those that its row holds.

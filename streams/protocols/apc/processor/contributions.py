@@ -24,7 +24,7 @@ from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue
 from streams.processing import graph
 from streams.protocols.apc.lineage.rows import SUMS
-from streams.protocols.apc.processor.batch import Desk, Inbound, Occasion, named_by
+from streams.protocols.apc.processor.batch import BatchContext, Inbound, Occasion, named_by
 from topology.apc import APC_TRANSFERS
 from topology.keys import composite
 
@@ -42,48 +42,48 @@ Edge = tuple[str, str, str]
 _EVALUATING = ("EVAL", "ARBITRATION")
 
 
-def add(packet: Inbound, row: AvroValue, desk: Desk) -> None:
+def add(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     """An accepted packet is counted from now on.  row: its own."""
     lineage = packet.value["lineage"]
     occasion = packet.occasion
     if packet.packet_type == "EVAL":
-        _add_eval(packet, row, occasion, desk)
+        _add_eval(packet, row, occasion, context)
     if row["packet_type"] == "TRANSFER":
         protocol = row["transfer"]["protocol_id"]
-        change = _changed(row, desk, transfer=+1)
-        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, occasion, desk)
+        change = _changed(row, context, transfer=+1)
+        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, occasion, context)
     elif lineage is not None:
         protocol = lineage["protocol_id"]
-        desk.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
-        _send_deltas("lineage", {protocol: _BEARS}, row, occasion, desk)
+        context.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
+        _send_deltas("lineage", {protocol: _BEARS}, row, occasion, context)
 
 
-def remove(row: AvroValue, occasion: Occasion, desk: Desk) -> None:
+def remove(row: AvroValue, occasion: Occasion, context: BatchContext) -> None:
     """A packet has ceased to be counted: it gives back what it added."""
     packets: dict[str, int] = {}
     found: dict[str, Sums] = {}
     if row["packet_type"] == "TRANSFER":
         packets[row["transfer"]["protocol_id"]] = -1
-        found = _changed(row, desk, transfer=-1)
+        found = _changed(row, context, transfer=-1)
     else:
-        bearer = desk.tasks.get(_bearer_key(row))
+        bearer = context.tasks.get(_bearer_key(row))
         if bearer is not None:
             packets = dict.fromkeys(bearer["protocols"], -1)
-            desk.tasks.delete(_bearer_key(row))
+            context.tasks.delete(_bearer_key(row))
         if row["packet_type"] == "EVAL":
-            found = _without_eval(row, desk)
+            found = _without_eval(row, context)
     protocols = dict.fromkeys((*found, *packets))
     changes = {p: (packets.get(p, 0), *found.get(p, _NO_SUMS)) for p in protocols}
-    _send_deltas("removal", changes, row, occasion, desk)
+    _send_deltas("removal", changes, row, occasion, context)
 
 
-def newest_eval_met_gates(row: AvroValue, desk: Desk) -> bool:
+def newest_eval_met_gates(row: AvroValue, context: BatchContext) -> bool:
     """Whether the newest counted EVAL of the task of this packet met the gates."""
-    return newest_met_gates(key_of(row), desk)
+    return newest_met_gates(key_of(row), context)
 
 
-def newest_met_gates(key: str, desk: Desk) -> bool:
-    task = desk.tasks.get(key)
+def newest_met_gates(key: str, context: BatchContext) -> bool:
+    task = context.tasks.get(key)
     return bool(task and task["evals"] and task["evals"][-1]["gates_met"])
 
 
@@ -96,7 +96,7 @@ def _bearer_key(row: AvroValue) -> str:
     return composite(row["session_id"], row["run_id"], row["task_id"], row["packet_id"])
 
 
-def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, desk: Desk) -> None:
+def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, context: BatchContext) -> None:
     metrics = packet.payload["metric_set"]
     drift = metrics["drift_risk"]
     counted = {
@@ -106,27 +106,27 @@ def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, desk: Desk) -
         "gates_met": row["gates"]["met"],
     }
     key = key_of(row)
-    before = desk.tasks.get(key) or _NO_TASK
+    before = context.tasks.get(key) or _NO_TASK
     after = {**before, "evals": [*before["evals"], counted]}
-    desk.tasks.put(key, after)
+    context.tasks.put(key, after)
     found = _differences(before, after, after["protocols"])
-    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, occasion, desk)
+    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, occasion, context)
 
 
-def _without_eval(row: AvroValue, desk: Desk) -> dict[str, Sums]:
+def _without_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
     key = key_of(row)
-    before = desk.tasks.get(key) or _NO_TASK
+    before = context.tasks.get(key) or _NO_TASK
     evals = [counted for counted in before["evals"] if counted["packet_id"] != row["packet_id"]]
     after = {**before, "evals": evals}
-    _put_task(key, after, desk)
+    _put_task(key, after, context)
     return _differences(before, after, after["protocols"])
 
 
-def _changed(row: AvroValue, desk: Desk, *, transfer: int) -> dict[str, Sums]:
+def _changed(row: AvroValue, context: BatchContext, *, transfer: int) -> dict[str, Sums]:
     """One TRANSFER more or less in its task."""
     key, member = key_of(row), row["transfer"]
     protocol = member["protocol_id"]
-    before = desk.tasks.get(key) or _NO_TASK
+    before = context.tasks.get(key) or _NO_TASK
     held = before["protocols"].get(protocol, _NO_TRANSFERS)
     counts = {
         "transfers": held["transfers"] + transfer,
@@ -137,15 +137,15 @@ def _changed(row: AvroValue, desk: Desk, *, transfer: int) -> dict[str, Sums]:
     if counts["transfers"] == 0:
         del protocols[protocol]
     after = {**before, "protocols": dict(sorted(protocols.items()))}
-    _put_task(key, after, desk)
+    _put_task(key, after, context)
     return _differences(before, after, (protocol,))
 
 
-def _put_task(key: str, task: AvroValue, desk: Desk) -> None:
+def _put_task(key: str, task: AvroValue, context: BatchContext) -> None:
     if task["evals"] or task["protocols"]:
-        desk.tasks.put(key, task)
+        context.tasks.put(key, task)
     else:
-        desk.tasks.delete(key)
+        context.tasks.delete(key)
 
 
 def _differences(before: AvroValue, after: AvroValue, protocols: Iterable[str]) -> dict[str, Sums]:
@@ -189,18 +189,22 @@ def _mean(numbers: list[int]) -> int | None:
 
 
 def _send_deltas(
-    kind: str, changes: Mapping[str, Sums], row: AvroValue, occasion: Occasion, desk: Desk
+    kind: str,
+    changes: Mapping[str, Sums],
+    row: AvroValue,
+    occasion: Occasion,
+    context: BatchContext,
 ) -> None:
     """One delta for each protocol whose sums change.  row: of the packet that is the reason."""
     for protocol, sums in changes.items():
         if any(sums):
-            _send_delta(kind, protocol, sums, None, row, occasion, desk)
+            _send_delta(kind, protocol, sums, None, row, occasion, context)
 
 
 def send_decision(
-    protocol: str, decision: AvroValue, row: AvroValue, occasion: Occasion, desk: Desk
+    protocol: str, decision: AvroValue, row: AvroValue, occasion: Occasion, context: BatchContext
 ) -> None:
-    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, occasion, desk)
+    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, occasion, context)
 
 
 def _send_delta(
@@ -210,7 +214,7 @@ def _send_delta(
     decision: AvroValue | None,
     row: AvroValue,
     occasion: Occasion,
-    desk: Desk,
+    context: BatchContext,
 ) -> None:
     delta_id = f"{occasion.event_id}/{composite(protocol, kind)}"
     delta = {
@@ -226,7 +230,7 @@ def _send_delta(
         **dict(zip(SUMS, sums, strict=True)),
         "decision": decision,
     }
-    desk.work.send(
+    context.work.send(
         APC_TRANSFERS,
         protocol,
         delta,
@@ -237,10 +241,10 @@ def _send_delta(
     )
 
 
-def draw(packet: Inbound, desk: Desk) -> None:
+def draw(packet: Inbound, context: BatchContext) -> None:
     """Send each edge of the packet once."""
     for edge in dict.fromkeys(edges(packet)):
-        graph.draw(edge, packet.at, packet.cause, desk.work, packet.traceparent)
+        graph.draw(edge, packet.at, packet.cause, context.work, packet.traceparent)
 
 
 def edges(packet: Inbound) -> Iterator[Edge]:

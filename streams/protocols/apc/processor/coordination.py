@@ -14,7 +14,7 @@ from typing import NamedTuple
 from schemas import uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.batch import Desk, Occasion
+from streams.protocols.apc.processor.batch import BatchContext, Occasion
 from topology.core import RTES_RAW
 from topology.keys import composite
 from topology.machine import step
@@ -43,19 +43,19 @@ class Scene:
     """
 
     __slots__ = (
-        "_changed", "_moves", "answered", "desk", "notes", "occasion", "packet_id", "published",
+        "_changed", "_moves", "answered", "context", "notes", "occasion", "packet_id", "published",
         "session_id",
     )  # fmt: skip
 
     def __init__(
         self,
-        desk: Desk,
+        context: BatchContext,
         session_id: str,
         packet_id: str,
         occasion: Occasion,
         answered: AckOutcome | None = None,
     ) -> None:
-        self.desk = desk
+        self.context = context
         self.session_id = session_id
         self.packet_id = packet_id
         self.occasion = occasion
@@ -78,7 +78,7 @@ class Scene:
         return self._row(composite(self.session_id, agent_id))
 
     def _row(self, key: str) -> AvroValue | None:
-        return self._changed.get(key) or self.desk.coordination.get(key)
+        return self._changed.get(key) or self.context.coordination.get(key)
 
     def change(self, row: AvroValue) -> None:
         """This row is another than before."""
@@ -122,7 +122,7 @@ class Scene:
         for key, row in self._changed.items():
             row["updated_at"] = self.occasion.at
             row["version"] += 1
-            self.desk.coordination.put(key, row)
+            self.context.coordination.put(key, row)
         for n, (from_state, to_state) in enumerate(self._moves):
             self._report(n, from_state, to_state)
 
@@ -169,7 +169,7 @@ class Scene:
             "payload": ("headrace.rtes.TaskTransition", transition),
             "origin": "apc",
         }
-        self.desk.work.send(
+        self.context.work.send(
             RTES_RAW,
             self.session_id,
             event,

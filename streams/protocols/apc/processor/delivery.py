@@ -26,7 +26,7 @@ from streams.protocols.apc.processor import (
     lifecycle,
     verification,
 )
-from streams.protocols.apc.processor.batch import Desk, Inbound, Occasion, packet_value
+from streams.protocols.apc.processor.batch import BatchContext, Inbound, Occasion, packet_value
 from streams.protocols.apc.processor.coordination import AckOutcome
 from topology.apc import APC_INBOX
 from topology.keys import composite
@@ -62,7 +62,7 @@ def _standing(packet: Inbound, deadline_at: int) -> AvroValue:
     }
 
 
-def deliver(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> str:
+def deliver(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext) -> str:
     """Hand an accepted packet to its recipients; it waits for their answers or moves on at once.
 
     Returns the sentence of its verdict.
@@ -71,17 +71,17 @@ def deliver(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> st
     metadata = selected(row)
     for agent in acks["recipients"]:
         handed = delivery_to(packet.packet_id, agent, "packet", acks, packet.packet)
-        send(desk, handed, packet.cause, packet.at, packet.cause, packet.traceparent)
+        send(context, handed, packet.cause, packet.at, packet.cause, packet.traceparent)
     message = f"Accepted and delivered to {len(acks['recipients'])}"
     if not acks["required"]:
-        ending = verification.ending(row, desk)
+        ending = verification.ending(row, context)
         lifecycle.arrive(row, (*lifecycle.ROUTED, *lifecycle.APPLIED, *ending), metadata)
         return f"{message}; no acknowledgement is asked for."
     data = timer_data(packet.traceparent)
     lifecycle.arrive(row, lifecycle.ROUTED, metadata)
-    desk.work.set_timer(Timer(deadline_at, TTL, packet.key, data))
+    context.work.set_timer(Timer(deadline_at, TTL, packet.key, data))
     if acks["ack_due_at"] is not None:
-        desk.work.set_timer(Timer(acks["ack_due_at"], ACK, packet.key, data))
+        context.work.set_timer(Timer(acks["ack_due_at"], ACK, packet.key, data))
     return f"{message}; acknowledgements are awaited until {iso(deadline_at).decode()}."
 
 
@@ -94,7 +94,7 @@ def selected(row: AvroValue) -> dict[str, str] | None:
 
 
 def send(
-    desk: Desk,
+    context: BatchContext,
     delivery: AvroValue,
     position: str,
     at: int,
@@ -103,7 +103,7 @@ def send(
 ) -> None:
     delivery["position"] = position
     delivery["at"] = at
-    desk.work.send(
+    context.work.send(
         APC_INBOX,
         delivery["recipient_agent_id"],
         delivery,
@@ -114,12 +114,12 @@ def send(
     )
 
 
-def disarm(row: AvroValue, desk: Desk) -> None:
+def disarm(row: AvroValue, context: BatchContext) -> None:
     """Delete the timers of a packet that leaves ROUTED."""
-    acks, key = row["acks"], desk.key_of(row)
-    desk.work.delete_timer(acks["deadline_at"], TTL, key)
+    acks, key = row["acks"], context.key_of(row)
+    context.work.delete_timer(acks["deadline_at"], TTL, key)
     if acks["ack_due_at"] is not None:
-        desk.work.delete_timer(acks["ack_due_at"], ACK, key)
+        context.work.delete_timer(acks["ack_due_at"], ACK, key)
         row["acks"] = {**acks, "ack_due_at": None}
 
 
@@ -141,7 +141,7 @@ def delivery_to(
     }
 
 
-def acknowledge(packet: Inbound, desk: Desk) -> AckOutcome | None:
+def acknowledge(packet: Inbound, context: BatchContext) -> AckOutcome | None:
     """What an accepted ACK or NACK does to the packet it names."""
     row = packet.target
     assert row is not None
@@ -151,93 +151,93 @@ def acknowledge(packet: Inbound, desk: Desk) -> AckOutcome | None:
     elif packet.value["sender"]["agent_id"] not in row["acks"]["pending"]:
         packet.warnings.append(rules.ACK_REPEATED.code)
     elif packet.packet_type == "NACK" or status == "REJECTED":
-        return _record_refusal(packet, row, desk)
+        return _record_refusal(packet, row, context)
     elif status == "DEFERRED":
-        return _defer(packet, row, desk)
+        return _defer(packet, row, context)
     else:
-        return _record_acceptance(packet, row, desk)
+        return _record_acceptance(packet, row, context)
     return None
 
 
-def _record_acceptance(packet: Inbound, row: AvroValue, desk: Desk) -> AckOutcome | None:
+def _record_acceptance(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome | None:
     acks, agent = row["acks"], packet.value["sender"]["agent_id"]
     pending = [name for name in acks["pending"] if name != agent]
     accepted = [name for name in acks["recipients"] if name == agent or name in acks["accepted"]]
     row["acks"] = {**acks, "pending": pending, "accepted": accepted}
     if pending:
         message = f"{agent} accepted; still awaited: {', '.join(pending)}."
-        lifecycle.move(packet, row, (), rules.ACK_RECORDED.code, message, desk)
+        lifecycle.move(packet, row, (), rules.ACK_RECORDED.code, message, context)
         return None
-    disarm(row, desk)
-    events = (*lifecycle.APPLIED, *verification.ending(row, desk))
+    disarm(row, context)
+    events = (*lifecycle.APPLIED, *verification.ending(row, context))
     message = f"{agent} accepted, and so all {len(accepted)} recipients have."
-    lifecycle.move(packet, row, events, rules.DELIVERED.code, message, desk)
+    lifecycle.move(packet, row, events, rules.DELIVERED.code, message, context)
     return AckOutcome(IntraEvent.ACK_ACCEPTED, row)
 
 
-def _record_refusal(packet: Inbound, row: AvroValue, desk: Desk) -> AckOutcome:
+def _record_refusal(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome:
     reason = packet.payload["reason"]
-    disarm(row, desk)
+    disarm(row, context)
     lifecycle.move(
         packet,
         row,
         lifecycle.REFUSED,
         rules.RECIPIENT_REFUSED.code,
         f"{packet.value['sender']['agent_id']} refused it with {packet.packet_type}.",
-        desk,
+        context,
         metadata_json=None if reason is None else canonical_json({"reason": reason}).decode(),
     )
     return AckOutcome(IntraEvent.ACK_REJECTED_OR_DEFERRED, row)
 
 
-def _defer(packet: Inbound, row: AvroValue, desk: Desk) -> AckOutcome:
+def _defer(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome:
     acks = row["acks"]
     timeout = packet_value(row["packet"])["routing"]["ack_timeout_ms"]
     message = f"{packet.value['sender']['agent_id']} deferred its answer."
     if timeout is not None:
-        key, due_at = desk.key_of(row), packet.at + timeout
-        desk.work.delete_timer(acks["ack_due_at"], ACK, key)
-        desk.work.set_timer(Timer(due_at, ACK, key, timer_data(packet.traceparent)))
+        key, due_at = context.key_of(row), packet.at + timeout
+        context.work.delete_timer(acks["ack_due_at"], ACK, key)
+        context.work.set_timer(Timer(due_at, ACK, key, timer_data(packet.traceparent)))
         row["acks"] = {**acks, "ack_due_at": due_at}
         message = f"{message[:-1]}; it is awaited until {iso(due_at).decode()}."
-    lifecycle.move(packet, row, (), rules.ACK_DEFERRED.code, message, desk)
+    lifecycle.move(packet, row, (), rules.ACK_DEFERRED.code, message, context)
     return AckOutcome(IntraEvent.ACK_REJECTED_OR_DEFERRED, row)
 
 
-def expire_overdue(row: AvroValue, packet: Inbound, desk: Desk) -> None:
+def expire_overdue(row: AvroValue, packet: Inbound, context: BatchContext) -> None:
     """A record names a packet whose deadline has passed before its timer fired."""
     if row["state"] == "ROUTED" and packet.at >= row["acks"]["deadline_at"]:
-        desk.work.cause = row["position"]
-        _expire_by_ttl(row, packet.at, packet.traceparent, desk)
-        desk.work.cause = packet.cause
+        context.work.cause = row["position"]
+        _expire_by_ttl(row, packet.at, packet.traceparent, context)
+        context.work.cause = packet.cause
 
 
-def fire(timer: Timer, now_ms: int, desk: Desk) -> None:
+def fire(timer: Timer, now_ms: int, context: BatchContext) -> None:
     """A timer is due; it does nothing when its packet has moved on or was armed anew."""
-    row = desk.states.get(timer.key)
+    row = context.states.get(timer.key)
     if row is None or row["state"] != "ROUTED":
         return
     acks = row["acks"]
     armed = acks["deadline_at"] if timer.kind == TTL else acks["ack_due_at"]
     if armed != timer.due_ms:
         return
-    desk.work.cause = row["position"]
+    context.work.cause = row["position"]
     parent = timer.data.get("traceparent")
     traceparent = None if parent is None else parent.encode()
     if now_ms >= acks["deadline_at"]:
-        _expire_by_ttl(row, now_ms, traceparent, desk)
+        _expire_by_ttl(row, now_ms, traceparent, context)
     elif acks["attempt"] <= (packet_value(row["packet"])["routing"]["retry_limit"] or 0):
-        _redeliver(row, timer, now_ms, traceparent, desk)
+        _redeliver(row, timer, now_ms, traceparent, context)
     else:
         message = f"{acks['attempt']} attempts went unanswered by: {', '.join(acks['pending'])}."
         suffix = f"ack/{acks['attempt']}"
         _expire(
-            row, rules.ACK_TIMEOUT.code, suffix, message, now_ms, timer.due_ms, traceparent, desk
+            row, rules.ACK_TIMEOUT.code, suffix, message, now_ms, timer.due_ms, traceparent, context
         )
 
 
 def _redeliver(
-    row: AvroValue, timer: Timer, now_ms: int, traceparent: bytes | None, desk: Desk
+    row: AvroValue, timer: Timer, now_ms: int, traceparent: bytes | None, context: BatchContext
 ) -> None:
     routing = packet_value(row["packet"])["routing"]
     acks = row["acks"]
@@ -257,19 +257,21 @@ def _redeliver(
         at=now_ms,
         due_at=timer.due_ms,
     )
-    facts.send(desk.work, fact, traceparent)
-    desk.put(row)
+    facts.send(context.work, fact, traceparent)
+    context.put(row)
     for agent in acks["pending"]:
         handed = delivery_to(row["packet_id"], agent, "redelivery", acks, row["packet"])
-        send(desk, handed, row["position"], now_ms, row["position"], traceparent)
-    desk.work.set_timer(Timer(due_at, ACK, timer.key, timer.data))
+        send(context, handed, row["position"], now_ms, row["position"], traceparent)
+    context.work.set_timer(Timer(due_at, ACK, timer.key, timer.data))
 
 
-def _expire_by_ttl(row: AvroValue, at: int, traceparent: bytes | None, desk: Desk) -> None:
+def _expire_by_ttl(
+    row: AvroValue, at: int, traceparent: bytes | None, context: BatchContext
+) -> None:
     due_at = row["acks"]["deadline_at"]
     message = f"Its deadline {iso(due_at).decode()} passed while it waited for: "
     message += f"{', '.join(row['acks']['pending'])}."
-    _expire(row, rules.TTL_EXPIRED.code, "ttl", message, at, due_at, traceparent, desk)
+    _expire(row, rules.TTL_EXPIRED.code, "ttl", message, at, due_at, traceparent, context)
 
 
 def _expire(
@@ -280,30 +282,30 @@ def _expire(
     at: int,
     due_at: int,
     traceparent: bytes | None,
-    desk: Desk,
+    context: BatchContext,
 ) -> None:
-    disarm(row, desk)
+    disarm(row, context)
     moved = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=at, cause=row["position"])
     fact = facts.fired(row, suffix, rule, message, moved, at=at, due_at=due_at)
     occasion = Occasion(fact["event_id"], at, row["position"], traceparent)
-    contributions.remove(row, occasion, desk)
-    fact["coordination"] = agent_events.expired(row, occasion, desk)
-    facts.send(desk.work, fact, traceparent)
-    desk.put(row)
+    contributions.remove(row, occasion, context)
+    fact["coordination"] = agent_events.expired(row, occasion, context)
+    facts.send(context.work, fact, traceparent)
+    context.put(row)
 
 
-def retract(packet: Inbound, deadline_at: int, desk: Desk) -> None:
+def retract(packet: Inbound, deadline_at: int, context: BatchContext) -> None:
     """What an accepted RETRACTION does to its target."""
     row = packet.target
     assert row is not None
     if row["state"] == "ROUTED":
-        disarm(row, desk)
+        disarm(row, context)
     message = f"Retracted by {packet.value['sender']['agent_id']}."
-    lifecycle.move(packet, row, lifecycle.RETRACTED, rules.RETRACTED.code, message, desk)
-    _notify(packet, row, deadline_at, desk)
+    lifecycle.move(packet, row, lifecycle.RETRACTED, rules.RETRACTED.code, message, context)
+    _notify(packet, row, deadline_at, context)
 
 
-def _notify(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> None:
+def _notify(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext) -> None:
     """Tell those to whom the target was delivered; the RETRACTION's own recipients know."""
     own = lifecycle.recipients(packet.value)
     holders = [] if row["acks"] is None else row["acks"]["recipients"]
@@ -318,4 +320,4 @@ def _notify(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> No
                 "deadline_at": deadline_at,
                 "ack_due_at": None,
             }
-            send(desk, notice, packet.cause, packet.at, packet.cause, packet.traceparent)
+            send(context, notice, packet.cause, packet.at, packet.cause, packet.traceparent)

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions, facts
-from streams.protocols.apc.processor.batch import Desk, Inbound
+from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.throttling import transfer_member
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE
@@ -155,7 +155,7 @@ def move(
     events: Sequence[str],
     rule: str,
     message: str,
-    desk: Desk,
+    context: BatchContext,
     *,
     metadata_json: str | None = None,
 ) -> None:
@@ -169,8 +169,8 @@ def move(
     )
     event_id = facts.effect(packet, row, rule, message, moved)
     if counted and not row["counted"]:
-        contributions.remove(row, packet.occasion._replace(event_id=event_id), desk)
-    desk.put(row)
+        contributions.remove(row, packet.occasion._replace(event_id=event_id), context)
+    context.put(row)
 
 
 def _next(seq: int, state: str, event: str) -> AvroValue:

@@ -13,7 +13,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from schemas.apc import ANTI_DRIFT_CHECKS, rules
-from streams.protocols.apc.processor.batch import ALL_TYPES, CONTENT, Desk, Inbound, named_by
+from streams.protocols.apc.processor.batch import (
+    ALL_TYPES,
+    CONTENT,
+    BatchContext,
+    Inbound,
+    named_by,
+)
 from streams.protocols.apc.processor.throttling import throttled
 from streams.protocols.apc.processor.verification import pass_agrees
 from topology.machines.apc_inter import InterState
@@ -44,7 +50,7 @@ class Refusal(NamedTuple):
     verdict: str = "rejected"
 
 
-Question = Callable[[Inbound, Desk], Refusal | None]
+Question = Callable[[Inbound, BatchContext], Refusal | None]
 
 
 class Check(NamedTuple):
@@ -53,17 +59,17 @@ class Check(NamedTuple):
     question: Question
 
 
-def refusal(packet: Inbound, desk: Desk) -> Refusal | None:
+def refusal(packet: Inbound, context: BatchContext) -> Refusal | None:
     """What the first broken check says, or None."""
     for question in _QUESTIONS[packet.packet_type]:
-        found = question(packet, desk)
+        found = question(packet, context)
         if found is not None:
             return found
     return None
 
 
-def _session_over(packet: Inbound, desk: Desk) -> Refusal | None:
-    row = desk.session(packet.session_id)
+def _session_over(packet: Inbound, context: BatchContext) -> Refusal | None:
+    row = context.session(packet.session_id)
     rule = None if row is None else _OVER.get(row["state"])
     if rule is None:
         return None
@@ -71,14 +77,14 @@ def _session_over(packet: Inbound, desk: Desk) -> Refusal | None:
     return Refusal(rule, message)
 
 
-def _phase_type(packet: Inbound, desk: Desk) -> Refusal | None:
+def _phase_type(packet: Inbound, context: BatchContext) -> Refusal | None:
     phase = packet.value["run_phase"]
     if packet.packet_type in PHASES[phase]:
         return None
     return Refusal(rules.PHASE_TYPE.code, f"{packet.packet_type} is not allowed in {phase}.")
 
 
-def _drift_check_failed(packet: Inbound, desk: Desk) -> Refusal | None:
+def _drift_check_failed(packet: Inbound, context: BatchContext) -> Refusal | None:
     checks = packet.metadata.get("anti_drift")
     if not checks or all(checks.values()):
         return None
@@ -86,8 +92,8 @@ def _drift_check_failed(packet: Inbound, desk: Desk) -> Refusal | None:
     return Refusal(rules.DRIFT_CHECK_FAILED.code, f"The sender reports as failed: {failed}.")
 
 
-def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
-    if not desk.settings["APC_REQUIRE_ANTI_DRIFT"]:
+def _drift_check_missing(packet: Inbound, context: BatchContext) -> Refusal | None:
+    if not context.settings["APC_REQUIRE_ANTI_DRIFT"]:
         return None
     checks = packet.metadata.get("anti_drift") or {}
     absent = [name for name in ANTI_DRIFT_CHECKS if name not in checks]
@@ -99,12 +105,12 @@ def _drift_check_missing(packet: Inbound, desk: Desk) -> Refusal | None:
     )
 
 
-def _throttled(packet: Inbound, desk: Desk) -> Refusal | None:
-    judged = throttled(packet, desk)
+def _throttled(packet: Inbound, context: BatchContext) -> Refusal | None:
+    judged = throttled(packet, context)
     return None if judged.rule is None else Refusal(judged.rule, judged.message)
 
 
-def _unknown_winner(packet: Inbound, desk: Desk) -> Refusal | None:
+def _unknown_winner(packet: Inbound, context: BatchContext) -> Refusal | None:
     winner, candidates = packet.payload["winner_candidate_id"], packet.payload["candidates"]
     names = [candidate["candidate_id"] for candidate in candidates]
     if winner in names:
@@ -113,7 +119,7 @@ def _unknown_winner(packet: Inbound, desk: Desk) -> Refusal | None:
     return Refusal(rules.UNKNOWN_WINNER.code, message)
 
 
-def _retraction_of_retraction(packet: Inbound, desk: Desk) -> Refusal | None:
+def _retraction_of_retraction(packet: Inbound, context: BatchContext) -> Refusal | None:
     target = packet.target
     if target is None or target["packet_type"] != "RETRACTION":
         return None
@@ -121,11 +127,11 @@ def _retraction_of_retraction(packet: Inbound, desk: Desk) -> Refusal | None:
     return Refusal(rules.RETRACTION_OF_RETRACTION.code, message)
 
 
-def _retraction_target_unknown(packet: Inbound, desk: Desk) -> Refusal | None:
+def _retraction_target_unknown(packet: Inbound, context: BatchContext) -> Refusal | None:
     return _unknown(packet, rules.RETRACTION_TARGET_UNKNOWN.code)
 
 
-def _retraction_not_owner(packet: Inbound, desk: Desk) -> Refusal | None:
+def _retraction_not_owner(packet: Inbound, context: BatchContext) -> Refusal | None:
     target = packet.target
     sender = packet.value["sender"]
     if (
@@ -141,7 +147,7 @@ def _retraction_not_owner(packet: Inbound, desk: Desk) -> Refusal | None:
     return Refusal(rules.RETRACTION_NOT_OWNER.code, message)
 
 
-def _already_retracted(packet: Inbound, desk: Desk) -> Refusal | None:
+def _already_retracted(packet: Inbound, context: BatchContext) -> Refusal | None:
     target = packet.target
     if target is None or target["state"] != "RETRACTED":
         return None
@@ -149,7 +155,7 @@ def _already_retracted(packet: Inbound, desk: Desk) -> Refusal | None:
     return Refusal(rules.ALREADY_RETRACTED.code, message, "duplicate")
 
 
-def _ack_target_unknown(packet: Inbound, desk: Desk) -> Refusal | None:
+def _ack_target_unknown(packet: Inbound, context: BatchContext) -> Refusal | None:
     return _unknown(packet, rules.ACK_TARGET_UNKNOWN.code)
 
 
@@ -160,7 +166,7 @@ def _unknown(packet: Inbound, rule: str) -> Refusal | None:
     return Refusal(rule, message)
 
 
-def _ack_not_recipient(packet: Inbound, desk: Desk) -> Refusal | None:
+def _ack_not_recipient(packet: Inbound, context: BatchContext) -> Refusal | None:
     target = packet.target
     agent = packet.value["sender"]["agent_id"]
     if target is None or agent in target["recipients"]:

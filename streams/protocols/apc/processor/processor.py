@@ -27,7 +27,7 @@ from streams.protocols.apc.processor import (
     throttling,
     verification,
 )
-from streams.protocols.apc.processor.batch import CONTENT, Desk, Inbound, named_by
+from streams.protocols.apc.processor.batch import CONTENT, BatchContext, Inbound, named_by
 from streams.protocols.apc.processor.coordination import AckOutcome, Scene
 from topology.apc import APC_PROCESSOR
 from topology.declarations import Topic
@@ -49,18 +49,18 @@ class ApcProcessor:
     declaration = APC_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
-        desk = Desk(work)
+        context = BatchContext(work)
         packets = [Inbound(message) for message in batch]
-        _load(packets, desk)
+        _load(packets, context)
         for packet in packets:
             work.cause = packet.cause
-            _judge(packet, desk)
+            _judge(packet, context)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
-        desk = Desk(work)
-        desk.states.load(timer.key for timer in timers)
+        context = BatchContext(work)
+        context.states.load(timer.key for timer in timers)
         for timer in timers:
-            delivery.fire(timer, now_ms, desk)
+            delivery.fire(timer, now_ms, context)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         packet = Inbound(message)
@@ -74,7 +74,7 @@ class ApcProcessor:
         return value
 
 
-def _load(packets: Sequence[Inbound], desk: Desk) -> None:
+def _load(packets: Sequence[Inbound], context: BatchContext) -> None:
     """Fetch the rows that a batch will ask for, in one call per table.
 
     Only a matter of speed: a packet that breaks rules may turn out to need less.
@@ -88,40 +88,40 @@ def _load(packets: Sequence[Inbound], desk: Desk) -> None:
             agents.add((session_id, packet.value["sender"]["agent_id"]))
         if packet.packet_type in _ADDRESSING:
             agents.update((session_id, agent) for agent in lifecycle.recipients(packet.value))
-    desk.states.load(states)
+    context.states.load(states)
     coordination = {composite(packet.session_id) for packet in packets}
     coordination.update(composite(*agent) for agent in agents)
-    desk.coordination.load(coordination)
-    desk.tasks.load({p.task_key for p in packets if p.packet_type in _COUNTED})
+    context.coordination.load(coordination)
+    context.tasks.load({p.task_key for p in packets if p.packet_type in _COUNTED})
     transfers = (p.transfer_key for p in packets if p.packet_type == "TRANSFER")
-    desk.throttling.load({key for key in transfers if key is not None})
+    context.throttling.load({key for key in transfers if key is not None})
 
 
-def _judge(packet: Inbound, desk: Desk) -> None:
-    if _misplaced(packet, desk) or _without_identity(packet, desk):
+def _judge(packet: Inbound, context: BatchContext) -> None:
+    if _misplaced(packet, context) or _without_identity(packet, context):
         return
     packet.read()
-    if _known(packet, desk):
+    if _known(packet, context):
         return
-    limit = desk.settings["APC_MAX_PACKET_BYTES"]
+    limit = context.settings["APC_MAX_PACKET_BYTES"]
     problems = validate_avro(packet.value, packet.json, max_bytes=limit)
     if problems:
-        _refuse_shape(packet, problems, desk)
+        _refuse_shape(packet, problems, context)
         return
     packet.warnings = policy.content_warnings(packet)
     if packet.packet_type in _NAMING:
-        packet.target = desk.target(packet, named_by(packet)[0])
+        packet.target = context.target(packet, named_by(packet)[0])
         if packet.target is not None:
-            delivery.expire_overdue(packet.target, packet, desk)
-    refusal = policy.refusal(packet, desk)
+            delivery.expire_overdue(packet.target, packet, context)
+    refusal = policy.refusal(packet, context)
     if refusal is not None:
-        _refuse(packet, refusal, desk)
+        _refuse(packet, refusal, context)
     else:
-        _accept(packet, desk)
+        _accept(packet, context)
 
 
-def _misplaced(packet: Inbound, desk: Desk) -> bool:
-    record, work = packet.message.record, desk.work
+def _misplaced(packet: Inbound, context: BatchContext) -> bool:
+    record, work = packet.message.record, context.work
     expected = packet.session_id.encode()
     if record.key != expected:
         key = None if record.key is None else record.key.decode("utf-8", "replace")
@@ -142,7 +142,7 @@ def _misplaced(packet: Inbound, desk: Desk) -> bool:
     return False
 
 
-def _without_identity(packet: Inbound, desk: Desk) -> bool:
+def _without_identity(packet: Inbound, context: BatchContext) -> bool:
     """A packet that has no row to be known by."""
     if packet.identified:
         return False
@@ -150,12 +150,12 @@ def _without_identity(packet: Inbound, desk: Desk) -> bool:
     found = validate_avro(packet.value, packet.json)
     problems = [problem for problem in found if problem.path in _IDENTITY_PATHS]
     fact = facts.rejection(packet, problems[0].rule, problems[0].message, errors=_errors(problems))
-    facts.send(desk.work, fact, packet.traceparent)
+    facts.send(context.work, fact, packet.traceparent)
     return True
 
 
-def _known(packet: Inbound, desk: Desk) -> bool:
-    row = desk.states.get(packet.key)
+def _known(packet: Inbound, context: BatchContext) -> bool:
+    row = context.states.get(packet.key)
     if row is None:
         return False
     if row["identity_hash"] == packet.identity_hash:
@@ -168,7 +168,7 @@ def _known(packet: Inbound, desk: Desk) -> bool:
         )
         hashes = {"packet_hash": packet.packet_hash, "identity_hash": packet.identity_hash}
         fact = facts.rejection(packet, rules.PACKET_CONFLICT.code, text, **hashes)
-    facts.send(desk.work, fact, packet.traceparent)
+    facts.send(context.work, fact, packet.traceparent)
     return True
 
 
@@ -176,28 +176,28 @@ def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
     return [problem._asdict() for problem in problems[: facts.MAX_ERRORS]]
 
 
-def _refuse_shape(packet: Inbound, problems: Sequence[Problem], desk: Desk) -> None:
+def _refuse_shape(packet: Inbound, problems: Sequence[Problem], context: BatchContext) -> None:
     first = problems[0]
     row = lifecycle.draft(packet, first.rule)
     lifecycle.arrive(row, lifecycle.SCHEMA_FAILED)
     figures = {**_figures(packet, row), "errors": _errors(problems)}
-    _conclude(packet, row, facts.rejection(packet, first.rule, first.message, **figures), desk)
+    _conclude(packet, row, facts.rejection(packet, first.rule, first.message, **figures), context)
 
 
-def _refuse(packet: Inbound, refusal: policy.Refusal, desk: Desk) -> None:
+def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> None:
     rule, message, verdict = refusal
     if verdict == "duplicate":
-        facts.send(desk.work, facts.duplicate(packet, rule, message), packet.traceparent)
+        facts.send(context.work, facts.duplicate(packet, rule, message), packet.traceparent)
         return
     if packet.throttle is not None:
-        throttling.count_refusal(packet, rule, desk)
+        throttling.count_refusal(packet, rule, context)
     row = lifecycle.draft(packet, rule)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
     figures = {**_figures(packet, row), "anti_drift": facts.anti_drift(packet)}
-    _conclude(packet, row, facts.rejection(packet, rule, message, **figures), desk)
+    _conclude(packet, row, facts.rejection(packet, rule, message, **figures), context)
 
 
-def _accept(packet: Inbound, desk: Desk) -> None:
+def _accept(packet: Inbound, context: BatchContext) -> None:
     deadline_at = delivery.deadline(packet)
     row = lifecycle.draft(packet, rules.ACCEPTED.code)
     if packet.packet_type == "EVAL":
@@ -210,17 +210,19 @@ def _accept(packet: Inbound, desk: Desk) -> None:
         lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.selected(row))
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
-        message = delivery.deliver(packet, row, deadline_at, desk)
-        desk.states.put(packet.key, row)  # before the rows of those it moves
-        notes = _effects(packet, row, deadline_at, desk)
+        message = delivery.deliver(packet, row, deadline_at, context)
+        context.states.put(packet.key, row)  # before the rows of those it moves
+        notes = _effects(packet, row, deadline_at, context)
     figures = {**_figures(packet, row), "anti_drift": facts.anti_drift(packet)}
     fact = facts.verdict(
         packet, "accepted", rules.ACCEPTED.code, message, coordination=notes, **figures
     )
-    _conclude(packet, row, fact, desk)
+    _conclude(packet, row, fact, context)
 
 
-def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> Sequence[AvroValue]:
+def _effects(
+    packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext
+) -> Sequence[AvroValue]:
     """What an accepted packet does to others, in this order; returns the notes of coordination.
 
     An EVAL is counted before it decides, since what it verifies may be promoted on it.
@@ -228,31 +230,33 @@ def _effects(packet: Inbound, row: AvroValue, deadline_at: int, desk: Desk) -> S
     answered = None
     match packet.packet_type:
         case "TRANSFER":
-            throttling.take_place(packet, desk)
+            throttling.take_place(packet, context)
         case "ACK" | "NACK":
-            answered = delivery.acknowledge(packet, desk)
+            answered = delivery.acknowledge(packet, context)
         case "RETRACTION":
-            delivery.retract(packet, deadline_at, desk)
+            delivery.retract(packet, deadline_at, context)
         case "ARBITRATION":
-            verification.decide(packet, desk)
-    contributions.add(packet, row, desk)
+            verification.decide(packet, context)
+    contributions.add(packet, row, context)
     match packet.packet_type:
         case "EVAL":
-            verification.decide(packet, desk)
+            verification.decide(packet, context)
         case "ARBITRATION":
-            arbitration.decide(packet, row, desk)
-    notes = _coordinate(packet, answered, desk)
-    contributions.draw(packet, desk)
+            arbitration.decide(packet, row, context)
+    notes = _coordinate(packet, answered, context)
+    contributions.draw(packet, context)
     return notes
 
 
-def _coordinate(packet: Inbound, answered: AckOutcome | None, desk: Desk) -> Sequence[AvroValue]:
+def _coordinate(
+    packet: Inbound, answered: AckOutcome | None, context: BatchContext
+) -> Sequence[AvroValue]:
     """Note an accepted packet in the rows of its session; the machines only observe.
 
     First comes the event that the packet names itself, then those that its type and content stand
     for, of the session before those of agents.
     """
-    scene = Scene(desk, packet.session_id, packet.packet_id, packet.occasion, answered)
+    scene = Scene(context, packet.session_id, packet.packet_id, packet.occasion, answered)
     session = scene.session()
     session_events.keep(packet, session, scene)
     explicit = packet.metadata.get("coordination_event")
@@ -287,9 +291,9 @@ def _figures(packet: Inbound, row: AvroValue) -> AvroValue:
     }
 
 
-def _conclude(packet: Inbound, row: AvroValue, fact: AvroValue, desk: Desk) -> None:
+def _conclude(packet: Inbound, row: AvroValue, fact: AvroValue, context: BatchContext) -> None:
     """The verdict first, then the facts about the packets it moved."""
-    facts.send(desk.work, fact, packet.traceparent)
+    facts.send(context.work, fact, packet.traceparent)
     for effect in packet.effects:
-        facts.send(desk.work, effect, packet.traceparent)
-    desk.states.put(packet.key, row)
+        facts.send(context.work, effect, packet.traceparent)
+    context.states.put(packet.key, row)

@@ -72,9 +72,9 @@ def keep(packet: Inbound, row: AvroValue, scene: Scene) -> None:
 
 
 def _keep_swarms(packet: Inbound, row: AvroValue, scene: Scene) -> None:
-    known = scene.desk.swarms.get(packet.session_id)
+    known = scene.context.swarms.get(packet.session_id)
     if known is None:
-        known = scene.desk.swarms[packet.session_id] = set(row["swarms"])
+        known = scene.context.swarms[packet.session_id] = set(row["swarms"])
     named = {packet.value["sender"]["swarm_id"]}
     for recipient in packet.value["recipients"]:
         if recipient["swarm_id"] is not None:
@@ -176,7 +176,7 @@ def _veto_guard(packet: Inbound, scene: Scene) -> bool:
 
 def _gates_guard(packet: Inbound, scene: Scene) -> bool:
     """The newest counted EVAL of the packet's task decides, also for other packets' events."""
-    return contributions.newest_met_gates(packet.task_key, scene.desk)
+    return contributions.newest_met_gates(packet.task_key, scene.context)
 
 
 def _only(*types: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from schemas.apc import rules
 from schemas.apc.decimals import difference, product, round6, total
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.batch import Desk, Inbound
+from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.transfer_checks import (
     FAIL,
     PASS,
@@ -48,11 +48,13 @@ _UNKNOWN: AvroValue = {
 }
 
 
-def throttled(packet: Inbound, desk: Desk) -> Judged:
+def throttled(packet: Inbound, context: BatchContext) -> Judged:
     """Checks 4 to 14; what they saw stays with the packet."""
-    row = desk.throttling.get(_key(packet))
+    row = context.throttling.get(_key(packet))
     receivers = [] if row is None else [receiver["to_swarm"] for receiver in row["receivers"]]
-    decay = decay_of(desk.lineage(packet.payload["protocol_id"]), desk.settings["APC_DECAY_MODE"])
+    decay = decay_of(
+        context.lineage(packet.payload["protocol_id"]), context.settings["APC_DECAY_MODE"]
+    )
     judged = judge(transfer_of(packet.value), Standing(receivers, decay))
     packet.throttle = judged.throttle
     if judged.flagged:
@@ -208,9 +210,9 @@ def ranked(rows: Iterable[AvroValue]) -> list[AvroValue]:
     return sorted(first.values(), key=lambda row: -float(row["selection_score"]))
 
 
-def take_place(packet: Inbound, desk: Desk) -> None:
+def take_place(packet: Inbound, context: BatchContext) -> None:
     """An accepted TRANSFER takes its place, unless its receiver has one."""
-    row, throttle = _row(packet, desk), packet.throttle
+    row, throttle = _row(packet, context), packet.throttle
     assert throttle is not None
     if not throttle["already_received"]:
         receiver = {
@@ -221,7 +223,7 @@ def take_place(packet: Inbound, desk: Desk) -> None:
         row["receivers"] = [*row["receivers"], receiver]
     row["accepted"] += 1
     row["last_top_k"] = throttle["top_k"]
-    desk.throttling.put(_key(packet), row)
+    context.throttling.put(_key(packet), row)
 
 
 def leave_place(packet: Inbound) -> None:
@@ -232,10 +234,10 @@ def leave_place(packet: Inbound) -> None:
     packet.throttle = {**throttle, "places_left": places_left(throttle["top_k"], before)}
 
 
-def count_refusal(packet: Inbound, rule: str, desk: Desk) -> None:
-    row = _row(packet, desk)
+def count_refusal(packet: Inbound, rule: str, context: BatchContext) -> None:
+    row = _row(packet, context)
     row["rejected"] = {**row["rejected"], rule: row["rejected"].get(rule, 0) + 1}
-    desk.throttling.put(_key(packet), row)
+    context.throttling.put(_key(packet), row)
 
 
 def transfer_member(packet: Inbound) -> AvroValue | None:
@@ -261,9 +263,9 @@ def _key(packet: Inbound) -> str:
     return key
 
 
-def _row(packet: Inbound, desk: Desk) -> AvroValue:
+def _row(packet: Inbound, context: BatchContext) -> AvroValue:
     """The row as it is to be changed by this packet."""
-    row = desk.throttling.get(_key(packet))
+    row = context.throttling.get(_key(packet))
     if row is not None:
         return {**row, "updated_at": packet.at}
     generation = packet.trace["generation"]

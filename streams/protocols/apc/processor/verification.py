@@ -13,7 +13,7 @@ from __future__ import annotations
 from schemas.apc import rules
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions, lifecycle
-from streams.protocols.apc.processor.batch import Desk, Inbound, referenced
+from streams.protocols.apc.processor.batch import BatchContext, Inbound, referenced
 
 GATES: tuple[tuple[str, str, float], ...] = (
     ("rtf", ">=", 1.0),
@@ -66,31 +66,31 @@ def _check(metric_set: AvroValue, metric: str, op: str, threshold: float) -> Avr
     }
 
 
-def ending(row: AvroValue, desk: Desk) -> tuple[str, ...]:
+def ending(row: AvroValue, context: BatchContext) -> tuple[str, ...]:
     """The events that follow at once when the packet of this row reaches APPLIED."""
     deferred = row["verification"]["mode"] == "deferred"
     outcome = row["verification"]["outcome"] if deferred else PASS
     if outcome is None:
         return ()
     if outcome == PASS:
-        return lifecycle.PROMOTED if _promotable(row, desk) else lifecycle.VERIFIED
+        return lifecycle.PROMOTED if _promotable(row, context) else lifecycle.VERIFIED
     return lifecycle.FAILED if outcome == FAIL else lifecycle.SUPERSEDED
 
 
-def _promotable(row: AvroValue, desk: Desk) -> bool:
+def _promotable(row: AvroValue, context: BatchContext) -> bool:
     if row["packet_type"] == "EVAL":
         return bool(row["gates"]["met"])
-    return row["packet_type"] == "DECISION" and contributions.newest_eval_met_gates(row, desk)
+    return row["packet_type"] == "DECISION" and contributions.newest_eval_met_gates(row, context)
 
 
-def decide(packet: Inbound, desk: Desk) -> None:
+def decide(packet: Inbound, context: BatchContext) -> None:
     """What an accepted EVAL or ARBITRATION does to the packets it refers to."""
     for target_id, outcome in _outcomes(packet).items():
-        row = desk.target(packet, target_id)
+        row = context.target(packet, target_id)
         if row is None:  # nor does a packet find itself: its own row is written last
             packet.warnings.append(rules.VERIFICATION_TARGET_UNKNOWN.code)
         elif row["verification"]["mode"] == "deferred" and row["state"] in ("ROUTED", "APPLIED"):
-            _settle(packet, row, outcome, desk)
+            _settle(packet, row, outcome, context)
 
 
 def _outcomes(packet: Inbound) -> dict[str, str]:
@@ -110,12 +110,12 @@ def _outcomes(packet: Inbound) -> dict[str, str]:
     return outcomes
 
 
-def _settle(packet: Inbound, row: AvroValue, outcome: str, desk: Desk) -> None:
+def _settle(packet: Inbound, row: AvroValue, outcome: str, context: BatchContext) -> None:
     row["verification"] = {"mode": "deferred", "outcome": outcome, "by": packet.packet_id}
     if row["state"] == "ROUTED":
         rule, events = rules.OUTCOME_KEPT.code, NO_EVENTS
         message = f"{packet.packet_type} says {outcome}, kept until it is applied."
     else:
-        rule, events = _RULES[outcome], ending(row, desk)
+        rule, events = _RULES[outcome], ending(row, context)
         message = f"{packet.packet_type} says {outcome}."
-    lifecycle.move(packet, row, events, rule, message, desk)
+    lifecycle.move(packet, row, events, rule, message, context)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from schemas import from_json
 from streams.engine.processor import AvroValue, Copy, Made, Message, Rows, Timer, Work
 from streams.engine.records import LogRecord, Record
-from streams.protocols.apc.processor.batch import Desk, Inbound
+from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.policy import CHECKS, Refusal
 from streams.protocols.apc.processor.throttling import decay_of, judge
 from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
@@ -31,10 +31,10 @@ class Outcome(NamedTuple):
 
 def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: ApcSettings) -> Outcome:
     """Checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
-    inbound, desk = _inbound(packet), Desk(_Nowhere(settings))
+    inbound, context = _inbound(packet), BatchContext(_Nowhere(settings))
     for check in sorted(CHECKS, key=lambda check: check.number):
         if check.number in _BEFORE_FIGURES and inbound.packet_type in check.types:
-            refusal = check.question(inbound, desk)
+            refusal = check.question(inbound, context)
             if refusal is not None:
                 return Outcome(refusal, None)
     judged = judge(transfer_of(inbound.value), standing)
