@@ -19,7 +19,7 @@ from streams.protocols.apc.processor.batch import (
     Inbound,
     Occasion,
 )
-from streams.protocols.apc.processor.coordination import Scene
+from streams.protocols.apc.processor.coordination import CoordinationUpdate
 from streams.protocols.apc.processor.lifecycle import recipients
 from topology.machines.apc_intra import IntraEvent
 
@@ -32,25 +32,25 @@ _E = IntraEvent
 class Drive(NamedTuple):
     event: str
     types: frozenset[str]
-    agents: Callable[[Inbound, Scene], Agents]
+    agents: Callable[[Inbound, CoordinationUpdate], Agents]
 
 
-def drive(packet: Inbound, scene: Scene, explicit: str | None) -> None:
+def drive(packet: Inbound, update: CoordinationUpdate, explicit: str | None) -> None:
     """Raise what the packet raises; explicit: an event that its sender has raised already."""
     sender = packet.value["sender"]["agent_id"]
     for event, _, agents in _BY_TYPE[packet.packet_type]:
-        for agent_id in agents(packet, scene):
+        for agent_id in agents(packet, update):
             if event != explicit or agent_id != sender:
-                scene.in_agent(agent_id, event)
+                update.in_agent(agent_id, event)
 
 
 def expired(row: AvroValue, occasion: Occasion, context: BatchContext) -> list[AvroValue]:
     """A packet expired: its sender may have waited for it.  Returns the notes."""
-    scene = Scene(context, row["session_id"], row["packet_id"], occasion)
-    for agent_id in _waiting(row, scene):
-        scene.in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
-    scene.close()
-    return scene.notes
+    update = CoordinationUpdate(context, row["session_id"], row["packet_id"], occasion)
+    for agent_id in _waiting(row, update):
+        update.in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
+    update.close()
+    return update.notes
 
 
 def _local(packet: Inbound) -> bool:
@@ -65,24 +65,24 @@ def _addressed(packet: Inbound) -> Agents:
     return _sender(packet) if _local(packet) else recipients(packet.value)
 
 
-def _task_assigned(packet: Inbound, scene: Scene) -> Agents:
+def _task_assigned(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _addressed(packet)
 
 
-def _context_complete(packet: Inbound, scene: Scene) -> Agents:
+def _context_complete(packet: Inbound, update: CoordinationUpdate) -> Agents:
     synced = _local(packet) and packet.payload["signal"] == "SYNC"
     return _sender(packet) if synced else NOBODY
 
 
-def _idea_ready(packet: Inbound, scene: Scene) -> Agents:
+def _idea_ready(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _sender(packet)
 
 
-def _critique_pass(packet: Inbound, scene: Scene) -> Agents:
+def _critique_pass(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _sender(packet) if _local(packet) and _believes_more(packet) else NOBODY
 
 
-def _critique_fail(packet: Inbound, scene: Scene) -> Agents:
+def _critique_fail(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _sender(packet) if _local(packet) and not _believes_more(packet) else NOBODY
 
 
@@ -92,52 +92,52 @@ def _believes_more(packet: Inbound) -> bool:
     return bool(payload["confidence_post"] >= payload["confidence_pre"])
 
 
-def _artifact_ready(packet: Inbound, scene: Scene) -> Agents:
+def _artifact_ready(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _sender(packet) if _local(packet) else NOBODY
 
 
-def _checks_pass(packet: Inbound, scene: Scene) -> Agents:
+def _checks_pass(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _sender(packet) if _local(packet) and packet.payload["pass"] else NOBODY
 
 
-def _checks_fail(packet: Inbound, scene: Scene) -> Agents:
+def _checks_fail(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _sender(packet) if _local(packet) and not packet.payload["pass"] else NOBODY
 
 
-def _packet_emitted(packet: Inbound, scene: Scene) -> Agents:
+def _packet_emitted(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return NOBODY if _local(packet) else _sender(packet)
 
 
-def _ack_accepted(packet: Inbound, scene: Scene) -> Agents:
+def _ack_accepted(packet: Inbound, update: CoordinationUpdate) -> Agents:
     """The awaited packet has all acknowledgements; at once if it asks for none."""
-    if scene.published is not None and not packet.value["routing"]["requires_ack"]:
-        return (scene.published,)
-    return _answered_with(_E.ACK_ACCEPTED, scene)
+    if update.published is not None and not packet.value["routing"]["requires_ack"]:
+        return (update.published,)
+    return _answered_with(_E.ACK_ACCEPTED, update)
 
 
-def _ack_rejected(packet: Inbound, scene: Scene) -> Agents:
-    return _answered_with(_E.ACK_REJECTED_OR_DEFERRED, scene)
+def _ack_rejected(packet: Inbound, update: CoordinationUpdate) -> Agents:
+    return _answered_with(_E.ACK_REJECTED_OR_DEFERRED, update)
 
 
-def _answered_with(event: IntraEvent, scene: Scene) -> Agents:
-    answered = scene.answered
+def _answered_with(event: IntraEvent, update: CoordinationUpdate) -> Agents:
+    answered = update.answered
     if answered is None or answered.event != event:
         return NOBODY
-    return _waiting(answered.row, scene)
+    return _waiting(answered.row, update)
 
 
-def _failed(packet: Inbound, scene: Scene) -> Agents:
+def _failed(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return NOBODY if packet.payload["retryable"] else _sender(packet)
 
 
-def _cancelled(packet: Inbound, scene: Scene) -> Agents:
+def _cancelled(packet: Inbound, update: CoordinationUpdate) -> Agents:
     return _addressed(packet) if packet.payload["signal"] == "CANCEL" else NOBODY
 
 
-def _waiting(row: AvroValue, scene: Scene) -> Agents:
+def _waiting(row: AvroValue, update: CoordinationUpdate) -> Agents:
     """The sender of the packet of this row, if that is the packet it waits for."""
     agent_id = row["sender_agent_id"]
-    agent = scene.agent(agent_id)
+    agent = update.agent(agent_id)
     waits = agent is not None and agent["awaiting_packet_id"] == row["packet_id"]
     return (agent_id,) if waits else NOBODY
 

@@ -1,6 +1,6 @@
 """Coordination as it is observed: an event is raised, applied to the state then current, noted.
 
-A scene is what one fact observes.  However many events it raises, each row it changes is written
+An update is what one fact observes.  However many events it raises, each row it changes is written
 once, at the end.  An event without an edge, or whose guard fails, leaves its note and no more; a
 row holds the notes that moved it.
 
@@ -36,7 +36,7 @@ class AckOutcome(NamedTuple):
     row: AvroValue
 
 
-class Scene:
+class CoordinationUpdate:
     """notes: what this fact shows.  answered: what the packet answered, if it is an ACK or NACK.
 
     published: the agent that came to wait for its packet.

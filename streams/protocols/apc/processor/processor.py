@@ -28,7 +28,7 @@ from streams.protocols.apc.processor import (
     verification,
 )
 from streams.protocols.apc.processor.batch import CONTENT, BatchContext, Inbound, named_by
-from streams.protocols.apc.processor.coordination import AckOutcome, Scene
+from streams.protocols.apc.processor.coordination import AckOutcome, CoordinationUpdate
 from topology.apc import APC_PROCESSOR
 from topology.declarations import Topic
 from topology.keys import composite, partition_of
@@ -256,25 +256,27 @@ def _coordinate(
     First comes the event that the packet names itself, then those that its type and content stand
     for, of the session before those of agents.
     """
-    scene = Scene(context, packet.session_id, packet.packet_id, packet.occasion, answered)
-    session = scene.session()
-    session_events.keep(packet, session, scene)
+    update = CoordinationUpdate(
+        context, packet.session_id, packet.packet_id, packet.occasion, answered
+    )
+    session = update.session()
+    session_events.keep(packet, session, update)
     explicit = packet.metadata.get("coordination_event")
     if explicit is not None:
-        _raise(explicit, packet, scene)
-    session_events.drive(packet, session, scene, explicit)
-    agent_events.drive(packet, scene, explicit)
-    scene.close()
-    return scene.notes
+        _raise(explicit, packet, update)
+    session_events.drive(packet, session, update, explicit)
+    agent_events.drive(packet, update, explicit)
+    update.close()
+    return update.notes
 
 
-def _raise(event: str, packet: Inbound, scene: Scene) -> None:
+def _raise(event: str, packet: Inbound, update: CoordinationUpdate) -> None:
     if event in _OF_SESSION:
-        session_events.raise_event(event, packet, scene)
+        session_events.raise_event(event, packet, update)
     elif event in _OF_AGENT:
-        scene.in_agent(packet.value["sender"]["agent_id"], event)
+        update.in_agent(packet.value["sender"]["agent_id"], event)
     else:
-        scene.unknown(event)
+        update.unknown(event)
 
 
 def _figures(packet: Inbound, row: AvroValue) -> AvroValue:

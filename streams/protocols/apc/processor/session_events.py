@@ -17,7 +17,7 @@ from schemas.apc.decimals import dec, product
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions
 from streams.protocols.apc.processor.batch import ALL_TYPES, Inbound
-from streams.protocols.apc.processor.coordination import Scene
+from streams.protocols.apc.processor.coordination import CoordinationUpdate
 from streams.protocols.apc.processor.transfer_checks import (
     FIRST_ENABLED,
     PHASE_MULTIPLIER,
@@ -33,24 +33,26 @@ class Drive(NamedTuple):
 
     event: str
     types: frozenset[str]
-    raised: Callable[[Inbound, AvroValue, Scene], bool]
+    raised: Callable[[Inbound, AvroValue, CoordinationUpdate], bool]
 
 
-def drive(packet: Inbound, row: AvroValue, scene: Scene, explicit: str | None) -> None:
+def drive(
+    packet: Inbound, row: AvroValue, update: CoordinationUpdate, explicit: str | None
+) -> None:
     """Raise what the packet raises; explicit: an event that it has raised already."""
     for event, _, raised in _BY_TYPE[packet.packet_type]:
-        if raised(packet, row, scene) and event != explicit:
-            raise_event(event, packet, scene)
+        if raised(packet, row, update) and event != explicit:
+            raise_event(event, packet, update)
 
 
-def raise_event(event: str, packet: Inbound, scene: Scene) -> None:
+def raise_event(event: str, packet: Inbound, update: CoordinationUpdate) -> None:
     guard = GUARDS.get(event)
-    scene.in_session(event, guard=guard is None or guard(packet, scene))
+    update.in_session(event, guard=guard is None or guard(packet, update))
 
 
-def keep(packet: Inbound, row: AvroValue, scene: Scene) -> None:
+def keep(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
     """Note the swarms of the packet, and what it does to open vetoes.  row: of the session."""
-    _keep_swarms(packet, row, scene)
+    _keep_swarms(packet, row, update)
     vetoes = row["open_vetoes"]
     own = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
     match packet.packet_type, packet.payload.get("signal"):
@@ -68,13 +70,13 @@ def keep(packet: Inbound, row: AvroValue, scene: Scene) -> None:
             return
     if vetoes != row["open_vetoes"]:
         row["open_vetoes"] = vetoes
-        scene.change(row)
+        update.change(row)
 
 
-def _keep_swarms(packet: Inbound, row: AvroValue, scene: Scene) -> None:
-    known = scene.context.swarms.get(packet.session_id)
+def _keep_swarms(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
+    known = update.context.swarms.get(packet.session_id)
     if known is None:
-        known = scene.context.swarms[packet.session_id] = set(row["swarms"])
+        known = update.context.swarms[packet.session_id] = set(row["swarms"])
     named = {packet.value["sender"]["swarm_id"]}
     for recipient in packet.value["recipients"]:
         if recipient["swarm_id"] is not None:
@@ -82,14 +84,14 @@ def _keep_swarms(packet: Inbound, row: AvroValue, scene: Scene) -> None:
     if not named <= known:
         known |= named
         row["swarms"] = sorted(known)
-        scene.change(row)
+        update.change(row)
 
 
-def _first_task(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _first_task(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     return bool(row["state"] == InterState.SESSION_OPEN)
 
 
-def _swarms_ready(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _swarms_ready(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     """A swarm that says so while all are researching is ready."""
     researching = row["state"] == InterState.DIFFERENTIATED_RESEARCH
     if not researching or packet.payload["signal"] != "SYNC":
@@ -97,29 +99,29 @@ def _swarms_ready(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
     ready = {*row["swarms_ready"], packet.value["sender"]["swarm_id"]}
     if len(ready) > len(row["swarms_ready"]):
         row["swarms_ready"] = sorted(ready)
-        scene.change(row)
+        update.change(row)
     return ready.issuperset(row["swarms"])
 
 
-def _window_opens(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _window_opens(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     if packet.trace["generation"] < FIRST_ENABLED:
         return False
     if row["generation_opened"]:
         return bool(row["state"] == InterState.INDEPENDENT_DISCOVERY)
     row["generation_opened"] = True
-    scene.change(row)
+    update.change(row)
     return True
 
 
-def _always(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _always(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     return True
 
 
-def _committed(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _committed(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     return bool(packet.payload["commitment_level"] != "PROPOSED")
 
 
-def _both_seen(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _both_seen(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     """ARTIFACT and EVAL are noted while the session executes; the one that completes the pair."""
     if row["state"] != InterState.EXECUTION:
         return False
@@ -127,24 +129,24 @@ def _both_seen(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
     if row[member]:
         return False
     row[member] = True
-    scene.change(row)
+    update.change(row)
     return bool(row["artifact_seen"] and row["eval_seen"])
 
 
-def _validated(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _validated(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     return bool(packet.value["run_phase"] == "VALIDATION" and _meets_gates(packet))
 
 
-def _invalidated(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _invalidated(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     return bool(packet.value["run_phase"] == "VALIDATION" and not _meets_gates(packet))
 
 
-def _commons_seeded(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _commons_seeded(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     mode = packet.payload["transfer_policy"]["mode"]
     return bool(packet.value["run_phase"] == "PROMOTION" and mode == "COMMONS_SEED")
 
 
-def _stopped(packet: Inbound, row: AvroValue, scene: Scene) -> bool:
+def _stopped(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
     return bool(packet.payload["signal"] == "STOP")
 
 
@@ -153,11 +155,11 @@ def _meets_gates(packet: Inbound) -> bool:
     return bool(packet.gates["met"])
 
 
-def _window_guard(packet: Inbound, scene: Scene) -> bool:
+def _window_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
     return bool(packet.trace["generation"] >= FIRST_ENABLED)
 
 
-def _transfer_guard(packet: Inbound, scene: Scene) -> bool:
+def _transfer_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
     payload = packet.payload
     if packet.packet_type != "TRANSFER" or payload["transfer_policy"]["top_k"] is None:
         return False
@@ -166,17 +168,17 @@ def _transfer_guard(packet: Inbound, scene: Scene) -> bool:
     return above and int(payload["transfer_policy"]["top_k"]) <= PHASE_TOP_K
 
 
-def _pool_guard(packet: Inbound, scene: Scene) -> bool:
+def _pool_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
     return len(packet.payload.get("candidates") or ()) >= MIN_CANDIDATES
 
 
-def _veto_guard(packet: Inbound, scene: Scene) -> bool:
-    return not scene.session()["open_vetoes"]
+def _veto_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
+    return not update.session()["open_vetoes"]
 
 
-def _gates_guard(packet: Inbound, scene: Scene) -> bool:
+def _gates_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
     """The newest counted EVAL of the packet's task decides, also for other packets' events."""
-    return contributions.newest_met_gates(packet.task_key, scene.context)
+    return contributions.newest_met_gates(packet.task_key, update.context)
 
 
 def _only(*types: str) -> frozenset[str]:
@@ -200,7 +202,7 @@ DRIVES: tuple[Drive, ...] = (
 )
 """In the order in which they are looked at."""
 
-GUARDS: dict[str, Callable[[Inbound, Scene], bool]] = {
+GUARDS: dict[str, Callable[[Inbound, CoordinationUpdate], bool]] = {
     _E.GENERATION_WINDOW_OPEN: _window_guard,
     _E.TRANSFER_ACCEPTED: _transfer_guard,
     _E.CANDIDATE_POOL_READY: _pool_guard,
