@@ -14,7 +14,7 @@ from streams.engine.processor import Message
 from streams.protocols.apc.processor.batch import Inbound
 from streams.protocols.apc.processor.policy import PHASES
 from streams.protocols.apc.processor.throttling import judge
-from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
+from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import gates
 from streams.replay.checking import Given, Said, in_place, members, same, unless
 from streams.replay.facts import Fact
@@ -99,8 +99,8 @@ def _throttled(fact: Fact, packet: Inbound) -> Said:
     """The checks of a transfer again, over the receivers and the decay that the fact records."""
     value = fact.value or {}
     recorded = value["throttle"]
-    standing = Standing(recorded["receivers_before"], recorded["decay"])
-    judged = judge(transfer_of(packet.value), standing)
+    state = ThrottleState(recorded["receivers_before"], recorded["decay"])
+    judged = judge(transfer_of(packet.value), state)
     yield from same("throttle.checks", recorded["checks"], judged.throttle["checks"])
     yield from same("throttle.decided_by", recorded["decided_by"], judged.throttle["decided_by"])
     yield from same("throttle.selection", recorded["selection"], judged.throttle["selection"])

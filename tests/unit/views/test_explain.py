@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from schemas import decode
 from streams.processing.encode import as_it_is
 from streams.protocols.apc.processor.throttling import judge
-from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
+from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.queries.explain import NAMES
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
@@ -223,8 +223,8 @@ def test_every_verdict_is_derived_again_from_its_recorded_figures(
         fact = decode(record.value, "headrace.apc.ApcEvent").value
         if (throttle := fact["throttle"]) is None:
             continue
-        standing = Standing(throttle["receivers_before"], throttle["decay"])
-        judged = judge(transfer_of(fact["packet"]), standing)
+        state = ThrottleState(throttle["receivers_before"], throttle["decay"])
+        judged = judge(transfer_of(fact["packet"]), state)
         assert judged.throttle == throttle
         assert (judged.rule or "accepted", judged.message or fact["message"]) == (
             fact["rule"],

@@ -47,7 +47,7 @@ def deadline(packet: Inbound) -> int:
     return min(at, expires_ns // 1_000_000)
 
 
-def _standing(packet: Inbound, deadline_at: int) -> AvroValue:
+def _new_acks(packet: Inbound, deadline_at: int) -> AvroValue:
     routing = packet.value["routing"]
     required, timeout = routing["requires_ack"], routing["ack_timeout_ms"]
     agents = lifecycle.recipients(packet.value)
@@ -67,7 +67,7 @@ def deliver(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchCon
 
     Returns the sentence of its verdict.
     """
-    row["acks"] = acks = _standing(packet, deadline_at)
+    row["acks"] = acks = _new_acks(packet, deadline_at)
     metadata = selected(row)
     for agent in acks["recipients"]:
         handed = delivery_to(packet.packet_id, agent, "packet", acks, packet.packet)

@@ -24,7 +24,7 @@ from streams.protocols.apc.processor.transfer_checks import (
     PHASE_MULTIPLIER,
     UNREACHED,
     Outcome,
-    Standing,
+    ThrottleState,
     Transfer,
     Window,
     checks_of,
@@ -55,7 +55,7 @@ def throttled(packet: Inbound, context: BatchContext) -> Judged:
     decay = decay_of(
         context.lineage(packet.payload["protocol_id"]), context.settings["APC_DECAY_MODE"]
     )
-    judged = judge(transfer_of(packet.value), Standing(receivers, decay))
+    judged = judge(transfer_of(packet.value), ThrottleState(receivers, decay))
     packet.throttle = judged.throttle
     if judged.flagged:
         packet.warnings.append(rules.PROTOCOL_DECAYED.code)
@@ -91,17 +91,17 @@ class Judged(NamedTuple):
         return bool(self.throttle["decay"]["blocked"]) and decayed == PASS
 
 
-def judge(transfer: Transfer, standing: Standing) -> Judged:
+def judge(transfer: Transfer, state: ThrottleState) -> Judged:
     """Make the checks, and keep what they saw."""
     window = window_of(transfer.generation)
     checks: list[AvroValue] = []
     rule, why = None, ""
     for code, check in checks_of(transfer.run_phase):
-        found = UNREACHED if rule else check(transfer, window, standing)
+        found = UNREACHED if rule else check(transfer, window, state)
         checks.append(_shown(code, found))
         if found.outcome == FAIL:
-            rule, why = code, message(code, found, transfer, window, standing)
-    return Judged(_throttle(transfer, window, standing, checks, rule), rule, why)
+            rule, why = code, message(code, found, transfer, window, state)
+    return Judged(_throttle(transfer, window, state, checks, rule), rule, why)
 
 
 def places_left(top_k: int | None, receivers: int) -> int | None:
@@ -111,12 +111,12 @@ def places_left(top_k: int | None, receivers: int) -> int | None:
 def _throttle(
     transfer: Transfer,
     window: Window,
-    standing: Standing,
+    state: ThrottleState,
     checks: list[AvroValue],
     rule: str | None,
 ) -> AvroValue:
-    known = transfer.to_swarm in standing.receivers
-    places = len(standing.receivers) + (rule is None and not known)
+    known = transfer.to_swarm in state.receivers
+    places = len(state.receivers) + (rule is None and not known)
     sender, receiver = transfer.sender_score, transfer.receiver_score
     threshold = transfer.threshold_multiplier
     above = _required_above(transfer, window)
@@ -137,10 +137,10 @@ def _throttle(
         "min_generation": transfer.min_generation,
         "threshold_multiplier": None if threshold is None else float(threshold),
         "to_swarm": transfer.to_swarm,
-        "receivers_before": list(standing.receivers),
+        "receivers_before": list(state.receivers),
         "already_received": known,
         "places_left": places_left(transfer.top_k, places),
-        "decay": standing.decay,
+        "decay": state.decay,
         "checks": checks,
         "decided_by": rule or rules.ACCEPTED.code,
         "selection": selection(

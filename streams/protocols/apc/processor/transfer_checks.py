@@ -76,7 +76,7 @@ class Transfer(NamedTuple):
     threshold_multiplier: Decimal | None
 
 
-class Standing(NamedTuple):
+class ThrottleState(NamedTuple):
     """What the checks look at besides: the receivers so far, and the protocol's figures.
 
     decay: {blocked, reasons, transfer_count, effectiveness_score, avg_drift_risk, mode,
@@ -118,7 +118,7 @@ class Outcome(NamedTuple):
     right: str | None = None
 
 
-Check = Callable[[Transfer, Window, Standing], Outcome]
+Check = Callable[[Transfer, Window, ThrottleState], Outcome]
 
 UNREACHED = Outcome(NOT_REACHED)
 _OPEN = Outcome(NOT_APPLICABLE)
@@ -136,71 +136,71 @@ def _above(transfer: Transfer, factor: Decimal) -> Outcome:
     return _compared(score > bound, plain(score), ">", plain(bound))
 
 
-def _lineage_mismatch(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _lineage_mismatch(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     left, right = transfer.lineage_protocol_id, transfer.protocol_id
     return _compared(left == right, left, "=", right)
 
 
-def _generation_disabled(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _generation_disabled(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     return _compared(window.enabled, str(transfer.generation), ">=", str(FIRST_ENABLED))
 
 
-def _score_below_window(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _score_below_window(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     return _OPEN if window.multiplier is None else _above(transfer, window.multiplier)
 
 
-def _top_k_missing(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _top_k_missing(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     if window.top_k_limit is None:
         return _OPEN
     return _FAILED if transfer.top_k is None else _PASSED
 
 
-def _top_k_over_limit(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _top_k_over_limit(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     top_k, limit = transfer.top_k, window.top_k_limit
     if top_k is None or limit is None:
         return _OPEN
     return _compared(top_k <= limit, str(top_k), "<=", str(limit))
 
 
-def _cross_use_case(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _cross_use_case(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     if window.cross_use_case:
         return _PASSED
     crosses = transfer.cross_use_case
     return _compared(not crosses, "true" if crosses else "false", "=", "false")
 
 
-def _phase_guard_score(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _phase_guard_score(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     return _above(transfer, PHASE_MULTIPLIER)
 
 
-def _phase_guard_top_k(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _phase_guard_top_k(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     top_k = transfer.top_k
     if top_k is None:
         return _FAILED
     return _compared(top_k <= PHASE_TOP_K, str(top_k), "<=", str(PHASE_TOP_K))
 
 
-def _phase_guard_mode(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _phase_guard_mode(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     mode = transfer.mode
     return _compared(mode in PHASE_MODES, mode, "in", ", ".join(PHASE_MODES))
 
 
-def _phase_guard_none(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _phase_guard_none(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     return _OPEN
 
 
-def _min_generation(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _min_generation(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     generation, least = transfer.generation, transfer.min_generation
     return _compared(generation >= least, str(generation), ">=", str(least))
 
 
-def _threshold_multiplier(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
+def _threshold_multiplier(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     factor = transfer.threshold_multiplier
     return _OPEN if factor is None else _above(transfer, factor)
 
 
-def _top_k_exhausted(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
-    top_k, receivers = transfer.top_k, standing.receivers
+def _top_k_exhausted(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
+    top_k, receivers = transfer.top_k, state.receivers
     if top_k is None:
         return _OPEN
     if transfer.to_swarm in receivers:
@@ -208,9 +208,9 @@ def _top_k_exhausted(transfer: Transfer, window: Window, standing: Standing) -> 
     return _compared(len(receivers) < top_k, str(len(receivers)), "<", str(top_k))
 
 
-def _protocol_decayed(transfer: Transfer, window: Window, standing: Standing) -> Outcome:
-    mode = standing.decay["mode"]
-    if not standing.decay["blocked"] or mode == "flag":
+def _protocol_decayed(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
+    mode = state.decay["mode"]
+    if not state.decay["blocked"] or mode == "flag":
         return _PASSED
     if mode == "always":
         return _FAILED
@@ -246,16 +246,16 @@ def checks_of(run_phase: str) -> tuple[tuple[str, Check], ...]:
 
 
 def message(
-    code: str, found: Outcome, transfer: Transfer, window: Window, standing: Standing
+    code: str, found: Outcome, transfer: Transfer, window: Window, state: ThrottleState
 ) -> str:
     """Why a check failed, with its figures."""
     return _MESSAGES[code].format(
         found=found,
         transfer=transfer,
         window=window,
-        receivers=", ".join(standing.receivers),
-        decay=standing.decay,
-        reasons=", ".join(standing.decay["reasons"]),
+        receivers=", ".join(state.receivers),
+        decay=state.decay,
+        reasons=", ".join(state.decay["reasons"]),
     )
 
 

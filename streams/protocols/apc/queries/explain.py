@@ -17,7 +17,7 @@ from streams.protocols.apc.processor.transfer_checks import (
     FAIL,
     NOT_REACHED,
     PASS,
-    Standing,
+    ThrottleState,
     checks_of,
 )
 from streams.protocols.apc.queries.trial import Outcome, try_transfer
@@ -152,10 +152,10 @@ def _what_if(
     recorded = fact["throttle"]
     same_row = changed["trace"]["generation"] == packet["trace"]["generation"]
     if wanted == RECORDED and recorded is not None and same_row:
-        used, standing = RECORDED, Standing(recorded["receivers_before"], recorded["decay"])
+        used, state = RECORDED, ThrottleState(recorded["receivers_before"], recorded["decay"])
     else:
-        used, standing = NOW, standing_now(view, changed, settings)
-    outcome = try_transfer(changed, standing, settings)
+        used, state = NOW, throttle_state_now(view, changed, settings)
+    outcome = try_transfer(changed, state, settings)
     return {
         "given": values,
         "standing": used,
@@ -169,7 +169,7 @@ def _what_if(
     }
 
 
-def standing_now(view: Reads, packet: Json, settings: ApcSettings) -> Standing:
+def throttle_state_now(view: Reads, packet: Json, settings: ApcSettings) -> ThrottleState:
     """Who has received, and how the protocol does, as far as the view has read."""
     trace, payload = packet["trace"], packet["payload"]
     kept = view.get(
@@ -183,7 +183,7 @@ def standing_now(view: Reads, packet: Json, settings: ApcSettings) -> Standing:
     receivers = [] if kept is None else _avro(APC_THROTTLING, kept)["receivers"]
     total = view.get("protocol", payload["protocol_id"])
     lineage = None if total is None else _avro(APC_LINEAGE, total)
-    return Standing(
+    return ThrottleState(
         [receiver["to_swarm"] for receiver in receivers],
         decay_of(lineage, settings.apc_decay_mode),
     )

@@ -11,12 +11,12 @@ from streams.engine.records import LogRecord, Record
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.policy import CHECKS, Refusal
 from streams.protocols.apc.processor.throttling import decay_of, judge
-from streams.protocols.apc.processor.transfer_checks import Standing, transfer_of
+from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.settings import ApcSettings
 from topology.apc import APC_PACKETS
 from topology.declarations import Table, Topic
 
-NEW = Standing((), decay_of(None, "flag"))
+NEW = ThrottleState((), decay_of(None, "flag"))
 """As if nobody had received the protocol, and nothing were known of it."""
 _BEFORE_FIGURES = (2, 3)
 """The numbers of the checks that look at the packet alone."""
@@ -29,7 +29,7 @@ class Outcome(NamedTuple):
     throttle: AvroValue | None
 
 
-def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: ApcSettings) -> Outcome:
+def try_transfer(packet: Mapping[str, Any], state: ThrottleState, settings: ApcSettings) -> Outcome:
     """Checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
     inbound, context = _inbound(packet), BatchContext(_Nowhere(settings))
     for check in sorted(CHECKS, key=lambda check: check.number):
@@ -37,7 +37,7 @@ def try_transfer(packet: Mapping[str, Any], standing: Standing, settings: ApcSet
             refusal = check.question(inbound, context)
             if refusal is not None:
                 return Outcome(refusal, None)
-    judged = judge(transfer_of(inbound.value), standing)
+    judged = judge(transfer_of(inbound.value), state)
     refused = None if judged.rule is None else Refusal(judged.rule, judged.message)
     return Outcome(refused, judged.throttle)
 
