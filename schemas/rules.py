@@ -36,6 +36,15 @@ class Rule:
         return self.code
 
 
+PARTITION_MISMATCH = Rule(
+    "partition_mismatch",
+    "the record lies on another partition than its key's",
+    Stage.LOG,
+    Where.PROCESSOR,
+)
+"""The rule of several protocols."""
+
+
 def rules_of(namespace: dict[str, object]) -> tuple[Rule, ...]:
     """The rules declared in a module, in the order of declaration."""
     found = tuple(item for item in namespace.values() if isinstance(item, Rule))

@@ -1,6 +1,5 @@
 """APC/1.0 agent packets: models, shape rules, hashes, exact decimals."""
 
-from schemas.apc.decimals import dec, difference, product, round6, to_nano
 from schemas.apc.envelope import (
     FalsifierContract,
     GateScores,
@@ -34,6 +33,7 @@ from schemas.apc.packets import (
 )
 from schemas.apc.relations import ANTI_DRIFT_CHECKS
 from schemas.apc.validate import MAX_PACKET_BYTES, validate, validate_avro
+from schemas.decimals import dec, difference, product, round6, to_nano
 
 __all__ = [
     "ANTI_DRIFT_CHECKS",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from schemas import rules as common
 from schemas.rules import Rule, Stage, Where, rules_of
 
 # Shape (spec 3.1).
@@ -83,12 +84,7 @@ METADATA_VALUE = Rule(
 KEY_MISMATCH = Rule(
     "key_mismatch", "the record key is not trace.session_id", Stage.LOG, Where.PROCESSOR
 )
-PARTITION_MISMATCH = Rule(
-    "partition_mismatch",
-    "the record lies on another partition than its key's",
-    Stage.LOG,
-    Where.PROCESSOR,
-)
+PARTITION_MISMATCH = common.PARTITION_MISMATCH
 AUTH_SENDER = Rule(
     "auth_sender", "the token's principal is not sender.agent_id", Stage.LOG, Where.EDGE
 )

@@ -16,8 +16,8 @@ from typing import Any
 from jsonschema import validators
 from jsonschema.exceptions import ValidationError
 
-from schemas.apc.decimals import dec
 from schemas.canonical import canonical_json
+from schemas.decimals import dec
 from schemas.json_schema.evaluated import evaluated_members
 from schemas.json_schema.patterns import compiled
 

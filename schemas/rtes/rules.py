@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from schemas import rules as common
 from schemas.rules import Rule, Stage, Where, rules_of
 
 # Shape (spec 3.1).
@@ -41,12 +42,7 @@ TIMESTAMP_INVALID = Rule(
 
 # Log (spec 5.2).
 KEY_MISMATCH = Rule("key_mismatch", "the record key is not session_id", Stage.LOG, Where.PROCESSOR)
-PARTITION_MISMATCH = Rule(
-    "partition_mismatch",
-    "the record lies on another partition than its key's",
-    Stage.LOG,
-    Where.PROCESSOR,
-)
+PARTITION_MISMATCH = common.PARTITION_MISMATCH
 EVENT_DUPLICATE = Rule(
     "event_duplicate", "the session has recorded this event already", Stage.LOG, Where.PROCESSOR
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.rtes import rules as events
+from schemas import rules as common
 from schemas.rules import Rule, Stage, Where, rules_of
 
 
@@ -28,7 +28,7 @@ def _warning(code: str, meaning: str) -> Rule:
 
 # The record.
 KEY_MISMATCH = _log("key_mismatch", "the record key is null, no UTF-8 or not the lower-case taskId")
-PARTITION_MISMATCH = events.PARTITION_MISMATCH
+PARTITION_MISMATCH = common.PARTITION_MISMATCH
 
 # Shape, in the order of the spec.
 TOO_LARGE = _shape("too_large", "the canonical JSON form is above 524288 bytes")

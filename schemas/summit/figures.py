@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from schemas.apc.decimals import dec
+from schemas.decimals import dec
 from schemas.summit import rules, words
 
 JsonObject = dict[str, Any]

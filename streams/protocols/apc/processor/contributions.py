@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from schemas.apc.decimals import to_nano
+from schemas.decimals import to_nano
 from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue
 from streams.processing import graph

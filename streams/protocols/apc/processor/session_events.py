@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from schemas.apc.decimals import dec, product
+from schemas.decimals import dec, product
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions
 from streams.protocols.apc.processor.batch import ALL_TYPES, Inbound

@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from schemas.apc import rules
-from schemas.apc.decimals import difference, product, round6, total
+from schemas.decimals import difference, product, round6, total
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.transfer_checks import (

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.apc import rules
-from schemas.apc.decimals import dec, plain, product
+from schemas.decimals import dec, plain, product
 from streams.engine.processor import AvroValue
 
 PASS, FAIL = "pass", "fail"

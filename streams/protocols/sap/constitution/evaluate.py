@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from schemas import sha256_hex
-from schemas.apc.decimals import plain
+from schemas.decimals import plain
 from streams.protocols.sap.constitution.constitution import Constitution
 from streams.protocols.sap.constitution.evaluators import (
     budget_members,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from schemas.apc.decimals import dec, plain, total
+from schemas.decimals import dec, plain, total
 from schemas.json_schema import counted
 from schemas.json_schema.keywords import NotTaken
 from schemas.json_schema.patterns import compiled

@@ -7,8 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 
-from schemas.apc.decimals import difference, plain, round6
-from schemas.apc.decimals import total as exact_sum
+from schemas.decimals import difference, plain, round6
+from schemas.decimals import total as exact_sum
 
 _NANO = 10**9
 

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import orjson
 
-from schemas.apc.decimals import difference, plain
-from schemas.apc.decimals import total as exact_sum
+from schemas.decimals import difference, plain
+from schemas.decimals import total as exact_sum
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, Entry, Transfer, Universe
 from streams.protocols.apc.queries.lineage.sums import MODES, Spread, Sums, Totals
 from streams.protocols.apc.queries.lineage.task import ADDED, Task

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.apc.decimals import dec
+from schemas.decimals import dec
 from streams.protocols.apc.processor.verification import GATES, gates
 from tests.unit.protocols.apc.processor.packets import (
     PASSING,
