@@ -1,6 +1,5 @@
 """What the bytes are: Avro schemas and their catalogue, the codec, and the protocols' models."""
 
-from schemas.avro_form import from_json
 from schemas.canonical import (
     canonical_json,
     has_lone_surrogate,
@@ -23,7 +22,8 @@ from schemas.codec import (
     use_ids,
     written_id,
 )
-from schemas.json_form import to_json
+from schemas.json_mapping.avro_form import from_json
+from schemas.json_mapping.json_form import to_json
 from schemas.kinds import KINDS, validate
 from schemas.problems import Problem, ShapeError
 

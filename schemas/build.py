@@ -11,35 +11,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from schemas import sources
-from schemas.apc import Packet
-from schemas.asap import export as asap
 from schemas.catalogue import FIRST_ID
-from schemas.model import JsonSchema
-from schemas.rtes import Event, Payload
-from schemas.saop import Rewind, Turn
-from schemas.sap.json_schema import json_schema
-from schemas.sap.shapes import ENVELOPES
-from schemas.summit import json_schema as summit
+from schemas.protocols import RECORDS, SPECS
+from schemas.sources import self_contained
 
 HERE = Path(__file__).parent
-MODELS: dict[str, TypeAdapter[Any]] = {
-    "apc/packet": TypeAdapter(Packet),
-    "saop/turn": TypeAdapter(Turn),
-    "saop/rewind": TypeAdapter(Rewind),
-    "rtes/event": TypeAdapter(Event),
-    "rtes/payload": TypeAdapter(Payload),
-}
-"""The exported JSON Schemas by file name."""
 
 
 def updated_catalogue(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The entries given, and one more for each record whose schema is not the latest given."""
     result = list(entries)
-    for record in sources.RECORDS:
-        schema = sources.self_contained(record)
+    for record in RECORDS:
+        schema = self_contained(record)
         versions = [entry for entry in result if entry["record"] == record]
         if versions and versions[-1]["schema"] == schema:
             continue
@@ -59,27 +42,13 @@ def catalogue_text(entries: list[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def json_schema_text(adapter: TypeAdapter[Any]) -> str:
-    schema = adapter.json_schema(schema_generator=JsonSchema)
-    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps({**dialect, **schema}, indent=2) + "\n"
-
-
 def derived() -> dict[Path, str]:
     """Every derived file and the text it ought to have."""
     path = HERE / "catalogue.json"
     entries = json.loads(path.read_text("utf-8")) if path.exists() else []
     files = {path: catalogue_text(updated_catalogue(entries))}
-    for name, adapter in MODELS.items():
-        files[HERE / "json" / f"{name}.json"] = json_schema_text(adapter)
-    for name, shape in ENVELOPES.items():
-        text = json.dumps(json_schema(shape), indent=2) + "\n"
-        files[HERE / "json" / f"sap/{name}.json"] = text
-    for name, schema in summit.SCHEMAS.items():
-        files[HERE / "json" / f"summit/{name}.json"] = json.dumps(schema, indent=2) + "\n"
-    folder = HERE / "json" / "asap"
-    for name, path in [*asap.list_schema_entries(folder), ("part", folder / asap.PART_FILE)]:
-        files[path] = asap.schema_text(asap.get_schema_json(name))
+    for spec in SPECS:
+        files |= {HERE / "json" / name: text for name, text in spec.export().items()}
     return files
 
 

@@ -1,26 +1,13 @@
-"""What can be validated by name: `validate("apc.packet", value)`."""
+"""What can be validated by name, `<protocol>.<kind of envelope>`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from schemas import apc, asap, rtes, saop, sap, summit
 from schemas.problems import Problem
+from schemas.protocols import SPECS
+from schemas.spec import Validate
 
-KINDS: dict[str, Callable[[object], list[Problem]]] = {
-    "apc.packet": apc.validate,
-    "saop.turn": saop.validate_turn,
-    "saop.rewind": saop.validate_rewind,
-    "sap.task": sap.validate_task,
-    "sap.result": sap.validate_result,
-    "sap.signal": sap.validate_signal,
-    "asap.envelope": asap.validate,
-    "asap.manifest": asap.validate_manifest,
-    "summit.manifest": summit.check_manifest,
-    "summit.call": summit.check_call,
-    "summit.reply": summit.check_reply,
-    "rtes.event": rtes.validate_event,
-    "rtes.payload": rtes.validate_payload,
+KINDS: dict[str, Validate] = {
+    kind: validate for spec in SPECS for kind, validate in spec.kinds.items()
 }
 """The kinds of envelope by name, each with its validation."""
 

@@ -6,9 +6,10 @@ the exported JSON Schemas do not allow it.
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field, Strict, TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -49,3 +50,10 @@ class JsonSchema(GenerateJsonSchema):
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
+
+
+def json_schema_text(model: Any) -> str:
+    """The JSON Schema of a type, as it stands in a file."""
+    schema = TypeAdapter(model).json_schema(schema_generator=JsonSchema)
+    dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps({**dialect, **schema}, indent=2) + "\n"

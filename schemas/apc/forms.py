@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
 from schemas.formats import is_uuid
-from schemas.json_form import to_json
+from schemas.json_mapping.json_form import to_json
 
 JsonObject = dict[str, Any]
 

@@ -14,9 +14,9 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from schemas.apc import rules as r
+from schemas.apc.mapping import PAYLOADS
 from schemas.apc.packets import MODELS, Envelope
 from schemas.apc.relations import relation_problems
-from schemas.branches import PAYLOADS
 from schemas.canonical import canonical_json
 from schemas.nesting import MAX_NESTING, Normaliser, too_deep
 from schemas.problems import Problem, pointer

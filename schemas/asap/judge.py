@@ -13,7 +13,7 @@ from schemas.asap.open_json import Place, fault
 from schemas.asap.validate import Limits, problems_of
 from schemas.asap.words import ENVELOPE_RECORD, MANIFEST_RECORD
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.json_form import to_json
+from schemas.json_mapping.json_form import to_json
 from schemas.problems import Problem, pointer
 
 JsonObject = dict[str, Any]

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from schemas.branches import ASAP_PAYLOADS
+from schemas.asap.mapping import PAYLOAD_RECORDS
 
-PAYLOAD_TYPES = tuple(ASAP_PAYLOADS)
+PAYLOAD_TYPES = tuple(PAYLOAD_RECORDS)
 _NOISE = re.compile("[^a-z0-9]")
 _WORD = re.compile("[A-Z][a-z]*")
 _BY_LETTERS = {name.lower(): name for name in PAYLOAD_TYPES}

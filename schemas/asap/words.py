@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.branches import ASAP
+from schemas.asap.mapping import ASAP
 
 ASAP_PROTOCOL_VERSION = "0.1"
 DEFAULT_TIMEOUT_SECONDS = 600

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.json_form import to_json
+from schemas.json_mapping.json_form import to_json
 from schemas.rtes.models import PAYLOAD_MODELS, Event
 
 JsonObject = dict[str, Any]

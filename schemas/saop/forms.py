@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.json_form import to_json
+from schemas.json_mapping.json_form import to_json
 from schemas.saop.models import Content, Metadata, Rewind, Turn
 
 JsonObject = dict[str, Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemas.json_form import Unread
+from schemas.json_mapping.json_form import Unread
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
 from schemas.summit.calls import check_call, check_request, request_id

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
-from schemas.json_form import Unread
+from schemas.json_mapping.json_form import Unread
 from schemas.nesting import MAX_NESTING, too_deep
 from schemas.problems import ShapeError
 from schemas.summit import rules

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from schemas.branches import SUMMIT_PARAMS
-from schemas.json_form import to_json
+from schemas.json_mapping.json_form import to_json
 from schemas.problems import Problem
 from schemas.summit import rules
 from schemas.summit.calls import check_call
 from schemas.summit.checker import ANY_ORDER
 from schemas.summit.hashes import call_hash, manifest_hash, reply_hash
 from schemas.summit.manifests import check_manifest
+from schemas.summit.mapping import PARAMS
 from schemas.summit.replies import shape_problem
 from schemas.summit.words import CALL_RECORD, MANIFEST_RECORD, REPLY_RECORD
 
@@ -26,7 +26,7 @@ class Judged(NamedTuple):
     hash: str
 
 
-_METHODS = {record: method for method, record in SUMMIT_PARAMS.items()}
+_METHODS = {record: method for method, record in PARAMS.items()}
 JudgedCall = JudgedReply = JudgedManifest = Judged
 
 
@@ -34,7 +34,7 @@ def judge_call(value: JsonObject) -> Judged:
     """value: the Avro value of a SummitCall, as sent by anyone.  json: without its delivery."""
     call = to_json(CALL_RECORD, value)
     problem = next(iter(check_call(call)), None)
-    wanted, sent = SUMMIT_PARAMS.get(call["method"]), value["params"][0]
+    wanted, sent = PARAMS.get(call["method"]), value["params"][0]
     if wanted != sent:
         problem = _of_other_params(call, sent, wanted, problem)
     call.pop("delivery", None)

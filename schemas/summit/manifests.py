@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.canonical import canonical_json
-from schemas.json_form import Unread
+from schemas.json_mapping.json_form import Unread
 from schemas.problems import Problem
 from schemas.rules import Rule
 from schemas.summit import rules, words

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from schemas.avro_form import from_json
-from schemas.branches import SUMMIT, SUMMIT_PARAMS
-from schemas.json_form import to_json
+from schemas.json_mapping.avro_form import from_json
+from schemas.json_mapping.json_form import to_json
 from schemas.objects import ABSENT, JsonObject, Member, WireObject
 from schemas.problems import Problem
 from schemas.summit import rules
 from schemas.summit.calls import check_call
 from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool, tool_form
+from schemas.summit.mapping import PARAMS, SUMMIT
 from schemas.summit.parts import part_problems
 from schemas.summit.replies import check_reply
 from schemas.summit.words import API_VERSION, JSONRPC, MANIFEST_KIND
@@ -188,7 +188,7 @@ class SummitCall(SummitObject):
     @classmethod
     def from_json(cls, value: Any) -> Self:
         call = super().from_json(value)
-        model = _PARAMS.get(SUMMIT_PARAMS.get(str(call.method), ""))
+        model = _PARAMS.get(PARAMS.get(str(call.method), ""))
         params: Any = call.params
         if model is not None and isinstance(params, WireObject):
             call.params = model.from_json(params.to_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.json_form import Unread
+from schemas.json_mapping.json_form import Unread
 from schemas.summit import rules, words
 from schemas.summit.checker import Checker, Place, chars, in_range, others
 from schemas.summit.texts import is_agent_id, is_id, is_tool_call_id, is_tool_name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from schemas.json_form import Unread
+from schemas.json_mapping.json_form import Unread
 from schemas.objects import ABSENT
 from schemas.problems import Problem
 from schemas.rules import Rule

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.branches import SUMMIT
+from schemas.summit.mapping import SUMMIT
 
 MANIFEST_RECORD = f"{SUMMIT}SummitManifest"
 CALL_RECORD = f"{SUMMIT}SummitCall"

@@ -15,7 +15,8 @@ from schemas import CATALOGUE
 from schemas.build import derived, updated_catalogue
 from schemas.catalogue import FIRST_ID
 from schemas.codec import fingerprint_of
-from schemas.sources import RECORDS, definitions, full_name, self_contained
+from schemas.protocols import RECORDS
+from schemas.sources import definitions, full_name, self_contained
 
 PINNED = {
     1_000_000_000: ("headrace.apc.ApcPacket", 1, "b84241492cbcba4f"),

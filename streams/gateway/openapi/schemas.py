@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic.json_schema import models_json_schema
 
+from schemas.json_mapping.row_schema import RowSchemas
 from schemas.model import JsonSchema as WithoutNulls
-from schemas.row_schema import RowSchemas
 from streams.api.openapi import BASE, Json, ref
 from streams.gateway.answers import service
 from streams.gateway.answers.shapes import RECORD, Answer, Extended, Page, Row

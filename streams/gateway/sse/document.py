@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.branches import TYPES
+from schemas.saop.mapping import EVENT_TYPES
 from streams.log.cursors import EARLIEST, LATEST
 
 MEDIA_TYPE = "text/event-stream"
-KINDS = tuple(word for record, word in TYPES.items() if record.startswith("headrace.rtes."))
+KINDS = tuple(EVENT_TYPES.values())
 """The types of events."""
 
 DESCRIPTION = """\

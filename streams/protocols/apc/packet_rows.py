@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from schemas.branches import PAYLOADS, json_name
-from schemas.json_form import number, open_json
+from schemas.apc.mapping import MAPPING, PAYLOADS
+from schemas.json_mapping.json_form import number, open_json
 from schemas.projection import Projection
 from streams.views.keys import key, place_key
 from streams.views.reads import Reads
@@ -165,5 +165,5 @@ def payload_keys(view: Reads, summaries: Sequence[Summary]) -> list[list[str]]:
     for fact in view.get_many([summary.fact_key for summary in summaries]):
         _, payload = _PAYLOADS.of(fact)["packet"]["payload"]
         there = [name for name, value in payload.items() if value is not None]
-        found.append(sorted(json_name(name) or name for name in there))
+        found.append(sorted(MAPPING.json_name(name) or name for name in there))
     return found

@@ -17,7 +17,7 @@ from fastavro.schema import to_parsing_canonical_form
 import schemas
 from schemas import CATALOGUE, SchemaEntry
 from schemas.build import derived
-from schemas.sources import RECORDS
+from schemas.protocols import RECORDS
 from streams.gateway.access import everything
 from streams.protocols.commands import COMMANDS, all_processors
 from streams.registry.reading import Reading

@@ -18,14 +18,14 @@ from schemas import (
     parse_ijson,
     to_json,
 )
-from schemas.branches import SUMMIT_PARAMS
-from schemas.json_form import open_json
+from schemas.json_mapping.json_form import open_json
+from schemas.summit.mapping import PARAMS
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import PACKETS, values
 
 PACKET = "headrace.apc.ApcPacket"
 EVENT = "headrace.rtes.RtesEvent"
-METHODS = {record: method for method, record in SUMMIT_PARAMS.items()}
+METHODS = {record: method for method, record in PARAMS.items()}
 
 
 @given(PACKETS)

@@ -22,9 +22,10 @@ from schemas import (
     sha256_hex,
     to_json,
 )
-from schemas.branches import EXTRA, SAP
-from schemas.row_schema import RowSchemas
+from schemas.json_mapping.mapping import EXTRA
+from schemas.json_mapping.row_schema import RowSchemas
 from schemas.sap.forms import clean
+from schemas.sap.mapping import OBJECTS
 from schemas.sap.shapes import ENVELOPES, Kind, ListOf, Open, Shape
 from schemas.sources import definitions
 from tests.examples import example_count
@@ -254,7 +255,7 @@ def test_shapes_and_records_have_the_same_members() -> None:
     found: dict[str, Shape] = {}
     for shape in ENVELOPES.values():
         found |= shapes_in(shape)
-    assert {f"headrace.sap.{record}" for record in found} == SAP
+    assert {f"headrace.sap.{record}" for record in found} == OBJECTS
     for record, shape in found.items():
         schema, _ = definitions()[f"headrace.sap.{record}"]
         fields = [field["name"] for field in schema["fields"]]

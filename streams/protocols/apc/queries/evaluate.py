@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas import Problem, apc
-from schemas.json_form import number
+from schemas.json_mapping.json_form import number
 from streams.errors import InvalidInput
 from streams.processing.ingress import check
 from streams.protocols.apc.ingress import PACKET

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, get_args
 from schemas import decode, to_json
 from schemas.apc.words import PacketType, RunPhase
 from schemas.formats import iso_ms
-from schemas.json_form import open_json
+from schemas.json_mapping.json_form import open_json
 from schemas.projection import Projection
 from streams.engine.headers import iso
 from streams.errors import NotFound

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from schemas import encode
-from schemas.branches import ASAP_ENVELOPE
+from schemas.asap.words import ENVELOPE_RECORD
 from streams.engine.processor import AvroValue, Work
 from streams.engine.records import LogRecord
 from streams.protocols.asap.processor import verdicts
@@ -90,7 +90,7 @@ def record_of(key: str, row: AvroValue, work: Work) -> LogRecord:
     """The same as it lay on the log, as far as it is known."""
     held = _head(key, row, work)
     topic, partition, offset = held["cause"].rsplit("/", 2)
-    value = encode(ASAP_ENVELOPE, held["envelope"])
+    value = encode(ENVELOPE_RECORD, held["envelope"])
     return LogRecord(topic, int(partition), int(offset), held["at"], key.encode(), value)
 
 

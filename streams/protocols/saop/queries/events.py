@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 import orjson
 
-from schemas.branches import TYPES
 from schemas.formats import iso_ms
-from schemas.json_form import number
+from schemas.json_mapping.json_form import number
 from schemas.rtes.models import Origin
+from schemas.saop.mapping import EVENT_TYPES
 from streams.protocols.saop.queries.common import PAGED, Json, fits, json_of, wanted
 from streams.protocols.saop.queries.rows import INDEXED_TYPES
 from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
@@ -21,13 +21,11 @@ from streams.views.params import Params
 from streams.views.reads import Reads
 from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 
-EVENT_TYPES = tuple(word for record, word in TYPES.items() if record.startswith("headrace.rtes."))
-
 _ONE_SESSION = SESSION_ID._replace(required=True)
 EVENT_PARAMS = (
     _ONE_SESSION,
     Parameter("after_sequence", "events after this one", Form.WHOLE),
-    one_of("type", "of this type", EVENT_TYPES),
+    one_of("type", "of this type", tuple(EVENT_TYPES.values())),
     TASK_ID,
     *PAGED,
 )

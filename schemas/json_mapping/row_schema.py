@@ -1,12 +1,12 @@
-"""JSON Schemas of the JSON form (`schemas.json_form`) of records that the service writes."""
+"""JSON Schemas of the JSON form (`json_form`) of records that the service writes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from schemas.branches import ASAP_ENVELOPE, ASAP_PAYLOADS, EXTRA, TAGS, json_name
 from schemas.catalogue import CATALOGUE
-from schemas.json_form import PROTOCOL
+from schemas.json_mapping.lookup import mapping_of
+from schemas.json_mapping.mapping import EXTRA, JsonMapping
 from schemas.sources import Schema
 
 JsonSchema = dict[str, Any]
@@ -20,8 +20,17 @@ _PRIMITIVES: dict[str, JsonSchema] = {
     "long": {"type": "integer"},
     "double": _NUMBER,
 }
-_FILLED = {"headrace.apc.Transition": ("at", "cause")}
-"""Members that are null in Avro only, where they repeat what stands above them."""
+
+
+def _words(name: str, fields: list[Schema], mapping: JsonMapping) -> dict[str, JsonSchema]:
+    """The members that say what the record is, or what is in its union."""
+    found: dict[str, JsonSchema] = {}
+    if name in mapping.tags:
+        found["type"] = {"type": "string", "const": mapping.tags[name]}
+    told = mapping.discriminators.get(name)
+    if told and told.member not in {field["name"] for field in fields}:
+        found[told.member] = {"type": "string", "enum": list(told.records)}
+    return found
 
 
 class RowSchemas:
@@ -41,42 +50,37 @@ class RowSchemas:
     def _reference(self, name: str) -> JsonSchema:
         return {"$ref": f"{self._base}{name}"}
 
-    def _type(self, schema: Any, protocol: bool) -> JsonSchema:
+    def _type(self, schema: Any, sparse: bool) -> JsonSchema:
         if isinstance(schema, list):
-            return {"anyOf": [self._type(branch, protocol) for branch in schema]}
+            return {"anyOf": [self._type(branch, sparse) for branch in schema]}
         if isinstance(schema, str):
             return _PRIMITIVES.get(schema) or self._named[schema]
         match schema["type"]:
             case "record":
-                return self._record(schema, protocol)
+                return self._record(schema, sparse)
             case "enum":
                 name = f"{schema['namespace']}.{schema['name']}"
                 self._named[name] = {"type": "string", "enum": schema["symbols"]}
                 return self._named[name]
             case "array":
-                return {"type": "array", "items": self._type(schema["items"], protocol)}
+                return {"type": "array", "items": self._type(schema["items"], sparse)}
             case "map":
-                values = self._type(schema["values"], protocol)
+                values = self._type(schema["values"], sparse)
                 return {"type": "object", "additionalProperties": values}
         if "logicalType" in schema:
             return {"type": "string", "format": "date-time"}
         return _PRIMITIVES[schema["type"]]
 
-    def _record(self, schema: Schema, protocol: bool) -> JsonSchema:
+    def _record(self, schema: Schema, sparse: bool) -> JsonSchema:
         name = f"{schema['namespace']}.{schema['name']}"
         self._named[name] = self._reference(name)
-        protocol = protocol or name in PROTOCOL
-        properties: dict[str, JsonSchema] = {}
-        required: list[str] = []
-        if name in TAGS:
-            properties["type"] = {"type": "string", "const": TAGS[name]}
-            required.append("type")
-        if name == ASAP_ENVELOPE:
-            properties["payload_type"] = {"type": "string", "enum": list(ASAP_PAYLOADS)}
-            required.append("payload_type")
+        mapping = mapping_of(name)
+        sparse = sparse or name in mapping.sparse
         fields = [field for field in schema["fields"] if field["name"] != EXTRA]
+        properties = _words(name, fields, mapping)
+        required = list(properties)
         for field in fields:
-            member, shown, always = self._member(name, field, protocol)
+            member, shown, always = self._member(name, field, sparse)
             properties[member] = shown
             required += [member] if always else []
         self.found[name] = {
@@ -88,13 +92,14 @@ class RowSchemas:
         }
         return self._named[name]
 
-    def _member(self, record: str, field: Schema, protocol: bool) -> tuple[str, JsonSchema, bool]:
+    def _member(self, record: str, field: Schema, sparse: bool) -> tuple[str, JsonSchema, bool]:
         """The member's name, its schema, and whether it is always there."""
-        opened, schema = json_name(field["name"]), field["type"]
+        mapping = mapping_of(record)
+        opened, schema = mapping.json_name(field["name"]), field["type"]
         nullable = isinstance(schema, list) and schema[0] == "null"
-        shown = self._type(schema[1] if nullable and len(schema) == 2 else schema, protocol)
+        shown = self._type(schema[1] if nullable and len(schema) == 2 else schema, sparse)
         if opened:
             shown = {}
-        if nullable and not protocol and field["name"] not in _FILLED.get(record, ()):
+        if nullable and not sparse and field["name"] not in mapping.filled.get(record, ()):
             shown = {"anyOf": [shown, {"type": "null"}]} if shown else {}
-        return opened or field["name"], shown, not (nullable and protocol)
+        return opened or field["name"], shown, not (nullable and sparse)

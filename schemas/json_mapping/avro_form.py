@@ -13,50 +13,20 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from schemas.branches import (
-    ASAP,
-    ASAP_ENVELOPE,
-    ASAP_PAYLOADS,
-    EXTRA,
-    PAYLOADS,
-    SUMMIT,
-    SUMMIT_OBJECTS,
-    SUMMIT_PARAMS,
-    TAGS,
-    json_name,
-)
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json
 from schemas.catalogue import schema_of
 from schemas.formats import parse_ms, parse_us
-from schemas.json_form import Unread
+from schemas.json_mapping.json_form import JsonObject, Unread
+from schemas.json_mapping.lookup import mapping_of
+from schemas.json_mapping.mapping import EXTRA, Broken
 from schemas.problems import ShapeError
 from schemas.sources import Schema
 
-_RECORDS = {word: record for record, word in TAGS.items()}
-_ASAP_PAYLOADS = frozenset(ASAP_PAYLOADS.values())
+Branch = tuple[str, JsonObject]
+"""What a union of records holds: the full name of the record, and its value."""
+
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-_SAOP = ("headrace.rtes.RtesEvent", "headrace.saop.SaopTurn", "headrace.saop.SaopRewind")
-_SAOP_RULES = {
-    "headrace.saop.AgentId": "agent_unknown",
-    "headrace.saop.Complexity": "complexity_unknown",
-    "headrace.rtes.ToolStatus": "status_unknown",
-}
-_SAP_RULES = {
-    "member_type": "bad_type",
-    "member_missing": "missing_field",
-    "json_invalid": "bad_json",
-    "number_range": "out_of_range",
-    "format_time": "bad_timestamp",
-}
-_ASAP_RULES = {
-    "json_invalid": "bad_json",
-    "payload_type": "unknown_payload_type",
-}
-_SUMMIT_RULES = {
-    "SummitCall": "params.shape",
-    "SummitReply": "reply.shape",
-    "SummitManifest": "manifest.shape",
-}
+_ABSENT = object()
 _BITS = {"int": 31, "long": 63}
 
 
@@ -64,8 +34,8 @@ def from_json(record: str, value: Any) -> dict[str, Any]:
     """The Avro value of a record's JSON form.
 
     Integral numbers become integers where the field is one; `x` becomes `x_json`, canonical; the
-    branch of a payload is told by `packet_type`, `payload_type` or `type`; ISO times become ms, or
-    µs.  Ids are left as they are.  Raises ShapeError.
+    record in a union is told by its discriminator or `type`; ISO times become ms, or µs.  Ids are
+    left as they are.  Raises ShapeError.
     """
     result: dict[str, Any] = _Reader(record).record(schema_of(record), value, "")
     return result
@@ -126,24 +96,13 @@ def _short(value: Any) -> Any:
 class _Reader:
     def __init__(self, record: str) -> None:
         self.named = _named(record)
-        self.saop = record in _SAOP
-        self.sap = record.startswith("headrace.sap.")
-        self.asap = record.startswith(ASAP)
-        self.summit = record.startswith(SUMMIT)
-        self.shape = _SUMMIT_RULES.get(record.removeprefix(SUMMIT))
+        self.mapping = mapping_of(record)
+        self.codes = self.mapping.codes_of.get(record, self.mapping.codes)
 
-    def fail(self, rule: str, path: str, message: str, saop: str = "schema_invalid") -> ShapeError:
-        """saop: the rule that a turn, an event or a rewind breaks instead."""
+    def fail(self, broken: Broken, path: str, message: str, enum: str = "") -> ShapeError:
+        """enum: the full name of the enum whose word is unknown."""
         name = path.rpartition("/")[2] or "The value"
-        if self.sap:
-            return ShapeError(_SAP_RULES.get(rule, rule), path, f"{name} {message}.")
-        if self.asap:
-            whole = "bad_payload" if path.startswith("/payload/") else "malformed_envelope"
-            return ShapeError(_ASAP_RULES.get(rule, whole), path, f"{name} {message}.")
-        if self.shape:
-            told = "json.invalid" if rule == "json_invalid" else self.shape
-            return ShapeError(told, path, f"{name} {message}.")
-        return ShapeError(saop if self.saop else rule, path, f"{name} {message}.")
+        return ShapeError(self.codes.code(broken, path, enum), path, f"{name} {message}.")
 
     def value(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -159,90 +118,92 @@ class _Reader:
 
     def record(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
-            whole = "member_type" if path or self.sap or self.asap else "json_invalid"
-            raise self.fail(whole, path, "must be an object")
-        name = f"{schema['namespace']}.{schema['name']}"
+            raise self.fail("member_type" if path else "root_type", path, "must be an object")
+        mapping, name = self.mapping, f"{schema['namespace']}.{schema['name']}"
+        null_is_value = mapping.open.strict and name in mapping.sparse
         rest = dict(value)
-        if name in TAGS:
-            rest.pop("type", None)
-        if name == ASAP_ENVELOPE or name in _ASAP_PAYLOADS:
-            rest.pop("payload_type", None)
         result = {}
+        extra = False
         for field in schema["fields"]:
-            if field["name"] == EXTRA:
+            avro_name = field["name"]
+            if avro_name == EXTRA:
+                extra = True
                 continue
-            shown = json_name(field["name"]) or field["name"]
-            place = f"{path}/{shown}"
-            if shown not in rest or (self.sap and rest[shown] is None and "default" not in field):
+            opened = mapping.json_name(avro_name)
+            shown = opened or avro_name
+            member = rest.pop(shown, _ABSENT)
+            if member is None and mapping.null_is_absent and "default" not in field:
+                member = _ABSENT
+            if member is _ABSENT:
                 if "default" not in field:
-                    raise self.fail("member_missing", place, "is missing")
-                result[field["name"]] = field["default"]
-                continue
-            member = rest.pop(shown)
-            if member is None and shown != field["name"] and name in SUMMIT_OBJECTS:
-                result[field["name"]] = "null"  # a value like any other
-                continue
-            result[field["name"]] = self.member(field, member, value, place)
-        if any(field["name"] == EXTRA for field in schema["fields"]):
+                    raise self.fail("member_missing", f"{path}/{shown}", "is missing")
+                result[avro_name] = field["default"]
+            elif member is None and shown != avro_name and null_is_value:
+                result[avro_name] = "null"
+            else:
+                place = f"{path}/{shown}"
+                result[avro_name] = self.member(name, field, member, value, place)
+        self.drop_words(name, rest)
+        if extra:
             result[EXTRA] = self.text_of(rest, path) if rest else None
         elif rest:
-            unknown = min(rest)
-            escaped = unknown.replace("~", "~0").replace("/", "~1")
-            raise self.fail("member_unknown", f"{path}/{escaped}", "is no member of this object")
+            raise self.unknown(rest, path)
         return result
 
-    def member(self, field: Schema, member: Any, owner: dict[str, Any], path: str) -> Any:
+    def drop_words(self, name: str, rest: dict[str, Any]) -> None:
+        """Takes out the members that only say what the record is, or what is in its union."""
+        if name in self.mapping.tags:
+            rest.pop("type", None)
+        if name in self.mapping.discriminating:
+            rest.pop(self.mapping.discriminating[name], None)
+
+    def unknown(self, rest: dict[str, Any], path: str) -> ShapeError:
+        escaped = min(rest).replace("~", "~0").replace("/", "~1")
+        return self.fail("member_unknown", f"{path}/{escaped}", "is no member of this object")
+
+    def member(self, record: str, field: Schema, member: Any, owner: JsonObject, path: str) -> Any:
         schema = field["type"]
         if isinstance(schema, list) and "null" not in schema:
-            return self.branch(owner, member, path)
+            return self.branch(record, owner, member, path)
         nullable = isinstance(schema, list) and member is None
-        if json_name(field["name"]) and not nullable:
+        if not nullable and self.mapping.json_name(field["name"]):
             return self.text_of(member, path)
         return self.value(schema, member, path)
 
     def text_of(self, member: Any, path: str) -> str:
-        """Open JSON as text; a string stands for itself, as `json_form.open_json` shows it.
-
-        In SAP and Summit a string is a JSON value like any other.
-        """
-        other = self.sap or (self.summit and not isinstance(member, Unread))
-        if isinstance(member, str) and not other:
+        """Open JSON as text, as the mapping's `OpenJson` has it."""
+        own = self.mapping.open
+        if isinstance(member, str) and (not own.quoted or isinstance(member, Unread)):
             return str(self.string("string", member, path))
         try:
             text = canonical_json(member).decode()
-            long = (self.sap or self.asap) and _LONG_INTEGER.search(text)
+            long = own.pointed and _LONG_INTEGER.search(text)
             return _double_text(member) if long and _has_large_double(member) else text
         except ValueError as exc:
             raise self.fail("json_invalid", path, f"is no I-JSON: {exc}") from exc
 
-    def branch(self, owner: dict[str, Any], member: Any, path: str) -> tuple[str, dict[str, Any]]:
-        if "packet_type" in owner:
-            record = PAYLOADS.get(str(owner["packet_type"]))
-            if record is None:
-                raise self.fail("enum_value", "/packet_type", "is no packet type")
-        elif "payload_type" in owner:
-            record = ASAP_PAYLOADS.get(str(owner["payload_type"]))
-            if record is None:
-                raise self.fail("payload_type", "/payload_type", "is no payload type")
-        elif self.summit:
-            record = SUMMIT_PARAMS.get(str(owner.get("method")))
-            if record is None:
-                raise ShapeError("rpc.method", "/method", "method is none of those logged.")
-        else:
-            record = self.typed(member, path)
+    def branch(self, name: str, owner: JsonObject, member: Any, path: str) -> Branch:
+        told = self.mapping.discriminators.get(name)
+        if told is None:
+            return self.tagged(member, path)
+        place = f"{path.rpartition('/')[0]}/{told.member}"
+        if told.member not in owner:
+            raise self.fail("member_missing", place, "is missing")
+        record = told.records.get(str(owner[told.member]))
+        if record is None:
+            raise self.fail("branch_unknown", place, told.unknown)
         return record, self.record(self.named[record], member, path)
 
-    def typed(self, member: Any, path: str) -> str:
-        """The record that the member `type` of an object names."""
+    def tagged(self, member: Any, path: str) -> Branch:
+        """The record that the member `type` of an object names, and its value."""
         if not isinstance(member, dict):
             raise self.fail("member_type", path, "must be an object")
         if "type" not in member:
             raise self.fail("member_missing", f"{path}/type", "is missing")
-        record = _RECORDS.get(str(member["type"]))
+        record = self.mapping.tagged.get(str(member["type"]))
         if record is None or record not in self.named:
-            broken = "is no type that is known here"
-            raise self.fail("enum_value", f"{path}/type", broken, "event_type_unknown")
-        return record
+            raise self.fail("type_unknown", f"{path}/type", "is no type that is known here")
+        return record, self.record(self.named[record], member, path)
 
     def array(self, schema: Schema, value: Any, path: str) -> list[Any]:
         if not isinstance(value, list):
@@ -255,7 +216,7 @@ class _Reader:
     def item(self, union: list[Any], value: Any, path: str) -> Any:
         if "string" in union and isinstance(value, str):
             return self.string("string", value, path)
-        return self.branch({}, value, path)
+        return self.tagged(value, path)
 
     def map(self, schema: Schema, value: Any, path: str) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -269,9 +230,9 @@ class _Reader:
         if not isinstance(value, str):
             raise self.fail("member_type", path, "must be a string")
         if value not in schema["symbols"]:
-            rule = _SAOP_RULES.get(f"{schema['namespace']}.{schema['name']}", "schema_invalid")
             words = ", ".join(schema["symbols"])
-            raise self.fail("enum_value", path, f"is not one of {words}", rule)
+            name = f"{schema['namespace']}.{schema['name']}"
+            raise self.fail("enum_value", path, f"is not one of {words}", name)
         return value
 
     def string(self, schema: Any, value: Any, path: str) -> str:
@@ -280,8 +241,7 @@ class _Reader:
         try:
             value.encode()
         except UnicodeEncodeError as exc:
-            broken = "has a lone surrogate"
-            raise self.fail("json_invalid", path, broken, "text_invalid") from exc
+            raise self.fail("lone_surrogate", path, "has a lone surrogate") from exc
         return value
 
     def boolean(self, schema: Any, value: Any, path: str) -> bool:

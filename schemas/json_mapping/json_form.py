@@ -1,9 +1,9 @@
 """The JSON form of Avro values, compiled: one Python function per record, made from its schema.
 
-Members of protocol objects that are absent (Avro null) are left out; records written by the
-service show them as null.  `x_json` appears as `x`, parsed; `extra_json` as the members that it
-holds; times as ISO 8601 with milliseconds, those with microseconds as `formats.iso_us` has them;
-doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
+Members of sparse records that are absent (Avro null) are left out; other records, which the
+service writes, show them as null.  `x_json` appears as `x`, parsed; `extra_json` as the members
+that it holds; times as ISO 8601 with milliseconds, those with microseconds as `formats.iso_us` has
+them; doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
 """
 
 from __future__ import annotations
@@ -15,58 +15,23 @@ from typing import Any
 
 import orjson
 
-from schemas.branches import (
-    ASAP,
-    ASAP_ENVELOPE,
-    EXTRA,
-    PAYLOADS,
-    SAP,
-    SUMMIT,
-    SUMMIT_OBJECTS,
-    TAGS,
-    TYPES,
-    json_name,
-)
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
 from schemas.catalogue import schema_of
 from schemas.formats import iso_ms, iso_us
+from schemas.json_mapping.lookup import mapping_of
+from schemas.json_mapping.mapping import EXTRA, JsonMapping
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.sources import Schema
 
 JsonObject = dict[str, Any]
 ToJson = Callable[[dict[str, Any]], JsonObject]
 
-PROTOCOL = {
-    "headrace.apc.ApcPacket",
-    "headrace.rtes.RtesEvent",
-    "headrace.saop.SaopRewind",
-    *TYPES,
-    *PAYLOADS.values(),
-    *SAP,
-    *SUMMIT_OBJECTS,
-}
-
-
 _TIMES = {"timestamp-millis": "iso_ms({})", "timestamp-micros": "iso_us({})"}
 
 
 def to_json(record: str, value: dict[str, Any]) -> JsonObject:
     """The JSON form of an Avro value of the record named.  It may share lists with the value."""
-    result = _converter(record)(value)
-    if record == "headrace.apc.ApcEvent":
-        _fill(result["transitions"], result["at"], result["cause"])
-    elif record == "headrace.apc.ApcPacketState":
-        _fill(result["history"], result["logged_at"], result["position"])
-    return result
-
-
-def _fill(transitions: list[JsonObject], at: str, cause: str) -> None:
-    """A transition leaves out what equals its fact's or its row's (apc spec 9.14)."""
-    for transition in transitions:
-        if transition["at"] is None:
-            transition["at"] = at
-        if transition["cause"] is None:
-            transition["cause"] = cause
+    return _converter(record)(value)
 
 
 def number(x: float) -> int | float | str:
@@ -108,7 +73,7 @@ def extra_members(text: str | None, named: dict[str, Any]) -> dict[str, Any]:
 
 
 class Unread(str):
-    """The text of an `x_json` field of Summit that holds no I-JSON, or no object of extras.
+    """The text of a strict `x_json` field that holds no I-JSON, or no object of extras.
 
     It stands for itself, and equals no value of that JSON text.
     """
@@ -142,6 +107,17 @@ def _converter(record: str) -> ToJson:
     return compile_converter(schema_of(record))
 
 
+def _repeated(name: str, mapping: JsonMapping) -> list[str]:
+    """The lines that give the objects in a list what they repeat."""
+    repetition = mapping.repetitions.get(name)
+    if repetition is None:
+        return []
+    lines = [f' for y in r["{repetition.list}"]:']
+    for member, above in repetition.members.items():
+        lines.append(f'  if y["{member}"] is None: y["{member}"] = r["{above}"]')
+    return lines
+
+
 class _Compiler:
     """Writes the source of the conversion functions of one self-contained schema."""
 
@@ -159,72 +135,81 @@ class _Compiler:
         self.enums: set[str] = set()
         self.lines: list[str] = []
 
-    def record(self, schema: Schema, protocol: bool) -> str:
+    def record(self, schema: Schema, sparse: bool) -> str:
         name = f"{schema['namespace']}.{schema['name']}"
         function = self.names[name] = f"convert_{len(self.names)}"
-        protocol = protocol or name in PROTOCOL
-        body = [f"def {function}(v):", " r = {}"]
-        if name in TAGS:
-            body.append(f' r["type"] = "{TAGS[name]}"')
-        if name == ASAP_ENVELOPE:
-            body.append(f' r["payload_type"] = v["payload"][0][{len(ASAP)}:]')
+        mapping = mapping_of(name)
+        sparse = sparse or name in mapping.sparse
+        body = [f"def {function}(v):", " r = {}", *self._words(name, schema["fields"], mapping)]
         extra = False
-        fields = schema["fields"]
-        for field in fields:
+        for field in schema["fields"]:
             if field["name"] == EXTRA:
                 extra = True
             else:
-                body += self._member(field, protocol, name.startswith(SUMMIT))
-        end = self._with_extra(name, fields) if extra else " return r"
+                body += self._member(field, sparse, mapping)
+        body += _repeated(name, mapping)
+        end = self._with_extra(schema["fields"], mapping) if extra else " return r"
         self.lines += [*body, end]
         return function
 
-    def _with_extra(self, name: str, fields: list[Schema]) -> str:
+    def _words(self, name: str, fields: list[Schema], mapping: JsonMapping) -> list[str]:
+        """The lines of members that say what the record is, or what is in its union."""
+        lines = []
+        if name in mapping.tags:
+            lines.append(f' r["type"] = "{mapping.tags[name]}"')
+        told = mapping.discriminators.get(name)
+        if told and told.member not in {field["name"] for field in fields}:
+            words = f"WORDS_{len(self.scope)}"
+            self.scope[words] = told.words
+            lines.append(f' r["{told.member}"] = {words}[v["{told.union}"][0]]')
+        return lines
+
+    def _with_extra(self, fields: list[Schema], mapping: JsonMapping) -> str:
         """The last line of a record that has a field of extras."""
-        if not name.startswith(SUMMIT):
+        if not mapping.open.strict:
             return f' return extra_members(v["{EXTRA}"], r)'
         names = f"NAMES_{len(self.scope)}"
-        self.scope[names] = frozenset(json_name(f["name"]) or f["name"] for f in fields)
+        self.scope[names] = frozenset(mapping.json_name(f["name"]) or f["name"] for f in fields)
         return f' return strict_members(v["{EXTRA}"], r, {names})'
 
-    def _member(self, field: Schema, protocol: bool, strict: bool) -> list[str]:
-        opened = json_name(field["name"])
+    def _member(self, field: Schema, sparse: bool, mapping: JsonMapping) -> list[str]:
+        opened = mapping.json_name(field["name"])
         target = f'r["{opened or field["name"]}"]'
         lines = [f' x = v["{field["name"]}"]']
         schema = field["type"]
         nullable = isinstance(schema, list) and schema[0] == "null"
-        shown = self.expression(schema[1] if nullable else schema, "x", protocol)
+        shown = self.expression(schema[1] if nullable else schema, "x", sparse)
         if opened:
-            shown = "strict_json(x)" if strict else "open_json(x)"
+            shown = "strict_json(x)" if mapping.open.strict else "open_json(x)"
         if not nullable:
             return [*lines, f" {target} = {shown}"]
-        if protocol:
+        if sparse:
             return [*lines, f" if x is not None: {target} = {shown}"]
         return [*lines, f" {target} = None if x is None else {shown}"]
 
-    def expression(self, schema: Any, x: str, protocol: bool) -> str:
+    def expression(self, schema: Any, x: str, sparse: bool) -> str:
         """An expression for the JSON form of the variable x, which is not null."""
         if isinstance(schema, list):
-            return self._union(schema, x, protocol)
+            return self._union(schema, x, sparse)
         if isinstance(schema, str):
             if schema in self.names and schema not in self.enums:
                 return f"{self.names[schema]}({x})"
             return f"number({x})" if schema == "double" else x
         kind = schema["type"]
         if kind == "record":
-            return f"{self.record(schema, protocol)}({x})"
+            return f"{self.record(schema, sparse)}({x})"
         if kind == "array":
-            item = self.expression(schema["items"], "y", protocol)
+            item = self.expression(schema["items"], "y", sparse)
             return x if item == "y" else f"[{item} for y in {x}]"
         if kind == "map":
-            item = self.expression(schema["values"], "y", protocol)
+            item = self.expression(schema["values"], "y", sparse)
             return x if item == "y" else f"{{k: {item} for k, y in {x}.items()}}"
         if kind == "enum":
             self.enums.add(f"{schema['namespace']}.{schema['name']}")
             return x
         return _TIMES.get(schema.get("logicalType"), "{}").format(x)
 
-    def _union(self, schema: list[Any], x: str, protocol: bool) -> str:
+    def _union(self, schema: list[Any], x: str, sparse: bool) -> str:
         table = f"BRANCHES_{len(self.scope)}"
         branches: dict[str, Any] = {}
         self.scope[table] = branches
@@ -232,7 +217,7 @@ class _Compiler:
             if branch == "string":
                 continue
             if isinstance(branch, dict):
-                self.record(branch, protocol)
+                self.record(branch, sparse)
             name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
             branches[name] = self.names[name]
         shown = f"{table}[{x}[0]]({x}[1])"
@@ -242,7 +227,7 @@ class _Compiler:
 def compile_converter(schema: Schema) -> ToJson:
     """The conversion function of a self-contained record schema."""
     compiler = _Compiler()
-    main = compiler.record(schema, protocol=False)
+    main = compiler.record(schema, sparse=False)
     scope = compiler.scope
     exec(compile("\n".join(compiler.lines), "<json form>", "exec"), scope)
     for name, table in scope.items():

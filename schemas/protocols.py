@@ -1,0 +1,26 @@
+"""The protocols, each with what it has in this layer.  All lists here are made from this one."""
+
+from __future__ import annotations
+
+from schemas.apc.spec import SPEC as APC
+from schemas.asap.spec import SPEC as ASAP
+from schemas.saop.spec import SPEC as SAOP
+from schemas.sap.spec import SPEC as SAP
+from schemas.spec import Spec
+from schemas.summit.spec import SPEC as SUMMIT
+
+SPECS: tuple[Spec, ...] = (APC, SAOP, SAP, ASAP, SUMMIT)
+
+CORE_RECORDS = (
+    "headrace.core.TimerRow",
+    "headrace.core.LineageEdge",
+    "headrace.core.InputPosition",
+    "headrace.core.KnownInputs",
+    "headrace.core.AcceptedGap",
+    "headrace.core.AuditRedrive",
+    "headrace.core.AuditCheckpoint",
+)
+"""The records that topics and tables hold and that belong to no protocol."""
+
+RECORDS = (*CORE_RECORDS, *(record for spec in SPECS for record in spec.records))
+"""All records that topics and tables hold.  New ones get their schema ids in this order."""

@@ -1,0 +1,32 @@
+"""How turns, rewinds and events differ from their Avro records: SAOP's, and those of RTES."""
+
+from __future__ import annotations
+
+from schemas.json_mapping.mapping import Codes, JsonMapping
+
+EVENT_TYPES = {
+    "headrace.rtes.ThoughtStream": "THOUGHT_STREAM",
+    "headrace.rtes.ToolInvoked": "TOOL_LIFECYCLE_INVOKED",
+    "headrace.rtes.ToolCompleted": "TOOL_LIFECYCLE_COMPLETED",
+    "headrace.rtes.TaskTransition": "TASK_TRANSITION",
+    "headrace.rtes.SandboxPulse": "SANDBOX_PULSE",
+}
+"""Record of an event's payload → the word its JSON form has as member `type`."""
+
+_SENT = ("headrace.rtes.RtesEvent", "headrace.saop.SaopTurn", "headrace.saop.SaopRewind")
+_CODES = Codes(
+    named={"type_unknown": "event_type_unknown", "lone_surrogate": "text_invalid"},
+    enums={
+        "headrace.saop.AgentId": "agent_unknown",
+        "headrace.saop.Complexity": "complexity_unknown",
+        "headrace.rtes.ToolStatus": "status_unknown",
+    },
+    otherwise="schema_invalid",
+)
+
+MAPPING = JsonMapping(
+    namespaces=("headrace.saop", "headrace.rtes"),
+    tags=EVENT_TYPES,
+    sparse=frozenset({"headrace.rtes.RtesEvent", "headrace.saop.SaopRewind", *EVENT_TYPES}),
+    codes_of=dict.fromkeys(_SENT, _CODES),
+)

@@ -1,0 +1,56 @@
+"""SAOP in this layer, with the events of RTES that it is about."""
+
+from __future__ import annotations
+
+from schemas.model import json_schema_text
+from schemas.rtes.models import Event, Payload
+from schemas.rtes.validate import validate_event, validate_payload
+from schemas.saop.mapping import MAPPING
+from schemas.saop.models import Rewind, Turn
+from schemas.saop.validate import validate_rewind, validate_turn
+from schemas.spec import Spec
+
+
+def _export() -> dict[str, str]:
+    return {
+        "saop/turn.json": json_schema_text(Turn),
+        "saop/rewind.json": json_schema_text(Rewind),
+        "rtes/event.json": json_schema_text(Event),
+        "rtes/payload.json": json_schema_text(Payload),
+    }
+
+
+SPEC = Spec(
+    "saop",
+    records=(
+        "headrace.rtes.RtesEvent",
+        "headrace.rtes.RtesRecord",
+        "headrace.rtes.RtesRejection",
+        "headrace.rtes.RtesSession",
+        "headrace.rtes.RtesId",
+        "headrace.saop.SaopTask",
+        "headrace.saop.SaopTurn",
+        "headrace.saop.SaopVerdict",
+        "headrace.saop.SaopTurnLogged",
+        "headrace.saop.SaopEscalation",
+        "headrace.saop.SaopRewind",
+        "headrace.saop.SaopRewindLogged",
+        "headrace.saop.SaopTaskSignal",
+        "headrace.saop.SaopTurnHead",
+        "headrace.saop.SaopTurnKnown",
+        "headrace.saop.SaopTurnHeld",
+        "headrace.saop.SaopDetectors",
+        "headrace.saop.SaopRewindRow",
+        "headrace.rtes.RtesCall",
+        "headrace.rtes.RtesThought",
+        "headrace.rtes.RtesTasks",
+    ),
+    kinds={
+        "saop.turn": validate_turn,
+        "saop.rewind": validate_rewind,
+        "rtes.event": validate_event,
+        "rtes.payload": validate_payload,
+    },
+    export=_export,
+    mapping=MAPPING,
+)

@@ -1,0 +1,49 @@
+"""How tasks, results and signals of SAP differ from their Avro records."""
+
+from __future__ import annotations
+
+from schemas.json_mapping.mapping import Codes, JsonMapping, OpenJson
+
+NAMESPACE = "headrace.sap"
+
+OBJECTS = frozenset(
+    f"{NAMESPACE}.Sap{name}"
+    for name in (
+        "Task",
+        "Result",
+        "Signal",
+        "Party",
+        "Target",
+        "Context",
+        "CachePolicy",
+        "Contract",
+        "Telemetry",
+        "Budget",
+        "ReplyTo",
+        "Attachment",
+        "Producer",
+        "Evidence",
+        "Check",
+        "Violation",
+        "CacheUse",
+        "Error",
+    )
+)
+"""The objects of SAP, whose unknown members are kept in `extra_json`."""
+
+MAPPING = JsonMapping(
+    namespaces=(NAMESPACE,),
+    sparse=OBJECTS,
+    open=OpenJson(quoted=True, pointed=True),
+    null_is_absent=True,
+    codes=Codes(
+        {
+            "member_type": "bad_type",
+            "root_type": "bad_type",
+            "member_missing": "missing_field",
+            "json_invalid": "bad_json",
+            "number_range": "out_of_range",
+            "format_time": "bad_timestamp",
+        }
+    ),
+)

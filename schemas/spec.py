@@ -1,0 +1,28 @@
+"""What one protocol has in this layer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from schemas.json_mapping.mapping import JsonMapping
+from schemas.problems import Problem
+
+Validate = Callable[[object], list[Problem]]
+"""What breaks the rules in a JSON value; empty for a valid one."""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One protocol: its records, what can be validated, its JSON.
+
+    records: the full names of the records that topics and tables hold, in the order of their first
+    schema ids.  kinds: what can be validated, by name.  export: makes the JSON Schemas, texts by
+    their paths below `json/`.  mapping: how its JSON differs from its records.
+    """
+
+    name: str
+    records: tuple[str, ...]
+    kinds: Mapping[str, Validate]
+    export: Callable[[], dict[str, str]]
+    mapping: JsonMapping

@@ -1,0 +1,60 @@
+"""How manifests, calls and replies of Summit differ from their Avro records."""
+
+from __future__ import annotations
+
+from schemas.json_mapping.mapping import Broken, Codes, Discriminator, JsonMapping, OpenJson
+
+NAMESPACE = "headrace.summit"
+SUMMIT = f"{NAMESPACE}."
+"""What the names of Summit's records begin with."""
+
+PARAMS = {
+    "agent.invoke": f"{SUMMIT}InvokeParams",
+    "tool.call": f"{SUMMIT}ToolCallParams",
+    "agent.cancel": f"{SUMMIT}CancelParams",
+}
+"""method → the record of SummitCall.params."""
+
+OBJECTS = frozenset(
+    f"{SUMMIT}{name}"
+    for name in (
+        "SummitManifest",
+        "Metadata",
+        "Spec",
+        "Interface",
+        "ToolDefinition",
+        "SummitCall",
+        "InvokeParams",
+        "ToolCallParams",
+        "CancelParams",
+        "ToolCall",
+        "Context",
+        "Budget",
+        "Delivery",
+        "SummitReply",
+        "Metrics",
+        "Provenance",
+        "Verification",
+        "RunVerification",
+        "RunError",
+    )
+)
+"""The objects of Summit, whose absent members are left out in rows too."""
+
+_NAMED: dict[Broken, str] = {"json_invalid": "json.invalid", "branch_unknown": "rpc.method"}
+
+MAPPING = JsonMapping(
+    namespaces=(NAMESPACE,),
+    discriminators={
+        f"{SUMMIT}SummitCall": Discriminator(
+            "method", "params", PARAMS, unknown="is none of those logged"
+        )
+    },
+    sparse=OBJECTS,
+    open=OpenJson(quoted=True, strict=True),
+    codes_of={
+        f"{SUMMIT}SummitManifest": Codes(_NAMED, otherwise="manifest.shape"),
+        f"{SUMMIT}SummitCall": Codes(_NAMED, otherwise="params.shape"),
+        f"{SUMMIT}SummitReply": Codes(_NAMED, otherwise="reply.shape"),
+    },
+)
