@@ -25,6 +25,7 @@ TIERS = {
     "e2e": "histories of one protocol, judged by an independent checker",
     "history": "the checker of mixed histories, and what it finds in spoiled ones",
     "upgrade": "logs and state of earlier releases, and a rollout of a later one",
+    "skeleton": "a sixth protocol, added at test time: what a new one takes",
     "interop": "other languages' clients and tools read what headrace writes",
     "fuzz": "coverage-guided inputs for decoders and servers",
 }

@@ -1,0 +1,12 @@
+"""Pings: what an answer says of its ping."""
+
+from __future__ import annotations
+
+from streams.engine.processor import Message
+from streams.replay.checking import Given, Said, members
+from streams.replay.facts import Fact
+
+
+def check(fact: Fact, command: Message | None, given: Given) -> Said:
+    if command is not None:
+        yield from members(fact.value or {}, dict(command.value))

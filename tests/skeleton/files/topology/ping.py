@@ -1,0 +1,52 @@
+"""What pings have on the log."""
+
+from __future__ import annotations
+
+from topology.core import LINEAGE_EDGES
+from topology.declarations import Declared, Kind, NodeKind, ProcessorDeclaration, Topic, public
+from topology.keeping import dead_letters
+from topology.keys import member
+
+PING_PINGS = Topic(
+    "ping.pings",
+    Kind.COMMAND,
+    "headrace.ping.Ping",
+    key="ping_id",
+    key_of=member("ping_id"),
+    meaning="pings as agents send them",
+)
+PING_ANSWERS = Topic(
+    "ping.answers",
+    Kind.FACT,
+    "headrace.ping.PingAnswer",
+    key="ping_id",
+    key_of=member("ping_id"),
+    meaning="the verdict on each ping",
+)
+PING_STATES = Topic(
+    "ping.states",
+    Kind.TABLE,
+    "headrace.ping.PingState",
+    key="ping_id",
+    key_of=member("ping_id"),
+    meaning="where each ping stands",
+)
+PING_PINGS_DLQ = dead_letters(PING_PINGS, "pings that could not be judged, as sent")
+
+PING_STATES_TABLE = public(PING_STATES)
+
+PING_PROCESSOR = ProcessorDeclaration(
+    "ping",
+    "answers each ping once",
+    inputs=(PING_PINGS,),
+    outputs=(PING_ANSWERS, PING_STATES, LINEAGE_EDGES, PING_PINGS_DLQ),
+    tables=(PING_STATES_TABLE,),
+)
+
+DECLARED = Declared(
+    "ping",
+    topics=(PING_PINGS, PING_ANSWERS, PING_STATES, PING_PINGS_DLQ),
+    processors=(PING_PROCESSOR,),
+    verdicts={PING_PINGS: (PING_ANSWERS,)},
+    node_kinds=(NodeKind("ping:ping:<ping_id>", "a ping"),),
+)
