@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from streams.access.callers import Need
 from streams.api.openapi import BASE, Json
+from streams.telemetry.metrics import Declared
 from streams.views.parameters import Parameter
 from topology.declarations import Topic
 
@@ -38,6 +39,14 @@ class PathId(NamedTuple):
     format: str | None = None
 
 
+class Metrics(NamedTuple):
+    """What a server of the protocol's own exports.  about: in Markdown.  declared: each metric."""
+
+    title: str
+    about: str
+    declared: tuple[Declared, ...]
+
+
 def _no_paths(describe: DescribeParameter) -> Json:
     return {}
 
@@ -49,7 +58,7 @@ class Description:
     records: topics whose records, or parts of them, stand in composed answers.  bodies: of routes.
     paths: makes the OpenAPI paths of endpoints that are no rows of the route table.
     components: makes their JSON Schemas, by name.  needs: what a token must have for each of
-    these endpoints, by method and path.
+    these endpoints, by method and path.  metrics: what one of them exports.
     """
 
     tags: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +68,7 @@ class Description:
     paths: Callable[[DescribeParameter], Json] = _no_paths
     components: Callable[[], Json] = dict
     needs: Mapping[tuple[str, str], Need] = field(default_factory=dict)
+    metrics: Metrics | None = None
 
 
 def envelope(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from streams.api.description import Metrics
 from streams.api.problems import HTTP_RULES
-from streams.asap import metrics as asap_metrics
-from streams.asap.faults import ERROR_TYPES
-from streams.asap.server import UNKNOWN
 from streams.docs.markdown import code, codes, grid
 from streams.engine import metrics as worker_metrics
 from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
+from streams.gateway.descriptions import DESCRIPTIONS
 from streams.telemetry.metrics import BUCKETS_S, Declared
 
 
@@ -26,12 +25,13 @@ def metrics_page() -> str:
         f"{_declared(metrics.ALL)}\n"
         "## Worker\n\n"
         f"Served where `{SETTING}` says.\n\n"
-        f"{_declared(worker_metrics.ALL)}\n"
-        "## ASAP\n\n"
-        "What an ASAP server exports at `/asap/metrics`, the gateway's among them. A payload type\n"
-        f"that nobody handles is `{UNKNOWN}`; `error_type` is one of {codes(ERROR_TYPES)}.\n\n"
-        f"{_declared(asap_metrics.ALL)}"
+        f"{_declared(worker_metrics.ALL)}"
+        + "".join(_of_protocol(each.metrics) for each in DESCRIPTIONS if each.metrics is not None)
     )
+
+
+def _of_protocol(found: Metrics) -> str:
+    return f"\n## {found.title}\n\n{found.about}\n\n{_declared(found.declared)}"
 
 
 def _declared(declared: Iterable[Declared]) -> str:

@@ -11,6 +11,7 @@ from streams.access.callers import OPEN, Need, Role
 from streams.api.description import (
     DescribeParameter,
     Description,
+    Metrics,
     PathId,
     envelope,
     read_example,
@@ -29,9 +30,19 @@ from streams.api.openapi import (
     ref,
     wait_headers,
 )
+from streams.asap import metrics
+from streams.asap.faults import ERROR_TYPES
 from streams.asap.jsonrpc import MANIFEST_PATH, METHOD, METRICS_PATH, PATH
+from streams.asap.server import UNKNOWN
 from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
 
+_ERROR_TYPES = ", ".join(f"`{name}`" for name in ERROR_TYPES)
+_METRICS = Metrics(
+    "ASAP",
+    f"What an ASAP server exports at `{METRICS_PATH}`, the gateway's among them. A payload type\n"
+    f"that nobody handles is `{UNKNOWN}`; `error_type` is one of {_ERROR_TYPES}.",
+    metrics.ALL,
+)
 _OR_NULL: Json = {"type": ["string", "null"]}
 
 
@@ -141,4 +152,5 @@ DESCRIPTION = Description(
         ("GET", METRICS_PATH): OPEN,
         ("GET", MANIFEST_PATH): OPEN,
     },
+    metrics=_METRICS,
 )
