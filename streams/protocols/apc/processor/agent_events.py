@@ -16,8 +16,8 @@ from streams.protocols.apc.processor.batch import (
     ALL_TYPES,
     CONTENT,
     BatchContext,
+    EventContext,
     Inbound,
-    Occasion,
 )
 from streams.protocols.apc.processor.coordination import CoordinationUpdate
 from streams.protocols.apc.processor.lifecycle import recipients
@@ -44,9 +44,9 @@ def drive(packet: Inbound, update: CoordinationUpdate, explicit: str | None) -> 
                 update.in_agent(agent_id, event)
 
 
-def expired(row: AvroValue, occasion: Occasion, context: BatchContext) -> list[AvroValue]:
+def expired(row: AvroValue, event_context: EventContext, context: BatchContext) -> list[AvroValue]:
     """A packet expired: its sender may have waited for it.  Returns the notes."""
-    update = CoordinationUpdate(context, row["session_id"], row["packet_id"], occasion)
+    update = CoordinationUpdate(context, row["session_id"], row["packet_id"], event_context)
     for agent_id in _waiting(row, update):
         update.in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
     update.close()

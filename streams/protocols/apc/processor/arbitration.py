@@ -43,7 +43,7 @@ def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     chosen = _choose([one["packet_id"] for one in ranking], known, context)
     protocol = _protocol(known, ranking, chosen["selected_packet_ids"])
     decision = {
-        "decision_id": packet.occasion.event_id,
+        "decision_id": packet.event_context.event_id,
         "kind": "arbitration",
         "protocol_id": protocol,
         "at": packet.at,
@@ -60,7 +60,7 @@ def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
             "winner_agrees": _winner_agrees(packet, chosen["selected_packet_ids"]),
         },
     }
-    contributions.send_decision(protocol, decision, row, packet.occasion, context)
+    contributions.send_decision(protocol, decision, row, packet.event_context, context)
 
 
 def _rejection(row: AvroValue | None) -> str | None:

@@ -36,7 +36,7 @@ _TRACE_IDS = ("root_packet_id", "parent_packet_id")
 _PAYLOAD_IDS = ("acked_packet_id", "target_packet_id", "replacement_packet_id")
 
 
-class Occasion(NamedTuple):
+class EventContext(NamedTuple):
     """The fact that says what happened; whatever else is written of it has its time and cause."""
 
     event_id: str
@@ -53,13 +53,14 @@ class Inbound:
     target: the row of the packet that an ACK, NACK or RETRACTION names.
     identified: it has a session and an id to be known by.  warnings: those known by now.
     effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
-    occasion: its verdict.
+    event_context: its verdict.
     """
 
     __slots__ = (
-        "at", "cause", "effects", "gates", "identified", "identity_hash", "json", "key", "message",
-        "metadata", "occasion", "packet", "packet_hash", "packet_id", "packet_type", "payload",
-        "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value", "warnings",
+        "at", "cause", "effects", "event_context", "gates", "identified", "identity_hash", "json",
+        "key", "message", "metadata", "packet", "packet_hash", "packet_id", "packet_type",
+        "payload", "session_id", "target", "throttle", "trace", "trace_id", "traceparent", "value",
+        "warnings",
     )  # fmt: skip
 
     def __init__(self, message: Message) -> None:
@@ -77,7 +78,7 @@ class Inbound:
         self.key = composite(self.session_id, self.packet_id)
         self.traceparent = header(message.record, "traceparent")
         self.trace_id = trace_id(self.traceparent) or self.trace["run_id"]
-        self.occasion = Occasion(f"{self.cause}/0", self.at, self.cause, self.traceparent)
+        self.event_context = EventContext(f"{self.cause}/0", self.at, self.cause, self.traceparent)
         self.warnings: list[str] = []
         self.effects: list[AvroValue] = []
         self.target: AvroValue | None = None

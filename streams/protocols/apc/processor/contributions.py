@@ -24,7 +24,7 @@ from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue
 from streams.processing import graph
 from streams.protocols.apc.lineage.rows import SUMS
-from streams.protocols.apc.processor.batch import BatchContext, Inbound, Occasion, named_by
+from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, named_by
 from topology.apc import APC_TRANSFERS
 from topology.keys import composite
 
@@ -45,20 +45,20 @@ _EVALUATING = ("EVAL", "ARBITRATION")
 def add(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     """An accepted packet is counted from now on.  row: its own."""
     lineage = packet.value["lineage"]
-    occasion = packet.occasion
+    event_context = packet.event_context
     if packet.packet_type == "EVAL":
-        _add_eval(packet, row, occasion, context)
+        _add_eval(packet, row, event_context, context)
     if row["packet_type"] == "TRANSFER":
         protocol = row["transfer"]["protocol_id"]
         change = _changed(row, context, transfer=+1)
-        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, occasion, context)
+        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, event_context, context)
     elif lineage is not None:
         protocol = lineage["protocol_id"]
         context.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
-        _send_deltas("lineage", {protocol: _BEARS}, row, occasion, context)
+        _send_deltas("lineage", {protocol: _BEARS}, row, event_context, context)
 
 
-def remove(row: AvroValue, occasion: Occasion, context: BatchContext) -> None:
+def remove(row: AvroValue, event_context: EventContext, context: BatchContext) -> None:
     """A packet has ceased to be counted: it gives back what it added."""
     packets: dict[str, int] = {}
     found: dict[str, Sums] = {}
@@ -74,7 +74,7 @@ def remove(row: AvroValue, occasion: Occasion, context: BatchContext) -> None:
             found = _without_eval(row, context)
     protocols = dict.fromkeys((*found, *packets))
     changes = {p: (packets.get(p, 0), *found.get(p, _NO_SUMS)) for p in protocols}
-    _send_deltas("removal", changes, row, occasion, context)
+    _send_deltas("removal", changes, row, event_context, context)
 
 
 def newest_eval_met_gates(row: AvroValue, context: BatchContext) -> bool:
@@ -96,7 +96,9 @@ def _bearer_key(row: AvroValue) -> str:
     return composite(row["session_id"], row["run_id"], row["task_id"], row["packet_id"])
 
 
-def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, context: BatchContext) -> None:
+def _add_eval(
+    packet: Inbound, row: AvroValue, event_context: EventContext, context: BatchContext
+) -> None:
     metrics = packet.payload["metric_set"]
     drift = metrics["drift_risk"]
     counted = {
@@ -110,7 +112,7 @@ def _add_eval(packet: Inbound, row: AvroValue, occasion: Occasion, context: Batc
     after = {**before, "evals": [*before["evals"], counted]}
     context.tasks.put(key, after)
     found = _differences(before, after, after["protocols"])
-    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, occasion, context)
+    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, event_context, context)
 
 
 def _without_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
@@ -192,19 +194,23 @@ def _send_deltas(
     kind: str,
     changes: Mapping[str, Sums],
     row: AvroValue,
-    occasion: Occasion,
+    event_context: EventContext,
     context: BatchContext,
 ) -> None:
     """One delta for each protocol whose sums change.  row: of the packet that is the reason."""
     for protocol, sums in changes.items():
         if any(sums):
-            _send_delta(kind, protocol, sums, None, row, occasion, context)
+            _send_delta(kind, protocol, sums, None, row, event_context, context)
 
 
 def send_decision(
-    protocol: str, decision: AvroValue, row: AvroValue, occasion: Occasion, context: BatchContext
+    protocol: str,
+    decision: AvroValue,
+    row: AvroValue,
+    event_context: EventContext,
+    context: BatchContext,
 ) -> None:
-    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, occasion, context)
+    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, event_context, context)
 
 
 def _send_delta(
@@ -213,10 +219,10 @@ def _send_delta(
     sums: Sums,
     decision: AvroValue | None,
     row: AvroValue,
-    occasion: Occasion,
+    event_context: EventContext,
     context: BatchContext,
 ) -> None:
-    delta_id = f"{occasion.event_id}/{composite(protocol, kind)}"
+    delta_id = f"{event_context.event_id}/{composite(protocol, kind)}"
     delta = {
         "delta_id": delta_id,
         "kind": kind,
@@ -225,8 +231,8 @@ def _send_delta(
         "run_id": row["run_id"],
         "task_id": row["task_id"],
         "packet_id": row["packet_id"],
-        "at": occasion.at,
-        "cause": occasion.cause,
+        "at": event_context.at,
+        "cause": event_context.cause,
         **dict(zip(SUMS, sums, strict=True)),
         "decision": decision,
     }
@@ -235,9 +241,9 @@ def _send_delta(
         protocol,
         delta,
         id=delta_id,
-        at=occasion.at,
-        cause=occasion.cause,
-        traceparent=occasion.traceparent,
+        at=event_context.at,
+        cause=event_context.cause,
+        traceparent=event_context.traceparent,
     )
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from schemas import uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.processor.batch import BatchContext, Occasion
+from streams.protocols.apc.processor.batch import BatchContext, EventContext
 from topology.core import RTES_RAW
 from topology.keys import composite
 from topology.machine import step
@@ -43,8 +43,8 @@ class CoordinationUpdate:
     """
 
     __slots__ = (
-        "_changed", "_moves", "answered", "context", "notes", "occasion", "packet_id", "published",
-        "session_id",
+        "_changed", "_moves", "answered", "context", "event_context", "notes", "packet_id",
+        "published", "session_id",
     )  # fmt: skip
 
     def __init__(
@@ -52,13 +52,13 @@ class CoordinationUpdate:
         context: BatchContext,
         session_id: str,
         packet_id: str,
-        occasion: Occasion,
+        event_context: EventContext,
         answered: AckOutcome | None = None,
     ) -> None:
         self.context = context
         self.session_id = session_id
         self.packet_id = packet_id
-        self.occasion = occasion
+        self.event_context = event_context
         self.answered = answered
         self.notes: list[AvroValue] = []
         self.published: str | None = None
@@ -120,7 +120,7 @@ class CoordinationUpdate:
     def close(self) -> None:
         """Write the rows that changed, then report what the session did."""
         for key, row in self._changed.items():
-            row["updated_at"] = self.occasion.at
+            row["updated_at"] = self.event_context.at
             row["version"] += 1
             self.context.coordination.put(key, row)
         for n, (from_state, to_state) in enumerate(self._moves):
@@ -148,20 +148,20 @@ class CoordinationUpdate:
             "to_state": target,
             "applied": target is not None,
             "why": why,
-            "at": self.occasion.at,
+            "at": self.event_context.at,
             "packet_id": self.packet_id,
         }
 
     def _report(self, n: int, from_state: str, to_state: str) -> None:
         """Send a transition of the session to RTES, where the session is one task."""
-        occasion = self.occasion
-        event_id = uuid5_url(f"headrace:apc:{occasion.cause}/{n}")
+        event_context = self.event_context
+        event_id = uuid5_url(f"headrace:apc:{event_context.cause}/{n}")
         transition = {
             "task_id": self.session_id,
             "from_state": from_state,
             "to_state": to_state,
             "git_hash": None,
-            "timestamp": iso(occasion.at).decode(),
+            "timestamp": iso(event_context.at).decode(),
         }
         event = {
             "event_id": event_id,
@@ -174,9 +174,9 @@ class CoordinationUpdate:
             self.session_id,
             event,
             id=event_id,
-            at=occasion.at,
-            cause=occasion.cause,
-            traceparent=occasion.traceparent,
+            at=event_context.at,
+            cause=event_context.cause,
+            traceparent=event_context.traceparent,
         )
 
 

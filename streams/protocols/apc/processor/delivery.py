@@ -26,7 +26,7 @@ from streams.protocols.apc.processor import (
     lifecycle,
     verification,
 )
-from streams.protocols.apc.processor.batch import BatchContext, Inbound, Occasion, packet_value
+from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, packet_value
 from streams.protocols.apc.processor.coordination import AckOutcome
 from topology.apc import APC_INBOX
 from topology.keys import composite
@@ -287,9 +287,9 @@ def _expire(
     disarm(row, context)
     moved = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=at, cause=row["position"])
     fact = facts.fired(row, suffix, rule, message, moved, at=at, due_at=due_at)
-    occasion = Occasion(fact["event_id"], at, row["position"], traceparent)
-    contributions.remove(row, occasion, context)
-    fact["coordination"] = agent_events.expired(row, occasion, context)
+    event_context = EventContext(fact["event_id"], at, row["position"], traceparent)
+    contributions.remove(row, event_context, context)
+    fact["coordination"] = agent_events.expired(row, event_context, context)
     facts.send(context.work, fact, traceparent)
     context.put(row)
 

@@ -257,7 +257,7 @@ def _coordinate(
     for, of the session before those of agents.
     """
     update = CoordinationUpdate(
-        context, packet.session_id, packet.packet_id, packet.occasion, answered
+        context, packet.session_id, packet.packet_id, packet.event_context, answered
     )
     session = update.session()
     session_events.keep(packet, session, update)
