@@ -7,7 +7,7 @@ import struct
 from typing import Any
 
 from schemas import Undecodable, decode, to_json
-from streams.engine.headers import iso
+from streams.engine.headers import MASKED, iso
 from streams.engine.records import Record, header
 from topology.declarations import Kind, Topic
 
@@ -16,7 +16,6 @@ _NUMBERS = {
     "kafka_dlt-original-offset": ">q",
     "kafka_dlt-original-timestamp": ">q",
 }
-MASKED = "headrace-masked"
 
 
 def value_json(topic: Topic, record: Record) -> Any:

@@ -13,9 +13,8 @@ from streams.processing.masked import Blocks, masked
 from streams.settings.masking import MaskingSettings
 from streams.settings.service import ServiceSettings
 from topology import keys
+from topology.core import DROPPED_KEYS
 from topology.declarations import Topic
-
-DROPPED_KEYS = "headrace-dropped-keys"
 
 
 def to_output(
@@ -35,7 +34,7 @@ def to_output(
     value = edge.kind.form(value)
     if edge.kind.secret:
         value = masked(value, masker_for(MaskingSettings.of(settings)), now_ms, blocks or Blocks())
-    headers = [(DROPPED_KEYS, str(dropped).encode())] if dropped else []
+    headers = [(DROPPED_KEYS.name, str(dropped).encode())] if dropped else []
     return as_it_is(edge.topic, value, settings, headers)
 
 

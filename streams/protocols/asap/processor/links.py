@@ -28,11 +28,8 @@ from streams.protocols.asap.processor.decision import (
 )
 from streams.protocols.asap.processor.task import find_task
 from streams.protocols.asap.processor.verdicts import Outcome
-from topology.asap import ASAP_CLAIMS, ASAP_LINKS, ASAP_REDIRECTS
+from topology.asap import ANSWERS, ASAP_CLAIMS, ASAP_LINKS, ASAP_REDIRECTS
 from topology.keys import composite
-
-ANSWERS = "headrace-answers"
-"""Header of an envelope delivered again: the id of the duplicate that asks for it."""
 
 
 def ask(kind: str, key: str, command: Command, ctx: DecisionContext, **members: Any) -> None:
@@ -125,5 +122,5 @@ def resend(key: str, link: AvroValue, ctx: DecisionContext) -> None:
     found = find_task(key, ctx)
     response = None if found is None else found.response
     if found is not None and response is not None:
-        headers = [(ANSWERS, link["envelope_id"].encode())]
+        headers = [(ANSWERS.name, link["envelope_id"].encode())]
         ctx.deliver(found.requester, response, response["id"], headers)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from schemas import AvroBody, saop
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import header, position
+from topology.core import DROPPED_KEYS
 
 _MAX_INT = 2**31 - 1
 _TRACEPARENT_BYTES = 128
@@ -27,7 +28,7 @@ class Inbound:
         self.at = record.timestamp
         self.cause = position(record)
         self.traceparent = header(record, "traceparent")
-        self.dropped_keys = _dropped_keys(header(record, "headrace-dropped-keys"))
+        self.dropped_keys = _dropped_keys(header(record, DROPPED_KEYS.name))
         self.json = saop.turn_json(message.value)
 
     @cached_property

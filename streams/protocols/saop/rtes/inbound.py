@@ -8,6 +8,7 @@ from typing import Any
 from schemas.rtes import event_json
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import header, position
+from topology.core import DROPPED_KEYS
 
 _MAX_INT = 2**31 - 1
 _TRACEPARENT = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -55,7 +56,7 @@ class Event:
     @property
     def dropped_keys(self) -> int:
         """How many unknown members an edge dropped; a header that is no number counts none."""
-        count = header(self.message.record, "headrace-dropped-keys")
+        count = header(self.message.record, DROPPED_KEYS.name)
         if count is None or not count.isdigit():
             return 0
         return min(int(count[:11]), _MAX_INT)

@@ -15,7 +15,14 @@ from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.decision import DecisionContext
 from topology.machines.sap_task import MACHINE
-from topology.sap import SAP_INBOX, SAP_TASK_ENVELOPES, SAP_TASK_STATES_TABLE, sap_key
+from topology.sap import (
+    CACHE_KEY,
+    HEURISTICS,
+    SAP_INBOX,
+    SAP_TASK_ENVELOPES,
+    SAP_TASK_STATES_TABLE,
+    sap_key,
+)
 
 Json = dict[str, Any]
 
@@ -92,8 +99,8 @@ class TaskAggregate:
         self.row["dispatched"] = True
         heuristics = str(self.accepted["policy"]["heuristicsVersion"])
         headers = [
-            ("headrace-cache-key", self.accepted["cacheKey"].encode()),
-            ("headrace-heuristics", heuristics.encode()),
+            (CACHE_KEY.name, self.accepted["cacheKey"].encode()),
+            (HEURISTICS.name, heuristics.encode()),
         ]
         key = target["agentId"] if target["agentId"] is not None else target["capability"]
         self.ctx.send(SAP_INBOX, key, self.envelope, self.task_id, headers)

@@ -23,11 +23,10 @@ from streams.protocols.sap.processor.authorization import authorization_of
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.machines.sap_task import MACHINE
-from topology.sap import SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
+from topology.sap import REPLY_TO, SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 Json = dict[str, Any]
 
-REPLY_TO = "headrace-reply-to"
 MAX_ERRORS = 1000
 """Bounds the ack of an envelope in which every item is wrong."""
 MAX_TEXT = 1024
@@ -260,7 +259,7 @@ def send_ack(
 
 
 def reply_headers(endpoint: str | None) -> Headers:
-    return () if endpoint is None else ((REPLY_TO, endpoint.encode()),)
+    return () if endpoint is None else ((REPLY_TO.name, endpoint.encode()),)
 
 
 def _errors(verdict: Verdict) -> list[AvroValue]:
