@@ -24,7 +24,7 @@ def test_every_error_of_the_infrastructure_has_a_row() -> None:
         for each in below(errors.InfrastructureError)
         if each.__module__ == errors.__name__
     }
-    _, _, table = PAGE.read_text().partition("## When something fails")
+    _, _, table = PAGE.read_text().partition("## Errors")
     rows = ROW.findall(table)
     assert set(rows) == codes
     assert len(rows) == len(codes)
