@@ -1,6 +1,6 @@
-"""Records on their way to Kafka outside of transactions, sent by any number of threads.
+"""Sending records to Kafka outside of transactions, from any number of threads.
 
-A thread of its own serves the delivery reports, so nobody waits for the records of others.
+A separate thread serves the delivery reports, so no caller waits for the records of others.
 """
 
 from __future__ import annotations
@@ -19,21 +19,24 @@ _FLUSH_S = 30
 
 
 class Client(Protocol):
-    """An idempotent producer.  poll and flush call the reports that are due."""
+    """An idempotent producer whose `poll` and `flush` call the delivery reports that are due."""
 
     def produce(self, output: Output, report: Report) -> bool:
-        """Hand a record over; False when this client has failed for good."""
+        """Hand over a record; return False when this client has failed for good."""
 
     def poll(self, timeout_s: float) -> Any: ...
 
     def flush(self, timeout_s: float) -> Any: ...
 
     def idle(self) -> bool:
-        """Whether no report is due any more."""
+        """Return True when no delivery report is outstanding."""
 
 
 class Appender:
-    """make: a new client; one is made when it is first used, and after one has failed for good."""
+    """A queue of records for an idempotent producer, shared by threads.
+
+    The producer is created with `make` on first use and replaced after a fatal error.
+    """
 
     def __init__(self, make: Callable[[], Client]) -> None:
         self._make = make
@@ -44,7 +47,10 @@ class Appender:
         self._poller: threading.Thread | None = None
 
     def submit(self, outputs: Sequence[Output]) -> Future[list[Record]]:
-        """With no outputs it only connects, which takes a new client a while."""
+        """Send the records; the future holds them as written, or the first error.
+
+        An empty list only connects, which takes a new client a while.
+        """
         delivery = Delivery(len(outputs))
         self._open()
         for index, output in enumerate(outputs):
@@ -82,7 +88,7 @@ class Appender:
                 client.poll(_POLL_S)
 
     def close(self) -> None:
-        """Wait for what is on its way, half a minute at most."""
+        """Wait for outstanding records, up to 30 s, and stop the thread."""
         if self._client is not None:
             self._client.flush(_FLUSH_S)
         self._closed.set()
@@ -93,7 +99,10 @@ class Appender:
 
 
 class Delivery:
-    """What becomes of some records.  done: all of them with their places, or the first error."""
+    """The delivery reports of one `submit`.
+
+    done: a future of all records with their offsets, or of the first error.
+    """
 
     def __init__(self, count: int) -> None:
         self.done: Future[list[Record]] = Future()
@@ -104,7 +113,7 @@ class Delivery:
             self.done.set_result([])
 
     def report(self, index: int) -> Report:
-        def note(result: HeadraceError | Record) -> None:
+        def store_result(result: HeadraceError | Record) -> None:
             with self._lock:
                 self._results[index] = result
                 self._missing -= 1
@@ -112,7 +121,7 @@ class Delivery:
             if not missing and self.done.set_running_or_notify_cancel():
                 self._settle()
 
-        return note
+        return store_result
 
     def _settle(self) -> None:
         records: list[Record] = []

@@ -1,10 +1,10 @@
-"""Who owns which partition number.
+"""The assignment of partition numbers to the members of the consumer group.
 
-A task is a whole partition number: partition p of every input topic.  So the group hands out
-numbers, not topic-partitions.  Members keep what they have as far as an even share allows.  The
-set of input topics belongs to the identity of the group, and so does the catalogue of schemas,
-which only grows: a member that reads less than the others gets nothing, and is told what it lacks.
-Else it would meet rows and records of the others that it cannot read.
+A task is a whole partition number: partition p of every input topic.  So the group assigns
+numbers, not topic-partitions.  Members keep their numbers as far as an even distribution allows.
+All members must read the same input topics and know the same schemas (the catalogue of schemas
+only grows).  A member that lacks some gets no numbers and the list of what it lacks; otherwise it
+would meet rows and records of the other members that it cannot read.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from dataclasses import dataclass
 
 from schemas.catalogue import FIRST_ID, LATEST_ID
 
-_UNSAID = 1_000_000_088
-"""The latest schema of the versions that did not say theirs."""
+_LATEST_ID_IF_ABSENT = 1_000_000_088
+"""The latest schema id of versions that did not send theirs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What one member of the group says of itself: the topics it reads, the numbers it has, the
-    latest schema it knows."""
+    """A group member's topics, the numbers it owns, and the latest schema id it knows."""
 
     topics: frozenset[str]
     owned: frozenset[int]
@@ -29,27 +28,32 @@ class Member:
 
     @classmethod
     def said(cls, topics: Collection[str], data: bytes) -> Member:
-        """Of what `data` has made."""
+        """Decode what `data` has encoded."""
         numbers = frozenset(int(n) for n in data.decode().split(",") if n)
         owned = frozenset(n for n in numbers if n < FIRST_ID)
-        return cls(frozenset(topics), owned, max(numbers - owned, default=_UNSAID))
+        return cls(frozenset(topics), owned, max(numbers - owned, default=_LATEST_ID_IF_ABSENT))
 
     def data(self) -> bytes:
-        """Numbers below the first schema id are partitions: all that earlier versions say."""
+        """Encode the numbers and the latest schema id, joined by commas.
+
+        Numbers below the first schema id are partitions; earlier versions send only these.
+        """
         return ",".join(map(str, [*sorted(self.owned), self.latest])).encode()
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one member gets.  missing: what the others read and it does not: topics by name, and
-    `schema <id>`."""
+    """The assignment of one member.
+
+    missing: topics by name, and `schema <id>`, that other members know and this one does not.
+    """
 
     numbers: tuple[int, ...]
     missing: frozenset[str]
 
 
 def assign(members: Mapping[str, Member], partitions: int) -> dict[str, Share]:
-    """Whole numbers 0…partitions − 1 among the members that read everything."""
+    """Distribute the numbers 0 to partitions - 1 among the members that lack nothing."""
     topics = frozenset[str]().union(*(m.topics for m in members.values()))
     latest = max((m.latest for m in members.values()), default=0)
     lacks = {
@@ -61,20 +65,20 @@ def assign(members: Mapping[str, Member], partitions: int) -> dict[str, Share]:
     return {name: Share(tuple(sorted(numbers.get(name, ()))), lacks[name]) for name in members}
 
 
-def _balance(owned: Mapping[str, Collection[int]], partitions: int) -> dict[str, list[int]]:
-    if not owned:
+def _balance(owned_numbers: Mapping[str, Collection[int]], partitions: int) -> dict[str, list[int]]:
+    if not owned_numbers:
         return {}
-    kept: dict[str, list[int]] = {name: [] for name in owned}
-    least, more = divmod(partitions, len(owned))
+    assigned: dict[str, list[int]] = {name: [] for name in owned_numbers}
+    share, extra = divmod(partitions, len(owned_numbers))
     free = set(range(partitions))
-    # Who has most may keep one more than the rest, as many members as there are extra numbers.
-    for name in sorted(owned, key=lambda n: (-len(owned[n]), n)):
-        claims = sorted(free.intersection(owned[name]))
-        quota = least + (1 if more > 0 and len(claims) > least else 0)
-        kept[name] = claims[:quota]
-        more -= len(kept[name]) > least
-        free.difference_update(kept[name])
+    # The members that own the most keep one more, as many members as there are extra numbers.
+    for name in sorted(owned_numbers, key=lambda n: (-len(owned_numbers[n]), n)):
+        claims = sorted(free.intersection(owned_numbers[name]))
+        quota = share + (1 if extra > 0 and len(claims) > share else 0)
+        assigned[name] = claims[:quota]
+        extra -= len(assigned[name]) > share
+        free.difference_update(assigned[name])
     for number in sorted(free):
-        poorest = min(kept, key=lambda n: (len(kept[n]), n))
-        kept[poorest].append(number)
-    return kept
+        poorest = min(assigned, key=lambda n: (len(assigned[n]), n))
+        assigned[poorest].append(number)
+    return assigned

@@ -1,13 +1,13 @@
-"""Named points at which a worker can be made to die, as by SIGKILL, to prove what survives it.
+"""Named points at which a worker kills itself with SIGKILL, to prove that its state survives.
 
-HEADRACE_CRASH_AT=NAME[:N] ends the process the N-th time that it passes the point (default: the
-first).  The points are the seams of a task's life; between two of them nothing outlives the
-process, or only the log does.  They are wrapped around the methods when asked for, so a worker
-without the setting runs no code of this module.
+HEADRACE_CRASH_AT=NAME[:N] kills the process the N-th time (default: the first) it passes the
+point.  The points are the boundaries of a task's life cycle; between two of them nothing outlives
+the process, or only the log does.  They are wrapped around the methods when the setting is given,
+so a worker without it runs no code of this module.
 
-No offsets are sent with a transaction.  Where a task stands are rows of it, the last ones: they are
-missing at `in-produce`, on the log at `before-commit`, and in the store at `after-apply`.  What the
-group hears, once a second, serves lag tools only.
+No offsets are sent with a transaction.  A task's positions are rows of the transaction, the last
+ones: they are missing at `in-produce`, on the log at `before-commit`, and in the store at
+`after-apply`.  The offsets committed to the group, once a second, serve lag tools only.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from streams.errors import UsageError
 
 
 class CrashPoint(NamedTuple):
-    """after: the method has returned, and not only been called.  meaning: what stands by then.
+    """A method whose call, or return (`after`), is a crash point.
 
-    producer: which argument is the producer that is to have sent all it was given by then.
+    meaning: the state at that point.
+    producer: the index of the argument that is the producer to flush before the process dies.
     """
 
     owner: type | ModuleType
@@ -77,47 +78,49 @@ POINTS: dict[str, CrashPoint] = {
 }
 
 
-def install(wanted: str) -> None:
-    """Have this process die at a point, given as NAME[:N].  Raises UsageError."""
-    name, _, count = wanted.partition(":")
+def install(setting: str) -> None:
+    """Make this process die at a point, given as NAME[:N].  Raises UsageError."""
+    name, _, count = setting.partition(":")
     if name not in POINTS or not (count or "1").isdigit() or count == "0":
         raise UsageError(
-            f"HEADRACE_CRASH_AT names no point: {wanted}",
+            f"HEADRACE_CRASH_AT names no point: {setting}",
             advice=f"NAME[:N] with one of {', '.join(POINTS)}.",
         )
     point = POINTS[name]
-    passed = 0
+    passes = 0
 
-    def passing(arguments: tuple[Any, ...]) -> None:
-        nonlocal passed
-        passed += 1
-        if passed >= int(count or "1"):  # tasks have threads of their own, and one may be ahead
+    def pass_point(arguments: tuple[Any, ...]) -> None:
+        nonlocal passes
+        passes += 1
+        if passes >= int(count or "1"):  # each task has a thread, and one may be ahead
             if point.producer is not None:
                 arguments[point.producer].flush()
             os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(point.owner, point.method, _wrapped(point, passing))
+    setattr(point.owner, point.method, _wrap_method(point, pass_point))
 
 
-def _wrapped(point: CrashPoint, passing: Callable[[tuple[Any, ...]], None]) -> Callable[..., Any]:
+def _wrap_method(
+    point: CrashPoint, pass_point: Callable[[tuple[Any, ...]], None]
+) -> Callable[..., Any]:
     method = getattr(point.owner, point.method)
 
     @functools.wraps(method)
     def call(*arguments: Any) -> Any:
         if not point.after:
-            passing(arguments)
+            pass_point(arguments)
         result = method(*arguments)
         if point.after:
-            passing(arguments)
+            pass_point(arguments)
         return result
 
     @functools.wraps(method)
     async def wait(*arguments: Any) -> Any:
         if not point.after:
-            passing(arguments)
+            pass_point(arguments)
         result = await method(*arguments)
         if point.after:
-            passing(arguments)
+            pass_point(arguments)
         return result
 
     return wait if inspect.iscoroutinefunction(method) else call

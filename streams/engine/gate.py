@@ -1,15 +1,14 @@
-"""The gate before timers: what came in time is decided first.
+"""The gate before timers: records that came in time are decided first.
 
-A timer due at T fires only after its task has decided everything that was written to its inputs
-when the clock stood at T, so that an answer which came in time counts, however long the task was
-down.
+A timer due at T fires only after its task has decided every record that its inputs held when the
+clock read T.  So an answer that came in time counts, however long the task was down.
 
-The gate asks for high watermarks, not for last stable offsets: an open transaction of anyone keeps
-the last stable offset before it, and so hides what others have committed behind it.  A consumer
-that has come to a high watermark was given all below it that is committed, and the rest is known to
-be aborted.  The question is asked once; only when the timers due by then have fired is it asked
-again.  So the gate waits for no transaction that was begun after the question, and for the others
-no longer than their timeouts, after which Kafka's coordinator aborts them.
+The gate asks for high watermarks, not for last stable offsets: an open transaction of any producer
+holds back the last stable offset, and so hides records that others have committed after it.  A
+consumer whose position has reached a high watermark has received all committed records below it;
+the others below it are aborted.  The high watermarks are read once, and again only when the timers
+due by then have fired.  So the gate waits for no transaction that began afterwards, and for the
+others no longer than their timeouts, after which Kafka's coordinator aborts them.
 """
 
 from __future__ import annotations
@@ -20,49 +19,49 @@ from typing import NamedTuple
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 
-Stands = Callable[[TopicPartition], int]
-"""The next offset of an input: everything below it is decided."""
+PositionOf = Callable[[TopicPartition], int]
+"""A function that returns the next offset of an input; all records below it are decided."""
 
 
-class Asked(NamedTuple):
-    """High watermarks, and where the clock stood before they were asked for, in ms."""
+class EndOffsets(NamedTuple):
+    """High watermarks, and the clock in ms just before they were read."""
 
     at: int
     ends: dict[TopicPartition, int]
 
 
 class Gate:
-    """The gate of one task.  `ask` blocks; any thread may call the others."""
+    """The gate of one task.  `ask` blocks; any thread may call the other methods."""
 
     def __init__(
         self, source: Log, tps: Collection[TopicPartition], clock: Callable[[], int]
     ) -> None:
         self._log, self._tps, self._clock = source, list(tps), clock
-        self._asked = Asked(0, {})
+        self._end_offsets = EndOffsets(0, {})
 
     def ask(self) -> None:
-        """Ask the log where the inputs end.  Raises BrokerUnavailable."""
+        """Read the high watermarks of the inputs.  Raises BrokerUnavailable."""
         at = self._clock()
-        self._asked = Asked(at, self._log.high_watermarks(self._tps))
+        self._end_offsets = EndOffsets(at, self._log.high_watermarks(self._tps))
 
     def wants_ends(self, due: int | None) -> bool:
-        """A timer due then is due by now, and the ends known do not cover it."""
-        return due is not None and self._asked.at < due <= self._clock()
+        """Check whether a timer due at `due` is due by now and later than the known ends."""
+        return due is not None and self._end_offsets.at < due <= self._clock()
 
-    def opens_to(self, due: int | None, stands: Stands) -> int | None:
-        """The clock up to which timers may fire when the first is due then, or None."""
-        asked = self._asked
-        if due is None or due > asked.at:
+    def opens_to(self, due: int | None, position_of: PositionOf) -> int | None:
+        """Return the time up to which timers may fire when the first is due at `due`, or None."""
+        limits = self._end_offsets
+        if due is None or due > limits.at:
             return None
-        return None if _short(asked, stands) else asked.at
+        return None if _inputs_behind(limits, position_of) else limits.at
 
-    def waits_ms(self, due: int | None, stands: Stands) -> dict[TopicPartition, int]:
-        """For how long a timer due then has waited for each input that is not decided so far."""
-        asked = self._asked
-        if due is None or due > asked.at:
+    def waits_ms(self, due: int | None, position_of: PositionOf) -> dict[TopicPartition, int]:
+        """Return how long a timer due at `due` has waited for each input that lags, in ms."""
+        limits = self._end_offsets
+        if due is None or due > limits.at:
             return {}
-        return dict.fromkeys(_short(asked, stands), max(0, self._clock() - asked.at))
+        return dict.fromkeys(_inputs_behind(limits, position_of), max(0, self._clock() - limits.at))
 
 
-def _short(asked: Asked, stands: Stands) -> list[TopicPartition]:
-    return [tp for tp, end in asked.ends.items() if stands(tp) < end]
+def _inputs_behind(limits: EndOffsets, position_of: PositionOf) -> list[TopicPartition]:
+    return [tp for tp, end in limits.ends.items() if position_of(tp) < end]

@@ -1,7 +1,7 @@
-"""Headers of what the service writes: CloudEvents (binary mode), trace context, cause, principal.
+"""Headers of the service's records: CloudEvents (binary mode), trace context, cause, principal.
 
-Facts and inbox records carry all of them; table and internal records carry their cause only.
-Dead letters carry the names that Spring's dead-letter tools read.
+Facts and inbox records carry all of them; table and internal records carry only their cause.
+Dead letters use the header names that Spring's dead-letter tools read.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ TRACEPARENT = declared.TRACEPARENT.name
 MASKED = declared.MASKED.name
 OVERSIZE = declared.OVERSIZE.name
 DLT = "kafka_dlt-"
-"""What Spring's names for the headers of dead letters begin with."""
-_SAID = frozenset({CAUSE, MASKED, OVERSIZE})
+"""The prefix of Spring's dead-letter header names."""
+_SERVICE_ONLY = frozenset({CAUSE, MASKED, OVERSIZE})
 _TRACEPARENT_BYTES = 128
-"""W3C's has 55; a longer one is none, and must not make a record exceed its topic's limit."""
+"""W3C's has 55; a longer one is invalid, and must not make a record exceed its topic's limit."""
 _HEX = frozenset("0123456789abcdef")
 
 
 @lru_cache(maxsize=4096)
 def iso(ms: int) -> bytes:
-    """ISO 8601 in UTC with milliseconds."""
+    """Format a time as ISO 8601 in UTC with milliseconds."""
     at = datetime.fromtimestamp(ms / 1000, UTC)
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z").encode()
 
 
 @lru_cache(maxsize=256)
-def _constant(record: str, id: int, processor: str) -> list[tuple[str, bytes]]:
+def _fixed_headers(record: str, id: int, processor: str) -> list[tuple[str, bytes]]:
     return [
         ("ce_specversion", b"1.0"),
         ("ce_type", record.encode()),
@@ -56,37 +56,44 @@ def outgoing(
     traceparent: bytes | None,
     principal: bytes = UNAUTHENTICATED,
 ) -> list[tuple[str, bytes]]:
-    """The headers of one record that a processor sends.  principal: who sent its cause."""
+    """Return the headers of one record that a processor sends.
+
+    principal: the sender of the record that caused it.
+    """
     headers = [(CAUSE, cause.encode())]
     if traceparent is not None and len(traceparent) <= _TRACEPARENT_BYTES:
         headers.append((TRACEPARENT, traceparent))
     if declared.carries_cloudevents(topic):
         assert topic.record is not None
-        headers += _constant(topic.record, written_id(topic.record), processor)
+        headers += _fixed_headers(topic.record, written_id(topic.record), processor)
         headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
         headers.append((PRINCIPAL, principal))
     return headers
 
 
 def trace_id(traceparent: bytes | None) -> str | None:
-    """The trace id of a W3C traceparent header, None if it has no valid one."""
+    """Return the trace id of a W3C traceparent header, None if the header is not valid."""
     if traceparent is None:
         return None
     parts = traceparent.decode("ascii", "replace").split("-")
     if len(parts) < 4 or len(parts[0]) != 2 or parts[0] == "ff":
         return None
-    found = parts[1]
-    valid = len(found) == 32 and _HEX.issuperset(found) and found.strip("0")
-    return found if valid else None
+    trace = parts[1]
+    valid = len(trace) == 32 and _HEX.issuperset(trace) and trace.strip("0")
+    return trace if valid else None
 
 
 def dead_letter(record: Record, code: str, message: str, *, original: bool) -> Headers:
-    """The original headers, if they may be shown, then why and from where the record came.
+    """Return the headers of a dead letter: the original ones if allowed, the error, and the source.
 
-    What only the service says of a dead letter is not taken from its sender: readers believe it.
+    Headers that only the service sets are not copied from the sender, because readers trust them.
     """
-    given = (record.headers or ()) if original else ()
-    headers = [each for each in given if each[0] not in _SAID and not each[0].startswith(DLT)]
+    original_headers = (record.headers or ()) if original else ()
+    headers = [
+        each
+        for each in original_headers
+        if each[0] not in _SERVICE_ONLY and not each[0].startswith(DLT)
+    ]
     headers += [
         ("kafka_dlt-original-topic", record.topic.encode()),
         ("kafka_dlt-original-partition", struct.pack(">i", record.partition)),
@@ -101,5 +108,5 @@ def dead_letter(record: Record, code: str, message: str, *, original: bool) -> H
 
 
 def size(headers: Headers) -> int:
-    """Bytes that headers take in a record, with its key's and the framing's share."""
+    """Return the bytes that headers take in a record, with an allowance for key and framing."""
     return 2048 + sum(len(name) + len(value or b"") + 8 for name, value in headers)

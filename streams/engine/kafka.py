@@ -1,7 +1,7 @@
 """The log on Apache Kafka.  The only module that imports confluent_kafka.
 
-Readers take assigned partitions; an agent's inbox is read in a group of its own; the workers'
-group consumer is Faust's (`streams.engine.worker`).
+Readers use assigned partitions; an agent's inbox is read by a consumer group of its own; the
+workers' group consumer is Faust's (`streams.engine.worker`).
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ T = TypeVar("T")
 _TIMEOUT_S = 30
 _ANSWER_S = 10
 _TRIES = 3
-"""A question that meets a broker coming back is now and then lost by the client: asked again."""
-_DEFAULT = -1  # as many replicas as the brokers' default says
+"""Attempts: the client sometimes loses a request to a broker that is coming back."""
+_DEFAULT = -1  # the brokers' default replica count
 _LEADERS_S = 120  # how long new topics may take until each partition has a leader
 _LEADER_PAUSE_S = 0.01
 _FIRST_WAIT_S, _POLL_S = 0.25, 0.05
@@ -70,7 +70,7 @@ _LEADER_MOVED = (
     KafkaError.UNKNOWN_LEADER_EPOCH,
 )
 _TOO_LARGE = (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE)
-_AWAY = (
+_UNREACHABLE = (
     KafkaError._TIMED_OUT,
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,
@@ -81,7 +81,7 @@ _AWAY = (
 
 
 class KafkaLog:
-    """bootstrap: host:port[,host:port…]; security: properties of the Kafka clients."""
+    """The log on Kafka.  bootstrap: host:port[,host:port…]; security: client properties."""
 
     def __init__(self, bootstrap: str, security: Mapping[str, str], group: str) -> None:
         self._refusals = Refusals(bootstrap)
@@ -100,39 +100,39 @@ class KafkaLog:
         self.submit = self._appender.submit
 
     def check(self) -> None:
-        """Returns once a broker has taken us in.
+        """Wait until a broker accepts our connection.
 
-        Raises LoginFailed, TlsFailed, AccessDenied, as soon as one says so, BrokerUnavailable.
+        Raises LoginFailed, TlsFailed, AccessDenied once a broker reports it, or BrokerUnavailable.
         """
         deadline, wait_s = time.monotonic() + _TIMEOUT_S, _FIRST_WAIT_S
-        while (asked := time.monotonic()) + wait_s < deadline:
+        while (start := time.monotonic()) + wait_s < deadline:
             try:
                 self._admin.list_topics(timeout=wait_s)
                 break
-            except KafkaException:  # at once where a broker has only come up, else in time
-                self._admin.poll(max(_POLL_S, asked + wait_s - time.monotonic()))
+            except KafkaException:  # at once if a broker has just come up, else after wait_s
+                self._admin.poll(max(_POLL_S, start + wait_s - time.monotonic()))
                 if reason := self._refusals.hopeless():
                     raise reason from None
             wait_s *= 2
         self._ask(lambda: self._admin.list_topics(timeout=_ANSWER_S))
 
     def cluster_id(self) -> str:
-        # describe_cluster ends the process, by an assertion of librdkafka 2.16, where a broker that
-        # was frozen answers before it knows of any brokers.
+        # describe_cluster aborts the process (an assertion of librdkafka 2.16) when a broker that
+        # was frozen answers before it knows any brokers.
         return self._ask(lambda: str(self._admin.list_topics(timeout=_TIMEOUT_S).cluster_id))
 
     def topics(self) -> dict[str, TopicInfo]:
         def ask() -> dict[str, TopicInfo]:
-            listed = self._admin.list_topics(timeout=_TIMEOUT_S).topics
-            sound = [t for name, t in listed.items() if name[:2] != "__" and t.error is None]
-            return {t.topic: TopicInfo(t.topic, len(t.partitions)) for t in sound}
+            topics = self._admin.list_topics(timeout=_TIMEOUT_S).topics
+            valid = [t for name, t in topics.items() if name[:2] != "__" and t.error is None]
+            return {t.topic: TopicInfo(t.topic, len(t.partitions)) for t in valid}
 
         return self._ask(ask)
 
     def topic_ids(self, names: Collection[str]) -> dict[str, str]:
         def ask() -> dict[str, str]:
-            described = self._admin.describe_topics(TopicCollection(list(names))) if names else {}
-            return {name: topic_id(self._result(future)) for name, future in described.items()}
+            futures = self._admin.describe_topics(TopicCollection(list(names))) if names else {}
+            return {name: topic_id(self._result(future)) for name, future in futures.items()}
 
         return self._ask(ask)
 
@@ -141,23 +141,23 @@ class KafkaLog:
             KafkaNewTopic(t.name, t.partitions, t.replicas or _DEFAULT, config=dict(t.config))
             for t in topics
         ]
-        made: set[str] = set()
+        created: set[str] = set()
         for name, future in (self._admin.create_topics(new) if new else {}).items():
             try:
                 future.result(_TIMEOUT_S)
-                made.add(name)
+                created.add(name)
             except KafkaException as exc:
-                if refused := refusal_of(exc.args[0]):
-                    raise refused from exc
+                if refusal := refusal_of(exc.args[0]):
+                    raise refusal from exc
                 if exc.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise TopicsMismatch(f"topic {name} cannot be created: {exc}") from exc
             except TimeoutError as exc:
                 raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}") from exc
-        fresh = [TopicPartition(t.name, p) for t in topics for p in range(t.partitions)]
-        self._await_leaders([tp for tp in fresh if tp.topic in made])
+        tps = [TopicPartition(t.name, p) for t in topics for p in range(t.partitions)]
+        self._await_leaders([tp for tp in tps if tp.topic in created])
 
     def _await_leaders(self, tps: Sequence[TopicPartition]) -> None:
-        """A new topic is not known everywhere, or has no leader, for a moment."""
+        """Wait until every partition of new topics has a leader that all brokers know."""
         deadline = time.monotonic() + _LEADERS_S
         while tps:
             try:
@@ -174,7 +174,6 @@ class KafkaLog:
         return KafkaAdmin(self._admin, admin, KafkaException)
 
     def delete(self, topics: Sequence[str]) -> None:
-        """Delete topics; for tests."""
         futures = self._admin.delete_topics(list(topics)).values()
         self._ask(lambda: [future.result(_TIMEOUT_S) for future in futures], tries=1)
 
@@ -196,50 +195,50 @@ class KafkaLog:
         spec: OffsetSpec,
         isolation: Any = IsolationLevel.READ_COMMITTED,
     ) -> dict[TopicPartition, int]:
-        def ask() -> dict[TopicPartition, int]:
-            wanted = {KafkaPartition(*tp): spec for tp in tps}
-            asked = self._admin.list_offsets(
-                wanted, isolation_level=isolation, request_timeout=_TIMEOUT_S
+        def list_offsets() -> dict[TopicPartition, int]:
+            specs = {KafkaPartition(*tp): spec for tp in tps}
+            pairs = self._admin.list_offsets(
+                specs, isolation_level=isolation, request_timeout=_TIMEOUT_S
             ).items()
-            return {TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in asked}
+            return {TopicPartition(t.topic, t.partition): self._result(f).offset for t, f in pairs}
 
-        def ask_leaders() -> dict[TopicPartition, int]:
+        def retry_after_refresh() -> dict[TopicPartition, int]:
             try:
-                return ask()
+                return list_offsets()
             except KafkaException as exc:
                 if exc.args[0].code() not in _LEADER_MOVED:
                     raise
-            self._refresh({tp.topic for tp in tps})
-            return ask()
+            self._refresh_metadata({tp.topic for tp in tps})
+            return list_offsets()
 
-        return self._ask(ask_leaders) if tps else {}
+        return self._ask(retry_after_refresh) if tps else {}
 
-    def _refresh(self, wanted: Collection[str]) -> None:
-        """The client keeps former leaders, or none, for minutes unless asked for all metadata."""
-        missing = set(wanted) - set(self._admin.list_topics(timeout=_TIMEOUT_S).topics)
+    def _refresh_metadata(self, topics: Collection[str]) -> None:
+        """Fetch all metadata: otherwise the client keeps former leaders, or none, for minutes."""
+        missing = set(topics) - set(self._admin.list_topics(timeout=_TIMEOUT_S).topics)
         if missing:
             raise TopicsMismatch(f"Kafka does not know {', '.join(sorted(missing))}")
 
     def committed(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """The group's offsets, which serve lag tools only; workers tell them each second."""
+        """Return the group's offsets, which workers commit each second for lag tools only."""
 
-        def ask() -> dict[TopicPartition, int]:
-            wanted = [KafkaPartition(*tp) for tp in tps]
-            asked = self._admin.list_consumer_group_offsets(
-                [ConsumerGroupTopicPartitions(self._group, wanted)]
+        def list_offsets() -> dict[TopicPartition, int]:
+            partitions = [KafkaPartition(*tp) for tp in tps]
+            futures = self._admin.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(self._group, partitions)]
             )
-            found = self._result(asked[self._group]).topic_partitions
-            return {TopicPartition(t.topic, t.partition): t.offset for t in found if t.offset >= 0}
+            items = self._result(futures[self._group]).topic_partitions
+            return {TopicPartition(t.topic, t.partition): t.offset for t in items if t.offset >= 0}
 
-        return self._ask(ask)
+        return self._ask(list_offsets)
 
     def reader(self, positions: Mapping[TopicPartition, int], pace: Pace = Pace.END) -> KafkaReader:
-        group = f"{self._group}{READERS_GROUP}"  # the client wants one; nobody joins or commits
+        group = f"{self._group}{READERS_GROUP}"  # the client requires one; nobody joins or commits
         consumer = Consumer({**self._base, **READER, **PACES[pace], "group.id": group})
         return KafkaReader(consumer, KafkaPartition, positions)
 
     def group(self, name: str, topic: str) -> KafkaGroup:
-        """A member of a group of one's own, which reads one topic and commits."""
+        """Join the consumer group `name`, whose members read one topic and commit."""
         consumer = Consumer({**self._base, **GROUP, "group.id": name})
         return KafkaGroup(consumer, KafkaPartition, topic, KafkaError._PARTITION_EOF)
 
@@ -259,9 +258,9 @@ class KafkaLog:
             return answer
         except KafkaException as exc:
             error = exc.args[0]
-            self._admin.poll(0)  # hear why
-            if refused := refusal_of(error) or self._refusals.last:
-                raise refused from exc
+            self._admin.poll(0)  # serve the error callback
+            if refusal := refusal_of(error) or self._refusals.last:
+                raise refusal from exc
             if error.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise TopicsMismatch(f"Kafka does not know a topic: {error.str()}") from exc
             raise BrokerUnavailable(f"no answer from Kafka at {self._bootstrap}: {exc}") from exc
@@ -283,7 +282,7 @@ class KafkaAppender:
     def produce(self, output: Output, report: Report) -> bool:
         def delivered(error: KafkaError | None, message: Any) -> None:
             if error:
-                report(self._fatal or _undelivered(error))
+                report(self._fatal or _delivery_error(error))
             else:
                 report(placed_record(output, message))
 
@@ -291,30 +290,30 @@ class KafkaAppender:
             produce(self._producer, output, delivered)
             return True
         except KafkaException as exc:
-            report(_undelivered(exc.args[0]))
+            report(_delivery_error(exc.args[0]))
             return not exc.args[0].fatal()
 
     def poll(self, timeout_s: float) -> None:
-        self._heard(self._producer.poll, timeout_s)
+        self._serve(self._producer.poll, timeout_s)
 
     def flush(self, timeout_s: float) -> None:
-        self._heard(self._producer.flush, timeout_s)
+        self._serve(self._producer.flush, timeout_s)
 
-    def _heard(self, serve: Callable[[float], Any], timeout_s: float) -> None:
-        """A fatal error is raised once; it is what becomes of all that is still to be sent."""
+    def _serve(self, serve: Callable[[float], Any], timeout_s: float) -> None:
+        """Serve reports.  A fatal error is raised only once, so keep it for all unsent records."""
         try:
             serve(timeout_s)
         except KafkaException as exc:
-            self._fatal = _undelivered(exc.args[0])
+            self._fatal = _delivery_error(exc.args[0])
             self._producer.purge()
 
     def idle(self) -> bool:
         return not len(self._producer)
 
 
-def _undelivered(error: KafkaError) -> OutputTooLarge | ProduceUnknown | BrokerRefuses:
-    if refused := refusal_of(error):
-        return refused
+def _delivery_error(error: KafkaError) -> OutputTooLarge | ProduceUnknown | BrokerRefuses:
+    if refusal := refusal_of(error):
+        return refusal
     if error.code() in _TOO_LARGE:
         return OutputTooLarge(f"Kafka refuses a record: {error}")
     return ProduceUnknown(f"whether all records were written is unknown: {error.str()}")
@@ -336,17 +335,17 @@ class KafkaTransactions:
         try:
             self._producer.init_transactions(60)
         except KafkaException as exc:
-            raise _failed(exc) from exc
+            raise _transaction_error(exc) from exc
 
     def commit(self, outputs: Sequence[Output]) -> dict[TopicPartition, int]:
         assert self._producer is not None
         try:
             return self._commit(self._producer, outputs)
         except KafkaException as exc:
-            # Not what timed out: the client would ask for a new epoch, and fence a new owner.
-            if exc.args[0].txn_requires_abort() and exc.args[0].code() not in _AWAY:
+            # Not after a time-out: the client would request a new epoch, and fence a new owner.
+            if exc.args[0].txn_requires_abort() and exc.args[0].code() not in _UNREACHABLE:
                 self._abort(self._producer)
-            raise _failed(exc) from exc
+            raise _transaction_error(exc) from exc
 
     def _commit(
         self, producer: KafkaProducer, outputs: Sequence[Output]
@@ -373,7 +372,6 @@ class KafkaTransactions:
         producer.begin_transaction()
 
     def _end(self, producer: KafkaProducer) -> None:
-        """Send what is still in hand, and commit."""
         producer.commit_transaction(_TIMEOUT_S)
 
     def _abort(self, producer: KafkaProducer) -> None:
@@ -383,17 +381,17 @@ class KafkaTransactions:
             return  # the next owner's init_transactions aborts it
 
     def close(self) -> None:
-        """Drop the producer.  What is not committed is aborted by the next owner."""
+        """Drop the producer.  The next owner aborts what is not committed."""
         if self._producer is not None:
             self._producer.purge()
         self._producer = None
 
 
-def _failed(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:
+def _transaction_error(exc: KafkaException) -> Fenced | CommitFailed | BrokerUnavailable:
     error: KafkaError = exc.args[0]
-    if refused := refusal_of(error):
-        return refused
-    if error.code() in _AWAY:
+    if refusal := refusal_of(error):
+        return refusal
+    if error.code() in _UNREACHABLE:
         return BrokerUnavailable(f"Kafka does not answer: {error.str()}")
     if error.code() in _FENCED:
         return Fenced(f"another owner has taken the task over: {error.str()}")

@@ -1,6 +1,6 @@
-"""What operators ask of Kafka: its ACLs, and how its topics are configured.
+"""Kafka administration for operators: ACLs and topic configurations.
 
-The client is made by `streams.engine.kafka`, which gives the words of its library too.
+`streams.engine.kafka` makes the client and passes its library's module.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RESOURCES = {
 
 
 class Acl(NamedTuple):
-    """A principal, e.g. `User:alice`, may do one thing to one resource, from any host."""
+    """A permission: a principal, e.g. `User:alice`, may do one operation, from any host."""
 
     principal: str
     resource: Resource
@@ -32,59 +32,63 @@ class Acl(NamedTuple):
 
 
 class KafkaAdmin:
-    """words: the module of the library that has `AclBinding`, `ConfigResource` and so on.
+    """A wrapper of the Kafka client's admin API.
+
+    library: the module that has `AclBinding`, `ConfigResource` and so on.
 
     Calls raise NoAuthorizer, AccessDenied, BrokerUnavailable.
     """
 
-    def __init__(self, admin: Any, words: Any, failure: type[Exception]) -> None:
-        self._admin, self._words, self._failure = admin, words, failure
+    def __init__(self, admin: Any, library: Any, failure: type[Exception]) -> None:
+        self._admin, self._library, self._failure = admin, library, failure
 
     def configs(self, topics: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The settings of topics that are there, by name."""
-        words = self._words
-        wanted = [words.ConfigResource(words.ConfigResource.Type.TOPIC, name) for name in topics]
-        if not wanted:
+        """Return the configuration of existing topics, by topic name."""
+        library = self._library
+        resources = [
+            library.ConfigResource(library.ConfigResource.Type.TOPIC, name) for name in topics
+        ]
+        if not resources:
             return {}
-        asked = self._admin.describe_configs(wanted)
-        found = self._ask(lambda: {r.name: f.result(_TIMEOUT_S) for r, f in asked.items()})
+        futures = self._admin.describe_configs(resources)
+        configs = self._ask(lambda: {r.name: f.result(_TIMEOUT_S) for r, f in futures.items()})
         return {
             name: {each.name: each.value for each in entries.values()}
-            for name, entries in found.items()
+            for name, entries in configs.items()
         }
 
-    def acls(self, wanted: Iterable[Acl]) -> set[Acl]:
-        """Those of these that Kafka has."""
-        words = self._words
-        every = words.AclBindingFilter(
-            words.ResourceType.ANY,
+    def acls(self, acls: Iterable[Acl]) -> set[Acl]:
+        """Return those of these ACLs that exist."""
+        library = self._library
+        every = library.AclBindingFilter(
+            library.ResourceType.ANY,
             None,
-            words.ResourcePatternType.ANY,
+            library.ResourcePatternType.ANY,
             None,
             None,
-            words.AclOperation.ANY,
-            words.AclPermissionType.ANY,
+            library.AclOperation.ANY,
+            library.AclPermissionType.ANY,
         )
-        known = self._ask(lambda: set(self._admin.describe_acls(every).result(_TIMEOUT_S)))
-        return {acl for acl in wanted if self._binding(acl) in known}
+        existing = self._ask(lambda: set(self._admin.describe_acls(every).result(_TIMEOUT_S)))
+        return {acl for acl in acls if self._binding(acl) in existing}
 
     def add_acls(self, acls: Iterable[Acl]) -> None:
-        """All of them; what is there already stays."""
+        """Create these ACLs; existing ones stay."""
         bindings = [self._binding(acl) for acl in acls]
         if bindings:
             futures = self._admin.create_acls(bindings).values()
             self._ask(lambda: [future.result(_TIMEOUT_S) for future in futures])
 
     def _binding(self, acl: Acl) -> Any:
-        words = self._words
-        return words.AclBinding(
-            words.ResourceType[_RESOURCES[acl.resource]],
+        library = self._library
+        return library.AclBinding(
+            library.ResourceType[_RESOURCES[acl.resource]],
             acl.name,
-            words.ResourcePatternType[acl.pattern.name],
+            library.ResourcePatternType[acl.pattern.name],
             acl.principal,
             "*",
-            words.AclOperation[acl.operation.name],
-            words.AclPermissionType.ALLOW,
+            library.AclOperation[acl.operation.name],
+            library.AclPermissionType.ALLOW,
         )
 
     def _ask(self, question: Callable[[], T]) -> T:

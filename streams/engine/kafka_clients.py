@@ -1,4 +1,4 @@
-"""Properties of the Kafka clients that `streams.engine.kafka` makes."""
+"""Configuration properties of the Kafka clients that `streams.engine.kafka` makes."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ PRODUCER = {
 APPENDER = {
     **PRODUCER,
     "enable.idempotence": True,
-    "linger.ms": 1,  # nobody flushes: a lone record would wait for company
+    "linger.ms": 1,  # nobody flushes, so a single record waits this long
     "delivery.timeout.ms": 30_000,
 }
 TRANSACTIONS = {
     **PRODUCER,
-    # An open transaction of a dead task holds back every reader of the partitions it touched.
+    # An open transaction of a dead task blocks every reader of the partitions it wrote.
     "transaction.timeout.ms": 10_000,
     "linger.ms": 2,
 }
@@ -42,7 +42,7 @@ READER = {
     "max.partition.fetch.bytes": 1 << 20,  # compressed: ten times that in memory
     "message.max.bytes": MAX_MESSAGE,
     "receive.message.max.bytes": 2 * MAX_MESSAGE,
-    # What is fetched ahead counts by message: a small one takes the client ten times its bytes.
+    # Prefetch is limited by messages: a small one takes the client ten times its bytes.
     "queued.min.messages": 100_000,
     "queued.max.messages.kbytes": 65_536,
     "fetch.queue.backoff.ms": 5,
@@ -51,11 +51,11 @@ READER = {
 GROUP = {
     **READER,
     "auto.offset.reset": "earliest",
-    "enable.auto.commit": True,  # of what was stored as done, which nobody else does
+    "enable.auto.commit": True,  # only of offsets that `done` stored
     "enable.auto.offset.store": False,
     "auto.commit.interval.ms": 200,
-    "partition.assignment.strategy": "cooperative-sticky",  # a new member disturbs no other
-    "session.timeout.ms": 10_000,  # so long the records of a dead member wait
+    "partition.assignment.strategy": "cooperative-sticky",  # a new member interrupts no other
+    "session.timeout.ms": 10_000,  # how long a dead member's records wait
     "heartbeat.interval.ms": 2_000,
     "queued.min.messages": 10_000,
     "fetch.wait.max.ms": 100,

@@ -1,6 +1,6 @@
-"""A consumer group on Kafka for a reader that is done with records in any order.
+"""A member of a Kafka consumer group that finishes records in any order.
 
-The client itself is made by `streams.engine.kafka`.
+`streams.engine.kafka` makes the client.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from streams.errors import BrokerUnavailable
 
 
 class Polled(NamedTuple):
-    """What one poll brought.
+    """The result of one poll.
 
-    taken, lost: partitions that this member has from now on, or no longer; lost comes first.
-    ends: partitions that are read to their end.  joined: whether it has become a member.
+    taken, lost: partitions assigned or revoked since the last poll; apply `lost` first.
+    ends: partitions that are read to their end.  joined: whether the group has assigned partitions.
     """
 
     records: list[Record]
@@ -30,87 +30,95 @@ class Polled(NamedTuple):
 
 
 class KafkaGroup:
-    """One member.  One thread polls and closes, and is alone with the client, which makes any
-    other wait until a poll returns; `done` is for any thread and never waits.
+    """One member of the group.
 
-    Offsets that are `done` are committed in the background, at a rebalance and by `close`.
+    One thread polls and closes, and is the only one to call the client, which blocks all others
+    until a poll returns.  Any thread may call `done`, which never waits.
+    Offsets passed to `done` are committed in the background, at a rebalance and by `close`.
     """
 
-    def __init__(self, consumer: Any, place: Any, topic: str, ends: int) -> None:
-        """place: makes the client's own topic and partition.  ends: its code for one's end."""
-        self._consumer, self._place, self._end = consumer, place, ends
+    def __init__(self, consumer: Any, make_partition: Any, topic: str, end_code: int) -> None:
+        """Subscribe to the topic.
+
+        make_partition: the client's class of topic and partition.  end_code: its error code of a
+        partition's end.
+        """
+        self._consumer, self._make_partition, self._end_code = consumer, make_partition, end_code
         self._lock = threading.Lock()
-        self._held: set[TopicPartition] = set()
+        self._owned: set[TopicPartition] = set()
         self._taken: set[TopicPartition] = set()
         self._lost: set[TopicPartition] = set()
         self._done: dict[TopicPartition, int] = {}
         self._joined = False
         consumer.subscribe(
-            [topic], on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+            [topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
         )
 
-    def _assigned(self, consumer: Any, places: Any) -> None:
-        taken = _partitions(places)
+    def _on_assign(self, consumer: Any, partitions: Any) -> None:
+        taken = _partitions(partitions)
         self._joined = True
         self._taken |= taken
         with self._lock:
-            self._held |= taken
+            self._owned |= taken
 
-    def _revoked(self, consumer: Any, places: Any) -> None:
-        gone = _partitions(places)
-        self._taken -= gone
-        self._lost |= gone
+    def _on_revoke(self, consumer: Any, partitions: Any) -> None:
+        revoked = _partitions(partitions)
+        self._taken -= revoked
+        self._lost |= revoked
         with self._lock:
-            self._held -= gone
+            self._owned -= revoked
         self._store_done()
 
     def poll(self, timeout_s: float, max_records: int = 1000) -> Polled:
-        """What is there, at once when there is something.  Raises BrokerUnavailable."""
+        """Return new records, as soon as there are any.  Raises BrokerUnavailable."""
         self._store_done()
-        messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
+        messages = self._consumer.consume(1, timeout_s)  # for more it would wait for all
         if messages:
             lost = set(self._lost)
             more = self._consumer.consume(max_records, 0)
-            gone = self._lost - lost  # meanwhile: who has them now is given this one too
-            messages = [m for m in messages if _place_of(m) not in gone] + more
+            revoked = self._lost - lost  # meanwhile; the new owner reads these too
+            messages = [m for m in messages if _partition_of(m) not in revoked] + more
         records: list[Record] = []
         ends: set[TopicPartition] = set()
         for message in messages:
             error = message.error()
             if error is None:
                 records.append(record_of(message))
-            elif error.code() == self._end:
-                ends.add(_place_of(message))
-            elif refused := refusal_of(error):
-                raise refused
+            elif error.code() == self._end_code:
+                ends.add(_partition_of(message))
+            elif refusal := refusal_of(error):
+                raise refusal
             elif error.fatal():
                 raise BrokerUnavailable(f"reading {message.topic()}: {error.str()}")
         taken, lost, self._taken, self._lost = self._taken, self._lost, set(), set()
         return Polled(records, taken, lost, ends, self._joined)
 
     def done(self, tp: TopicPartition, offset: int) -> None:
-        """All records of the partition below this offset are done with; no matter if it is lost."""
+        """Mark all records of the partition below this offset as done, unless it was revoked."""
         with self._lock:
-            if tp in self._held:
+            if tp in self._owned:
                 self._done[tp] = offset
 
     def _store_done(self) -> None:
-        """For the next commit.  Called by the thread that polls, also while it rebalances."""
+        """Store offsets for the next commit.
+
+        The polling thread calls it, also during a rebalance.
+        """
         with self._lock:
-            done, self._done = self._done, {}
-        if done:
-            reached = [self._place(*tp, offset) for tp, offset in done.items()]
-            self._consumer.store_offsets(offsets=reached)
+            next_offsets, self._done = self._done, {}
+        if next_offsets:
+            offsets = [self._make_partition(*tp, offset) for tp, offset in next_offsets.items()]
+            self._consumer.store_offsets(offsets=offsets)
 
     def close(self) -> None:
-        """Commits what is done, and leaves the group."""
+        """Commit what is done and leave the group."""
         self._store_done()
         self._consumer.close()
 
 
-def _place_of(message: Any) -> TopicPartition:
+def _partition_of(message: Any) -> TopicPartition:
     return TopicPartition(message.topic(), message.partition())
 
 
-def _partitions(places: Any) -> set[TopicPartition]:
-    return {TopicPartition(place.topic, place.partition) for place in places}
+def _partitions(partitions: Any) -> set[TopicPartition]:
+    return {TopicPartition(partition.topic, partition.partition) for partition in partitions}

@@ -1,6 +1,6 @@
-"""Reading assigned partitions of Kafka, without a group.
+"""A Kafka reader of assigned partitions, without a group.
 
-The client itself is made by `streams.engine.kafka`.
+`streams.engine.kafka` makes the client.
 """
 
 from __future__ import annotations
@@ -16,21 +16,29 @@ from streams.errors import BrokerUnavailable, HeadraceError
 
 
 class KafkaReader:
-    """Assigned partitions, read_committed, no group."""
+    """A read_committed reader of assigned partitions (the `Reader` contract)."""
 
-    def __init__(self, consumer: Any, place: Any, positions: Mapping[TopicPartition, int]) -> None:
-        """place: makes the client's own topic, partition and offset."""
-        self._consumer, self._place = consumer, place
+    def __init__(
+        self, consumer: Any, make_partition: Any, positions: Mapping[TopicPartition, int]
+    ) -> None:
+        """Assign the partitions at these positions.
+
+        make_partition: the client's class of topic, partition and offset.
+        """
+        self._consumer, self._make_partition = consumer, make_partition
         self._positions = dict(positions)
-        self._failed: HeadraceError | None = None
-        # Absolute, never OFFSET_BEGINNING: to look that up takes the client half a second.
-        consumer.assign([place(*tp, offset) for tp, offset in positions.items()])
+        self._failure: HeadraceError | None = None
+        # Absolute, never OFFSET_BEGINNING: the client needs half a second to look that up.
+        consumer.assign([make_partition(*tp, offset) for tp, offset in positions.items()])
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
-        """Raises BrokerUnavailable and others; what came with an error is returned before it."""
-        self._raise_failed()
+        """Return new records; records that came with an error are returned before it is raised.
+
+        Raises BrokerUnavailable and its subclasses.
+        """
+        self._raise_failure()
         records: list[Record] = []
-        messages = self._consumer.consume(1, timeout_s)  # of more it would wait for the last
+        messages = self._consumer.consume(1, timeout_s)  # for more it would wait for all
         if messages and max_records > 1:
             messages += self._consumer.consume(max_records - 1, 0)
         for message in messages:
@@ -41,25 +49,25 @@ class KafkaReader:
                 self._positions[tp] = message.offset() + 1
             elif error.name() == "_PARTITION_EOF":
                 self._positions[tp] = max(self._positions[tp], message.offset())
-            elif refused := refusal_of(error):
-                self._failed = refused
+            elif refusal := refusal_of(error):
+                self._failure = refusal
             elif error.fatal() or error.name() == "_AUTO_OFFSET_RESET":
-                said = f"reading {tp.topic}/{tp.partition}: {error.str()}"
-                self._failed = BrokerUnavailable(said)
+                detail = f"reading {tp.topic}/{tp.partition}: {error.str()}"
+                self._failure = BrokerUnavailable(detail)
         if not records:
-            self._raise_failed()
+            self._raise_failure()
         return records
 
-    def _raise_failed(self) -> None:
-        failed, self._failed = self._failed, None
-        if failed is not None:
-            raise failed
+    def _raise_failure(self) -> None:
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
 
     def position(self, tp: TopicPartition) -> int:
         return self._positions[tp]
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        self._consumer.seek(self._place(*tp, offset))
+        self._consumer.seek(self._make_partition(*tp, offset))
         self._positions[tp] = offset
 
     def close(self) -> None:

@@ -1,7 +1,8 @@
-"""What brokers say when they do not take us in, in the words of headrace.
+"""Errors with which brokers refuse a connection, as headrace's errors.
 
-The Kafka client retries for ever and tells its error callback why; only a time-out reaches who
-waits.  So the reasons are kept here, said once in the log, and raised instead of the time-out.
+The Kafka client retries for ever and reports the reason only to its error callback; the caller
+gets a time-out.  So this module keeps the reasons, logs each once, and raises it instead of the
+time-out.
 """
 
 from __future__ import annotations
@@ -23,72 +24,73 @@ from streams.settings.kafka_security import VARIABLES
 
 log = logging.getLogger(__name__)
 
-_BROKEN_OFF = 5
-"""So often connections end before a broker has answered when it speaks another protocol."""
+_MAX_DISCONNECTS = 5
+"""This many connections that end without an answer mean that the broker's protocol differs."""
 _NOISE = re.compile(r"^\S+://|/bootstrap(?=:)| \(after \d+ms in state \w+.*?\)|error:\w+:")
-_TLS = ("ssl/tls alert", "PLAINTEXT broker listener")
+_TLS_MARKS = ("ssl/tls alert", "PLAINTEXT broker listener")
 
 
 def refusal_of(error: Any) -> BrokerRefuses | None:
-    """error: of the Kafka client.  None when it is none of a refusal."""
-    name, said = str(error.name()), _NOISE.sub("", error.str())
+    """Translate an error of the Kafka client; return None if it is not a refusal."""
+    name, text = str(error.name()), _NOISE.sub("", error.str())
     if name == "_AUTHENTICATION":
-        return LoginFailed(f"Kafka does not take the login: {said}")
-    if name == "_SSL" or (name == "_TRANSPORT" and any(mark in said for mark in _TLS)):
-        return TlsFailed(f"no TLS with Kafka: {said}")
+        return LoginFailed(f"Kafka does not take the login: {text}")
+    if name == "_SSL" or (name == "_TRANSPORT" and any(mark in text for mark in _TLS_MARKS)):
+        return TlsFailed(f"no TLS with Kafka: {text}")
     if name.endswith("AUTHORIZATION_FAILED"):
-        return AccessDenied(f"Kafka does not allow it: {said}")
+        return AccessDenied(f"Kafka does not allow it: {text}")
     return None
 
 
 def unusable(exc: Exception) -> SettingsError:
-    """The Kafka client cannot even be made with what is set."""
-    said = _NOISE.sub("", str(exc.args[0].str()))
-    named = [env for kafka, env in VARIABLES.items() if kafka in said]
+    """Return the error of settings with which the Kafka client cannot even be created."""
+    text = _NOISE.sub("", str(exc.args[0].str()))
+    variables = [env for kafka, env in VARIABLES.items() if kafka in text]
     return SettingsError(
-        f"the Kafka client refuses its settings: {said}",
-        advice=f"Check {' and '.join(named) or 'HEADRACE_SECURITY_…'}.",
+        f"the Kafka client refuses its settings: {text}",
+        advice=f"Check {' and '.join(variables) or 'HEADRACE_SECURITY_…'}.",
     )
 
 
 class Refusals:
-    """The error callback of all clients of a log.  Any thread may call.
+    """The error callback of all clients of a log.  Any thread may call it.
 
-    Until a broker has answered once, whoever waits for that tells what was said, not the log.
+    Until a broker has answered once, the caller that waits for it reports the error; the log does
+    not.
     """
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
         self._lock = threading.Lock()
         self._last: BrokerRefuses | None = None
-        self._broken_off = 0
-        self._waited_for = True
+        self._disconnects = 0
+        self._connecting = True
 
     def __call__(self, error: Any) -> None:
-        found = refusal_of(error)
+        refusal = refusal_of(error)
         with self._lock:
-            self._broken_off += error.name() == "_ALL_BROKERS_DOWN"
-            if found is None:
+            self._disconnects += error.name() == "_ALL_BROKERS_DOWN"
+            if refusal is None:
                 return
-            heard = self._last is not None and self._last.message == found.message
-            news = not heard and not self._waited_for
-            self._last = found
-        if news:
-            log.warning("%s: %s", found.code, found)
+            is_repeated = self._last is not None and self._last.message == refusal.message
+            is_new = not is_repeated and not self._connecting
+            self._last = refusal
+        if is_new:
+            log.warning("%s: %s", refusal.code, refusal)
 
     def answered(self) -> None:
-        """A broker has taken us in: what was said before does not hold any more."""
+        """Forget the refusals: a broker has accepted our connection."""
         with self._lock:
-            self._last, self._broken_off, self._waited_for = None, 0, False
+            self._last, self._disconnects, self._connecting = None, 0, False
 
     @property
     def last(self) -> BrokerRefuses | None:
-        """What a broker has said since one has taken us in."""
+        """Return the last refusal since a broker accepted our connection."""
         return self._last
 
     def hopeless(self) -> BrokerUnavailable | None:
-        """Why it is no use to wait for a first answer; None while it may come."""
-        if self._last is not None or self._broken_off < _BROKEN_OFF:
+        """Return why waiting for a first answer is useless, or None while one may come."""
+        if self._last is not None or self._disconnects < _MAX_DISCONNECTS:
             return self._last
         return BrokerUnavailable(
             f"every connection to {self._bootstrap} ends before Kafka answers",

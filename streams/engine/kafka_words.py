@@ -1,4 +1,4 @@
-"""What the Kafka client takes and returns, in the words of the engine."""
+"""Conversions between the Kafka client's objects and the engine's."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from streams.engine.records import LogRecord, Output
 
 
 def record_of(message: Any) -> LogRecord:
-    """Without its headers where one has a name that is not UTF-8: the client cannot tell them, and
-    what it returns then must not be looked at."""
+    """Convert a message to a record, without its headers if a header's name is not UTF-8.
+
+    The client cannot return such headers; what it returns then must not be touched.
+    """
     topic, partition, offset = message.topic(), message.partition(), message.offset()
-    place = topic, partition, offset, message.timestamp()[1], message.key(), message.value()
+    position = topic, partition, offset, message.timestamp()[1], message.key(), message.value()
     try:
-        return LogRecord(*place, message.headers() or ())
-    except (UnicodeDecodeError, SystemError):  # the latter: "returned a result with an exception"
-        return LogRecord(*place)
+        return LogRecord(*position, message.headers() or ())
+    except (UnicodeDecodeError, SystemError):  # SystemError: "returned a result with an exception"
+        return LogRecord(*position)
 
 
 def placed_record(output: Output, message: Any) -> LogRecord:
@@ -34,12 +36,12 @@ def topic_id(description: Any) -> str:
 
 
 def produce(producer: Any, output: Output, delivered: Callable[[Any, Any], None]) -> None:
-    """Hand a record over; delivered gets the error, or None, and the message."""
-    more: dict[str, Any] = {}
+    """Hand over a record; `delivered` is called with the error, or None, and the message."""
+    options: dict[str, Any] = {}
     if output.partition is not None:
-        more["partition"] = output.partition
+        options["partition"] = output.partition
     if output.timestamp is not None:
-        more["timestamp"] = output.timestamp
+        options["timestamp"] = output.timestamp
     while True:
         try:
             producer.produce(
@@ -48,7 +50,7 @@ def produce(producer: Any, output: Output, delivered: Callable[[Any, Any], None]
                 output.key,
                 on_delivery=delivered,
                 headers=list(output.headers),
-                **more,
+                **options,
             )
             return
         except BufferError:  # the client's queue is full: let it drain

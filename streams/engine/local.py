@@ -16,7 +16,7 @@ from streams.settings.service import ServiceSettings
 
 
 class LocalTask:
-    """One task with its reader.  Every call ends with nothing in flight."""
+    """One task with its reader.  No commit is in flight when a call returns."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class LocalTask:
         self._source = source
 
     def step(self) -> bool:
-        """Fetch, and decide and commit one cycle; False when there was nothing to do."""
+        """Fetch, decide and commit one cycle; return False when there was nothing to do."""
         self._fetch()
         if self._copies is not None:
             self._copies.poll(0)
@@ -50,7 +50,7 @@ class LocalTask:
         return True
 
     def fire(self) -> bool:
-        """Fire what is due by the log's clock, behind the gate."""
+        """Fire timers that are due by the log's clock, behind the gate."""
         if self.task.ends_wanted:
             self.task.ask_ends()
         limit = self.task.timers_due()
@@ -83,7 +83,7 @@ class LocalTask:
 class LocalHost:
     """All tasks of one environment on an in-memory log.
 
-    processors: called once per task.  restart() closes everything and opens it again with empty
+    processors: called once per task.  `restart` closes everything and opens it again with empty
     directories, so that every table is restored from the log.
     """
 
@@ -126,7 +126,7 @@ class LocalHost:
         ]
 
     def run(self) -> None:
-        """Until every task is at rest; timers that are due by now have fired."""
+        """Run until every task is idle; timers that are due by now have fired."""
         while self._round():
             pass
 
@@ -135,7 +135,7 @@ class LocalHost:
         return any(stepped) or any(task.fire() for task in self.tasks)
 
     def next_due(self) -> int | None:
-        """The earliest timer of all tasks, in ms."""
+        """Return the due time of the earliest timer of all tasks, in ms."""
         return min((d for t in self.tasks if (d := t.task.next_due) is not None), default=None)
 
     def restart(self) -> None:

@@ -1,10 +1,10 @@
-"""The in-memory log: partitions, offsets, transactions, fencing, compaction; for `headrace play`
-and tests.
+"""The in-memory log, for `headrace play` and tests.
 
+It has partitions, offsets, transactions, fencing and compaction.
 Every transaction is committed at once under one lock, so an open or aborted one is never in the
 log.  A commit leaves a marker in each partition it wrote, as Kafka's does, so that code which
-counts offsets instead of reading them fails here too.  `hold` does to a partition what a
-transaction does that another client leaves open.
+counts offsets instead of reading them fails here too.  `hold` simulates an open transaction of
+another client on a partition.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Clock = Callable[[], int]
 
 
 class MemoryTopic:
-    """Slots by offset; a slot without a record is a marker or was compacted away."""
+    """The records of a topic by offset; an empty slot is a marker or a compacted record."""
 
     def __init__(self, spec: NewTopic, topic_id: str) -> None:
         self.spec = spec
@@ -36,20 +36,20 @@ class MemoryTopic:
 
 
 class MemoryLog:
-    """A log in this process.  clock gives LogAppendTime in ms."""
+    """A log in this process.  `clock` gives LogAppendTime in ms."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self._topics: dict[str, MemoryTopic] = {}
         self._epochs: dict[str, int] = {}
-        self._held: dict[TopicPartition, list[int]] = {}
+        self._open_transactions: dict[TopicPartition, list[int]] = {}
         self._lock = threading.RLock()
         self.grown = threading.Condition(self._lock)
-        """Notified of every append and commit."""
+        """A condition that every append and commit notifies."""
         self._ids = 0
         self._cluster = str(uuid.uuid4())
         self.on_append: Callable[[LogRecord], None] | None = None
-        """Called for every record, in log order."""
+        """A callback that is called with every record, in log order."""
 
     def cluster_id(self) -> str:
         return self._cluster
@@ -77,9 +77,9 @@ class MemoryLog:
             return [self._append(output) for output in outputs]
 
     def submit(self, outputs: Sequence[Output]) -> Future[list[Record]]:
-        done: Future[list[Record]] = Future()
-        done.set_result(self.append(outputs))
-        return done
+        future: Future[list[Record]] = Future()
+        future.set_result(self.append(outputs))
+        return future
 
     def _append(self, output: Output) -> LogRecord:
         topic = self._topic(output.topic)
@@ -98,7 +98,7 @@ class MemoryLog:
         return record
 
     def place(self, output: Output, timestamp: int) -> LogRecord:
-        """Append with this very timestamp, whatever the topic's timestamp type."""
+        """Append with exactly this timestamp, whatever the topic's timestamp type."""
         with self._lock:
             record = self._append(output)._replace(timestamp=timestamp)
             self._topic(output.topic).slots[record.partition][record.offset] = record
@@ -112,26 +112,28 @@ class MemoryLog:
             return {tp: self.end(tp) for tp in tps}
 
     def end(self, tp: TopicPartition) -> int:
-        """The last stable offset of one partition."""
-        return min(self._held.get(tp, ()), default=len(self.slots(tp)))
+        """Return the last stable offset of one partition."""
+        return min(self._open_transactions.get(tp, ()), default=len(self.slots(tp)))
 
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         with self._lock:
             return {tp: len(self.slots(tp)) for tp in tps}
 
     def hold(self, tp: TopicPartition) -> int:
-        """Begin a transaction of somebody else: what is written from here on is not read before
-        `release` is given the offset that this returns."""
+        """Simulate the begin of another client's transaction, and return its first offset.
+
+        Records from that offset on are invisible until `release` is called with it.
+        """
         with self._lock:
             offset = len(self.slots(tp))
-            self._held.setdefault(tp, []).append(offset)
+            self._open_transactions.setdefault(tp, []).append(offset)
             return offset
 
     def release(self, tp: TopicPartition, offset: int) -> None:
         with self.grown:
-            self._held[tp].remove(offset)
-            if not self._held[tp]:
-                del self._held[tp]
+            self._open_transactions[tp].remove(offset)
+            if not self._open_transactions[tp]:
+                del self._open_transactions[tp]
             self.grown.notify_all()
 
     def reader(
@@ -145,17 +147,17 @@ class MemoryLog:
     def compact(self, topic: str) -> None:
         """Keep the latest record of each key; offsets stay."""
         for slots in self._topic(topic).slots:
-            seen: set[bytes | None] = set()
+            keys: set[bytes | None] = set()
             for offset in range(len(slots) - 1, -1, -1):
                 record = slots[offset]
                 if record is None:
                     continue
-                if record.key in seen:
+                if record.key in keys:
                     slots[offset] = None
-                seen.add(record.key)
+                keys.add(record.key)
 
     def truncate(self, tp: TopicPartition, start: int) -> None:
-        """Retention: forget everything below start."""
+        """Delete all records below `start`, as retention does."""
         topic = self._topic(tp.topic)
         topic.starts[tp.partition] = start
         topic.slots[tp.partition][:start] = [None] * start
@@ -169,8 +171,8 @@ class MemoryLog:
         except KeyError:
             raise TopicsMismatch(f"topic {name} does not exist; create it first") from None
 
-    def _check_place(self, output: Output) -> None:
-        """Before anything is written, or half of a transaction would be seen."""
+    def _check_partition(self, output: Output) -> None:
+        """Raise CommitFailed for a missing partition, before the transaction writes any record."""
         partitions = self._topic(output.topic).spec.partitions
         if output.partition is not None and not 0 <= output.partition < partitions:
             raise CommitFailed(f"{output.topic} has no partition {output.partition}")
@@ -191,7 +193,7 @@ class MemoryLog:
             if self._epochs[transactional_id] != epoch:
                 raise Fenced(f"{transactional_id} has another owner now")
             for output in outputs:
-                self._check_place(output)
+                self._check_partition(output)
             ends: dict[TopicPartition, int] = {}
             for output in outputs:
                 record = self._append(output)
@@ -227,29 +229,29 @@ class MemoryReader:
         self._positions = dict(positions)
 
     def poll(self, timeout_s: float, max_records: int = 10_000) -> list[Record]:
-        """Waits, as Kafka's, when there is nothing new."""
+        """Return new records; wait for some up to `timeout_s`, as Kafka's reader does."""
         with self._log.grown:
             before = dict(self._positions)
-            found = self._read(max_records)
+            records = self._read(max_records)
             if timeout_s > 0 and before == self._positions:
                 self._log.grown.wait(timeout_s)
-                found = self._read(max_records)
-            return found
+                records = self._read(max_records)
+            return records
 
     def _read(self, max_records: int) -> list[Record]:
-        found: list[Record] = []
+        records: list[Record] = []
         for tp, offset in self._positions.items():
             slots = self._log.slots(tp)
             if not self._log.starts([tp])[tp] <= offset <= len(slots):
                 raise BrokerUnavailable(f"reading {tp.topic}/{tp.partition}: {offset} is not there")
             end = self._log.end(tp)
-            while offset < end and len(found) < max_records:
+            while offset < end and len(records) < max_records:
                 record = slots[offset]
                 offset += 1
                 if record is not None:
-                    found.append(record)
+                    records.append(record)
             self._positions[tp] = offset
-        return found
+        return records
 
     def position(self, tp: TopicPartition) -> int:
         return self._positions[tp]

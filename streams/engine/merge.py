@@ -1,8 +1,8 @@
-"""Taking records from a task's buffers, in the order in which they are to be judged.
+"""The order in which a processor takes records from a task's buffers.
 
-A processor with several inputs takes them by (timestamp, declared order, offset).  It stops
-before an input whose buffer is empty while more of it is known to lie in the log: with a backlog
-a cancel must not be read before the task it cancels.  No time bound breaks that wait.
+A processor with several inputs takes records by (timestamp, declared order, offset).  It stops
+before an input whose buffer is empty while the log is known to hold more of it: with a backlog, a
+cancel must not be read before the task it cancels.  No time limit ends that wait.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _BYTES = 8 << 20
 class Buffer:
     """Fetched records of one input that are not decided yet.
 
-    next: offset of the next record to be put in; what lies below was put in before.
-    fetched: where the consumer stands, records and markers below it handed over; None: unknown.
-    known: an end offset of the log, as last heard.
+    next: the offset of the next record to put; records below it were put before.
+    fetched: the consumer's position, with all records below it put; None: unknown.
+    known: the latest known end offset of the log.
     """
 
     topic: Topic
@@ -35,7 +35,7 @@ class Buffer:
     size: int = 0
 
     def put(self, records: Sequence[Record]) -> None:
-        """Add fetched records but those put in before: a seek may deliver a list twice."""
+        """Add fetched records except those put before: a seek may deliver a list twice."""
         for record in records:
             if record.offset >= self.next:
                 self.records.append(record)
@@ -56,12 +56,12 @@ class Buffer:
         return len(self.records) >= count or self.size >= _BYTES
 
     def behind(self) -> bool:
-        """Nothing in hand, though the log is known to hold more."""
-        stands = self.next if self.fetched is None else max(self.fetched, self.next)
-        return not self.records and stands < self.known
+        """Check whether the buffer is empty while the log is known to hold more."""
+        position = self.next if self.fetched is None else max(self.fetched, self.next)
+        return not self.records and position < self.known
 
     def stands(self, position: int) -> int:
-        """The task's own position, moved on over markers when nothing else is in hand."""
+        """Return the task's position, advanced over markers when the buffer is empty."""
         return position if self.fetched is None or self.records else max(self.fetched, position)
 
 
@@ -70,17 +70,17 @@ def _size(record: Record) -> int:
 
 
 def take(buffers: Sequence[Buffer], count: int) -> list[Taken]:
-    """Up to `count` records (and 8 MiB) of one processor's inputs, in order."""
+    """Take up to `count` records (and 8 MiB) of one processor's inputs, in order."""
     taken: list[Taken] = []
     size = 0
     while len(taken) < count and size < _BYTES:
         if any(buffer.behind() for buffer in buffers):
             break
-        first = _first(buffers)
-        if first is None:
+        oldest = _first(buffers)
+        if oldest is None:
             break
-        size += _size(first.records[0])
-        taken.append((first.topic, first.take()))
+        size += _size(oldest.records[0])
+        taken.append((oldest.topic, oldest.take()))
     return taken
 
 

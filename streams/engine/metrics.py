@@ -1,7 +1,7 @@
-"""What a worker measures: a closed set, declared once.
+"""The metrics of a worker: a closed set, declared once.
 
-Tasks count here what they have committed, in their own threads; what stands (lag, sizes) is
-asked for when it is exported.  Labels come from declarations, so their number is bounded.
+Tasks count what they have committed, in their own threads; current values (lag, sizes) are read
+when metrics are exported.  Labels come from declarations, so their number is bounded.
 """
 
 from __future__ import annotations
@@ -123,11 +123,11 @@ ALL = (
     MEMORY,
 )
 OTHER = "other"
-"""The label of a rule that nobody declared."""
+"""The label value of an undeclared rule."""
 
 
 class TaskFigures(NamedTuple):
-    """What a task says of itself at one moment.
+    """The measurements of a task at one moment.
 
     lag: offsets, by input topic without prefix.  timer_delay_s: 0 while no timer is due.
     gate_s: how long due timers have waited for each input, by topic without prefix.
@@ -145,8 +145,11 @@ class TaskFigures(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """tasks: of the worker.  copies_bytes: of the copied tables.  assigned: the group has said
-    which tasks, maybe none, it is to have."""
+    """The measurements of a worker at one moment.
+
+    copies_bytes: size of the replicated tables.
+    assigned: the group has assigned tasks to this worker, maybe none.
+    """
 
     tasks: Sequence[TaskFigures] = ()
     copies_bytes: int = 0
@@ -154,42 +157,42 @@ class Standing(NamedTuple):
 
 
 class WorkerMetrics:
-    """The metrics of one worker, in a registry of their own.  Any thread may count.
+    """The metrics of one worker, in a separate registry.  Any thread may count.
 
-    standing: is asked when they are exported, from another thread, and does not block.
-    rule_codes: those that have a label of their own; any other counts as `other`.
+    standing: called at each export, from another thread; it must not block.
+    rule_codes: those that get a label value; any other counts as `other`.
     """
 
     def __init__(
         self, standing: Callable[[], Standing], rule_codes: Collection[str] = frozenset()
     ) -> None:
         self._rule_codes = rule_codes
-        disable_created_metrics()  # they are in no declaration
+        disable_created_metrics()  # `_created` series are not declared
         self.registry = CollectorRegistry()
-        self.registry.register(_Asked(standing))
-        self._own: dict[str, Any] = {
+        self.registry.register(_TaskCollector(standing))
+        self._metrics: dict[str, Any] = {
             each.name: made(each, self.registry) for each in ALL if not each.asked
         }
 
     def committed(self, cycle: Cycle, commit_s: float) -> None:
-        """One transaction: what it wrote, and how long it took to decide and to commit."""
-        self._own[BATCH.name].observe(cycle.decide_s)
-        self._own[COMMIT.name].observe(commit_s)
+        """Count one transaction: its outputs, and the time to decide and to commit it."""
+        self._metrics[BATCH.name].observe(cycle.decide_s)
+        self._metrics[COMMIT.name].observe(commit_s)
         for (topic, verdict, rule), count in cycle.effects.verdicts.items():
-            known = rule if rule in self._rule_codes or rule == "none" else OTHER
-            self._own[VERDICTS.name].labels(topic, verdict, known).inc(count)
+            label = rule if rule in self._rule_codes or rule == "none" else OTHER
+            self._metrics[VERDICTS.name].labels(topic, verdict, label).inc(count)
         for (topic, code), count in cycle.effects.letters.items():
-            self._own[DEAD_LETTERS.name].labels(topic, code).inc(count)
-        judged = TIMERS if cycle.timers else RECORDS
+            self._metrics[DEAD_LETTERS.name].labels(topic, code).inc(count)
+        counter = TIMERS if cycle.timers else RECORDS
         for processor, count in cycle.judged.items():
-            self._own[judged.name].labels(processor).inc(count)
+            self._metrics[counter.name].labels(processor).inc(count)
 
     def reopened(self, code: str) -> None:
-        self._own[REOPENED.name].labels(code).inc()
+        self._metrics[REOPENED.name].labels(code).inc()
 
 
-class _Asked:
-    """A collector: values that the tasks keep."""
+class _TaskCollector:
+    """A collector that reads current values from the tasks at each export."""
 
     def __init__(self, standing: Callable[[], Standing]) -> None:
         self._standing = standing

@@ -1,4 +1,4 @@
-"""A worker's figures and its state over HTTP, from a thread of its own."""
+"""An HTTP server, in a separate thread, for a worker's metrics and state."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ log = logging.getLogger(__name__)
 
 SETTING = "HEADRACE_METRICS"
 _SILENCE_S = 5
-"""How long a client may say nothing."""
+"""How long a client may send nothing."""
 _MOST = 32
-"""Connections at a time, each of which takes a thread of the worker."""
+"""The limit of concurrent connections; each takes a thread of the worker."""
 
 
 @contextmanager
 def served(
     where: str | None, metrics: WorkerMetrics, standing: Callable[[], Standing]
 ) -> Iterator[None]:
-    """At that address for as long as the context lasts; None: nowhere.
+    """Serve metrics at the address `where` while the context lasts; do nothing if it is None.
 
     Raises SettingsError, AddressTaken.
     """
     if where is None:
         yield
         return
-    server = _made(Address.parse(where, SETTING), metrics, standing)
+    server = _make_server(Address.parse(where, SETTING), metrics, standing)
     thread = threading.Thread(target=server.serve_forever, name="metrics", daemon=True)
     thread.start()
     host, port = server.server_address[:2]
@@ -50,7 +50,7 @@ def served(
         thread.join()
 
 
-def _made(
+def _make_server(
     address: Address, metrics: WorkerMetrics, standing: Callable[[], Standing]
 ) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
@@ -60,19 +60,19 @@ def _made(
             match self.path.partition("?")[0]:
                 case "/metrics":
                     text = generate_latest(metrics.registry)
-                    self._answer(200, CONTENT_TYPE_PLAIN_0_0_4, text)
+                    self._send_body(200, CONTENT_TYPE_PLAIN_0_0_4, text)
                 case "/healthz":
-                    self._json(200, {"alive": True})
+                    self._send_json(200, {"alive": True})
                 case "/readyz":
-                    found = readiness(standing())
-                    self._json(200 if found["ready"] else 503, found)
+                    state = readiness(standing())
+                    self._send_json(200 if state["ready"] else 503, state)
                 case _:
-                    self._json(404, {"detail": "there are /metrics, /healthz and /readyz"})
+                    self._send_json(404, {"detail": "there are /metrics, /healthz and /readyz"})
 
-        def _json(self, status: int, body: Any) -> None:
-            self._answer(status, "application/json", json.dumps(body).encode())
+        def _send_json(self, status: int, body: Any) -> None:
+            self._send_body(status, "application/json", json.dumps(body).encode())
 
-        def _answer(self, status: int, kind: str, body: bytes) -> None:
+        def _send_body(self, status: int, kind: str, body: bytes) -> None:
             self.send_response(status)
             self.send_header("content-type", kind)
             self.send_header("content-length", str(len(body)))
@@ -112,7 +112,7 @@ def _made(
 
 
 def readiness(standing: Standing) -> dict[str, Any]:
-    """Ready once the group has assigned tasks, maybe none, and all of them follow their inputs."""
+    """Report ready once the group has assigned tasks, maybe none, and all follow their inputs."""
     opening = [task.partition for task in standing.tasks if not task.ready]
     ready = [task.partition for task in standing.tasks if task.ready]
     return {"ready": standing.assigned and not opening, "tasks": ready, "opening": opening}

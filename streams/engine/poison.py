@@ -1,4 +1,4 @@
-"""How much poison a task takes: what the pure decide step raises on is the service's fault."""
+"""A limit on poison records: those that make the pure decide step raise, the service's fault."""
 
 from __future__ import annotations
 
@@ -12,31 +12,37 @@ _POISON_SHARE = 0.01
 
 
 class PoisonLimit:
-    """More than 20 records and 1 % of the last minute is a bad version, not bad records."""
+    """A limit on poison records: 20, and 1 % of the records, of the last minute.
+
+    Above it the version is at fault, not the records.
+    """
 
     def __init__(self, partition: int) -> None:
         self._partition = partition
         self._minute = Minute()
 
     def count(self, now: int, records: int, poison: int) -> None:
-        """Raises TooManyDeadLetters.  now: in ms."""
-        seen, bad = self._minute.add(now, records, poison)
-        if bad > _POISON_COUNT and bad > seen * _POISON_SHARE:
+        """Count the records and poison records of one cycle at `now`, in ms.
+
+        Raises TooManyDeadLetters.
+        """
+        total, failed = self._minute.add(now, records, poison)
+        if failed > _POISON_COUNT and failed > total * _POISON_SHARE:
             raise TooManyDeadLetters(
-                f"task {self._partition}: {bad} of {seen} records of the last minute cannot be"
+                f"task {self._partition}: {failed} of {total} records of the last minute cannot be"
                 " decided; that is a fault of this version, not of the records"
             )
 
 
 class Minute:
-    """Sums over the last minute, kept as they change: each cycle asks for them."""
+    """Sums over the last minute, updated incrementally because each cycle needs them."""
 
     def __init__(self) -> None:
         self._cycles: deque[tuple[int, int, int]] = deque()
         self._records = self._poison = 0
 
     def add(self, now: int, records: int, poison: int) -> tuple[int, int]:
-        """Count one cycle at `now` (ms); returns (records, poison) of the last minute."""
+        """Count one cycle at `now` (ms); return (records, poison) of the last minute."""
         self._cycles.append((now, records, poison))
         self._records += records
         self._poison += poison

@@ -1,9 +1,9 @@
-"""Where a task goes on reading: rows of the task itself, written with everything else it decides.
+"""The input positions of a task: rows of the task, written with everything else it decides.
 
-They win over the consumer group's offsets, which Kafka drops from an idle group.  The row of
-known inputs says which topics this state has ever read; a topic it does not name starts at its
-beginning and joins in the same transaction.  A known topic without a position, or created anew,
-stops the task: nothing is ever read twice or skipped in silence.
+They take precedence over the consumer group's offsets, which Kafka drops from an idle group.  The
+row of known inputs lists the topics that this state has ever read; a topic that is not listed
+starts at its beginning and is added in the same transaction.  A known topic without a position, or
+one that was recreated, stops the task: no record is ever read twice or skipped silently.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KNOWN_KEY = "inputs"
 
 
 class Positions:
-    """Next offset of every input of one task, by topic."""
+    """The next offset of every input of one task, by topic."""
 
     def __init__(self, prefix: str, partition: int, inputs: list[Topic]) -> None:
         self._prefix = prefix
@@ -37,11 +37,11 @@ class Positions:
         return TopicPartition(self._prefix + topic.name, self._partition)
 
     def load(self, log: Log, read: GetMany, empty: bool) -> None:
-        """From the restored rows.  Raises PositionsLost, InputTruncated."""
+        """Load the positions from the restored rows.  Raises PositionsLost, InputTruncated."""
         ids = log.topic_ids([self._prefix + t.name for t in self._inputs])
         self._ids = {t.name: ids[self._prefix + t.name] for t in self._inputs}
-        known = self._known(read)
-        if known is None and not empty:
+        known_ids = self._read_known_inputs(read)
+        if known_ids is None and not empty:
             raise PositionsLost(
                 f"task {self._partition} has rows but no record of its inputs",
                 advice="The changelog was cut: restore it, or begin with another HEADRACE_PREFIX.",
@@ -49,53 +49,53 @@ class Positions:
         starts = log.starts([self.tp(t) for t in self._inputs])
         ends = log.ends([self.tp(t) for t in self._inputs])
         for topic in self._inputs:
-            self.next[topic] = self._position(topic, known or {}, read)
+            self.next[topic] = self._read_position(topic, known_ids or {}, read)
             if self.next[topic] < starts[self.tp(topic)]:
                 raise InputTruncated(
                     f"{self._prefix}{topic.name}/{self._partition} begins at offset"
                     f" {starts[self.tp(topic)]}, task {self._partition} had read to"
                     f" {self.next[topic]}",
-                    advice=self._release(topic),
+                    advice=self._gap_advice(topic),
                 )
             if self.next[topic] > ends[self.tp(topic)]:
                 raise PositionsLost(
                     f"{self._prefix}{topic.name}/{self._partition} ends at offset"
                     f" {ends[self.tp(topic)]}, task {self._partition} had read to"
                     f" {self.next[topic]}: the log has lost records",
-                    advice=self._release(topic),
+                    advice=self._gap_advice(topic),
                 )
-        self._known_ids = {**(known or {}), **self._ids}
-        self._unsaved = known != self._known_ids
+        self._known_ids = {**(known_ids or {}), **self._ids}
+        self._unsaved = known_ids != self._known_ids
 
-    def _known(self, read: GetMany) -> dict[str, str] | None:
+    def _read_known_inputs(self, read: GetMany) -> dict[str, str] | None:
         raw = read([store_key(KNOWN_INPUTS.name, _KNOWN_KEY)])[0]
         return None if raw is None else decode(raw, KNOWN_INPUTS.record).value["inputs"]
 
-    def _position(self, topic: Topic, known: Mapping[str, str], read: GetMany) -> int:
-        if topic.name not in known:
+    def _read_position(self, topic: Topic, known_ids: Mapping[str, str], read: GetMany) -> int:
+        if topic.name not in known_ids:
             return 0
         raw = read([store_key(INPUT_POSITIONS.name, topic.name)])[0]
         if raw is None:
             why = "its position is not among the restored rows"
-        elif known[topic.name] != self._ids[topic.name]:
+        elif known_ids[topic.name] != self._ids[topic.name]:
             why = "the topic was deleted and created anew since"
         else:
             offset: int = decode(raw, INPUT_POSITIONS.record).value["next_offset"]
             return offset
         raise PositionsLost(
             f"task {self._partition} cannot go on reading {self._prefix}{topic.name}: {why}",
-            advice=self._release(topic),
+            advice=self._gap_advice(topic),
         )
 
-    def _release(self, topic: Topic) -> str:
+    def _gap_advice(self, topic: Topic) -> str:
         command = f"headrace topics accept-gap {self._prefix}{topic.name} {self._partition}"
         return f"`{command}` makes the task go on from the earliest record there is."
 
     def advance(self, offsets: Mapping[Topic, int], rows: Bytes, outputs: list[Output]) -> None:
-        """Note new positions, and add the rows that keep them to a cycle."""
+        """Update the positions, and add their rows to a cycle."""
         self.next.update(offsets)
-        changed = self.next if self._unsaved else offsets
-        for topic, offset in changed.items():
+        updates = self.next if self._unsaved else offsets
+        for topic, offset in updates.items():
             value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
             self._put(store_key(INPUT_POSITIONS.name, topic.name), value, rows, outputs)
         if self._unsaved:
@@ -104,7 +104,7 @@ class Positions:
             self._unsaved = False
 
     def drop_rows(self, rows: Bytes, outputs: list[Output]) -> None:
-        """Tombstones in the shared changelog for rows that the engine itself removes."""
+        """Add tombstones to the shared changelog for rows that the engine itself removes."""
         name = self._prefix + CHANGELOG.name
         outputs += [Output(name, key, None, (), self._partition) for key in rows]
 

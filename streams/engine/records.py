@@ -1,4 +1,4 @@
-"""The words of the engine: what is read from a log and what is written to it."""
+"""Records and partitions: what the engine reads from a log and writes to it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class LogRecord(NamedTuple):
 
 
 class Output(NamedTuple):
-    """A record to be written.  partition None: murmur2(key) mod the topic's partition count."""
+    """A record to write.  partition None: murmur2(key) mod the topic's partition count."""
 
     topic: str
     key: bytes | None
@@ -61,12 +61,12 @@ class Output(NamedTuple):
 
 
 def position(record: Record) -> str:
-    """`topic/partition/offset`, the public name of a place on the log."""
+    """Return `topic/partition/offset`, the public name of a position on the log."""
     return f"{record.topic}/{record.partition}/{record.offset}"
 
 
 def header(record: Record, name: str) -> bytes | None:
-    """The first header of that name, or None."""
+    """Return the first header of that name, or None."""
     for key, value in record.headers or ():
         if key == name:
             return value

@@ -1,8 +1,8 @@
-"""Letting a task go on after its place in an input was lost: `headrace topics accept-gap`.
+"""Resuming a task whose position in an input was lost: `headrace topics accept-gap`.
 
-Nothing is skipped without an operator's word.  The release moves the task's position to the
-earliest record there is, in a transaction of the task's own (which fences a worker that still
-has it), and leaves a row that names what was given up.
+No record is skipped without an operator's command.  The release sets the task's position to the
+earliest record, in a transaction of the task itself (which fences a worker that still owns it),
+and writes a row that names the skipped offsets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from topology.declarations import Topic
 
 
 class Gap(NamedTuple):
-    """Offsets given up: from (None when the former position is unknown) to, excluded."""
+    """The skipped offsets: from (None when the former position is unknown) to, excluded."""
 
     topic: str
     partition: int
@@ -38,24 +38,24 @@ class Gap(NamedTuple):
 def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) -> Gap:
     """Let the task of `partition` read `topic` (full name) on from its earliest record.
 
-    Raises NotFound for a topic that no processor reads, UsageError when nothing is missing.
+    Raises NotFound for a topic that no processor reads, UsageError when no offsets are missing.
     """
-    declared = _input(settings, topic)
+    input_topic = _find_input(settings, topic)
     tp = TopicPartition(topic, partition)
     topic_id = log.topic_ids([topic])[topic]
     producer = log.producer(transactional_id(settings, partition))
     producer.open()
     try:
-        position, known = _restored(log, settings, partition, declared)
+        position, known_ids = _read_positions(log, settings, partition, input_topic)
         start = log.starts([tp])[tp]
-        if not known and start == 0:
+        if not known_ids and start == 0:
             raise UsageError(
                 f"the task of partition {partition} has no record of its inputs: one gap accepted"
                 " would let it read all others again from their beginning",
                 advice="Restore the changelog, or begin with another HEADRACE_PREFIX.",
             )
         end = log.ends([tp])[tp]
-        same = known.get(declared.name) == topic_id
+        same = known_ids.get(input_topic.name) == topic_id
         if same and position is not None and start <= position <= end:
             raise UsageError(
                 f"{topic}/{partition} has no gap: the task stands at {position},"
@@ -68,17 +68,19 @@ def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) 
             "partition": partition,
             "from_offset": position,
             "to_offset": start,
-            "former_topic_id": known.get(declared.name),
+            "former_topic_id": known_ids.get(input_topic.name),
             "topic_id": topic_id,
             "at": time.time_ns() // 1_000_000,
         }
-        known = {**known, declared.name: topic_id}
+        known_ids = {**known_ids, input_topic.name: topic_id}
         name = settings.prefix + CHANGELOG.name
         rows = {
-            store_key(INPUT_POSITIONS.name, declared.name): encode(
+            store_key(INPUT_POSITIONS.name, input_topic.name): encode(
                 INPUT_POSITIONS.record, {"next_offset": start}
             ),
-            store_key(KNOWN_INPUTS.name, "inputs"): encode(KNOWN_INPUTS.record, {"inputs": known}),
+            store_key(KNOWN_INPUTS.name, "inputs"): encode(
+                KNOWN_INPUTS.record, {"inputs": known_ids}
+            ),
             store_key(ACCEPTED_GAPS.name, f"{topic_id}/{start}"): encode(ACCEPTED_GAPS.record, row),
         }
         producer.commit([Output(name, k, v, (), partition) for k, v in rows.items()])
@@ -87,19 +89,19 @@ def accept_gap(log: Log, settings: ServiceSettings, topic: str, partition: int) 
     return gap
 
 
-def _input(settings: ServiceSettings, topic: str) -> Topic:
+def _find_input(settings: ServiceSettings, topic: str) -> Topic:
     inputs = [t for p in processors.ALL for t in p.inputs]
-    for declared in inputs:
-        if settings.prefix + declared.name == topic:
-            return declared
+    for candidate in inputs:
+        if settings.prefix + candidate.name == topic:
+            return candidate
     names = ", ".join(settings.prefix + t.name for t in inputs)
     raise NotFound(f"no processor reads {topic}", advice=f"Inputs are: {names}.")
 
 
-def _restored(
+def _read_positions(
     log: Log, settings: ServiceSettings, partition: int, topic: Topic
 ) -> tuple[int | None, dict[str, str]]:
-    """The task's position in `topic`, and the inputs it knows, from its changelog."""
+    """Return the task's position in `topic`, and its known inputs, from its changelog."""
     with TemporaryDirectory(prefix="headrace-") as directory:
         state = State(Path(directory) / "state", log, settings.prefix, partition, ())
         state.open(0, threading.Event())
@@ -108,10 +110,10 @@ def _restored(
                 store_key(INPUT_POSITIONS.name, topic.name),
                 store_key(KNOWN_INPUTS.name, "inputs"),
             ]
-            position, known = state.get_many(keys)
+            position, known_inputs = state.get_many(keys)
         finally:
             state.close()
     return (
         None if position is None else decode(position, INPUT_POSITIONS.record).value["next_offset"],
-        {} if known is None else decode(known, KNOWN_INPUTS.record).value["inputs"],
+        {} if known_inputs is None else decode(known_inputs, KNOWN_INPUTS.record).value["inputs"],
     )

@@ -1,6 +1,6 @@
-"""Rows in layers: what this step changed, this cycle, the commit in flight, then the store.
+"""Rows in layers: the changes of this step, of this cycle, of the commit in flight, then the store.
 
-A key that is in a layer hides what lies below even when its value is None (a tombstone), so
+A key in a layer hides the layers below even when its value is None (a tombstone), so
 layers are searched by membership, not by truth.
 """
 
@@ -19,32 +19,32 @@ GetMany = Callable[[Sequence[bytes]], list[bytes | None]]
 
 
 def store_key(table: str, key: str) -> bytes:
-    """Where a row lies in RocksDB, and its key in the shared changelog."""
+    """Return the key of a row in RocksDB and in the shared changelog."""
     return b"%s\0%s" % (table.encode(), key.encode())
 
 
 def layered(layers: Sequence[Mapping[bytes, bytes | None]], below: GetMany) -> GetMany:
-    """Reads through layers, the first on top, down to `below`."""
+    """Return a read function that searches the layers, the first on top, then `below`."""
 
     def get_many(keys: Sequence[bytes]) -> list[bytes | None]:
-        found: Bytes = {}
-        rest: list[bytes] = []
+        rows: Bytes = {}
+        missing: list[bytes] = []
         for key in keys:
             for layer in layers:
                 if key in layer:
-                    found[key] = layer[key]
+                    rows[key] = layer[key]
                     break
             else:
-                rest.append(key)
-        if rest:
-            found.update(zip(rest, below(rest), strict=True))
-        return [found[key] for key in keys]
+                missing.append(key)
+        if missing:
+            rows.update(zip(missing, below(missing), strict=True))
+        return [rows[key] for key in keys]
 
     return get_many
 
 
 def row_of(table: Table, key: str, raw: bytes) -> AvroValue:
-    """A row that processors have written.  Raises InternalUnreadable: a later version has."""
+    """Decode a processor's row.  Raises InternalUnreadable if a later version wrote it."""
     try:
         return decode(raw, table.record).value
     except Undecodable as exc:
@@ -52,10 +52,11 @@ def row_of(table: Table, key: str, raw: bytes) -> AvroValue:
 
 
 class Cause:
-    """position: of the record that is being decided.
+    """The position of the record that is being decided.
 
-    What a step and its tables share, so that no table needs its step: objects that form no circle
-    are gone with their batch, and the collector, which holds everyone up, has nothing to find.
+    A step shares this object with its tables, so that tables need no reference to their step.
+    Without reference cycles a batch's objects are freed at once, and the garbage collector, which
+    stops all threads, has nothing to collect.
     """
 
     __slots__ = ("position",)
@@ -65,9 +66,9 @@ class Cause:
 
 
 class TableRows:
-    """One table of one step (the `Rows` that processors see).
+    """One table in one step (the `Rows` that processors see).
 
-    below: the same table of the step that this one is a part of.
+    below: the same table in the step that this one is a part of.
     """
 
     def __init__(
@@ -82,23 +83,23 @@ class TableRows:
         self.changed: dict[str, tuple[AvroValue | None, str]] = {}
         self._read = read
         self._cause = cause
-        self._seen: dict[str, bytes | None] = {}
+        self._loaded: dict[str, bytes | None] = {}
         self._prefix = table.name.encode() + b"\0"
 
     def load(self, keys: Iterable[str]) -> None:
-        new = [key for key in dict.fromkeys(keys) if key not in self._seen]
+        new = [key for key in dict.fromkeys(keys) if key not in self._loaded]
         if new:
-            found = self._read([self._prefix + key.encode() for key in new])
-            self._seen.update(zip(new, found, strict=True))
+            rows = self._read([self._prefix + key.encode() for key in new])
+            self._loaded.update(zip(new, rows, strict=True))
 
     def get(self, key: str) -> AvroValue | None:
         if key in self.changed:
             return self.changed[key][0]
         if self._below is not None and key in self._below.changed:
             return copy.deepcopy(self._below.changed[key][0])
-        if key not in self._seen:
+        if key not in self._loaded:
             self.load((key,))
-        raw = self._seen[key]
+        raw = self._loaded[key]
         return None if raw is None else row_of(self.table, key, raw)
 
     def put(self, key: str, row: AvroValue) -> None:
@@ -108,7 +109,7 @@ class TableRows:
         self.changed[key] = (None, self._cause.position)
 
     def encoded(self) -> list[tuple[str, bytes | None, str]]:
-        """(key, row or tombstone, cause) of every changed row, in order of first change."""
+        """Return (key, row or tombstone, cause) of every changed row, in order of first change."""
         full = [row for row, _ in self.changed.values() if row is not None]
         values = iter(encode_many(self.table.record, full))
         return [

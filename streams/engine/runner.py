@@ -1,4 +1,4 @@
-"""Drives one task on the event loop.
+"""The loop that drives one task on the event loop.
 
 Deciding runs on the loop; opening and committing block, so they run in the task's own thread.
 While one cycle commits, the next is decided (depth 1).
@@ -32,9 +32,9 @@ _GATE_S = 0.01
 class TaskRunner:
     """One task and its thread.
 
-    ready: fetched records may be put.  sought: the consumer stands where the task wants it.
-    epoch: counts resumptions; what a fetch of an older epoch brings is not for this one.
-    told: where the consumer stood, and the log ended, when the task last heard of it.
+    ready: fetched records may be put.  sought: the consumer has sought the task's positions.
+    epoch: the number of resumptions; records fetched in an earlier epoch are dropped.
+    told: the consumer's positions and the log's ends as last reported to the task.
     """
 
     def __init__(self, task: Task) -> None:
@@ -47,17 +47,17 @@ class TaskRunner:
         self._opened = False
         self._thread = ThreadPoolExecutor(1, f"task-{task.partition}")
         self._inflight: asyncio.Future[None] | None = None
-        self._asking: asyncio.Future[None] | None = None
+        self._ends_request: asyncio.Future[None] | None = None
         self._wake = asyncio.Event()
         self._last_turn = 0.0
-        self._gather_until: float | None = None
+        self._linger_until: float | None = None
         self._loop_task: asyncio.Task[None] | None = None
 
     async def run(self, seek: Seek) -> None:
-        """Open if need be, resume, and cycle for ever.  Raises what stops the task."""
+        """Open if necessary, resume, and cycle for ever.  Raises the error that stops the task."""
         self._loop_task = asyncio.current_task()
         if not self._opened:
-            began = time.monotonic()
+            start = time.monotonic()
             await self._call(self.task.open)
             if self.task.stopping.is_set():
                 return
@@ -66,21 +66,21 @@ class TaskRunner:
                 "task %d: open, %d rows restored in %.2f s",
                 self.task.partition,
                 self.task.restored,
-                time.monotonic() - began,
+                time.monotonic() - start,
                 extra=fields(task=self.task.partition),
             )
         self._wake.clear()
         positions = self.task.resume()
         self.told = {}
         self.epoch += 1
-        self.ready = True  # before the seek: a fetch that returns meanwhile is sought back
+        self.ready = True  # before the seek: the consumer seeks back after an earlier fetch
         await seek(positions)
         self.sought = True
         while True:
             await self._cycle()
 
     def wake(self) -> None:
-        """Something was put, or the consumer has moved."""
+        """Wake the loop: records were put, or the consumer's position has changed."""
         self._wake.set()
 
     async def _cycle(self) -> None:
@@ -88,7 +88,7 @@ class TaskRunner:
             return
         await self._freshen()
         await self._resolve()
-        wait = self._gathering()
+        wait = self._linger_left_s()
         cycle = None if wait else self.task.next_cycle()
         if cycle is not None:
             await self.settle()
@@ -97,46 +97,46 @@ class TaskRunner:
         elif self._inflight is not None:
             await self.settle()
         else:
-            await self._rest(wait or _IDLE_S)
+            await self._wait_idle(wait or _IDLE_S)
 
-    def _gathering(self) -> float:
-        """How long, in seconds, what is in hand still waits, so that one commit serves more."""
-        now, patience = time.monotonic(), self.task.gathers_s()
-        if not patience:
-            self._gather_until = None
+    def _linger_left_s(self) -> float:
+        """Return how many seconds buffered records still wait for others to share their commit."""
+        now, linger_s = time.monotonic(), self.task.gathers_s()
+        if not linger_s:
+            self._linger_until = None
             return 0.0
-        if self._gather_until is None:
-            self._gather_until = now + patience
-        if now < self._gather_until:
-            return self._gather_until - now
-        self._gather_until = None
+        if self._linger_until is None:
+            self._linger_until = now + linger_s
+        if now < self._linger_until:
+            return self._linger_until - now
+        self._linger_until = None
         return 0.0
 
     async def _freshen(self) -> None:
-        """Have copies read on that the records in hand may rest on, on a thread of the pool."""
+        """Catch up the replicas that the buffered records may read, on a thread of the pool."""
         if stale := self.task.stale():
             await asyncio.get_running_loop().run_in_executor(None, self.task.freshen, stale)
             self.task.freshened(stale)
 
     async def _resolve(self) -> None:
-        """Ask the schema registry for ids not seen before, and wait for one that is away."""
-        told, done = False, set[int]()
-        while self.task.ids is not None and (asked := self.task.unresolved() - done):
-            resolve = partial(self.task.ids.resolve, asked)
+        """Ask the schema registry for unknown ids; wait while it is unavailable."""
+        warned, resolved = False, set[int]()
+        while self.task.ids is not None and (ids := self.task.unresolved() - resolved):
+            resolve = partial(self.task.ids.resolve, ids)
             try:
                 await asyncio.get_running_loop().run_in_executor(None, resolve)
-                done |= asked  # however long it took: what is unknown is forgotten after a while
+                resolved |= ids  # even if it took long: unknown ids expire after a while
             except RegistryUnavailable as exc:
-                if not told:
+                if not warned:
                     log.warning("task %d waits: %s", self.task.partition, exc)
-                    told = True
+                    warned = True
                 await asyncio.sleep(_IDLE_S)
 
     async def _fire(self) -> bool:
-        """Give due timers a turn: at once when idle, now and then when busy."""
+        """Fire due timers: at once when idle, at intervals when busy."""
         task = self.task
-        if task.ends_wanted and self._asking is None:
-            self._asking = asyncio.ensure_future(self._ask_ends())
+        if task.ends_wanted and self._ends_request is None:
+            self._ends_request = asyncio.ensure_future(self._ask_ends())
         now = time.monotonic()
         if self._inflight is not None and now - self._last_turn < _TURN_S:
             return False
@@ -152,22 +152,22 @@ class TaskRunner:
         return True
 
     async def _ask_ends(self) -> None:
-        """On a thread of the pool, not the task's: a commit must not wait for it."""
+        """Read the ends on a thread of the pool, not the task's: a commit must not wait for it."""
         try:
             await asyncio.get_running_loop().run_in_executor(None, self.task.ask_ends)
         except Exception as exc:
             log.warning("task %d: ends of its inputs are unknown: %s", self.task.partition, exc)
             await asyncio.sleep(_IDLE_S)
         finally:
-            self._asking = None
+            self._ends_request = None
             self._wake.set()
 
-    async def _rest(self, wait: float) -> None:
-        """Until something is put, a timer is due, or so many seconds have passed."""
+    async def _wait_idle(self, wait: float) -> None:
+        """Wait until records are put, a timer is due, or `wait` seconds have passed."""
         due_in = self.task.due_in_s
         if due_in is not None:
             wait = max(_GATE_S, min(wait, due_in))
-        # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with a wake.
+        # Not wait_for: in Python 3.11 it loses a cancellation that coincides with a wake.
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(wait):
                 await self._wake.wait()
@@ -186,7 +186,10 @@ class TaskRunner:
             self.commits += 1
 
     async def park(self) -> bool:
-        """Stop cycling with nothing in flight, producer and store kept; False if that failed."""
+        """Stop cycling, with nothing in flight, but keep producer and store.
+
+        Returns False if the commit in flight failed, or the task was never open.
+        """
         self.ready = self.sought = False
         if self._loop_task is not None and not self._loop_task.done():
             self._loop_task.cancel()
@@ -201,16 +204,16 @@ class TaskRunner:
         return True
 
     async def close(self) -> None:
-        """Give everything back; waits for what runs in the task's thread."""
+        """Close the task; wait for the calls that run in its thread."""
         self.ready = self.sought = False
         self.task.stopping.set()
         loop = asyncio.get_running_loop()
-        if self._asking is not None:
-            self._asking.cancel()
+        if self._ends_request is not None:
+            self._ends_request.cancel()
         if self._inflight is not None:
             await asyncio.wait([self._inflight])
             with contextlib.suppress(asyncio.CancelledError):
-                self._inflight.exception()  # that it failed is no news: the task is given up
+                self._inflight.exception()  # ignore a failure: the task is being closed
         try:
             await loop.run_in_executor(self._thread, self.task.close)
         finally:

@@ -1,8 +1,8 @@
-"""The tables of one task in RocksDB, and the changelog positions that they stand for.
+"""The tables of one task in RocksDB, and the changelog positions that they reflect.
 
-The store is a cache of the changelog.  It is wiped and rebuilt when a changelog topic or the
-cluster is another one (a topic created anew passes every offset check), when its row format is
-older, when its position does not lie in the log, when it is behind for longer than tombstones
+The store is a cache of the changelog.  It is deleted and rebuilt when a changelog topic or the
+cluster is another one (a recreated topic passes every offset check), when its row format is
+older, when its position is outside of the log, when it lags by longer than tombstones
 are kept, and when it does not open.
 """
 
@@ -37,7 +37,7 @@ _TIMERS = TIMERS.name.encode() + b"\0"
 
 
 class State:
-    """Rows and timers of one task."""
+    """The rows and timers of one task."""
 
     def __init__(
         self, path: Path, source: Log, prefix: str, partition: int, tables: Iterable[Table]
@@ -64,7 +64,7 @@ class State:
         return self._opened
 
     def open(self, now_ms: int, stopping: threading.Event | None = None) -> int:
-        """Open or rebuild the store, then apply the changelog to its end; returns records read."""
+        """Open or rebuild the store, then apply the changelog to its end; return the count read."""
         self._cluster = self._log.cluster_id()
         self._ids = self._log.topic_ids({tp.topic for tp in self._tps})
         ends = self._log.ends(self._tps)
@@ -77,7 +77,7 @@ class State:
         store: Store | None = None
         try:
             store = Store(self._path)
-            why = self._stale(store.get(_META), ends, now_ms)
+            why = self._find_rebuild_reason(store.get(_META), ends, now_ms)
         except StoreFailed as exc:
             why = str(exc)
         if why is None and store is not None:
@@ -88,13 +88,16 @@ class State:
             store.close()
         Store.destroy(self._path)
         self.positions = self._log_starts()
-        self._at_end = now_ms  # a tombstone outlasts the row that it hides by its retention
+        self._at_end = now_ms  # a tombstone outlives its row by the retention time
         return Store(self._path)
 
-    def _stale(
+    def _find_rebuild_reason(
         self, raw: bytes | None, ends: Mapping[TopicPartition, int], now_ms: int
     ) -> str | None:
-        """Why the store cannot be used ("" for a new one); None, with positions set, if it can."""
+        """Return why the store cannot be used ("" for a new one).
+
+        If it can, set the positions and return None.
+        """
         if raw is None:
             return ""
         meta = orjson.loads(raw)
@@ -112,7 +115,7 @@ class State:
                 return f"topic {name} was created anew"
             elif not starts[name] <= positions[name] <= ends[tp]:
                 return f"position {positions[name]} of {name} is outside of the log"
-            elif positions[name] < ends[tp] and not _recent(meta["at_end"], now_ms):
+            elif positions[name] < ends[tp] and not _keeps_tombstones(meta["at_end"], now_ms):
                 return f"{name} may have dropped tombstones that were never read"
         self.positions = positions
         self._at_end = meta["at_end"]
@@ -124,40 +127,40 @@ class State:
     def _restore(
         self, ends: Mapping[TopicPartition, int], stopping: threading.Event | None, now_ms: int
     ) -> int:
-        """Read on to the ends, which were asked for at now_ms.  What is read is kept if stopped."""
-        behind = {tp for tp in self._tps if self.positions[tp.topic] < ends[tp]}
-        begun = {tp: self.positions[tp.topic] for tp in behind}
+        """Read to `ends`, which were current at `now_ms`.  Records read before a stop are kept."""
+        lagging = {tp for tp in self._tps if self.positions[tp.topic] < ends[tp]}
+        starts = {tp: self.positions[tp.topic] for tp in lagging}
         count = 0
-        if behind:
-            aims = {tp: ends[tp] for tp in behind}
+        if lagging:
+            targets = {tp: ends[tp] for tp in lagging}
             with (
-                reading(f"restore task {self._partition}", begun, aims) as told,
-                self._log.reader(begun) as reader,
+                reading(f"restore task {self._partition}", starts, targets) as report,
+                self._log.reader(starts) as reader,
             ):
-                while behind and not (stopping and stopping.is_set()):
+                while lagging and not (stopping and stopping.is_set()):
                     records = reader.poll(0.1)
                     count += len(records)
-                    self._apply_records(records, reader, behind)
-                    behind = {tp for tp in behind if reader.position(tp) < ends[tp]}
-                    told(reader.position)
-        if not behind:
+                    self._apply_records(records, reader, lagging)
+                    lagging = {tp for tp in lagging if reader.position(tp) < ends[tp]}
+                    report(reader.position)
+        if not lagging:
             self._at_end = now_ms
             self._write({})
         return count
 
     def _apply_records(
-        self, records: Sequence[Record], reader: Reader, behind: set[TopicPartition]
+        self, records: Sequence[Record], reader: Reader, tps: set[TopicPartition]
     ) -> None:
         rows: Bytes = {}
         for record in records:
             if record.key is not None:
                 rows[self._row_prefix[record.topic] + record.key] = record.value
-        for tp in behind:
+        for tp in tps:
             self.positions[tp.topic] = reader.position(tp)
         self._write(rows)
 
     def apply(self, rows: Bytes, ends: Mapping[TopicPartition, int], now_ms: int) -> None:
-        """Store the rows of a committed transaction, with the positions they stand for."""
+        """Store the rows of a committed transaction with their changelog positions."""
         for tp, end in ends.items():
             if tp.topic in self.positions:
                 self.positions[tp.topic] = end
@@ -165,7 +168,7 @@ class State:
         self._write(rows)
         timers = [key for key in rows if key.startswith(_TIMERS)]
         if timers:
-            added = [_due(key) for key in timers if rows[key] is not None]
+            added = [_due_ms(key) for key in timers if rows[key] is not None]
             self._floor = min([self._floor, *added])
             self._find_due()
 
@@ -183,36 +186,36 @@ class State:
         return self._store.get_many(keys)
 
     def scan(self, table: str) -> Iterable[tuple[bytes, bytes]]:
-        """Rows of one table, keys without its name."""
+        """Return the rows of one table, with keys that lack its name."""
         prefix = table.encode() + b"\0"
         return ((key[len(prefix) :], value) for key, value in self._store.scan(prefix))
 
     def empty(self) -> bool:
-        """No row at all: a task that never committed anything."""
+        """Check whether there is no row at all: the task has never committed anything."""
         return next(iter(self._store.scan(b"", b"\1")), None) is None
 
     def due(self, limit_ms: int, count: int) -> list[tuple[bytes, str, Timer]]:
-        """(store key, processor, timer) of timers due at limit_ms, in firing order."""
-        found: list[tuple[bytes, str, Timer]] = []
+        """Return (store key, processor, timer) of timers due at `limit_ms`, in firing order."""
+        timers: list[tuple[bytes, str, Timer]] = []
         for key, value in self._timers():
-            if len(found) == count or _due(key) > limit_ms:
+            if len(timers) == count or _due_ms(key) > limit_ms:
                 break
             data = decode(value, TIMERS.record).value["data"]
-            found.append((key, *timer_of(key[len(_TIMERS) :].decode(), data)))
-        return found
+            timers.append((key, *timer_of(key[len(_TIMERS) :].decode(), data)))
+        return timers
 
     def _timers(self) -> Iterable[tuple[bytes, bytes]]:
-        """From the last due time on: what lies before it are tombstones only."""
+        """Scan from the last due time on: all rows before it are tombstones."""
         return self._store.scan(_TIMERS, _TIMERS + b"%015d" % self._floor)
 
     def _find_due(self) -> None:
         first = next(iter(self._timers()), None)
-        self.next_due = _due(first[0]) if first else None
+        self.next_due = _due_ms(first[0]) if first else None
         if self.next_due is not None:
             self._floor = self.next_due
 
     def size_bytes(self) -> int:
-        """Of the rows, on disk and in memory, about."""
+        """Return the approximate size of the rows, on disk and in memory."""
         return self._store.size_bytes()
 
     def close(self) -> None:
@@ -221,10 +224,13 @@ class State:
             self._opened.close()
 
 
-def _recent(at_end_ms: int, now_ms: int) -> bool:
-    """Tombstones since then are still there.  What a clock that stood ahead has said is unknown."""
+def _keeps_tombstones(at_end_ms: int, now_ms: int) -> bool:
+    """Check whether tombstones written since `at_end_ms` are still in the log.
+
+    A time over a minute ahead of the clock is unreliable, so the answer is no.
+    """
     return -_SKEW_MS <= now_ms - at_end_ms <= DELETE_RETENTION_MS
 
 
-def _due(key: bytes) -> int:
+def _due_ms(key: bytes) -> int:
     return int(key[len(_TIMERS) : len(_TIMERS) + 15])

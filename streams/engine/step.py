@@ -1,10 +1,10 @@
-"""Running a processor over a batch: decode, decide, and set aside what cannot be decided.
+"""Running a processor over a batch: decode, decide, and dead-letter what cannot be decided.
 
-Bytes that do not decode are the sender's fault: each becomes a dead letter, and any number of
-them never stops a task.  Only between processors they do: there no sender is at fault, and a
-record passed over would be missing for good, unless it is asked for again.  A record that makes
-the decide step raise is poison: the batch is tried again in halves until it stands alone.
-Failures of store, log or memory are neither; they pass.
+Bytes that do not decode are the sender's fault: each record becomes a dead letter, and any number
+of them never stops a task.  Records between processors are the exception: no sender is at fault,
+and a skipped record would be lost for good unless it is requested again, so they stop the task.
+A record that makes the decide step raise is poison: the batch is split in halves and retried
+until that record is alone.  Failures of store, log or memory are neither; they propagate.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ Taken = tuple[Topic, Record]
 _Item = tuple[Topic, Record, Decoded | Undecodable]
 Decide = Callable[[StepWork], None]
 TIMER_FAILED = "timer_failed"
-"""The code of a dead letter that holds a timer which made the processor raise."""
-_WITHDRAWN = Decoded({}, b"", 0, False)
+"""The code of dead letters of timers that made the processor raise."""
+_NULL_VALUE = Decoded({}, b"", 0, False)
 
 
 class Step:
-    """One processor over what it took in one cycle.
+    """One processor and the records it takes in one cycle.
 
-    effects: what it causes.  undecodable, poison: how many records became dead letters, and why.
+    effects: its output.  undecodable, poison: how many records became dead letters, by reason.
     """
 
     def __init__(self, processor: Processor, context: Context, read: GetMany) -> None:
@@ -58,10 +58,10 @@ class Step:
         self._read = layered([self.effects.rows], read)
 
     def records(self, taken: Sequence[Taken]) -> list[Taken]:
-        """Decide them in order; returns those left over when the effects have grown too large."""
+        """Decide the records in order; return those left over when the effects grow too large."""
         self._senders.read([record for _, record in taken])
-        left = self._decide(self._decode(taken))
-        return [item[:2] for item in left]
+        undecided = self._decide(self._decode(taken))
+        return [item[:2] for item in undecided]
 
     def timers(self, due: Sequence[Timer], now_ms: int) -> None:
         self._senders.default = SERVICE
@@ -73,17 +73,19 @@ class Step:
             self.timers(due[:middle], now_ms)
             self.timers(due[middle:], now_ms)
         else:
-            self._poisoned_timer(due[0], failure)
+            self._dead_letter_timer(due[0], failure)
 
     def _decode(self, taken: Sequence[Taken]) -> list[_Item]:
         by_topic: dict[Topic, list[Record]] = {}
         for topic, record in taken:
             by_topic.setdefault(topic, []).append(record)
-        decoded = {topic: iter(_decoded(topic, records)) for topic, records in by_topic.items()}
+        decoded = {
+            topic: iter(_decode_records(topic, records)) for topic, records in by_topic.items()
+        }
         return [(topic, record, next(decoded[topic])) for topic, record in taken]
 
     def _decide(self, items: Sequence[_Item]) -> Sequence[_Item]:
-        """Returns what is left over."""
+        """Decide the items and return those left over."""
         if self.effects.size > STEP_BYTES:
             return items
         messages = [
@@ -96,33 +98,35 @@ class Step:
             failure = self._attempt(lambda work: self._processor.decide(messages, work))
         if failure is not None and len(messages) > 1:
             middle = len(items) // 2
-            left = self._decide(items[:middle])
-            return [*left, *items[middle:]] if left else self._decide(items[middle:])
+            undecided = self._decide(items[:middle])
+            return [*undecided, *items[middle:]] if undecided else self._decide(items[middle:])
         if failure is not None:
-            self._alone(messages[0], failure)
+            self._handle_failure(messages[0], failure)
         for topic, record, result in items:
             if isinstance(result, Undecodable):
                 if topic.between:
-                    _alarm(topic, record, result)
+                    _report_internal(topic, record, result)
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
         return ()
 
-    def _alone(self, message: Message, failure: Exception) -> None:
-        """The one that raises: too large an output has a coded refusal, the rest is poison."""
+    def _handle_failure(self, message: Message, failure: Exception) -> None:
+        """Refuse the record that raised if its output is too large, else dead-letter it."""
         if isinstance(failure, TooLarge):
             topic, size = failure.topic, failure.size
-            second = self._attempt(lambda w: self._processor.too_large(message, topic, size, w))
-            if second is None:
+            second_failure = self._attempt(
+                lambda w: self._processor.too_large(message, topic, size, w)
+            )
+            if second_failure is None:
                 return
-            failure = second
-        at, about = position(message.record), self._processor.declaration.name
-        noted = fields(position=at, processor=about, code=DECIDE_FAILED)
-        log.error("poison at %s: %s", at, told(failure), extra=noted)
+            failure = second_failure
+        at, processor = position(message.record), self._processor.declaration.name
+        extra = fields(position=at, processor=processor, code=DECIDE_FAILED)
+        log.error("poison at %s: %s", at, told(failure), extra=extra)
         self.poison += 1
         self._dead_letter(message.topic, message.record, DECIDE_FAILED, told(failure))
 
-    def _poisoned_timer(self, timer: Timer, exc: Exception) -> None:
+    def _dead_letter_timer(self, timer: Timer, exc: Exception) -> None:
         log.error("timer %s of %s raises: %s", timer.kind, timer.key, told(exc))
         self.poison += 1
         source = self._processor.declaration.inputs[0]
@@ -137,7 +141,7 @@ class Step:
         self.effects.outputs.append(Output(self._context.prefix + topic.name, key, row, heads, 0))
 
     def _attempt(self, decide: Decide) -> Exception | None:
-        """Take the effects of a step, or return what it raised and keep nothing of it."""
+        """Add the effects of a step, or return what it raised and drop them."""
         work = StepWork(self._processor.declaration, self._context, self._read, self._senders)
         try:
             decide(work)
@@ -151,25 +155,28 @@ class Step:
         return None
 
     def _dead_letter(self, topic: Topic, record: Record, code: str, message: str) -> None:
-        settings, keep = self._context.settings, self._processor.dead_letter
-        kept = keep(topic, record.key, settings), keep(topic, record.value, settings)
+        settings, mask = self._context.settings, self._processor.dead_letter
+        content = mask(topic, record.key, settings), mask(topic, record.value, settings)
         self.effects.letters[topic.name, code] += 1
         self.effects.outputs.append(
-            letter(self._context.prefix, topic, record, kept, code, message)
+            letter(self._context.prefix, topic, record, content, code, message)
         )
 
 
-def _alarm(topic: Topic, record: Record, failure: Undecodable) -> None:
-    """Of a record between processors.  Raises InternalUnreadable unless it is asked for again."""
-    said = f"{position(record)}: {failure.message}"
+def _report_internal(topic: Topic, record: Record, failure: Undecodable) -> None:
+    """Log an undecodable record between processors.
+
+    Raises InternalUnreadable unless the record is requested again.
+    """
+    detail = f"{position(record)}: {failure.message}"
     if not topic.asked_again:
-        raise InternalUnreadable(said)
-    log.error("a record between processors is set aside: %s", said)
+        raise InternalUnreadable(detail)
+    log.error("a record between processors is set aside: %s", detail)
 
 
-def _decoded(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:
+def _decode_records(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:
     results = decode_many([record.value for record in records], topic.record or "")
     if topic.takes_null:
         pairs = zip(records, results, strict=True)
-        return [_WITHDRAWN if record.value is None else result for record, result in pairs]
+        return [_NULL_VALUE if record.value is None else result for record, result in pairs]
     return results

@@ -1,8 +1,8 @@
 """RocksDB, as the engine uses it: bytes to bytes, atomic batches, ordered scans.
 
-The log is the truth and this store follows it, so there is no write-ahead log: after a kill the
-rows since the last flush are read from the changelog again.  Everything lies in one column
-family, because families flush apart and a position could then outlive the rows it stands for.
+The log is the source of truth and this store follows it, so there is no write-ahead log: after a
+kill the rows since the last flush are read from the changelog again.  All rows are in one column
+family, because families flush separately and a position could then outlive its rows.
 The only module that imports rocksdict.
 """
 
@@ -29,51 +29,51 @@ from rocksdict import (
 
 from streams.errors import StateLocked, StoreFailed
 
-_WRITE_BUFFER = 8 << 20
-_FILE = 8 << 20
-_CACHE = Cache(1 << 20)  # made small, or it has shards of a size that holds no large block
+_WRITE_BUFFER_BYTES = 8 << 20
+_FILE_BYTES = 8 << 20
+_CACHE = Cache(1 << 20)  # created small, or its shards are too small for a large block
 _CACHE.set_capacity(64 << 20)
-_BUFFERS = WriteBufferManager(1 << 40, False)
-"""Shared by all stores of the process.  The manager only counts: a store's buffers have a limit of
-their own, and one for all of them would have the busy stores flush for the idle ones."""
+_WRITE_BUFFERS = WriteBufferManager(1 << 40, False)
+"""Shared by all stores of the process.  The manager only counts: each store limits its own
+buffers, and a common limit would make the busy stores flush for the idle ones."""
 _NO_SUCH_KEY = "key not found"
-"""What rocksdict raises, as a plain Exception, where a snapshot has no such row."""
+"""The text of the plain Exception that rocksdict raises when a snapshot has no such row."""
 
 Failed = Callable[[str, Exception], StoreFailed]
 
 
 class Held(NamedTuple):
-    """Bytes of memory that all stores of this process hold, by what for."""
+    """The memory of all stores of this process in bytes, by use."""
 
     write_buffers: int
     block_cache: int
 
 
 def held() -> Held:
-    """Any thread may ask."""
-    return Held(_BUFFERS.get_usage(), _CACHE.get_usage())
+    """Return the memory use of all stores.  Any thread may call it."""
+    return Held(_WRITE_BUFFERS.get_usage(), _CACHE.get_usage())
 
 
 def limit_block_cache(size: int) -> None:
-    """How many bytes of blocks the stores of this process, open and to come, keep in memory."""
+    """Set the bytes of blocks that all stores of this process, present and future, cache."""
     _CACHE.set_capacity(size)
 
 
 def _options() -> Options:
     options = Options(raw_mode=True)
     options.create_if_missing(True)
-    options.set_write_buffer_size(_WRITE_BUFFER)
+    options.set_write_buffer_size(_WRITE_BUFFER_BYTES)
     options.set_max_write_buffer_number(2)
-    options.set_write_buffer_manager(_BUFFERS)
-    # Compaction holds a file that it writes in memory, with what becomes its index and filter.
-    options.set_target_file_size_base(_FILE)
+    options.set_write_buffer_manager(_WRITE_BUFFERS)
+    # Compaction buffers the file that it writes in memory, with its index and filter.
+    options.set_target_file_size_base(_FILE_BYTES)
     options.set_max_open_files(256)
     options.set_keep_log_file_num(2)
     options.set_compression_type(DBCompressionType.lz4())
     table = BlockBasedOptions()
     table.set_block_cache(_CACHE)
     table.set_bloom_filter(10, False)
-    table.set_cache_index_and_filter_blocks(True)  # else they grow with the rows, without a limit
+    table.set_cache_index_and_filter_blocks(True)  # else they grow with the rows without limit
     table.set_pin_l0_filter_and_index_blocks_in_cache(True)
     options.set_block_based_table_factory(table)
     return options
@@ -82,7 +82,7 @@ def _options() -> Options:
 class Store:
     """One RocksDB directory.  Raises errors.StoreFailed when RocksDB does.
 
-    Opening raises errors.StateLocked when it is open elsewhere, or snapshots of it are still read.
+    Opening raises errors.StateLocked when it is open elsewhere, or its snapshots are still read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,7 +90,7 @@ class Store:
         try:
             path.mkdir(parents=True, exist_ok=True)
             options = _options()
-            # For the family too: else it has the ones that it was last opened with, and no cache.
+            # For the column family too: else it keeps its last options, without the cache.
             self._db = Rdict(str(path), options, {"default": options})
             self._inode = (path / "LOCK").stat().st_ino
         except Exception as exc:  # rocksdict raises plain Exception
@@ -109,16 +109,16 @@ class Store:
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
         try:
-            found: Any = self._db.get(list(keys))
+            values: Any = self._db.get(list(keys))
         except Exception as exc:
-            raise self._failed("read", exc) from exc
-        return cast(list[bytes | None], found)
+            raise self._wrap_error("read", exc) from exc
+        return cast(list[bytes | None], values)
 
     def get(self, key: bytes) -> bytes | None:
         return self.get_many([key])[0]
 
     def write(self, rows: Mapping[bytes, bytes | None]) -> None:
-        """Put (bytes) and delete (None) all rows at once."""
+        """Put (bytes) and delete (None) all rows atomically."""
         batch = WriteBatch(raw_mode=True)
         for key, value in rows.items():
             if value is None:
@@ -128,42 +128,42 @@ class Store:
         try:
             self._db.write(batch, self._no_wal)
         except Exception as exc:
-            raise self._failed("written", exc) from exc
+            raise self._wrap_error("written", exc) from exc
 
     def scan(
         self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows whose key begins with prefix, in key order (or against it), from `start` on.
+        """Iterate over rows whose key begins with `prefix`, in key order or in reverse.
 
-        start counts: the first row is the one at or after it (in reverse: at or before it).
+        `start` is inclusive: the first row is the one at or after it (in reverse: at or before it).
         """
-        return _scan(self._db.iter(), prefix, start, reverse, self._failed)
+        return _scan(self._db.iter(), prefix, start, reverse, self._wrap_error)
 
     def snapshot(self) -> Snapshot:
-        """The rows as they are now; any thread may read it, even when the store is closed."""
+        """Return a snapshot, which any thread may read, even when the store is closed."""
         try:
-            return Snapshot(self._db, self._failed)
+            return Snapshot(self._db, self._wrap_error)
         except Exception as exc:
-            raise self._failed("read", exc) from exc
+            raise self._wrap_error("read", exc) from exc
 
     def damage(self) -> str | None:
-        """What is amiss with the files of an open store; RocksDB itself notices only late."""
+        """Return what is wrong with the files of an open store; RocksDB itself notices late."""
         try:
             if (self.path / "LOCK").stat().st_ino != self._inode:
                 return f"{self.path} is another directory than the one that was opened"
-            changed = {name for name, size in self._files() if _size(self.path / name) != size}
-            # Compaction may have removed a file since it was listed; then it is listed no more.
-            still = sorted(changed & {name for name, _ in self._files()}) if changed else []
+            suspects = {name for name, size in self._files() if _size(self.path / name) != size}
+            # Compaction may have removed a file since it was listed, so list again.
+            still = sorted(suspects & {name for name, _ in self._files()}) if suspects else []
         except Exception as exc:
             return f"{self.path} cannot be read: {exc}"
         return f"{self.path / still[0]} was changed or deleted" if still else None
 
     def _files(self) -> list[tuple[str, int]]:
-        """Names and sizes of the files that hold the rows now."""
+        """List the names and sizes of the files that hold the rows now."""
         return [(file["name"].lstrip("/"), file["size"]) for file in self._db.live_files()]
 
     def size_bytes(self) -> int:
-        """Of the files and of what is not yet written to them, about."""
+        """Return the approximate size of the files and of the rows not yet written to them."""
         kinds = ("rocksdb.total-sst-files-size", "rocksdb.cur-size-all-mem-tables")
         return sum(self._db.property_int_value(kind) or 0 for kind in kinds)
 
@@ -171,16 +171,16 @@ class Store:
         self._db.flush()
 
     def close(self) -> None:
-        """Flush and close.  A store found corrupt is removed, to be rebuilt when opened again."""
+        """Flush and close.  A corrupt store is removed, and rebuilt when it is opened again."""
         try:
             self._db.close()
         except Exception as exc:
-            raise self._failed("closed", exc) from exc
+            raise self._wrap_error("closed", exc) from exc
         finally:
             if self._corrupt:
                 self.destroy(self.path)
 
-    def _failed(self, what: str, exc: Exception) -> StoreFailed:
+    def _wrap_error(self, what: str, exc: Exception) -> StoreFailed:
         self._corrupt = self._corrupt or "Corruption" in str(exc)
         return StoreFailed(f"RocksDB at {self.path} cannot be {what}: {exc}")
 
@@ -196,16 +196,16 @@ class Store:
 class Snapshot:
     """The rows of a store at one moment.  Raises errors.StoreFailed when RocksDB does.
 
-    rocksdict's snapshots answer `get` alone: iterators made from them see what is written later.
-    So there is one iterator, as old as the snapshot, which all scans take turns to move.
+    rocksdict's snapshots support only `get`: iterators made from them see later writes.
+    So there is one iterator, as old as the snapshot, which all scans share in turn.
     """
 
     def __init__(self, db: Any, failed: Failed) -> None:
-        self._failed = failed
-        self._turn: object = None
-        moment = -1
-        while moment != db.latest_sequence_number():  # else a write came in between
-            moment = db.latest_sequence_number()
+        self._wrap_error = failed
+        self._current_scan: object = None
+        sequence = -1
+        while sequence != db.latest_sequence_number():  # retry if a write came in between
+            sequence = db.latest_sequence_number()
             self._rows, self._cursor = db.snapshot(), db.iter()
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
@@ -217,17 +217,17 @@ class Snapshot:
         except Exception as exc:
             if str(exc) == _NO_SUCH_KEY:
                 return None
-            raise self._failed("read", exc) from exc
+            raise self._wrap_error("read", exc) from exc
 
     def scan(
         self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """As `Store.scan`; several at a time must be read by one thread."""
-        mine = self._turn = object()
-        for row in _scan(self._cursor, prefix, start, reverse, self._failed):
+        """Iterate like `Store.scan`; one thread must read all concurrent scans."""
+        scan_id = self._current_scan = object()
+        for row in _scan(self._cursor, prefix, start, reverse, self._wrap_error):
             yield row
-            if self._turn is not mine:
-                self._turn = mine
+            if self._current_scan is not scan_id:
+                self._current_scan = scan_id
                 self._cursor.seek(row[0])
 
 
@@ -248,9 +248,9 @@ def _scan(
         else:
             rows.next()
     try:
-        rows.status()  # an iterator that meets a bad block just ends
+        rows.status()  # an iterator just ends at a corrupt block
     except Exception as exc:
-        del rows  # it keeps the store locked, and whoever keeps the error would keep it
+        del rows  # it locks the store, and the error's traceback would keep it alive
         raise failed("read", exc) from exc
 
 
@@ -259,7 +259,7 @@ def _size(path: Path) -> int | None:
 
 
 class DirectoryLock:
-    """Keeps a state directory to one process.  Raises errors.StateLocked when it is taken."""
+    """A lock that keeps a state directory to one process.  Raises errors.StateLocked."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)

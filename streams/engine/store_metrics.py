@@ -1,4 +1,4 @@
-"""The memory of RocksDB as a metric, of whatever process has stores."""
+"""The metric of RocksDB's memory, for any process that has stores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams.telemetry.metrics import Declared, asked_family
 
 
 def declared(name: str) -> Declared:
-    """The metric of one kind of process, under a name of its own."""
+    """Declare the metric of one kind of process under the given name."""
     return Declared(
         name,
         "gauge",

@@ -1,8 +1,8 @@
 """The tasks of one worker: opened, parked and closed as the group assigns partition numbers.
 
-A task that fails is closed and opened again from the log, after a pause that grows.  A fenced
-one waits until the group has confirmed that the partition is still ours, so that a process woken
-from a long sleep cannot fence the rightful owner in turn.
+A task that fails is closed and opened again from the log, after a growing pause.  A fenced
+one waits until the group has confirmed that this worker still owns the partition, so that a
+process that wakes from a long sleep cannot fence the rightful owner in turn.
 """
 
 from __future__ import annotations
@@ -28,15 +28,18 @@ from streams.telemetry.logs import fields
 log = logging.getLogger(__name__)
 
 Confirm = Callable[[], Awaitable[bool]]
-_REDONE = (Fenced, CommitFailed, BrokerUnavailable, StoreFailed)
-"""What opening again can cure.  All other errors stop the worker."""
-_LIMIT = 20
+_REOPENABLE = (Fenced, CommitFailed, BrokerUnavailable, StoreFailed)
+"""Errors that opening again can cure.  All others stop the worker."""
+_MAX_FAILURES = 20
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 5.0
 
 
 class TaskSet:
-    """make: builds the task of a number.  topics: full names of all inputs."""
+    """The tasks that this worker owns, by partition number.
+
+    make: builds the task of a number.  topics: full names of all inputs.
+    """
 
     def __init__(self, make: Callable[[int], Task], topics: Collection[str]) -> None:
         self.runners: dict[int, TaskRunner] = {}
@@ -45,38 +48,38 @@ class TaskSet:
         self.on_ready: Callable[[int], None] | None = None
         self.on_reopen: Callable[[HeadraceError], None] | None = None
         self._make = make
-        self._keepers: dict[int, asyncio.Task[None]] = {}
+        self._supervisors: dict[int, asyncio.Task[None]] = {}
         self._closing: dict[int, asyncio.Future[None]] = {}
         self._generation = 0
         self.assignments = 0
 
     @property
     def numbers(self) -> frozenset[int]:
-        """What the group has assigned."""
-        return frozenset(self._keepers)
+        """Return the numbers that the group has assigned."""
+        return frozenset(self._supervisors)
 
     def figures(self) -> list[TaskFigures]:
-        """Any thread may ask."""
+        """Return the tasks' measurements; any thread may call it."""
         return [runner.task.figures(runner.sought) for runner in list(self.runners.values())]
 
     async def assigned(self, numbers: Collection[int], seek: Seek, confirm: Confirm) -> None:
-        """Go on with the numbers that stay, open the new ones, close the others."""
+        """Resume the tasks of numbers that stay, open those of new ones, close the others."""
         self._generation += 1
         lost = [self.runners.pop(n) for n in set(self.runners) - set(numbers)]
         await asyncio.gather(*[self._close(runner) for runner in lost])
         log.info("assigned %s, kept %s", sorted(numbers), sorted(self.runners))
         for number in sorted(numbers):
-            self._keepers[number] = asyncio.ensure_future(self._keep(number, seek, confirm))
+            self._supervisors[number] = asyncio.ensure_future(self._keep(number, seek, confirm))
         self.assignments += 1
 
     async def park(self) -> None:
-        """Before a rebalance: nothing in flight, nothing new.
+        """Stop all tasks before a rebalance, with nothing in flight.
 
-        What cannot be parked is closed, and not waited for: all members would wait with us for
-        one task that is about to open.
+        A task that cannot be parked is closed, without waiting: all members would wait for
+        one task that is opening.
         """
         self._generation += 1
-        await self._stop_keepers()
+        await self._stop_supervisors()
         numbers = list(self.runners)
         parked = await asyncio.gather(*[self.runners[n].park() for n in numbers])
         for number, ok in zip(numbers, parked, strict=True):
@@ -84,14 +87,14 @@ class TaskSet:
                 self._begin_close(self.runners.pop(number))
 
     async def close(self) -> None:
-        """Finish what is in flight and give everything back."""
+        """Finish commits in flight and close all tasks."""
         await self.park()
         runners, self.runners = self.runners, {}
         await asyncio.gather(*[self._close(runner) for runner in runners.values()])
-        await asyncio.gather(*[self._closed(number) for number in list(self._closing)])
+        await asyncio.gather(*[self._wait_closed(number) for number in list(self._closing)])
 
-    async def _stop_keepers(self) -> None:
-        keepers, self._keepers = list(self._keepers.values()), {}
+    async def _stop_supervisors(self) -> None:
+        keepers, self._supervisors = list(self._supervisors.values()), {}
         for runner in self.runners.values():
             runner.ready = runner.sought = False
         for keeper in keepers:
@@ -110,28 +113,28 @@ class TaskSet:
             await self._fail(HeadraceError(f"task {number} failed: {exc!r}"))
 
     async def _reopen(self, number: int, seek: Seek, confirm: Confirm) -> None:
-        """Open and run, again and again.  Raises what opening again cannot cure."""
+        """Open and run, again and again.  Raises errors that opening again cannot cure."""
         generation = self._generation
         pause = _FIRST_PAUSE_S
         failures = 0
         while generation == self._generation:
             runner = self.runners.get(number)
             if runner is None:
-                await self._closed(number)
+                await self._wait_closed(number)
                 runner = self.runners[number] = TaskRunner(self._make(number))
             commits = runner.commits
             try:
                 await self._run(number, runner, seek)
-            except _REDONE as exc:
-                noted = fields(task=number, code=exc.code)
-                log.warning("task %d is closed and opens again: %s", number, exc, extra=noted)
+            except _REOPENABLE as exc:
+                extra = fields(task=number, code=exc.code)
+                log.warning("task %d is closed and opens again: %s", number, exc, extra=extra)
                 if self.on_reopen is not None:
                     self.on_reopen(exc)
                 if runner.commits > commits:
                     failures, pause = 0, _FIRST_PAUSE_S
-                away = isinstance(exc, BrokerUnavailable) and not isinstance(exc, BrokerRefuses)
-                failures += not away
-                if failures > _LIMIT:
+                is_away = isinstance(exc, BrokerUnavailable) and not isinstance(exc, BrokerRefuses)
+                failures += not is_away
+                if failures > _MAX_FAILURES:
                     raise
             else:
                 return  # the task was told to stop while it opened
@@ -155,7 +158,7 @@ class TaskSet:
             await self.on_failure(exc)
 
     async def _close(self, runner: TaskRunner) -> None:
-        """Goes on to its end even when the caller is cancelled."""
+        """Close the task; the closing continues even when the caller is cancelled."""
         await asyncio.shield(self._begin_close(runner))
 
     def _begin_close(self, runner: TaskRunner) -> asyncio.Future[None]:
@@ -163,11 +166,11 @@ class TaskSet:
         self._closing[runner.task.partition] = closing
         return closing
 
-    async def _closed(self, number: int) -> None:
-        """Until a former task of this number has given its directory back."""
+    async def _wait_closed(self, number: int) -> None:
+        """Wait until a former task of this number has released its directory."""
         closing = self._closing.get(number)
         if closing is not None:
-            await asyncio.shield(closing)  # cancelled here, the next owner has to wait as well
+            await asyncio.shield(closing)  # not deleted if cancelled: the next caller must wait too
             if self._closing.get(number) is closing:
                 del self._closing[number]
 

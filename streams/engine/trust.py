@@ -1,8 +1,7 @@
-"""Whether Python trusts the brokers, as it must for a worker.
+"""A check that Python trusts the brokers' certificates, as a worker needs.
 
-All else goes through the Kafka client in C, which is content with certificates that Python refuses
-from 3.13 on: those that are not as RFC 5280 has them.  aiokafka, which reads for workers, says why
-only in the log, and fails as though no broker were there.
+All other connections use the Kafka client in C.  When Python rejects a certificate that the C
+client accepts, the worker only logs it, and fails as if no broker were reachable.
 """
 
 from __future__ import annotations
@@ -19,9 +18,9 @@ _TIMEOUT_S = 5.0
 
 
 def check_trust(bootstrap: str, security: Mapping[str, str]) -> None:
-    """Raises TlsFailed for a certificate that Python refuses.
+    """Raise TlsFailed for a certificate that Python rejects.
 
-    Of the first broker that answers: whether any does is for others to say.
+    It checks the first broker that answers, and returns when none does.
     """
     context = tls_context(security)
     if context is None:

@@ -1,4 +1,4 @@
-"""One decide step: what a processor wrote, encoded and ready for a transaction."""
+"""One decide step: the writes of a processor, encoded for a transaction."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from topology.keys import composite, split
 log = logging.getLogger(__name__)
 
 STEP_BYTES = 64 << 20
-"""Most that one step may send.  A record that causes more by itself is refused: a packet of half
-a megabyte to twenty thousand recipients would otherwise be ten gigabytes in one transaction."""
+"""The bytes that one step may send.  A record that causes more by itself is refused: a packet of
+half a megabyte to twenty thousand recipients would be ten gigabytes in one transaction."""
 NOT_POISON = (HeadraceError, MemoryError)
-"""What is no record's fault, when it is raised while one is decided."""
+"""Errors that are not the fault of the record being decided."""
 DECIDE_FAILED = "decide_failed"
-"""The code of a dead letter whose record made the decide step raise."""
-_OVERHEAD = 2048
-"""Bytes of a record besides key and value, with room for headers."""
+"""The code of dead letters of records that made the decide step raise."""
+_OVERHEAD_BYTES = 2048
+"""Bytes of a record besides key and value, with an allowance for headers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What does not change while a task lives."""
+    """The constants of a task."""
 
     partition: int
     partitions: int
@@ -49,10 +49,10 @@ class Context:
 
 @dataclass(slots=True)
 class Effects:
-    """What one or more steps cause: rows for the store, records for the log.
+    """The output of one or more steps: rows for the store, records for the log.
 
     poison: how many of these are dead letters that a processor made itself.
-    verdicts: by topic, verdict and rule.  letters: dead letters by input topic and code.
+    verdicts: counts by topic, verdict and rule.  letters: dead letters by input topic and code.
     """
 
     rows: Bytes = field(default_factory=dict)
@@ -83,23 +83,23 @@ class _Send:
 
 
 def timer_key(processor: str, due_ms: int, kind: str, key: str) -> str:
-    """Row key of a timer; the order of the keys is the order of firing."""
+    """Return the row key of a timer; keys sort in firing order."""
     return f"{due_ms:015d}/{composite(processor, kind, key)}"
 
 
 def timer_of(row_key: str, data: Mapping[str, str]) -> tuple[str, Timer]:
-    """The processor a timer row belongs to, and the timer."""
-    due, rest = row_key.split("/", 1)
-    processor, kind, key = split(rest)
+    """Return the processor that a timer row belongs to, and the timer."""
+    due, processor_key = row_key.split("/", 1)
+    processor, kind, key = split(processor_key)
     return processor, Timer(int(due), kind, key, data)
 
 
 def refuse_unknown(names: Iterable[str], processors: Iterable[Processor]) -> None:
-    """Timers that nobody fires would be gone for good.  Raises InternalUnreadable."""
+    """Raise InternalUnreadable for timers of unknown processors, which would be lost."""
     unknown = sorted(set(names) - {processor.declaration.name for processor in processors})
     if unknown:
-        said = f"timers are due of processors that this version lacks: {', '.join(unknown)}"
-        raise InternalUnreadable(said)
+        detail = f"timers are due of processors that this version lacks: {', '.join(unknown)}"
+        raise InternalUnreadable(detail)
 
 
 class StepWork:
@@ -122,9 +122,9 @@ class StepWork:
         self._senders = senders or Senders(context.principals)
         self._tables: dict[str, TableRows] = {}
         self._sends: list[_Send] = []
-        self._sent = 0
-        self._whole: StepWork | None = None
-        self._letters: list[tuple[Topic, Output]] = []
+        self._sent_bytes = 0
+        self._parent: StepWork | None = None
+        self._dead_letters: list[tuple[Topic, Output]] = []
 
     @property
     def cause(self) -> str:
@@ -137,7 +137,7 @@ class StepWork:
     def rows(self, table: Table) -> TableRows:
         rows = self._tables.get(table.name)
         if rows is None:
-            below = None if self._whole is None else self._whole.rows(table)
+            below = None if self._parent is None else self._parent.rows(table)
             rows = TableRows(table, self._read, self._cause, below)
             self._tables[table.name] = rows
         return rows
@@ -149,9 +149,9 @@ class StepWork:
         self._senders.vouch(cause, principal)
 
     def attempt(self, part: Callable[[Work], None]) -> Exception | None:
-        assert self._whole is None, "a part has no parts"
+        assert self._parent is None, "a part has no parts"
         work = StepWork(self._declaration, self._context, self._read, self._senders)
-        work._whole = self
+        work._parent = self
         try:
             part(work)
             work.seal()
@@ -166,12 +166,12 @@ class StepWork:
         return None
 
     def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
-        at = position(record)
-        noted = fields(position=at, processor=self._declaration.name, code=DECIDE_FAILED)
-        log.error("poison at %s: %s", at, told(failure), extra=noted)
-        kept, prefix = (record.key, record.value), self._context.prefix
-        made = letter(prefix, topic, record, kept, DECIDE_FAILED, told(failure))
-        self._letters.append((topic, made))
+        source = position(record)
+        extra = fields(position=source, processor=self._declaration.name, code=DECIDE_FAILED)
+        log.error("poison at %s: %s", source, told(failure), extra=extra)
+        content, prefix = (record.key, record.value), self._context.prefix
+        dead_letter = letter(prefix, topic, record, content, DECIDE_FAILED, told(failure))
+        self._dead_letters.append((topic, dead_letter))
 
     def copy(self, table: Table) -> CopiedTable:
         copies = self._context.copies
@@ -201,38 +201,45 @@ class StepWork:
         self.rows(TIMERS).delete(timer_key(self._declaration.name, due_ms, kind, key))
 
     def seal(self) -> Effects:
-        """Encode everything.  Raises TooLarge, and whatever a wrong value makes the codec raise."""
+        """Encode all writes.
+
+        Raises TooLarge, and any error that the codec raises for a wrong value.
+        """
         by_topic: dict[str, list[Output]] = {}
-        self._seal_sends(by_topic)
-        effects = Effects(outputs=[made for _, made in self._letters], poison=len(self._letters))
-        effects.letters.update((topic.name, DECIDE_FAILED) for topic, _ in self._letters)
-        effects.verdicts.update(map(_verdict, filter(_is_verdict, self._sends)))
+        self._encode_sends(by_topic)
+        effects = Effects(
+            outputs=[output for _, output in self._dead_letters], poison=len(self._dead_letters)
+        )
+        effects.letters.update((topic.name, DECIDE_FAILED) for topic, _ in self._dead_letters)
+        effects.verdicts.update(map(_verdict_labels, filter(_is_verdict, self._sends)))
         for rows in self._tables.values():
-            self._seal_rows(rows, effects.rows, by_topic)
-        effects.size = self._sent
+            self._encode_rows(rows, effects.rows, by_topic)
+        effects.size = self._sent_bytes
         for topic in (*self._declaration.outputs, CHANGELOG):
             effects.outputs += by_topic.pop(topic.name, ())
         if by_topic:
             raise KeyError(f"{self._declaration.name} does not declare {sorted(by_topic)}")
         return effects
 
-    def _seal_sends(self, by_topic: dict[str, list[Output]]) -> None:
-        grouped: dict[str, list[_Send]] = {}
+    def _encode_sends(self, by_topic: dict[str, list[Output]]) -> None:
+        groups: dict[str, list[_Send]] = {}
         for send in self._sends:
-            grouped.setdefault(send.topic.name, []).append(send)
-        for sends in grouped.values():
+            groups.setdefault(send.topic.name, []).append(send)
+        for sends in groups.values():
             by_topic[sends[0].topic.name] = [self._output(send) for send in sends]
 
     def _output(self, send: _Send) -> Output:
         topic = send.topic
         assert topic.record is not None
         value = encode(topic.record, send.value)
-        self._sent += len(value)
-        if self._sent > STEP_BYTES:  # one by one: a wide fan-out must not be built in full
-            raise TooLarge(topic, self._sent)
+        self._sent_bytes += len(value)
+        if self._sent_bytes > STEP_BYTES:  # one by one: a wide fan-out must not be built in full
+            raise TooLarge(topic, self._sent_bytes)
         key = send.key.encode()
-        more = sum(len(name) + len(text) for name, text in send.headers)
-        _check_size(topic, key, value, len(key) + len(send.id) + more)  # these are headers as well
+        header_bytes = sum(len(name) + len(text) for name, text in send.headers)
+        _check_size(
+            topic, key, value, len(key) + len(send.id) + header_bytes
+        )  # these are headers as well
         heads = headers.outgoing(
             topic,
             self._declaration.name,
@@ -246,17 +253,21 @@ class StepWork:
         partition = self.partition if topic.stays else None
         name = self._context.prefix + topic.name
         output = Output(name, key, value, [*heads, *send.headers], partition)
-        return self._senders.passed_on(output, send.cause) if _is_read_on(topic) else output
+        return (
+            self._senders.passed_on(output, send.cause) if _is_read_by_processors(topic) else output
+        )
 
-    def _seal_rows(self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]) -> None:
+    def _encode_rows(
+        self, rows: TableRows, store: Bytes, by_topic: dict[str, list[Output]]
+    ) -> None:
         table = rows.table
         topic = table.topic or CHANGELOG
         name = self._context.prefix + topic.name
         outputs = by_topic.setdefault(topic.name, [])
         for key, value, cause in rows.encoded():
-            place = store_key(table.name, key)
-            store[place] = value
-            log_key = key.encode() if table.topic else place
+            row_key = store_key(table.name, key)
+            store[row_key] = value
+            log_key = key.encode() if table.topic else row_key
             if value is not None:
                 _check_size(topic, log_key, value)
             heads = [(headers.CAUSE, cause.encode())] if cause else []
@@ -267,18 +278,21 @@ def _is_verdict(send: _Send) -> bool:
     return send.topic.kind is Kind.FACT and ("rule" in send.value or "verdict" in send.value)
 
 
-def _verdict(send: _Send) -> tuple[str, str, str]:
-    """Facts of accepted records alone have no verdict; answers of a cache have no rule."""
+def _verdict_labels(send: _Send) -> tuple[str, str, str]:
+    """Return topic, verdict and rule, with defaults.
+
+    Facts that exist only for accepted records have no verdict, and a cache's replies have no rule.
+    """
     verdict = send.value.get("verdict", "accepted")
     return send.topic.name, verdict or "none", send.value.get("rule", "none")
 
 
-def _is_read_on(topic: Topic) -> bool:
-    """Whether processors read it."""
+def _is_read_by_processors(topic: Topic) -> bool:
+    """Check whether processors read the topic."""
     return topic.between or topic is RTES_RAW
 
 
-def _check_size(topic: Topic, key: bytes, value: bytes, more: int = 0) -> None:
-    size = len(key) + len(value) + more + _OVERHEAD
+def _check_size(topic: Topic, key: bytes, value: bytes, extra: int = 0) -> None:
+    size = len(key) + len(value) + extra + _OVERHEAD_BYTES
     if size > topic.max_bytes:
         raise TooLarge(topic, size)

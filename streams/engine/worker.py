@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 _SWITCH_S = 0.0005
 READY_FILE = "ready"
-"""Written into the state directory once every task that was assigned is ready."""
+"""The file written into the state directory once every assigned task is ready."""
 
 
 def worker_directory(settings: ServiceSettings) -> Path:
@@ -48,12 +48,13 @@ def run_worker(
     static: bool = False,
     rule_codes: Collection[str] = frozenset(),
 ) -> None:
-    """Run until SIGINT or SIGTERM, then finish what is in flight and close.
+    """Run until SIGINT or SIGTERM, then finish commits in flight and close.
 
     processors: makes the processors of one task (`all_processors`).
-    static: join the group under an id kept in the state directory, so that a restart finds its
-    tasks again at once; only where this worker alone owns that directory.
-    rule_codes: those that metrics name.
+    static: join the group under an id kept in the state directory, so that a restart gets its
+    tasks back at once; only where this worker alone owns that directory.
+    rule_codes: those that get a label value in metrics.
+
     Raises StateLocked, TopicsMismatch, BrokerUnavailable, PositionsLost, InputTruncated,
     NotCoPartitioned, TooManyDeadLetters, SchemasMismatch.
     """
@@ -76,16 +77,16 @@ def _run(
 ) -> None:
     directory = worker_directory(settings)
     lock = DirectoryLock(directory)
-    _spare_the_collector()
-    _hand_over_often()
+    _tune_gc()
+    _shorten_switch_interval()
     limit_block_cache(settings.block_cache_mib << 20)
     try:
         source = connected(settings)
         check_trust(settings.bootstrap or "", settings.security())
-        declared = [p.declaration for p in processors()]
-        check_topics(source, settings, declared)
+        declarations = [p.declaration for p in processors()]
+        check_topics(source, settings, declarations)
         (directory / READY_FILE).unlink(missing_ok=True)
-        tables = copied(declared)
+        tables = copied(declarations)
         copies = Copies(directory / "copies", source, settings.prefix, settings.partitions, tables)
         copies.open()
         copies.follow()
@@ -103,19 +104,19 @@ def _run(
                 copies,
                 ids,
                 metrics,
-                heard=clock.heard,
+                on_append_time=clock.heard,
             )
 
-        def standing() -> Standing:
+        def measure_worker() -> Standing:
             return Standing(tasks.figures(), copies.size_bytes, tasks.assignments > 0)
 
-        topics = {settings.prefix + t.name for d in declared for t in d.inputs}
-        tasks, metrics = TaskSet(make, topics), WorkerMetrics(standing, rule_codes)
+        topics = {settings.prefix + t.name for d in declarations for t in d.inputs}
+        tasks, metrics = TaskSet(make, topics), WorkerMetrics(measure_worker, rule_codes)
         tasks.on_ready = Readiness(tasks, directory)
         tasks.on_reopen = lambda failure: metrics.reopened(failure.code)
         instance = _instance_id(directory) if static else None
         try:
-            with served(settings.metrics, metrics, standing):
+            with served(settings.metrics, metrics, measure_worker):
                 faust_host.run(settings, group_of(settings), tasks, directory, instance_id=instance)
         finally:
             copies.close()
@@ -126,46 +127,48 @@ def _run(
 def check_topics(
     source: Log, settings: ServiceSettings, processors: Sequence[ProcessorDeclaration]
 ) -> None:
-    """Raises TopicsMismatch unless every topic is there, each input with P partitions."""
-    there = source.topics()
+    """Raise TopicsMismatch unless every topic exists, each input with the right partition count."""
+    existing = source.topics()
     inputs = [t for p in processors for t in p.inputs]
     outputs = [t for p in processors for t in p.outputs]
     copies = [t.topic for p in processors for t in p.copies if t.topic]
     dead = [dead_letters_of(t) for t in inputs]
-    wanted = dict.fromkeys([*inputs, *outputs, *copies, *dead, CHANGELOG])
-    missing = [name for t in wanted if (name := settings.prefix + t.name) not in there]
+    required = dict.fromkeys([*inputs, *outputs, *copies, *dead, CHANGELOG])
+    missing = [name for t in required if (name := settings.prefix + t.name) not in existing]
     if missing:
         raise TopicsMismatch(
             f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
         )
     for topic in inputs:
-        found = there[settings.prefix + topic.name].partitions
-        if found != settings.partitions:
+        count = existing[settings.prefix + topic.name].partitions
+        if count != settings.partitions:
             raise TopicsMismatch(
-                f"{settings.prefix}{topic.name} has {found} partitions,"
+                f"{settings.prefix}{topic.name} has {count} partitions,"
                 f" HEADRACE_PARTITIONS says {settings.partitions}",
-                advice=f"The count is fixed once topics exist: set HEADRACE_PARTITIONS={found}.",
+                advice=f"The count is fixed once topics exist: set HEADRACE_PARTITIONS={count}.",
             )
 
 
-def _spare_the_collector() -> None:
-    """A batch makes many objects that live for its length and refer to each other in no circle.
+def _tune_gc() -> None:
+    """Freeze the present objects and raise the garbage collector's thresholds.
 
-    With the defaults the collector walks them again and again: a fifth of the time per packet.
-    With these it would stop everything for a tenth of a second where circles are left to it.
+    A batch creates many objects that live as long as it does and form no reference cycles.
+    With the default thresholds the collector walks them repeatedly: a fifth of the time per packet.
+    With these a collection would pause everything for a tenth of a second if cycles were left to
+    it.
     """
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
 
 
-def _hand_over_often() -> None:
-    """Threads that fetch and commit wait so long for one that decides, not the usual 5 ms."""
+def _shorten_switch_interval() -> None:
+    """Let threads that fetch and commit wait 0.5 ms for the deciding one, not the default 5 ms."""
     sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_S))
 
 
 class Readiness:
-    """Says once that all assigned tasks are ready: in the log, and by a file.
+    """A callback that reports once that all assigned tasks are ready: in the log, and by a file.
 
     Raises StoreFailed when the file cannot be written.
     """
@@ -175,7 +178,7 @@ class Readiness:
         self._directory = directory
 
     def __call__(self, number: int) -> None:
-        """The task of this number has just become ready."""
+        """Note that the task of this number has become ready."""
         sought = {n for n, runner in self._tasks.runners.items() if runner.sought}
         if self._tasks.numbers <= sought | {number}:
             self._write()

@@ -1,8 +1,8 @@
 """Faust as the host of tasks: group membership, rebalances, life cycle, signals.
 
-Its agents, streams and tables are not used.  What it fetches is handed to tasks as whole lists;
-delivery, state and exactly-once are the tasks' own.  The only package that imports faust and
-aiokafka, whose internals it touches in six places, each marked with why.
+Its agents, streams and tables are not used.  Fetched records are handed to tasks as whole lists;
+tasks do delivery, state and exactly-once themselves.  The only package that imports faust and
+aiokafka; it uses their internals in six places, each marked with the reason.
 """
 
 from streams.engine.faust_host.run import run as run

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 class Boot(BootStrategy):
-    """Without Faust's producer: tasks have their own, and it would not log in as we do."""
+    """A boot strategy without Faust's producer, which would not log in; tasks have their own."""
 
     enable_kafka_producer = False
 
@@ -31,7 +31,7 @@ class HostApp(faust.App):
     failure: HeadraceError | None = None
 
     async def fail(self, error: HeadraceError) -> None:
-        """Stop the worker for a reason that `run` raises again."""
+        """Stop the worker with an error that `run` raises again."""
         if self.failure is None:
             self.failure = error
             log.error("the worker stops: %s: %s", error.code, error)

@@ -1,4 +1,4 @@
-"""The group protocol: whole partition numbers for each member."""
+"""The group protocol that assigns whole partition numbers to members."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from streams.engine.assignment import Member, Share, assign
 
 
 class WholeNumbers(AbstractPartitionAssignor):
-    """The group protocol around `streams.engine.assignment`."""
+    """A partition assignor for `streams.engine.assignment`."""
 
     name = "headrace-numbers"
 
@@ -25,8 +25,8 @@ class WholeNumbers(AbstractPartitionAssignor):
         self.missing: frozenset[str] = frozenset()
 
     def metadata(self, topics: Any) -> ConsumerProtocolMemberMetadata:
-        said = Member(frozenset(topics), frozenset(self._owned)).data()
-        return ConsumerProtocolMemberMetadata(0, sorted(topics), said)
+        user_data = Member(frozenset(topics), frozenset(self._owned)).data()
+        return ConsumerProtocolMemberMetadata(0, sorted(topics), user_data)
 
     def assign(
         self, cluster: Any, members: Mapping[str, ConsumerProtocolMemberMetadata]

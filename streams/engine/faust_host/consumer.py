@@ -1,4 +1,4 @@
-"""Faust's consumer: what is fetched goes to the tasks, what is assigned is opened."""
+"""Faust's consumer: fetched records go to the tasks, assigned partitions are opened."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TELL_GROUP_S = 1.0
 _LONGEST_TELL_S = 5.0
 _POLL_S = 0.1
 _POLL_SOME_S = 0.01
-_NOT_HUNGRY_S = 0.005
+_BUFFERS_FULL_S = 0.005
 
 
 class Consumer(driver.Consumer):
-    """Moves fetched lists to tasks; opens, parks and closes tasks on rebalances."""
+    """A consumer that hands fetched lists to tasks, and opens and closes tasks on rebalances."""
 
     app: HostApp
     _thread: ConsumerThread
@@ -34,7 +34,7 @@ class Consumer(driver.Consumer):
         return ConsumerThread(self, loop=self.loop, beacon=self.beacon)
 
     def verify_event_path(self, now: float, tp: Any) -> None:
-        return None  # its livelock warnings assume agents
+        return None  # Faust's livelock warnings assume agents
 
     async def perform_seek(self) -> None:
         return None  # Faust would cancel it at the next rebalance; each task seeks when restored
@@ -47,9 +47,9 @@ class Consumer(driver.Consumer):
 
     async def on_start(self) -> None:
         await super().on_start()
-        self.add_future(self._tell_group_at_times())
+        self.add_future(self._tell_group_periodically())
 
-    async def _tell_group_at_times(self) -> None:
+    async def _tell_group_periodically(self) -> None:
         while not self.should_stop:
             await self.sleep(_TELL_GROUP_S)
             if denied := await self._thread.call_thread(self._thread.denied):
@@ -58,30 +58,30 @@ class Consumer(driver.Consumer):
             await self._tell_group()
 
     async def _tell_group(self) -> None:
-        """Outside of the transactions, each of which it would cost two more round trips."""
+        """Commit offsets outside of transactions, where they would cost two round trips each."""
         runners = self.app.task_set.runners.values()
-        stand = {tp: n for r in runners for tp, n in r.task.decided().items()}
-        news = {tp: n for tp, n in stand.items() if self._told.get(tp) != n}
-        if not news or self.crashed:
+        positions = {tp: n for r in runners for tp, n in r.task.decided().items()}
+        updates = {tp: n for tp, n in positions.items() if self._told.get(tp) != n}
+        if not updates or self.crashed:
             return  # a crash ends the consumer's thread, and a call to that never returns
         try:
             async with asyncio.timeout(_LONGEST_TELL_S):
-                told = await self._thread.call_thread(self._thread.tell_group, news)
+                is_committed = await self._thread.call_thread(self._thread.tell_group, updates)
         except TimeoutError:
             return
-        if told:
-            self._told = stand
+        if is_committed:
+            self._told = positions
 
     async def on_partitions_assigned(self, assigned: set[Any], generation_id: int = 0) -> None:
         await super().on_partitions_assigned(assigned, generation_id)
-        if self.should_stop:  # another worker has left while this one does
+        if self.should_stop:  # another worker has left while this one stops
             return
         if missing := self.app.group_assignor.missing:
-            await self.app.fail(_disagree(missing))
+            await self.app.fail(_input_mismatch(missing))
             return
         numbers = {tp.partition for tp in assigned}
-        wanted = {(t, p) for t in self.app.task_set.topics for p in numbers}
-        if {(tp.topic, tp.partition) for tp in assigned} != wanted:
+        expected = {(t, p) for t in self.app.task_set.topics for p in numbers}
+        if {(tp.topic, tp.partition) for tp in assigned} != expected:
             await self.app.fail(NotCoPartitioned(f"the group assigned parts of tasks: {assigned}"))
             return
         await self.app.task_set.assigned(numbers, self.seek_tasks, self.confirmed)
@@ -110,37 +110,38 @@ class Consumer(driver.Consumer):
     async def _fetch_once(self) -> None:
         runners = self.app.task_set.runners
         ready = {r: (r.epoch, r.sought) for r in runners.values() if r.ready}
-        wanted = {tp for r in ready for tp in r.task.hungry()}
-        if not wanted:  # never ask with an empty set: that drains every partition
-            await asyncio.sleep(_NOT_HUNGRY_S if ready else _POLL_SOME_S * 5)
+        tps = {tp for r in ready for tp in r.task.hungry()}
+        if not tps:  # never ask with an empty set: that drains every partition
+            await asyncio.sleep(_BUFFERS_FULL_S if ready else _POLL_SOME_S * 5)
             return
         wait = _POLL_S if len(ready) == len(runners) else _POLL_SOME_S
         try:
-            fetched = await self._getmany(wanted, wait)
+            batches = await self._getmany(tps, wait)
         except NoOffsetForPartitionError:
-            return  # of a partition that its task has not sought yet
+            return  # the partition's task has not sought yet
         except OffsetOutOfRangeError as exc:
-            await self.app.fail(_truncated(exc.args[0]))
+            await self.app.fail(_truncation_error(exc.args[0]))
             return
         except DENIED as exc:
             await self.app.fail(AccessDenied(f"Kafka does not allow it: {exc}"))
             return
-        for tp, records in (fetched or {}).items():
-            await self._hand_over(TopicPartition(*tp), records, ready)
+        for tp, records in (batches or {}).items():
+            await self._deliver_records(TopicPartition(*tp), records, ready)
         for runner, (epoch, sought) in ready.items():
             if sought and runner.sought and runner.epoch == epoch:
-                self._report(runner)
+                self._report_position(runner)
 
-    async def _hand_over(
+    async def _deliver_records(
         self,
         tp: TopicPartition,
         records: Sequence[Any],
         ready: Mapping[TaskRunner, tuple[int, bool]],
     ) -> None:
-        """Give records to the task that asked for them, in the epoch in which it asked.
+        """Give records to the task that requested them, in the epoch in which it did.
 
-        A fetch that began before the task's seek had returned may lie anywhere, and one that
-        outlived a rebalance is another epoch's: both are dropped and sought back.
+        A fetch that began before the task's seek had returned may be at any offset, and one that
+        outlived a rebalance belongs to another epoch: both are dropped, and the consumer seeks
+        back.
         """
         runner = self.app.task_set.runners.get(tp.partition)
         if runner is None or not runner.ready:
@@ -151,8 +152,8 @@ class Consumer(driver.Consumer):
         else:
             await self.seek_tasks({tp: runner.task.seek_of(tp)})
 
-    def _report(self, runner: TaskRunner) -> None:
-        """Tell the task where the consumer stands, which runs ahead of it over markers."""
+    def _report_position(self, runner: TaskRunner) -> None:
+        """Tell the task the consumer's position, which runs ahead of it over markers."""
         for tp, position, end in self._thread.moved(runner.task.tps, runner.told):
             runner.task.fetched_to(tp, position, end)
 
@@ -161,13 +162,13 @@ class Transport(driver.Transport):
     Consumer = Consumer
 
 
-def _disagree(missing: frozenset[str]) -> NotCoPartitioned:
+def _input_mismatch(missing: frozenset[str]) -> NotCoPartitioned:
     return NotCoPartitioned(
         f"other workers of this group also read {', '.join(sorted(missing))}",
         advice="Start it from the version of the others, with their settings.",
     )
 
 
-def _truncated(places: Mapping[Any, int]) -> InputTruncated:
-    told = ", ".join(f"{tp.topic}/{tp.partition} at {offset}" for tp, offset in places.items())
-    return InputTruncated(f"records were deleted before they were read: {told}")
+def _truncation_error(offsets: Mapping[Any, int]) -> InputTruncated:
+    ranges = ", ".join(f"{tp.topic}/{tp.partition} at {offset}" for tp, offset in offsets.items())
+    return InputTruncated(f"records were deleted before they were read: {ranges}")

@@ -1,8 +1,8 @@
-"""Reading batches whose headers have names that are not UTF-8.
+"""Reading batches whose header names are not UTF-8.
 
-On the wire a header's name is any bytes, and a broker takes them.  aiokafka raises on such a name,
-each time it fetches the batch, so that one record would stop its partition for good.  Here the
-batch is read again, and the record has no headers: no client can tell them, so that workers and
+On the wire a header's name is any bytes, and brokers accept them.  aiokafka raises on such a name
+each time it fetches the batch, so one record would stop its partition for good.  Here the
+batch is read again, and the record has no headers: no client can return them, so workers and
 all other readers see the same.
 """
 
@@ -20,17 +20,17 @@ from aiokafka.record.util import decode_varint
 
 _LENGTH_AT, _ATTRIBUTES_AT = 8, 21
 _COMPRESSION = 0x07
-_MARKS = bytes(n if n < 128 else ord("?") for n in range(256))
+_TO_ASCII = bytes(n if n < 128 else ord("?") for n in range(256))
 
 
 def install() -> None:
-    """In place of aiokafka's own, which its fetcher makes by name."""
+    """Replace aiokafka's classes, which its fetcher looks up by name."""
     fetcher.MemoryRecords = Fetched
     fetcher.PartitionRecords = PartitionRecords
 
 
 class Fetched(MemoryRecords):
-    """What was fetched of one partition; knows its bytes."""
+    """The batches fetched of one partition, with their bytes."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
@@ -48,36 +48,40 @@ class PartitionRecords(fetcher.PartitionRecords):
         try:
             yield from super()._unpack_records()
         except UnicodeDecodeError:
-            given_out, (data, marked) = self.next_fetch_offset, legible(self._records.data)
-            self._records = MemoryRecords(data)  # from the beginning, for the aborted ones
+            next_offset, (data, headerless) = self.next_fetch_offset, legible(self._records.data)
+            self._records = MemoryRecords(
+                data
+            )  # from the beginning, to detect aborted records again
             self._aborted_transactions = aborted
             self._aborted_producers.clear()
             for record in super()._unpack_records():
-                if record.offset >= given_out:
-                    yield replace(record, headers=()) if record.offset in marked else record
+                if record.offset >= next_offset:
+                    yield replace(record, headers=()) if record.offset in headerless else record
 
 
 def legible(data: bytes) -> tuple[bytes, set[int]]:
-    """The same batches, not compressed, and the offsets of the records with such a name, in which
-    it is made ASCII."""
-    batches, made, marked = _MemoryRecordsPy(data), [], set[int]()
+    """Return the batches uncompressed with ASCII header names, and the offsets that changed."""
+    batches, rewritten, headerless = _MemoryRecordsPy(data), [], set[int]()
     while batches.has_next():
-        place = batches._next_slice
+        raw = batches._next_slice
         batches.next_batch()
-        batch = _DefaultRecordBatchPy(place)
+        batch = _DefaultRecordBatchPy(raw)
         iter(batch)  # decompresses
-        head = bytearray(place[: batch.HEADER_STRUCT.size])
+        head = bytearray(raw[: batch.HEADER_STRUCT.size])
         body = batch._buffer[batch._pos :]
-        marked.update(batch.base_offset + delta for delta in _mark_names(body))
+        headerless.update(batch.base_offset + delta for delta in _replace_names(body))
         struct.pack_into(">i", head, _LENGTH_AT, len(head) - _LENGTH_AT - 4 + len(body))
         attributes = batch.attributes & ~_COMPRESSION
         struct.pack_into(">h", head, _ATTRIBUTES_AT, attributes)
-        made.append(bytes(head + body))
-    return b"".join(made), marked
+        rewritten.append(bytes(head + body))
+    return b"".join(rewritten), headerless
 
 
-def _mark_names(records: bytearray) -> Iterator[int]:
-    """In place, so that no length changes.  Yields the offset deltas of records that it changed."""
+def _replace_names(records: bytearray) -> Iterator[int]:
+    """Make header names that are not UTF-8 ASCII, in place, so that no length changes.
+
+    Yields the offset deltas of the records that it changed.
+    """
     end = 0
     while end < len(records):
         size, pos = decode_varint(records, end)
@@ -93,7 +97,7 @@ def _mark_names(records: bytearray) -> Iterator[int]:
             length, pos = decode_varint(records, pos)
             name = records[pos : pos + length]
             if not _is_utf_8(name):
-                records[pos : pos + length] = name.translate(_MARKS)
+                records[pos : pos + length] = name.translate(_TO_ASCII)
                 yield delta
             length, pos = decode_varint(records, pos + length)
             pos += max(0, length)

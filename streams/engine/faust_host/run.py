@@ -1,4 +1,4 @@
-"""One worker process, from its start to its end."""
+"""One worker process, from start to end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(
     instance_id: str | None,
     background: Sequence[Callable[[], Awaitable[None]]] = (),
 ) -> None:
-    """Host the tasks until SIGINT or SIGTERM.  Raises what stopped the worker otherwise.
+    """Host the tasks until SIGINT or SIGTERM.  Raises the error that stops the worker otherwise.
 
     instance_id: for static membership, stable over restarts; None joins dynamically.
     """
@@ -49,7 +49,7 @@ def run(
         app.topics.add(app.topic(topic, value_type=bytes))
     for job in background:
         app.task(job)
-    # Faust would replace the handlers of the root logger, and drop all that is below a warning.
+    # Faust would replace the root logger's handlers, and drop everything below a warning.
     worker = faust.Worker(app, override_logging=False, redirect_stdouts=False, quiet=True)
     worker.spinner = None  # it hides the cursor of a terminal that is not its own
     try:

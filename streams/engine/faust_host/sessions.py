@@ -1,8 +1,8 @@
-"""Incremental fetches (KIP-227): a request names only the partitions whose place has changed.
+"""Incremental fetches (KIP-227): a request names only the partitions whose position has changed.
 
-aiokafka speaks the versions of Fetch that know sessions, but opens none: each of its requests
-names every input partition and is told of every one.  Of the 76 of a worker that was a sixth of
-its time at a steady rate.  `FetchSessions` stands between its fetcher and its client.
+aiokafka speaks the versions of Fetch that have sessions, but opens none: each of its requests
+names every input partition, and each response too.  With the 76 of a worker that was a sixth of
+its time at a steady rate.  `FetchSessions` sits between its fetcher and its client.
 """
 
 from __future__ import annotations
@@ -24,15 +24,17 @@ _FULL = 0
 _LAST_EPOCH = (1 << 31) - 1
 _SESSION_UNKNOWN = 70
 _SESSIONS_FROM = 7
-"""The first version of Fetch that knows them."""
+"""The first version of Fetch with sessions."""
 
-Place = tuple[int, int]
-"""Offset, and how many bytes at most."""
+FetchPosition = tuple[int, int]
+"""Offset and maximum bytes."""
 
 
 class SessionConsumer(aiokafka.AIOKafkaConsumer):
-    """Fetches in sessions, reads what comes whatever its headers are named, and waits for a broker
-    that does not know itself yet.
+    """A consumer with fetch sessions.
+
+    It also reads records with any header names, and waits for a broker that does not know itself
+    yet.
     """
 
     async def start(self) -> None:
@@ -47,11 +49,11 @@ class SessionConsumer(aiokafka.AIOKafkaConsumer):
 
 
 async def coordinator_of(client: Any, kind: Any, key: str) -> Any:
-    """The node that coordinates a group, by aiokafka's own look-up.
+    """Return the node that coordinates a group, by aiokafka's own look-up.
 
-    A broker that has just come back names no node at all, itself included, for a moment; to
-    aiokafka that is a fault of its own, with which a worker that starts just then would end.
-    Raises GroupCoordinatorNotAvailableError then, after which aiokafka asks again.
+    A broker that has just come back names no node for a moment, not even itself; aiokafka treats
+    that as an internal error, which would end a worker that starts just then.
+    Raises GroupCoordinatorNotAvailableError instead, after which aiokafka retries.
     """
     if client.get_random_node() is None:
         raise GroupCoordinatorNotAvailableError("no broker is known yet")
@@ -59,10 +61,10 @@ async def coordinator_of(client: Any, kind: Any, key: str) -> Any:
 
 
 class FetchSessions:
-    """A client as aiokafka's fetcher sees it, with a session at each node.
+    """A client for aiokafka's fetcher, with a fetch session at each node.
 
-    assignment: the one of now, as an object.  Another one begins with sessions of its own, since
-    it knows nothing of where the partitions end, which brokers tell once a session.
+    assignment: returns the current assignment object.  A new one starts new sessions, since
+    it does not know the ends of its partitions, which brokers send once per session.
     """
 
     def __init__(self, client: Any, assignment: Callable[[], Any]) -> None:
@@ -74,87 +76,87 @@ class FetchSessions:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    async def send(self, node_id: int, request: Any, **more: Any) -> Any:
+    async def send(self, node_id: int, request: Any, **options: Any) -> Any:
         if not isinstance(request, FetchRequest):
-            return await self._client.send(node_id, request, **more)
+            return await self._client.send(node_id, request, **options)
         if (assigned := self._assignment()) is not self._assigned:
             self._assigned = assigned
             for session in self._sessions.values():
-                session.start_anew()
+                session.reset()
         session = self._sessions.setdefault(node_id, _Session())
-        asked = session.next(request)
+        incremental = session.next(request)
         try:
-            response = await self._client.send(node_id, asked, **more)
-        except BaseException:  # also when cancelled: what the broker has seen is unknown
-            session.start_anew()
+            response = await self._client.send(node_id, incremental, **options)
+        except BaseException:  # also when cancelled: the broker may have processed it
+            session.reset()
             raise
         if response.API_VERSION >= _SESSIONS_FROM:
-            session.answered(asked, response)
+            session.handle_response(incremental, response)
         return response
 
 
 class _Session:
-    """What one broker knows of where we stand."""
+    """The fetch session at one broker: its id, epoch, and the positions that the broker knows."""
 
     def __init__(self) -> None:
         self._id = 0
         self._epoch = _FULL
-        self._named: dict[TopicPartition, Place] = {}
+        self._sent_positions: dict[TopicPartition, FetchPosition] = {}
 
     def next(self, request: FetchRequest) -> _Incremental:
-        wanted = {
+        positions = {
             TopicPartition(topic, partition): (offset, size)
-            for topic, places in request.topics
-            for partition, offset, size in places
+            for topic, partitions in request.topics
+            for partition, offset, size in partitions
         }
-        return _Incremental(request, self._id, self._epoch, wanted, self._named)
+        return _Incremental(request, self._id, self._epoch, positions, self._sent_positions)
 
-    def answered(self, asked: _Incremental, response: Any) -> None:
-        """A session that the broker does not know, or has not opened, is asked for anew."""
+    def handle_response(self, request: _Incremental, response: Any) -> None:
+        """Continue the session, or start over if the broker does not know it or has opened none."""
         if response.error_code:
             if response.error_code == _SESSION_UNKNOWN:
                 self._id = 0
-            self.start_anew()
+            self.reset()
         elif response.session_id:
             self._id = response.session_id
             self._epoch = self._epoch + 1 if self._epoch < _LAST_EPOCH else 1
-            self._named = asked.wanted
+            self._sent_positions = request.positions
         else:
-            self.start_anew()
+            self.reset()
 
-    def start_anew(self) -> None:
-        """With the former id: the broker closes that session as it opens another."""
-        self._epoch, self._named = _FULL, {}
+    def reset(self) -> None:
+        """Start over with the former id: the broker closes that session as it opens another."""
+        self._epoch, self._sent_positions = _FULL, {}
 
 
 class _Incremental(FetchRequest):
-    """aiokafka's request, less what the broker knows.  `topics` still names all partitions."""
+    """aiokafka's request without what the broker knows.  `topics` still names all partitions."""
 
     def __init__(
         self,
         request: FetchRequest,
         session_id: int,
         epoch: int,
-        wanted: dict[TopicPartition, Place],
-        named: Mapping[TopicPartition, Place],
+        positions: dict[TopicPartition, FetchPosition],
+        sent_positions: Mapping[TopicPartition, FetchPosition],
     ) -> None:
         self.__dict__.update(request.__dict__)
-        self.wanted = wanted
+        self.positions = positions
         self._session = session_id, epoch
-        changed: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
-        for tp, place in wanted.items():
-            if named.get(tp) != place:
-                changed[tp.topic].append((tp.partition, *place))
-        self._news = copy(request)
-        self._news._topics = list(changed.items())
+        changes: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for tp, position in positions.items():
+            if sent_positions.get(tp) != position:
+                changes[tp.topic].append((tp.partition, *position))
+        self._delta = copy(request)
+        self._delta._topics = list(changes.items())
         self._forgotten: dict[str, list[int]] = defaultdict(list)
-        for tp in named.keys() - wanted.keys():
+        for tp in sent_positions.keys() - positions.keys():
             self._forgotten[tp.topic].append(tp.partition)
 
     def build(self, request_struct_class: type[FetchRequestStruct]) -> FetchRequestStruct:
         if request_struct_class.API_VERSION < _SESSIONS_FROM:
             return super().build(request_struct_class)
-        struct: Any = self._news.build(request_struct_class)
+        struct: Any = self._delta.build(request_struct_class)
         struct.session_id, struct.session_epoch = self._session
         struct.forgotten_topics_data = list(self._forgotten.items())
         return struct

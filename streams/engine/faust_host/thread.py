@@ -1,4 +1,4 @@
-"""The thread in which the group's consumer lives, and what is asked of it there."""
+"""The thread of the group's consumer, and the requests made there."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ DENIED = (GroupAuthorizationFailedError, TopicAuthorizationFailedError)
 _MAX_POLL_S = 24 * 3600.0  # a long restore polls nothing
 _FETCH_BYTES = 4 << 20
 _FETCH_WAIT_MS = 500
-_LONGEST_ASK_S = 5.0
-"""A coordinator that does not answer: Faust's thread serves two calls at a time, fetches among
-them."""
+_REQUEST_TIMEOUT_S = 5.0
+"""The limit for a coordinator that does not answer: Faust's thread serves two calls at a time,
+fetches included."""
 
 
 class ConsumerThread(driver.AIOKafkaConsumerThread):
@@ -47,7 +47,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             partition_assignment_strategy=[app.group_assignor],
             isolation_level="read_committed",
             enable_auto_commit=False,
-            auto_offset_reset="none",  # tasks seek; a place that is gone must be said
+            auto_offset_reset="none",  # tasks seek; a deleted offset must raise
             max_poll_records=None,
             max_poll_interval_ms=int(_MAX_POLL_S * 1000),
             max_partition_fetch_bytes=_FETCH_BYTES,
@@ -60,7 +60,7 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         )
 
     async def denied(self) -> str | None:
-        """Why the group does not take us in, which aiokafka tells only to who fetches."""
+        """Return why the group rejects us, which aiokafka reports only to a fetching caller."""
         try:
             self._ensure_consumer()._coordinator.check_errors()
         except DENIED as exc:
@@ -68,16 +68,16 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
         return None
 
     async def confirmed(self) -> bool:
-        """A heartbeat of our generation, sent now, is accepted.
+        """Send a heartbeat of our generation; return whether the coordinator accepts it.
 
-        aiokafka's own heartbeat also succeeds during a rebalance, and says nothing.
+        aiokafka's own heartbeat also succeeds during a rebalance, and so proves nothing.
         """
         coordinator = self._ensure_consumer()._coordinator
         request = HeartbeatRequest(
             coordinator.group_id, coordinator.generation, coordinator.member_id
         )
         try:
-            async with asyncio.timeout(_LONGEST_ASK_S):
+            async with asyncio.timeout(_REQUEST_TIMEOUT_S):
                 answer = await coordinator._send_req(request)
         except Exception as exc:
             log.info("the group does not confirm: %r", exc)
@@ -87,7 +87,8 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
     async def tell_group(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Commit the group's offsets, which serve lag tools only: a refusal is no failure.
 
-        Not by the consumer's `commit`, which gives up the membership when a rebalance refuses it.
+        It does not use the consumer's `commit`, which gives up the membership when a rebalance
+        refuses it.
         """
         coordinator = self._ensure_consumer()._coordinator
         if coordinator.generation == OffsetCommitRequest.DEFAULT_GENERATION_ID:
@@ -103,26 +104,28 @@ class ConsumerThread(driver.AIOKafkaConsumerThread):
             list(topics.items()),
         )
         try:
-            async with asyncio.timeout(_LONGEST_ASK_S):
+            async with asyncio.timeout(_REQUEST_TIMEOUT_S):
                 answer = await coordinator._send_req(request)
         except Exception as exc:
             log.info("the group does not take offsets: %r", exc)
             return False
-        return not any(code for _, places in answer.topics for _, code in places)
+        return not any(code for _, partitions in answer.topics for _, code in partitions)
 
     def moved(
-        self, tps: Iterable[TopicPartition], told: dict[TopicPartition, tuple[int, int]]
+        self, tps: Iterable[TopicPartition], reported: dict[TopicPartition, tuple[int, int]]
     ) -> list[tuple[TopicPartition, int, int]]:
-        """(partition, fetch position, last stable offset heard or 0), of those not so in `told`,
-        which is brought up to date."""
+        """Return (partition, fetch position, last stable offset) where they differ from `reported`.
+
+        The last stable offset is the last one received, or 0.  Updates `reported`.
+        """
         subscription = self._ensure_consumer()._subscription.subscription
         assignment = subscription and subscription.assignment
-        moved = []
+        changes = []
         for tp in tps if assignment else ():
             state = assignment._tp_state.get(tp)
             if state is not None and state._position is not None:
-                stands = state._position, state.lso or 0
-                if told.get(tp) != stands:
-                    told[tp] = stands
-                    moved.append((tp, *stands))
-        return moved
+                position = state._position, state.lso or 0
+                if reported.get(tp) != position:
+                    reported[tp] = position
+                    changes.append((tp, *position))
+        return changes
