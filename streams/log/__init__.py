@@ -1,1 +1,1 @@
-"""Reading topics: once to an end, record by record, or following with a cursor."""
+"""Readers of topics: once to an end, by position, or following with a cursor."""

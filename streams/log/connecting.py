@@ -1,4 +1,4 @@
-"""The log of the broker that is set, else of the local one that runs."""
+"""The Kafka log of the configured broker, or of the local one that runs."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from streams.settings.service import ServiceSettings
 
 
 def bootstrap_of(settings: ServiceSettings) -> str:
-    """Where the broker to talk to listens.  Raises BrokerUnavailable when nothing does."""
-    found = status(settings)
-    if found.bootstrap is None:
+    """Return the address of the broker to use.  Raises BrokerUnavailable when none answers."""
+    broker = status(settings)
+    if broker.bootstrap is None:
         raise BrokerUnavailable("no broker is set, and no local one runs")
-    if not found.running:
-        raise BrokerUnavailable(f"no broker answers at {found.bootstrap}")
-    return found.bootstrap
+    if not broker.running:
+        raise BrokerUnavailable(f"no broker answers at {broker.bootstrap}")
+    return broker.bootstrap
 
 
 def connected(settings: ConnectionSettings) -> KafkaLog:
-    """A broker has taken us in.
+    """Return a log whose broker has accepted our connection.
 
-    Raises SettingsError, and BrokerUnavailable with those below it, which say why a broker does
-    not.
+    Raises SettingsError, and BrokerUnavailable or a subclass that gives the broker's reason.
     """
     log = KafkaLog(bootstrap_of(settings), settings.security(), group_of(settings))
     try:

@@ -1,8 +1,8 @@
 """Cursors in their two forms (saop spec 6.3).
 
-A cursor of one session of `rtes.events` is `<session, percent-encoded>:<sequence>`, of the last
-record seen.  Any other is `<partition>:<offset>` joined by commas, the last offset seen (sent or
-filtered) of each partition; it names every partition from the start.
+A cursor of one session of `rtes.events` is `<session, percent-encoded>:<sequence>`, with the
+sequence of the last record seen.  Any other is `<partition>:<offset>` joined by commas, with the
+last offset seen (sent or filtered) of each partition; it names every partition from the start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ class CursorInvalid(UsageError):
 
 
 class CursorExpired(NegativeAnswer):
-    """earliest: the cursor that begins with the earliest record kept."""
+    """An error for a cursor whose next record is deleted.
+
+    earliest: the cursor of the earliest record kept.
+    """
 
     default_advice = "Begin with --from earliest."
 
@@ -40,7 +43,7 @@ class CursorAhead(NegativeAnswer):
 
 
 def offsets_cursor(positions: Mapping[int, int]) -> str:
-    """positions: the next offset of each partition."""
+    """Format a cursor from the next offset of each partition."""
     return ",".join([f"{number}:{positions[number] - 1}" for number in sorted(positions)])
 
 
@@ -49,7 +52,7 @@ def sequence_cursor(session_id: str, sequence: int) -> str:
 
 
 def parse_offsets(cursor: str) -> dict[int, int]:
-    """The next offset of each partition named.  Raises CursorInvalid."""
+    """Return the next offset of each partition in the cursor.  Raises CursorInvalid."""
     if not _OFFSETS.fullmatch(cursor):
         raise CursorInvalid("not a cursor of partitions, partition:offset joined by commas")
     parts = [part.split(":") for part in cursor.split(",")]
@@ -60,7 +63,7 @@ def parse_offsets(cursor: str) -> dict[int, int]:
 
 
 def parse_sequence(cursor: str, session_id: str) -> int:
-    """The sequence of the last record seen.  Raises CursorInvalid."""
+    """Return the sequence of the last record seen.  Raises CursorInvalid."""
     session, _, sequence = cursor.rpartition(":")
     if ":" not in cursor or unquote(session) != session_id or not _SEQUENCE.fullmatch(sequence):
         raise CursorInvalid("not a cursor of the one session asked for, session:sequence")
@@ -70,7 +73,7 @@ def parse_sequence(cursor: str, session_id: str) -> int:
 def check_offsets(
     positions: Mapping[int, int], starts: Mapping[int, int], ends: Mapping[int, int]
 ) -> dict[int, int]:
-    """Where each partition goes on; one that is not named is read from its beginning.
+    """Return the start position of each partition; one not in the cursor starts at its beginning.
 
     Raises CursorAhead, CursorExpired.
     """
@@ -88,9 +91,10 @@ def check_offsets(
 def check_sequence(
     session_id: str, sequence: int, first: int | None, last: int, truncated: bool
 ) -> None:
-    """first, last: sequences of the session's earliest and latest record kept; None, 0: none is.
-    truncated: records of its partition were deleted.
+    """Check that the session still has the record after `sequence`.
 
+    first, last: sequences of the session's earliest and latest record kept; None, 0 if none is.
+    truncated: records of its partition were deleted.
     Raises CursorAhead, CursorExpired.
     """
     if 0 < sequence > last and (last or not truncated):

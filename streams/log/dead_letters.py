@@ -1,4 +1,4 @@
-"""Dead letters: what could not be judged, why, and where it came from."""
+"""Dead letters of records that could not be decided, with error and source."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ TOPICS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
 
 
 def read(log: Log, topic: Topic, prefix: str) -> Iterator[Record]:
-    """Every record that the topic has now.  Raises TopicsMismatch when it is missing."""
+    """Read every record that the topic has now.  Raises TopicsMismatch when it is missing."""
     return records(log, partitions(log, [topics.full_name(topic, prefix)]))
 
 
 def groups(log: Log, prefix: str) -> list[Json]:
-    """Dead letters counted by topic and code, the most frequent first."""
-    found: dict[tuple[str, str], Json] = {}
+    """Count dead letters by topic and code, the most frequent first."""
+    counts: dict[tuple[str, str], Json] = {}
     for topic in TOPICS:
         for record in read(log, topic, prefix):
             letter = letter_json(topic, record)
-            group = found.setdefault(
+            group = counts.setdefault(
                 (record.topic, letter["code"]),
                 {"topic": record.topic, "code": letter["code"], "count": 0, "first": letter["at"]},
             )
             group["count"] += 1
             group |= {"last": letter["at"], "message": letter["message"]}
             group["position"] = letter["position"]
-    return sorted(found.values(), key=lambda group: (-group["count"], group["topic"]))
+    return sorted(counts.values(), key=lambda group: (-group["count"], group["topic"]))
 
 
 def letter_json(topic: Topic, record: Record) -> Json:
-    """position: of the dead letter.  source: of the record that could not be judged."""
+    """Convert a dead letter to JSON.
+
+    position: that of the dead letter.  source: that of the record that could not be decided.
+    """
     from streams.engine.headers import iso
 
     headers = headers_json(record)
@@ -58,11 +61,11 @@ def letter_json(topic: Topic, record: Record) -> Json:
 
 
 def one(log: Log, position: Position, prefix: str) -> Json:
-    """The dead letter at a position, its own or that of the record it holds.  Raises NotFound."""
-    wanted = "/".join(map(str, position))
+    """Return the dead letter at `position`, or of the record at it.  Raises NotFound."""
+    target = "/".join(map(str, position))
     for topic in TOPICS:
         for record in read(log, topic, prefix):
             letter = letter_json(topic, record)
-            if wanted in (letter["position"], letter["source"]):
+            if target in (letter["position"], letter["source"]):
                 return letter
-    raise NotFound(f"no dead letter is at {wanted}, and none came from there")
+    raise NotFound(f"no dead letter is at {target}, and none came from there")

@@ -1,4 +1,4 @@
-"""Single records of a log, by position."""
+"""Readers of single records of a log, by position."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _POLL_S = 0.1
 
 
 def records_of(log: Log) -> Callable[[str], Record | None]:
-    """Reads the record at a position; None when it is there no more, or not yet.
+    """Return a function that reads the record at a position, or None if it does not exist.
 
-    Raises BrokerUnavailable when the log gives nothing for PATIENCE_S.
+    It raises BrokerUnavailable when the log returns nothing for PATIENCE_S.
     """
 
     def fetch(position: str) -> Record | None:
@@ -28,26 +28,26 @@ def records_of(log: Log) -> Callable[[str], Record | None]:
 
 
 def fetched(log: Log, tp: TopicPartition, offsets: Iterable[int]) -> Iterator[Record]:
-    """Those of these records that are there, by one reader.
+    """Read the existing ones of these records with one reader.
 
-    Raises BrokerUnavailable when the log gives nothing for PATIENCE_S.
+    Raises BrokerUnavailable when the log returns nothing for PATIENCE_S.
     """
-    wanted = sorted(set(offsets))
+    pending = sorted(set(offsets))
     start, end = log.starts([tp])[tp], log.high_watermarks([tp])[tp]
-    wanted = [offset for offset in wanted if start <= offset < end]
-    if not wanted:
+    pending = [offset for offset in pending if start <= offset < end]
+    if not pending:
         return
-    with log.reader({tp: wanted[0]}) as reader:
-        for offset in wanted:
+    with log.reader({tp: pending[0]}) as reader:
+        for offset in pending:
             reader.seek(tp, offset)
-            deadline, found = time.monotonic() + PATIENCE_S, list[Record]()
-            while not found and reader.position(tp) <= offset:
+            deadline, records = time.monotonic() + PATIENCE_S, list[Record]()
+            while not records and reader.position(tp) <= offset:
                 if time.monotonic() > deadline:
                     raise BrokerUnavailable(
                         f"{tp.topic}/{tp.partition}/{offset} could not be read for"
                         f" {PATIENCE_S:.0f} s",
                         advice="It has no leader, or a transaction on it is open; try again.",
                     )
-                found = reader.poll(_POLL_S, 1)
-            if found and found[0].offset == offset:
-                yield found[0]
+                records = reader.poll(_POLL_S, 1)
+            if records and records[0].offset == offset:
+                yield records[0]

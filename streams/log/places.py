@@ -1,4 +1,4 @@
-"""How far a reader of a stream has come, and its cursor."""
+"""Positions of a stream's reader, with their cursors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from streams.log.cursors import offsets_cursor, sequence_cursor
 
 class Place(Protocol):
     def may_hold(self, key: bytes | None) -> bool:
-        """Whether records of this key are looked at; asked before they are decoded."""
+        """Check whether records of this key are needed, before they are decoded."""
 
     def see(self, partition: int, offset: int, value: Any) -> bool:
-        """Go on past a record; False for one that was seen before."""
+        """Advance past a record; return False if it was seen before."""
 
     def cursor(self) -> str: ...
 
 
 class OffsetPlace:
-    """positions: the next offset of every partition."""
+    """A position by offsets: the next offset of every partition."""
 
     def __init__(self, positions: Mapping[int, int]) -> None:
         self.positions = dict(positions)
@@ -36,7 +36,7 @@ class OffsetPlace:
 
 
 class SequencePlace:
-    """sequence: of the last record seen of the session."""
+    """A position in one session: the sequence of the last record seen."""
 
     def __init__(self, session_id: str, sequence: int) -> None:
         self.session_id = session_id
@@ -47,8 +47,11 @@ class SequencePlace:
         return key == self._key
 
     def see(self, partition: int, offset: int, value: Any) -> bool:
-        """value: an RtesRecord of the session, or what stands for a record that nobody can read,
-        which has no place in it."""
+        """Advance past a record; return False if it was seen before.
+
+        value: an RtesRecord of the session, or the raw form of an unreadable record, which has no
+        sequence.
+        """
         sequence = value.get("sequence") if isinstance(value, dict) else None
         if not isinstance(sequence, int) or sequence <= self.sequence:
             return False

@@ -1,4 +1,4 @@
-"""Reading what topics hold now, once, to an end that is known at the start."""
+"""A reader of all records that topics hold now, to an end that is known at the start."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from streams.errors import BrokerUnavailable, TopicsMismatch
 
 _POLL_S = 0.1
 SILENCE_S = 120.0
-"""Longer than any transaction of ours stays open."""
+"""A time longer than any transaction of ours stays open."""
 
 
 def partitions(log: Log, names: Iterable[str]) -> list[TopicPartition]:
-    """Of topics by full name.  Raises TopicsMismatch when one is missing."""
-    there, found = log.topics(), []
+    """Return the partitions of topics by full name.  Raises TopicsMismatch when one is missing."""
+    existing, tps = log.topics(), []
     for name in names:
-        if name not in there:
+        if name not in existing:
             raise TopicsMismatch(f"topic {name} is missing")
-        found += [TopicPartition(name, number) for number in range(there[name].partitions)]
-    return found
+        tps += [TopicPartition(name, number) for number in range(existing[name].partitions)]
+    return tps
 
 
 def records(
@@ -30,32 +30,32 @@ def records(
     ends: Mapping[TopicPartition, int] | None = None,
     begins: Mapping[TopicPartition, int] | None = None,
 ) -> Iterator[Record]:
-    """All that lies below the ends, in order within a partition.
+    """Read all records below the ends, in order within a partition.
 
-    ends: those that the log has now if none are given.  One may be a high watermark: what is in
-    an open transaction below it is waited for.  begins: where the log begins if none are given.
-    Raises BrokerUnavailable when the log gives nothing at all for SILENCE_S.
+    ends: by default the log's current ends.  One may be a high watermark: the reader waits for open
+    transactions below it.  begins: by default the log's starts.
+    Raises BrokerUnavailable when the log returns nothing at all for SILENCE_S.
     """
     limits = log.ends(tps) if ends is None else ends
     starts = log.starts(tps) if begins is None else begins
-    behind = {tp for tp in tps if starts[tp] < limits[tp]}
-    if not behind:
+    lagging = {tp for tp in tps if starts[tp] < limits[tp]}
+    if not lagging:
         return
-    with log.reader({tp: starts[tp] for tp in behind}) as reader:
-        stood, since = -1, 0.0
-        while behind:
+    with log.reader({tp: starts[tp] for tp in lagging}) as reader:
+        previous, since = -1, 0.0
+        while lagging:
             for record in reader.poll(_POLL_S):
                 if record.offset < limits[TopicPartition(record.topic, record.partition)]:
                     yield record
-            behind = {tp for tp in behind if reader.position(tp) < limits[tp]}
-            stands = sum(reader.position(tp) for tp in behind)
-            if stands != stood:
-                stood, since = stands, time.monotonic()
+            lagging = {tp for tp in lagging if reader.position(tp) < limits[tp]}
+            progress = sum(reader.position(tp) for tp in lagging)
+            if progress != previous:
+                previous, since = progress, time.monotonic()
             elif time.monotonic() - since > SILENCE_S:
-                raise _stuck(min(behind))
+                raise _timeout_error(min(lagging))
 
 
-def _stuck(tp: TopicPartition) -> BrokerUnavailable:
+def _timeout_error(tp: TopicPartition) -> BrokerUnavailable:
     return BrokerUnavailable(
         f"nothing more of {tp.topic}/{tp.partition} could be read for {SILENCE_S:.0f} s",
         advice="It has no leader, or a transaction on it is open; see to it, then try again.",

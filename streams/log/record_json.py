@@ -19,7 +19,10 @@ _NUMBERS = {
 
 
 def value_json(topic: Topic, record: Record) -> Any:
-    """The protocol's JSON; `{"raw_base64"}` or `{"text"}` where there is none, None for null."""
+    """Return the value as the protocol's JSON; None for null.
+
+    Without one it returns `{"raw_base64"}`, or `{"text"}` for a masked dead letter.
+    """
     if record.value is None:
         return None
     if topic.kind is Kind.DEAD_LETTER and header(record, MASKED):
@@ -37,17 +40,17 @@ def _raw(value: bytes) -> dict[str, str]:
 
 
 def headers_json(record: Record) -> dict[str, Any]:
-    """By name; of several with one name the last, which is the one the service added."""
+    """Return the headers by name; of equal names the last wins, the one that the service added."""
     return {name: _header(name, value) for name, value in record.headers or ()}
 
 
 def _header(name: str, value: bytes | None) -> Any:
-    """Clients on Kafka may send a header without a value."""
+    """Convert a header's value; clients on Kafka may send a header without one."""
     if value is None:
         return None
-    form = _NUMBERS.get(name)
-    if form and len(value) == struct.calcsize(form):
-        return struct.unpack(form, value)[0]
+    format = _NUMBERS.get(name)
+    if format and len(value) == struct.calcsize(format):
+        return struct.unpack(format, value)[0]
     return value.decode(errors="backslashreplace")
 
 
@@ -56,7 +59,7 @@ def key_text(record: Record) -> str | None:
 
 
 def record_json(topic: Topic, record: Record) -> dict[str, Any]:
-    """topic, key, timestamp, value and headers of a record."""
+    """Return topic, key, timestamp, value and headers of a record."""
     return {
         "topic": record.topic,
         "key": key_text(record),

@@ -1,4 +1,4 @@
-"""Following one topic, decoded and read_committed, with a cursor to go on from."""
+"""A reader that follows one topic, decoded and read_committed, with a cursor to resume from."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Seen(NamedTuple):
 
 
 class Tail:
-    """One reader of one topic.  start: earliest, latest or a cursor.
+    """One reader of one topic.  start: `earliest`, `latest` or a cursor.
 
     Raises CursorInvalid, CursorExpired, CursorAhead.
     """
@@ -50,37 +50,39 @@ class Tail:
     ) -> None:
         self._topic = topic
         self._filters = filters
-        there = log.topics().get(full_name(topic, prefix))
-        if there is None:
+        info = log.topics().get(full_name(topic, prefix))
+        if info is None:
             raise TopicsMismatch(f"topic {full_name(topic, prefix)} is missing")
         session_id = filters.session_id if topic is RTES_EVENTS else None
-        tps = [TopicPartition(there.name, n) for n in _numbers(session_id, there.partitions)]
+        tps = [
+            TopicPartition(info.name, n) for n in _partition_numbers(session_id, info.partitions)
+        ]
         starts, self.ends = log.starts(tps), log.ends(tps)
         self._truncated = any(starts.values())
         self._resumed = False
-        self._silent = session_id is not None and start == LATEST
+        self._skips_existing = session_id is not None and start == LATEST
         self._first: int | None = None
-        self._highest = 0
-        self._place: Place
+        self._last = 0
+        self._tail_position: Place
         if session_id is None:
-            positions = _begin(start, _by_number(starts), _by_number(self.ends))
-            self._place = OffsetPlace(positions)
-            begins = {tp: positions[tp.partition] for tp in tps}
+            positions = _start_positions(start, _by_number(starts), _by_number(self.ends))
+            self._tail_position = OffsetPlace(positions)
+            start_positions = {tp: positions[tp.partition] for tp in tps}
         else:
             self._resumed = start not in (EARLIEST, LATEST)
             sequence = parse_sequence(start, session_id) if self._resumed else 0
-            self._place = SequencePlace(session_id, sequence)
-            begins = starts
-        self._reader = log.reader(begins, Pace.LIVE)
+            self._tail_position = SequencePlace(session_id, sequence)
+            start_positions = starts
+        self._reader = log.reader(start_positions, Pace.LIVE)
 
     def follow(
         self, until_end: bool, stopped: Callable[[], bool] = lambda: False
     ) -> Iterator[Seen]:
-        """Records that pass the filters; with until_end up to the ends that the topic had first.
+        """Yield records that pass the filters, with `until_end` only up to the initial ends.
 
-        When `stopped` says so it ends behind a record, and the cursor goes on with the next.
+        When `stopped` returns True it ends after a record, and the cursor resumes with the next.
         Raises CursorAhead for a session that has not come as far as the cursor, CursorExpired
-        for one whose next record is not kept any more.
+        for one whose next record is deleted.
         """
         while not stopped():
             for record in self._reader.poll(_POLL_S):
@@ -88,7 +90,7 @@ class Tail:
                     return
                 if until_end and record.offset >= self.ends[_tp(record)]:
                     continue
-                if (seen := self._look(record)) is not None:
+                if (seen := self._accept(record)) is not None:
                     yield seen
             if all(self._reader.position(tp) >= end for tp, end in self.ends.items()):
                 self._check_reached()
@@ -96,45 +98,54 @@ class Tail:
                     return
 
     def _check_reached(self) -> None:
-        if isinstance(self._place, SequencePlace):
-            place, truncated = self._place, self._truncated
-            check_sequence(place.session_id, place.sequence, self._first, self._highest, truncated)
+        if isinstance(self._tail_position, SequencePlace):
+            position, truncated = self._tail_position, self._truncated
+            check_sequence(
+                position.session_id, position.sequence, self._first, self._last, truncated
+            )
 
-    def _look(self, record: Record) -> Seen | None:
-        if not self._place.may_hold(record.key):
+    def _accept(self, record: Record) -> Seen | None:
+        if not self._tail_position.may_hold(record.key):
             return None
         value = value_json(self._topic, record)
-        if isinstance(self._place, SequencePlace):
-            self._note(self._place, value["sequence"])
-        if not self._place.see(record.partition, record.offset, value):
+        if isinstance(self._tail_position, SequencePlace):
+            self._track_sequence(self._tail_position, value["sequence"])
+        if not self._tail_position.see(record.partition, record.offset, value):
             return None
-        if self._silent and record.offset < self.ends[_tp(record)]:
+        if self._skips_existing and record.offset < self.ends[_tp(record)]:
             return None
         return Seen(record, value) if self._filters.fit(record, value) else None
 
-    def _note(self, place: SequencePlace, sequence: int) -> None:
+    def _track_sequence(self, position: SequencePlace, sequence: int) -> None:
         if self._first is None:
             self._first = sequence
             if self._resumed:
-                check_sequence(place.session_id, place.sequence, sequence, place.sequence, True)
-        self._highest = max(self._highest, sequence)
+                check_sequence(
+                    position.session_id, position.sequence, sequence, position.sequence, True
+                )
+        self._last = max(self._last, sequence)
 
     def cursor(self) -> str:
-        """Where to go on."""
-        return self._place.cursor()
+        """Return the cursor to resume from."""
+        return self._tail_position.cursor()
 
     def close(self) -> None:
         self._reader.close()
 
 
-def _numbers(session_id: str | None, partitions: int) -> Sequence[int]:
-    """Facts lie on the partition of what caused them, so a session's events lie on one."""
+def _partition_numbers(session_id: str | None, partitions: int) -> Sequence[int]:
+    """Return the partitions to read.
+
+    Facts are on the partition of their cause, so a session's events are on one.
+    """
     return (
         range(partitions) if session_id is None else [partition_of(session_id.encode(), partitions)]
     )
 
 
-def _begin(start: str, starts: Mapping[int, int], ends: Mapping[int, int]) -> Mapping[int, int]:
+def _start_positions(
+    start: str, starts: Mapping[int, int], ends: Mapping[int, int]
+) -> Mapping[int, int]:
     if start in (EARLIEST, LATEST):
         return starts if start == EARLIEST else ends
     return check_offsets(parse_offsets(start), starts, ends)
