@@ -1,1 +1,1 @@
-"""What the service says of itself: metrics, logs, progress."""
+"""Telemetry of the service: metrics, logs, progress."""

@@ -1,4 +1,4 @@
-"""What a metric is: declared once, made of its declaration."""
+"""Metrics: declared once, created from their declarations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 
 
 class Declared(NamedTuple):
-    """name: as exported.  asked: its value is asked for when it is exported, not counted here."""
+    """A metric's declaration.
+
+    name: as exported.  asked: the value is read at each export, not counted.
+    """
 
     name: str
     kind: Kind
@@ -22,26 +25,30 @@ class Declared(NamedTuple):
     asked: bool = False
 
 
-def made(declared: Declared, registry: CollectorRegistry) -> Any:
-    match declared.kind:
+def made(declaration: Declared, registry: CollectorRegistry) -> Any:
+    match declaration.kind:
         case "counter":
-            return Counter(declared.name, declared.meaning, declared.labels, registry=registry)
+            return Counter(
+                declaration.name, declaration.meaning, declaration.labels, registry=registry
+            )
         case "gauge":
-            return Gauge(declared.name, declared.meaning, declared.labels, registry=registry)
+            return Gauge(
+                declaration.name, declaration.meaning, declaration.labels, registry=registry
+            )
         case "histogram":
             return Histogram(
-                declared.name,
-                declared.meaning,
-                declared.labels,
+                declaration.name,
+                declaration.meaning,
+                declaration.labels,
                 registry=registry,
                 buckets=BUCKETS_S,
             )
 
 
-def asked_family(declared: Declared, values: Mapping[tuple[str, ...], float]) -> Metric:
-    """The values of a metric that is asked for, by their labels."""
-    make = CounterMetricFamily if declared.kind == "counter" else GaugeMetricFamily
-    family = make(declared.name, declared.meaning, labels=declared.labels)
+def asked_family(declaration: Declared, values: Mapping[tuple[str, ...], float]) -> Metric:
+    """Build a metric from values read at export, by their labels."""
+    make = CounterMetricFamily if declaration.kind == "counter" else GaugeMetricFamily
+    family = make(declaration.name, declaration.meaning, labels=declaration.labels)
     for labels, value in values.items():
         family.add_metric(labels, value)
     return family

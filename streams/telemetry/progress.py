@@ -1,7 +1,7 @@
-"""Bars on stderr for what takes long, while a person watches.
+"""Progress bars on stderr for long operations, while a person watches.
 
-Nothing at all is written when stderr is no terminal, or when the work is done soon.  Bars of
-several threads stand below each other; what is printed meanwhile scrolls above them.
+Nothing is written when stderr is no terminal, or when the operation ends soon.  Bars of several
+threads are stacked; other output scrolls above them.
 """
 
 from __future__ import annotations
@@ -19,31 +19,31 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 AFTER_S = 0.5
-"""What is done before that shows no bar."""
+"""An operation that ends before this shows no bar."""
 
 
 class Bar(Protocol):
-    """How far a work has come.  Its methods neither block nor raise; any thread may call them."""
+    """The progress of an operation.  Any thread may call its methods; none blocks or raises."""
 
     def advance(self, count: int = 1) -> None:
-        """That many more are done."""
+        """Add `count` to the number done."""
 
     def reach(self, done: int, total: int | None = None) -> None:
-        """So many are done in all; total: if it has changed."""
+        """Set the number done, and the total if it has changed."""
 
 
 @contextmanager
 def progress(what: str, total: int | None = None, unit: str = "records") -> Iterator[Bar]:
-    """A bar for as long as the context lasts.  total: None if it is not known.
+    """Show a bar while the context lasts.  total: None if it is unknown.
 
     with progress("restore", total=len(rows), unit="rows") as bar:
         for row in rows:
             bar.advance()
     """
     if not watched():
-        yield _Silent()
+        yield _NoBar()
         return
-    bar = _Shown(what, total, unit)
+    bar = _TerminalBar(what, total, unit)
     try:
         yield bar
     finally:
@@ -51,7 +51,7 @@ def progress(what: str, total: int | None = None, unit: str = "records") -> Iter
 
 
 def counted(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
-    """The items, with a bar that counts them."""
+    """Yield the items, with a bar that counts them."""
     with progress(what, total) as bar:
         for item in items:
             yield item
@@ -62,22 +62,22 @@ def counted(items: Iterable[T], what: str, total: int | None = None) -> Iterator
 def reading(
     what: str, begun: Mapping[K, int], ends: Mapping[K, int]
 ) -> Iterator[Callable[[Callable[[K], int]], None]]:
-    """A bar of a reader on its way to the ends that were asked for.
+    """Show a bar for a reader on its way to the given ends.
 
-    Inside, what is given takes the reader's `position`, and shows how far it has come.
+    The context yields a function; call it with the reader's `position` to update the bar.
     """
-    first = {place: begun[place] for place in ends}
-    total = sum(max(0, end - first[place]) for place, end in ends.items())
+    starts = {tp: begun[tp] for tp in ends}
+    total = sum(max(0, end - starts[tp]) for tp, end in ends.items())
     with progress(what, total) as bar:
-        yield lambda position: bar.reach(sum(position(p) - at for p, at in first.items()))
+        yield lambda position: bar.reach(sum(position(p) - at for p, at in starts.items()))
 
 
 def watched() -> bool:
-    """stderr is a terminal."""
+    """Check whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-class _Silent:
+class _NoBar:
     def advance(self, count: int = 1) -> None:
         pass
 
@@ -85,8 +85,8 @@ class _Silent:
         pass
 
 
-class _Shown:
-    """One line of the display, from the first step on that comes late enough."""
+class _TerminalBar:
+    """One line of the display, shown from the first step after AFTER_S on."""
 
     def __init__(self, what: str, total: int | None, unit: str) -> None:
         self._what, self._total, self._unit = what, total, unit
@@ -123,33 +123,33 @@ class _Shown:
 
 
 class _Display:
-    """The one display of this process, as long as somebody uses it."""
+    """The single display of this process, while any bar uses it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._users = 0
-        self._shown: Progress | None = None
+        self._progress: Progress | None = None
 
     def take(self) -> Progress:
         with self._lock:
             self._users += 1
-            if self._shown is None:
-                self._shown = _made()
-                self._shown.start()
-            return self._shown
+            if self._progress is None:
+                self._progress = _make_display()
+                self._progress.start()
+            return self._progress
 
     def give_back(self) -> None:
         with self._lock:
             self._users -= 1
-            if self._users == 0 and self._shown is not None:
-                self._shown.stop()
-                self._shown = None
+            if self._users == 0 and self._progress is not None:
+                self._progress.stop()
+                self._progress = None
 
 
 _DISPLAY = _Display()
 
 
-def _made() -> Progress:
+def _make_display() -> Progress:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -166,5 +166,5 @@ def _made() -> Progress:
         TextColumn("{task.fields[unit]}"),
         TimeRemainingColumn(elapsed_when_finished=True),
         console=Console(stderr=True),
-        redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # else it goes elsewhere
+        redirect_stdout=sys.stdout is not None and sys.stdout.isatty(),  # else leave stdout alone
     )
