@@ -1,6 +1,6 @@
 """The settings of a process: `Settings` has all of them, each declared once.
 
-The modules of this package have those of the service and how settings are declared; protocols
+The modules of this package declare the service's settings and define declarations; protocols
 declare their own.
 """
 

@@ -1,4 +1,4 @@
-"""Where processes listen, and where a gateway says so."""
+"""Addresses on which processes listen, and the file with a gateway's address."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ _ANSWER_S = 2.0
 
 
 class Address(NamedTuple):
-    """port 0: any that is free."""
+    """A host and a port; port 0 means any free one."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str, setting: str = "HEADRACE_GATEWAY") -> Address:
-        """`host:port`, an IPv6 host in brackets.  Raises SettingsError, which names the setting."""
+        """Parse `host:port`, with an IPv6 host in brackets.
+
+        Raises SettingsError, which names the setting.
+        """
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not colon or not host or not port.isascii() or not port.isdigit() or len(port) > 5:
             raise SettingsError(f"{setting} is host:port, not {text!r}")
         try:
-            host.encode("idna")  # as sockets do, which raise no OSError
+            host.encode("idna")  # sockets do this too, but raise no OSError
         except UnicodeError as exc:
             raise SettingsError(f"{setting}: {host!r} is not a host") from exc
         if int(port) > 65535:
@@ -46,14 +49,14 @@ def gateway_directory(settings: ServiceSettings) -> Path:
 
 
 def address_file(settings: ServiceSettings) -> Path:
-    """Holds the gateway's URL while it runs, whatever port it was given."""
+    """Return the file that holds the gateway's URL while it runs, whatever its port."""
     return gateway_directory(settings) / "address"
 
 
 def answers(url: str) -> bool:
-    """Whether a gateway is alive there."""
+    """Check whether a gateway is alive at this URL."""
     try:
-        with urlopen(f"{url}/healthz", timeout=_ANSWER_S) as answer:
-            return bool(answer.status == 200)
+        with urlopen(f"{url}/healthz", timeout=_ANSWER_S) as response:
+            return bool(response.status == 200)
     except OSError:
         return False

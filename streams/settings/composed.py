@@ -1,4 +1,4 @@
-"""Every setting of a process: those of the service and of each protocol, read here alone.
+"""All settings of a process: those of the service and of each protocol, read only here.
 
 Frameworks take `ServiceSettings`, or a class of `streams.settings` that has what they need; a
 protocol takes its own class.  So none of them depends on all protocols.
@@ -24,7 +24,7 @@ from streams.settings.values import Declaration, checked, known, parse
 
 @dataclass(frozen=True, kw_only=True)
 class Settings(
-    # Fields come in the order of the documents, those of the last class first.
+    # Fields are in the order of the documents, those of the last class first.
     ConnectionSettings,
     SummitSettings,
     AsapSettings,
@@ -33,34 +33,36 @@ class Settings(
     SaopSettings,
     ApcSettings,
 ):
-    """The settings of one process.  None stands for unset."""
+    """The settings of one process.  None means unset."""
 
     @classmethod
     def load(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> Self:
-        """From the environment (default: this process's), then field values by name.
+        """Load the environment (default: this process's), then apply field values by name.
 
         An empty variable counts as unset.  Raises SettingsError for an unknown HEADRACE_ variable,
         for a value that is not allowed, and for an unknown override.
         """
-        given = os.environ if environ is None else environ
-        texts = {name: text for name, text in given.items() if _whole(name)}
+        variables = os.environ if environ is None else environ
+        texts = {name: text for name, text in variables.items() if _is_setting_name(name)}
         known(overrides, BY_FIELD)
         return replace(
             cls().assign(texts), **{k: checked(BY_FIELD[k], v) for k, v in overrides.items()}
         )
 
     def assign(self, texts: Mapping[str, str]) -> Self:
-        """These settings with others given as text, by variable, with or without its prefix."""
-        named = {name if _whole(name) else PREFIX + name: t for name, t in texts.items()}
-        known(named, BY_ENV)
-        changes = {BY_ENV[name]: text for name, text in named.items() if text != ""}
+        """Return these settings changed by texts, by variable, with or without its prefix."""
+        by_variable = {
+            name if _is_setting_name(name) else PREFIX + name: t for name, t in texts.items()
+        }
+        known(by_variable, BY_ENV)
+        changes = {BY_ENV[name]: text for name, text in by_variable.items() if text != ""}
         return replace(
             self,
             **{k: checked(BY_FIELD[k], parse(BY_FIELD[k], t)) for k, t in changes.items()},
         )
 
 
-def _whole(name: str) -> bool:
+def _is_setting_name(name: str) -> bool:
     return name.startswith(PREFIX) or name in BY_ENV
 
 
@@ -69,5 +71,5 @@ BY_ENV: Mapping[str, str] = {declared.env: key for key, declared in BY_FIELD.ite
 
 
 def environment_without(prefix: str) -> dict[str, str]:
-    """This process's environment for a child of it, less the variables of this prefix."""
+    """Return this process's environment for a child, without the variables of this prefix."""
     return {name: text for name, text in os.environ.items() if not name.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""The settings of connections: how to reach Kafka and the schema registry."""
+"""The settings of connections to Kafka and to the schema registry."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from streams.settings.service import ServiceSettings, declarations, setting
 from streams.settings.values import Declaration
 
 
-def _security(env: str, kafka: str, meaning: str, **more: Any) -> Any:
-    return setting(f"SECURITY_{env}", None, meaning, kafka=kafka, **more)
+def _security(env: str, kafka: str, meaning: str, **options: Any) -> Any:
+    return setting(f"SECURITY_{env}", None, meaning, kafka=kafka, **options)
 
 
 _REGISTRY_URL = Declaration(
@@ -26,7 +26,7 @@ _REGISTRY_URL = Declaration(
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionSettings(ServiceSettings):
-    """Where Kafka and the schema registry are, and how a process proves who it is to them."""
+    """The addresses of Kafka and the schema registry, and a process's credentials for them."""
 
     schema_registry_url: str | None = field(
         default=None, repr=False, metadata={"declaration": _REGISTRY_URL}
@@ -72,20 +72,20 @@ class ConnectionSettings(ServiceSettings):
     )
 
     def security(self) -> dict[str, str]:
-        """The Kafka clients' properties of SASL and TLS (librdkafka's names); empty if none set.
+        """Return the SASL and TLS properties of the Kafka clients, by librdkafka's names.
 
-        Raises SettingsError when they do not make sense together.
+        They are empty if none is set.  Raises SettingsError when they are inconsistent.
         """
         return checked(
             {
-                declared.kafka: value
-                for key, declared in declarations(type(self)).items()
-                if declared.kafka and (value := getattr(self, key)) is not None
+                declaration.kafka: value
+                for key, declaration in declarations(type(self)).items()
+                if declaration.kafka and (value := getattr(self, key)) is not None
             }
         )
 
     def registry_tls(self) -> dict[str, str]:
-        """The same of the schema registry's client.  Raises SettingsError."""
+        """Return the TLS properties of the schema registry's client.  Raises SettingsError."""
         return checked_files(
             {
                 "ssl.ca.location": self.registry_ssl_ca_location,

@@ -1,4 +1,4 @@
-"""Whether the settings of SASL and TLS make sense together."""
+"""Checks and conversions of the SASL and TLS settings."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ VARIABLES = {
     "ssl.key.location": f"{_VARIABLE}SSL_KEY_LOCATION",
     "ssl.key.password": f"{_VARIABLE}SSL_KEY_PASSWORD",
 }
-"""The settings by the property of the Kafka clients that they set."""
+"""Settings, by the property of the Kafka clients that they set."""
 
 
 def checked(properties: Mapping[str, str]) -> dict[str, str]:
-    """The same properties.  Raises SettingsError for what would be ignored, or is not whole.
+    """Return the same properties, if they are complete and all have an effect.
 
-    What is ignored would leave a connection less secure than its settings say.
+    Raises SettingsError otherwise.  An ignored property would leave a connection less secure than
+    its settings suggest.
     """
     protocol = properties.get("security.protocol", "PLAINTEXT")
     for name in properties:
@@ -49,7 +50,7 @@ def checked(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def for_aiokafka(properties: Mapping[str, str]) -> dict[str, Any]:
-    """librdkafka's properties in aiokafka's words."""
+    """Translate librdkafka's properties to aiokafka's arguments."""
     if not properties:
         return {}
     return {
@@ -62,7 +63,7 @@ def for_aiokafka(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
-    """The same for clients in Python; None without TLS."""
+    """Return the TLS context of the properties for clients in Python; None without TLS."""
     if "SSL" not in properties.get("security.protocol", ""):
         return None
     context = ssl.create_default_context(cafile=properties.get("ssl.ca.location"))
@@ -76,13 +77,13 @@ def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
 
 
 def checked_files(properties: Mapping[str, Path | None]) -> dict[str, str]:
-    """Those that are set, of the schema registry's client.  Raises SettingsError."""
-    found = {name: path for name, path in properties.items() if path is not None}
-    for name, path in found.items():
+    """Return the files that are set for the schema registry's client.  Raises SettingsError."""
+    files = {name: path for name, path in properties.items() if path is not None}
+    for name, path in files.items():
         if not path.is_file():
             variable = f"HEADRACE_REGISTRY_{name.upper().replace('.', '_')}"
             raise SettingsError(f"{variable}: there is no file {path}")
-    return {name: str(path) for name, path in found.items()}
+    return {name: str(path) for name, path in files.items()}
 
 
 def _require(properties: Mapping[str, str], names: tuple[str, ...], protocol: str) -> None:

@@ -1,4 +1,4 @@
-"""The settings of what masks secrets, for every protocol whose records may hold some."""
+"""The settings of masking, for every protocol whose records may hold secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from streams.settings.service import ServiceSettings, number, setting
 
 @dataclass(frozen=True, kw_only=True)
 class MaskingSettings(ServiceSettings):
-    """What is masked, and how it is shown."""
+    """Settings of what is masked, and of its replacements."""
 
     rtes_mask_arguments: bool = setting(
         "RTES_MASK_ARGUMENTS",

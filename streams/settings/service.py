@@ -1,4 +1,4 @@
-"""The settings of the service itself, and how settings are declared."""
+"""The settings of the service itself, and the functions that declare settings."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ LOG_LEVELS = ("debug", "info", "warning", "error")
 LOG_FORMATS = ("text", "json")
 
 
-def setting(env: str, default: Any, meaning: str, kind: str = "text", **more: Any) -> Any:
-    """The field of a dataclass of settings, declared by its variable without the prefix."""
-    declaration = Declaration(PREFIX + env, kind, default, meaning, **more)
-    shown = not declaration.secret
-    return field(default=default, repr=shown, metadata={"declaration": declaration})
+def setting(env: str, default: Any, meaning: str, kind: str = "text", **options: Any) -> Any:
+    """Declare a field of a settings dataclass; `env` is its variable without the prefix."""
+    declaration = Declaration(PREFIX + env, kind, default, meaning, **options)
+    visible = not declaration.secret
+    return field(default=default, repr=visible, metadata={"declaration": declaration})
 
 
 def number(env: str, default: int, meaning: str, low: int, high: int, work: bool = False) -> Any:
@@ -28,7 +28,7 @@ def number(env: str, default: int, meaning: str, low: int, high: int, work: bool
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceSettings:
-    """Where the service is, and how much it takes at a time."""
+    """The addresses, directories and limits of the service."""
 
     bootstrap: str | None = setting(
         "BOOTSTRAP", None, "Kafka to use, host:port[,host:port…]; unset, a local one is started"
@@ -134,30 +134,32 @@ class ServiceSettings:
 
     @classmethod
     def of(cls, settings: ServiceSettings) -> Self:
-        """Narrow settings to this class; those of a process are of each.  Raises TypeError."""
+        """Narrow settings to this class; a process's `Settings` are of each.  Raises TypeError."""
         if not isinstance(settings, cls):
             raise TypeError(f"{type(settings).__name__} is no {cls.__name__}")
         return settings
 
     def as_work(self) -> Mapping[str, Any]:
-        """What processors see: values by name without HEADRACE_."""
+        """Return the settings that processors see: values by name without HEADRACE_."""
         return MappingProxyType(
             {
-                declared.env.removeprefix(PREFIX): getattr(self, key)
-                for key, declared in declarations(type(self)).items()
-                if declared.work
+                declaration.env.removeprefix(PREFIX): getattr(self, key)
+                for key, declaration in declarations(type(self)).items()
+                if declaration.work
             }
         )
 
     def retention_h(self) -> Mapping[str, int]:
-        """Hours for which records are kept, by name of the topics that have a setting for it."""
+        """Return the retention in hours, by name of the topics that have a setting for it."""
         return {
-            declared.retention_of: getattr(self, key)
-            for key, declared in declarations(type(self)).items()
-            if declared.retention_of
+            declaration.retention_of: getattr(self, key)
+            for key, declaration in declarations(type(self)).items()
+            if declaration.retention_of
         }
 
 
-def declarations(of: type[ServiceSettings]) -> Mapping[str, Declaration]:
-    """The settings of a class by field, those that it inherits first."""
-    return MappingProxyType({one.name: one.metadata["declaration"] for one in fields(of)})
+def declarations(settings_class: type[ServiceSettings]) -> Mapping[str, Declaration]:
+    """Return the settings of a class by field, inherited ones first."""
+    return MappingProxyType(
+        {each.name: each.metadata["declaration"] for each in fields(settings_class)}
+    )

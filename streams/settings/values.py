@@ -1,4 +1,4 @@
-"""What a setting may be: its declaration, and reading its value from text."""
+"""Declarations of settings, and the parsing and checking of their values."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 from streams.errors import SettingsError
 
 LEAST_KEY = 16
-"""Characters of a key: who can read what it has signed can try others on it."""
+"""The minimum length of a key: a reader of signed records can try guesses against them."""
 
 
 class Format(NamedTuple):
-    """What a text must be beyond a text.  name: with its article, as messages have it."""
+    """A constraint on a text.  name: with its article, as messages have it."""
 
     name: str
     accepts: Callable[[str], bool]
 
 
 class Declaration(NamedTuple):
-    """What is known of one setting.
+    """The declaration of one setting.
 
     env: the variable.  kind: `text`, `whole number`, `decimal`, `true or false`, `path`,
-    `web address`, `keys` (parted by commas), or what a text of some format is called.
-    low, high: bounds of a number, both allowed.  choices: the only texts allowed, if any.
+    `web address`, `keys` (separated by commas), or the name of a text's format.
+    low, high: inclusive bounds of a number.  choices: the only texts allowed, if any.
     kafka: the property of the Kafka clients that it sets.  secret: never shown.
-    work: part of what the processors see.  format: of a text.
-    retention_of: the topic for whose records it gives the hours that they are kept.
+    work: visible to processors.  format: the constraint on a text.
+    retention_of: the topic whose retention in hours it gives.
     """
 
     env: str
@@ -47,17 +47,17 @@ class Declaration(NamedTuple):
     retention_of: str | None = None
 
 
-def known(given: Iterable[str], names: Mapping[str, object]) -> None:
-    """Raises SettingsError for a name that is none of these."""
-    for name in given:
+def known(candidates: Iterable[str], names: Mapping[str, object]) -> None:
+    """Raise SettingsError for a name that is not in `names`."""
+    for name in candidates:
         if name not in names:
             near = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
             raise SettingsError(f"{name} is not a setting; the nearest is {near[0]}")
 
 
-def parse(declared: Declaration, text: str) -> Any:
-    """The value that a text says; the text itself where it says none."""
-    match declared.kind:
+def parse(declaration: Declaration, text: str) -> Any:
+    """Parse a text by the setting's kind; return the text itself if it does not parse."""
+    match declaration.kind:
         case "whole number":
             return int(text) if re.fullmatch(r"-?[0-9]{1,19}", text) else text
         case "decimal":
@@ -69,42 +69,49 @@ def parse(declared: Declaration, text: str) -> Any:
     return text
 
 
-def checked(declared: Declaration, value: Any) -> Any:
-    """The value, if the setting may have it.  Raises SettingsError."""
-    if value is None and declared.default is None:
+def checked(declaration: Declaration, value: Any) -> Any:
+    """Return the value if it is allowed for the setting.  Raises SettingsError."""
+    if value is None and declaration.default is None:
         return None
-    shown = "its value" if declared.secret else repr(value)
-    wanted = declared.format
-    if wanted is not None and (type(value) is not str or not wanted.accepts(value)):
-        raise SettingsError(f"{declared.env} is {wanted.name}, not {shown}")
-    match declared.kind:
+    rendered = "its value" if declaration.secret else repr(value)
+    format = declaration.format
+    if format is not None and (type(value) is not str or not format.accepts(value)):
+        raise SettingsError(f"{declaration.env} is {format.name}, not {rendered}")
+    match declaration.kind:
         case "whole number":
-            if type(value) is not int or not declared.low <= value <= declared.high:
-                bounds = f"{declared.low} to {declared.high}"
-                raise SettingsError(f"{declared.env} is a whole number, {bounds}, not {shown}")
+            if type(value) is not int or not declaration.low <= value <= declaration.high:
+                bounds = f"{declaration.low} to {declaration.high}"
+                raise SettingsError(
+                    f"{declaration.env} is a whole number, {bounds}, not {rendered}"
+                )
         case "decimal":
             finite = type(value) is Decimal and value.is_finite()
-            if not finite or not declared.low <= value <= declared.high:
-                bounds = f"{declared.low} to {declared.high}"
-                raise SettingsError(f"{declared.env} is a decimal number, {bounds}, not {shown}")
+            if not finite or not declaration.low <= value <= declaration.high:
+                bounds = f"{declaration.low} to {declaration.high}"
+                raise SettingsError(
+                    f"{declaration.env} is a decimal number, {bounds}, not {rendered}"
+                )
         case "true or false":
             if type(value) is not bool:
-                raise SettingsError(f"{declared.env} is true or false, not {shown}")
+                raise SettingsError(f"{declaration.env} is true or false, not {rendered}")
         case "path":
             return Path(value)
         case "web address":
             if type(value) is not str or not re.fullmatch(r"https?://[^\s/]+[^\s]*", value):
-                raise SettingsError(f"{declared.env} begins with http:// or https://, not {shown}")
+                raise SettingsError(
+                    f"{declaration.env} begins with http:// or https://, not {rendered}"
+                )
         case "keys":
             keys = [part.strip() for part in value.split(",")] if type(value) is str else [""]
             if not all(len(key) >= LEAST_KEY for key in keys):
                 raise SettingsError(
-                    f"{declared.env} is keys of {LEAST_KEY} characters or more, parted by commas",
+                    f"{declaration.env} is keys of {LEAST_KEY} characters or more,"
+                    " parted by commas",
                     advice="`openssl rand -hex 32` makes one.",
                 )
         case _ if type(value) is not str:
-            raise SettingsError(f"{declared.env} is a text, not {shown}")
-    if declared.choices and value not in declared.choices:
-        choices = ", ".join(declared.choices)
-        raise SettingsError(f"{declared.env} is one of {choices}, not {shown}")
+            raise SettingsError(f"{declaration.env} is a text, not {rendered}")
+    if declaration.choices and value not in declaration.choices:
+        choices = ", ".join(declaration.choices)
+        raise SettingsError(f"{declaration.env} is one of {choices}, not {rendered}")
     return value
