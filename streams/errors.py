@@ -1,45 +1,45 @@
 """Every error that headrace raises on purpose.
 
 HeadraceError
-├── UsageError            exit 2: the caller asked for something that makes no sense
+├── UsageError            exit 2: the request makes no sense
 │   ├── SettingsError       a HEADRACE_ variable is unknown, or its value is not allowed
-│   │   └── TokensMissing     the gateway would be open to other machines, and asks for no tokens
+│   │   └── TokensMissing     the gateway would be open to other machines without tokens
 │   └── ExtraMissing        packages that an extra of headrace installs are not installed
-├── NegativeAnswer        exit 1: the question was understood, and the answer is no
+├── NegativeAnswer        exit 1: the request was understood, and the answer is no
 │   ├── InvalidInput        a value breaks rules; `problems` lists them
-│   ├── Unauthenticated     the gateway needs a token, or does not know the one given
+│   ├── Unauthenticated     the gateway needs a token, or does not know this one
 │   ├── Forbidden           the token does not allow it
 │   ├── NotFound            nothing has that id
-│   │   └── Gone              something had it, and is not kept any more
-│   ├── Conflict            what is there does not allow what is asked
+│   │   └── Gone              it existed, and its data was deleted
+│   ├── Conflict            the present state does not allow the request
 │   └── OutputTooLarge      a record would exceed its topic's size
-└── InfrastructureError   exit 3: something that headrace stands on is not as it must be
+└── InfrastructureError   exit 3: something that headrace depends on has failed
     ├── BrokerUnavailable   no broker answers, and none can be started
-    │   └── BrokerRefuses       a broker is there, and does not take us in
-    │       ├── LoginFailed       it does not take the user name, the password or the mechanism
+    │   └── BrokerRefuses       a broker answers, and rejects our connection
+    │       ├── LoginFailed       it rejects the user name, the password or the mechanism
     │       ├── TlsFailed         one side does not trust the other's certificate, or has no TLS
-    │       └── AccessDenied      its ACLs do not allow what was asked
+    │       └── AccessDenied      its ACLs do not allow the request
     ├── NoAuthorizer        Kafka keeps no ACLs
-    ├── TopicsMismatch      topics are missing, or there with another partition count
+    ├── TopicsMismatch      topics are missing, or have another partition count
     ├── NotCoPartitioned    a worker was given parts of different partition numbers
     ├── Fenced              another worker has taken the task over
     ├── CommitFailed        a transaction was aborted, or its outcome is in doubt
-    ├── ProduceUnknown      whether a record was written is not known
+    ├── ProduceUnknown      it is unknown whether a record was written
     ├── GatewayUnavailable  no gateway answers at that address
     ├── RegistryUnavailable the schema registry does not answer
     │   └── RegistryUntrusted   its certificate is not trusted, or it has no TLS
     ├── SchemasMismatch     the schema registry lacks schemas, or refuses them
-    ├── PositionsLost       a task does not know where to go on reading
+    ├── PositionsLost       a task does not know from where to resume reading
     ├── InputTruncated      records were deleted before a task had read them
-    ├── InternalUnreadable  what a processor wrote, a later version's it seems, cannot be read
+    ├── InternalUnreadable  a processor's output, probably a later version's, is unreadable
     ├── StoreFailed         RocksDB failed
     ├── StateLocked         another process uses the state directory
-    ├── AddressTaken        the gateway's address cannot be listened on
+    ├── AddressTaken        the gateway cannot listen on its address
     ├── ViewNotReady        a view is being rebuilt from the log, or has failed
-    ├── TranscriptBroken    a transcript is not as it was written
+    ├── TranscriptBroken    a transcript was changed after it was written
     └── TooManyDeadLetters  so many records fail that the code must be wrong
 
-Errors of other libraries are wrapped once, where they are first met, with `raise … from exc`.
+Errors of other libraries are wrapped once, where they are caught first, with `raise … from exc`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ if TYPE_CHECKING:
 
 
 class HeadraceError(Exception):
-    """The root.  Its text is what happened, then what to do next.
+    """The root of all errors.  Its text says what happened, then what to do next.
 
-    exit_code: what the command line exits with.
+    exit_code: the exit status of the command line.
     advice: what to do next, one sentence; a class has a default that `advice=` replaces.
     """
 
@@ -70,7 +70,7 @@ class HeadraceError(Exception):
 
     @property
     def code(self) -> str:
-        """The name of the error in one word, e.g. `positions_lost`; it does not change."""
+        """Return the name of the error in one word, e.g. `positions_lost`; it does not change."""
         return re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ class TokensMissing(SettingsError):
 
 
 class ExtraMissing(UsageError):
-    """extra: its name in pyproject.toml.  what: what needs it."""
+    """An error for a feature (`what`) whose packages, the extra of pyproject.toml, are missing."""
 
     default_advice = "Install headrace with that extra."
 
@@ -118,9 +118,10 @@ class NegativeAnswer(HeadraceError):
 
 
 class InvalidInput(NegativeAnswer):
-    """problems: rule, path and message of each rule broken, in the order they are reported.
+    """An error for values that violate rules.
 
-    indexes: of several values given at once, the index of the one that each problem is about.
+    problems: rule, path and message of each violation, in the order they are reported.
+    indexes: for several values, the index of the value that each problem is about.
     """
 
     default_advice = "Correct the value and send it again."
@@ -142,7 +143,7 @@ class InvalidInput(NegativeAnswer):
 
 
 class Unauthenticated(NegativeAnswer):
-    """rule: its code in problem details."""
+    """An error for a missing or unknown token.  rule: its code in problem details."""
 
     default_advice = "Set HEADRACE_TOKEN to a token that `headrace tokens new` has made."
 
@@ -154,7 +155,10 @@ class Unauthenticated(NegativeAnswer):
 
 
 class Forbidden(NegativeAnswer):
-    """rule: its code in problem details.  path: the member that it is about."""
+    """An error for a request that the token does not allow.
+
+    rule: its code in problem details.  path: the member that it is about.
+    """
 
     default_advice = "Use a token of that sender, or of that role; docs/security.md lists roles."
 
@@ -172,7 +176,7 @@ class Forbidden(NegativeAnswer):
 
 
 class NotFound(NegativeAnswer):
-    """rule: its code in problem details."""
+    """An error for an unknown id.  rule: its code in problem details."""
 
     default_advice = "Check the id; what was sent a moment ago is found with --after POSITION."
 
@@ -186,7 +190,7 @@ class Gone(NotFound):
 
 
 class Conflict(NegativeAnswer):
-    """rule: its code in problem details."""
+    """An error for a request that the present state forbids.  rule: its code in problem details."""
 
     default_advice = "Look at what is there first; the gateway's other queries show it."
 
@@ -302,7 +306,7 @@ class AddressTaken(InfrastructureError):
 
 
 class ViewNotReady(InfrastructureError):
-    """lag: records that are still to be read, as far as is known."""
+    """An error while a view is rebuilt.  lag: the known number of records still to read."""
 
     default_advice = "Ask again later; a view rebuilds itself from the log."
 
