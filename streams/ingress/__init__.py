@@ -1,1 +1,1 @@
-"""From JSON to records on the log: what HTTP, the command line and `play` do alike."""
+"""The path from JSON to records on the log, shared by HTTP, the command line and `play`."""

@@ -13,9 +13,12 @@ EDGES: Mapping[str, Edge] = {edge.topic.name: edge for side in COMMANDS for edge
 
 
 def edge_of(topic: str) -> Edge:
-    """By name without prefix.  Raises UsageError for a topic that users may not write."""
+    """Return the ingress of a topic, by name without prefix.
+
+    Raises UsageError for a topic that users may not write.
+    """
     if topic not in EDGES:
-        known = any(declared.name == topic for declared in topics.ALL)
-        what = "is written by the service only" if known else "is not a topic of headrace"
-        raise UsageError(f"{topic} {what}", advice=f"Topics to send to: {', '.join(EDGES)}.")
+        is_declared = any(candidate.name == topic for candidate in topics.ALL)
+        reason = "is written by the service only" if is_declared else "is not a topic of headrace"
+        raise UsageError(f"{topic} {reason}", advice=f"Topics to send to: {', '.join(EDGES)}.")
     return EDGES[topic]

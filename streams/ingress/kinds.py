@@ -1,4 +1,4 @@
-"""The kinds of envelopes of all protocols, by name."""
+"""The envelope types of all protocols, by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS: Mapping[str, Kind] = {kind.name: kind for side in COMMANDS for kind in si
 
 
 def kind_of(name: str) -> Kind:
-    """Raises UsageError for a kind that does not exist."""
+    """Return the envelope type of that name.  Raises UsageError if there is none."""
     if name not in KINDS:
         raise UsageError(f"{name} is not a kind of envelope", advice=f"Kinds: {', '.join(KINDS)}.")
     return KINDS[name]

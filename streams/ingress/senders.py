@@ -1,4 +1,4 @@
-"""As whom a principal may speak: each protocol says which member of an envelope names its sender.
+"""The senders that a principal may act as: each protocol names the member that holds the sender.
 
 Sources: apc 3.2, saop 6.1, sap 6.1, asap 6.2 row 9, summit 6.3.
 """
@@ -17,11 +17,11 @@ from topology.declarations import Topic
 SENDERS: Mapping[Topic, Sender] = {
     topic: sender for side in COMMANDS for topic, sender in side.senders.items()
 }
-"""By the topic that a value is sent to: every one that HTTP writes."""
+"""The sender rules, by the topic that a value is sent to: every topic that HTTP writes."""
 
 
 def filled(topic: Topic, value: Any, caller: Caller | None) -> Any:
-    """The value with the name of who sends it, where it has none and the protocol fills it in."""
+    """Add the caller as the sender where the value has none and the protocol fills it in."""
     sender = SENDERS[topic]
     if caller is None or not sender.fills or not isinstance(value, dict):
         return value
@@ -30,7 +30,7 @@ def filled(topic: Topic, value: Any, caller: Caller | None) -> Any:
 
 
 def check(topic: Topic, values: Sequence[Any], caller: Caller | None) -> None:
-    """Whether the caller may send these valid values; None may send all, as there are no tokens.
+    """Check that the caller may send these valid values; without tokens (None) all are allowed.
 
     Raises Forbidden.
     """
@@ -41,13 +41,13 @@ def check(topic: Topic, values: Sequence[Any], caller: Caller | None) -> None:
 
 
 def check_name(topic: Topic, name: str | None, caller: Caller | None) -> None:
-    """The same of a sender's name alone.  Raises Forbidden."""
+    """Check that the caller may act as the sender `name`.  Raises Forbidden."""
     sender = SENDERS[topic]
     if caller is None or sender.may(caller, name):
         return
-    wanted = "no agent in particular" if name is None else name
+    requested = "no agent in particular" if name is None else name
     raise Forbidden(
-        f"the token is of {caller.principal}, which does not send as {wanted}",
+        f"the token is of {caller.principal}, which does not send as {requested}",
         sender.rule,
         sender.path,
     )
