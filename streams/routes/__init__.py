@@ -1,1 +1,1 @@
-"""Every route as a row of a table, without a web framework: HTTP, `query` and `play` share it."""
+"""All routes as rows of a table, without a web framework; HTTP, `query` and `play` share it."""

@@ -1,4 +1,4 @@
-"""The table over one view and one log, one request after the other: for `query` and `play`."""
+"""A synchronous router over one view and one log, for `query` and `play`."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ from streams.views.params import parse_position
 
 Append = Callable[[Sequence[Output]], Sequence[Record]]
 WAIT_S = 10.0
-"""How long `?after=` waits."""
+"""The default limit of `?after=`, in seconds."""
 
 
 @dataclass(frozen=True)
 class Routes:
-    """clock: ms since the epoch.  wait_s: the bound of `?after=`.
+    """The routes over one view and one log.
 
-    append: how records get on the log (default: the log's own append).
-    rest: lets whoever judges them do so before an answer that is waited for.
+    clock: returns ms since the epoch.  wait_s: the limit of `?after=`.
+    append: appends records (default: the log's own append).
+    rest: runs the processors until idle, before a response that is waited for.
     """
 
     view: View
@@ -48,7 +49,10 @@ class Routes:
         headers: Mapping[str, str] | None = None,
         body: Any = None,
     ) -> Response:
-        """path and query as in the request line, percent-encoded; body is JSON text or a value."""
+        """Handle one request.
+
+        path and query are percent-encoded as in the request line; body is JSON text or a value.
+        """
         try:
             return self._answer(asked(*find(method, path), query), headers or {}, body)
         except NoRoute as exc:
@@ -58,41 +62,49 @@ class Routes:
         except HeadraceError as exc:
             return failed(exc)
 
-    def _answer(self, asked: Asked, headers: Mapping[str, str], body: Any) -> Response:
-        action = asked.route.action
+    def _answer(self, matched: Asked, headers: Mapping[str, str], body: Any) -> Response:
+        action = matched.route.action
         if isinstance(action, Produce):
-            return self._produce(action, asked, headers, body)
-        if asked.after is not None:
-            there = {topic.name: topic.partitions for topic in self.log.topics().values()}
-            check_after(asked.after, self.settings.prefix, there)
-            self.view.wait(asked.after, self.wait_s)
-        call = Call(self.view, self.settings, self.clock(), asked.ids, asked.params, body)
+            return self._produce(action, matched, headers, body)
+        if matched.after is not None:
+            partitions = {topic.name: topic.partitions for topic in self.log.topics().values()}
+            check_after(matched.after, self.settings.prefix, partitions)
+            self.view.wait(matched.after, self.wait_s)
+        call = Call(self.view, self.settings, self.clock(), matched.ids, matched.params, body)
         if isinstance(action, Order):
-            return self._order(action, call, headers)
+            return self._run_order(action, call, headers)
         if isinstance(action, Put):
-            done = placed(self._put(action.command(call), headers), action.wait is not None)
-            return done if action.wait is None else self._verdicts(action.wait, headers, done)
-        call = looking_back(call, asked, self.log)
-        found = action.answer(call)
-        more = action.headers(found) if isinstance(action, Query) and action.headers else {}
-        return Response(200, found, more)
+            response = placed(
+                self._append_one(action.command(call), headers), action.wait is not None
+            )
+            return (
+                response
+                if action.wait is None
+                else self._await_verdicts(action.wait, headers, response)
+            )
+        call = looking_back(call, matched, self.log)
+        content = action.answer(call)
+        extra_headers = (
+            action.headers(content) if isinstance(action, Query) and action.headers else {}
+        )
+        return Response(200, content, extra_headers)
 
     def _produce(
-        self, action: Produce, asked: Asked, headers: Mapping[str, str], body: Any
+        self, action: Produce, matched: Asked, headers: Mapping[str, str], body: Any
     ) -> Response:
         sending = sending_of(action, body, headers, self.clock(), self.settings)
-        done = accepted((self.append or self.log.append)(sending.outputs), action.terms)
+        response = accepted((self.append or self.log.append)(sending.outputs), action.terms)
         if isinstance(action.wait, Verdicts):
-            done = self._verdicts(action.wait, headers, done)
+            response = self._await_verdicts(action.wait, headers, response)
         elif action.wait is not None and sending.single:
-            call = Call(self.view, self.settings, self.clock(), asked.ids, asked.params)
-            done = self._awaited(action.wait, call, sending.values[0], headers, done)
-        return done._replace(headers={**done.headers, **sending.headers})
+            call = Call(self.view, self.settings, self.clock(), matched.ids, matched.params)
+            response = self._await_outcome(action.wait, call, sending.values[0], headers, response)
+        return response._replace(headers={**response.headers, **sending.headers})
 
-    def _awaited(
+    def _await_outcome(
         self, wait: Wait, call: Call, value: Any, headers: Mapping[str, str], sent: Response
     ) -> Response:
-        """What is there once all is at rest, as nothing else will come."""
+        """Return the outcome that exists once all processors are idle: no other will come."""
         seconds = prefer.wait_s(headers, wait.most_s(self.settings))
         if seconds is None:
             return sent
@@ -100,13 +112,15 @@ class Routes:
         cause = sent.body["positions"][0]
         try:
             self.view.wait(parse_position(cause), min(seconds, self.wait_s))
-            found = wait.answer(call, value, cause)
+            response = wait.answer(call, value, cause)
         except HeadraceError:
-            found = None
-        found = found or Response(202, {**sent.body, **wait.late(self.view, value)})
-        return found._replace(headers={**found.headers, **prefer.applied(seconds)})
+            response = None
+        response = response or Response(202, {**sent.body, **wait.late(self.view, value)})
+        return response._replace(headers={**response.headers, **prefer.applied(seconds)})
 
-    def _verdicts(self, wait: Verdicts, headers: Mapping[str, str], sent: Response) -> Response:
+    def _await_verdicts(
+        self, wait: Verdicts, headers: Mapping[str, str], sent: Response
+    ) -> Response:
         seconds = prefer.wait_s(headers, wait.most_s(self.settings))
         if seconds is None:
             return sent
@@ -114,21 +128,21 @@ class Routes:
         try:
             for cause in sent.body["positions"]:
                 self.view.wait(parse_position(cause), min(seconds, self.wait_s))
-            found = wait.answer(self.view, sent)
+            response = wait.answer(self.view, sent)
         except HeadraceError:
-            found = sent
-        return found._replace(headers={**found.headers, **prefer.applied(seconds)})
+            response = sent
+        return response._replace(headers={**response.headers, **prefer.applied(seconds)})
 
-    def _order(self, order: Order, call: Call, headers: Mapping[str, str]) -> Response:
+    def _run_order(self, order: Order, call: Call, headers: Mapping[str, str]) -> Response:
         output = order.command(call)
-        cause = position(self._put(output, headers))
+        cause = position(self._append_one(output, headers))
         try:
             self.view.wait(parse_position(cause), self.wait_s)
             return order.answer(call, output, cause)
         except HeadraceError as exc:
             return unanswered(exc, cause)
 
-    def _put(self, output: Output, headers: Mapping[str, str]) -> Record:
+    def _append_one(self, output: Output, headers: Mapping[str, str]) -> Record:
         traced = output._replace(headers=[*output.headers, *trace_of(headers)])
         (record,) = (self.append or self.log.append)([traced])
         return record

@@ -1,4 +1,4 @@
-"""`?as_of=`: a query over one thing, as it was."""
+"""`?as_of=`: a query over one object, as it was at a past moment."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from streams.replay.as_of.point import point
 from streams.routes.table import Asked
 
 
-def looking_back(call: Call, asked: Asked, log: Log) -> Call:
-    """The call as it would have been then; the same one if it asks about now.
+def looking_back(call: Call, matched: Asked, log: Log) -> Call:
+    """Return the call as it would have been at `as_of`; the same call if the query has none.
 
     It may read the log.  Raises QueryError, Conflict, Gone.
     """
-    action = asked.route.action
-    if asked.as_of is None or not isinstance(action, Query) or action.past is None:
+    action = matched.route.action
+    if matched.as_of is None or not isinstance(action, Query) or action.past is None:
         return call
     prefix = call.settings.prefix
-    as_of = point(asked.as_of, log, call.view, prefix, call.now)
-    named = {name: call.params.text(name) for name in ("session_id", "task_id")}
-    ids = {**{name: text for name, text in named.items() if text is not None}, **call.ids}
+    as_of = point(matched.as_of, log, call.view, prefix, call.now)
+    params = {name: call.params.text(name) for name in ("session_id", "task_id")}
+    ids = {**{name: text for name, text in params.items() if text is not None}, **call.ids}
     rows = action.past(Looking(call.view, log, prefix, as_of, ids))
     return replace(call, view=Overlay(call.view, rows), now=as_of.at)

@@ -1,4 +1,4 @@
-"""From the body of a request to records: all of them or, if one is not valid, none."""
+"""The conversion of a request's body to records: all of them or, if one is invalid, none."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ from streams.processing.lines import Unparsed, read_values
 from streams.processing.masked import Blocks
 from streams.settings import Settings
 
-_CONTEXT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
+_TRACEPARENT_FORM = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
 
 
 class Sending(NamedTuple):
-    """values: as they were sent.  single: one, not a list.  headers: of every answer about it."""
+    """The records of a request.
+
+    values: as they were sent.  single: the body was one value, not a list.
+    headers: to add to every response about it.
+    """
 
     outputs: list[Output]
     values: Sequence[Any]
@@ -43,41 +47,42 @@ def sending_of(
     settings: Settings,
     caller: Caller | None = None,
 ) -> Sending:
-    """body: JSON text, of one value, a list or one value on each line; or a value or a list.
+    """Convert a request's body to records.
 
-    headers: of the request; the records carry its trace context.  caller: whom a token names.
-    Raises Refused (413, 422), Forbidden for values that are not theirs, OutputTooLarge; where the
-    answer has to say what it is about, Refused instead of these.
+    body: JSON text, of one value, a list or one value on each line; or a value or a list.
+    headers: of the request; the records carry its trace context.  caller: the token's owner.
+    Raises Refused (413, 422), Forbidden for senders that the caller may not act as, OutputTooLarge;
+    if the response must carry correlation headers, Refused instead of these.
     """
     values = [senders.filled(action.topic, v, caller) for v in _values(action, body, headers)]
-    more = correlation.shared(values) if action.terms.correlated else {}
+    shared = correlation.shared(values) if action.terms.correlated else {}
     try:
         _check_count(action, values)
-        outputs = _outputs(action, values, headers, now_ms, settings)
+        outputs = _encode_or_refuse(action, values, headers, now_ms, settings)
         senders.check(action.topic, values, caller)
     except Refused as exc:
-        raise Refused(exc.response._replace(headers=more)) from exc
+        raise Refused(exc.response._replace(headers=shared)) from exc
     except HeadraceError as exc:
-        if not more:
+        if not shared:
             raise
-        raise Refused(failed(exc)._replace(headers=more)) from exc
-    return Sending(outputs, values, _is_single(body, values), more)
+        raise Refused(failed(exc)._replace(headers=shared)) from exc
+    return Sending(outputs, values, _is_single(body, values), shared)
 
 
-def _outputs(
+def _encode_or_refuse(
     action: Produce,
     values: Sequence[Any],
     headers: Mapping[str, str],
     now_ms: int,
     settings: Settings,
 ) -> list[Output]:
-    """Raises Refused with all that is wrong, OutputTooLarge."""
-    outputs, errors = _encoded(action, values, headers, now_ms, settings)
+    """Encode the values.  Raises Refused with all violations, OutputTooLarge."""
+    outputs, errors = _encode_values(action, values, headers, now_ms, settings)
     if errors:
         first = errors[0]
         status = 413 if first["rule"] == action.terms.too_large else 422
-        refused = problem(status, first["message"], first["rule"], first["path"])
-        raise Refused(Response(refused.status, {**refused.body, "errors": errors}))
+        response = problem(status, first["message"], first["rule"], first["path"])
+        raise Refused(Response(response.status, {**response.body, "errors": errors}))
     return outputs
 
 
@@ -87,32 +92,32 @@ def _check_count(action: Produce, values: Sequence[Any]) -> None:
         raise Refused(problem(413, message, "too_large"))
     if not values and action.terms.empty is not None:
         rule, path, message = action.terms.empty
-        found = {"index": 0, "rule": rule, "path": path, "message": message}
-        refused = problem(422, message, rule, path)
-        raise Refused(Response(422, {**refused.body, "errors": [found]}))
+        error = {"index": 0, "rule": rule, "path": path, "message": message}
+        response = problem(422, message, rule, path)
+        raise Refused(Response(422, {**response.body, "errors": [error]}))
 
 
-def _encoded(
+def _encode_values(
     action: Produce,
     values: Sequence[Any],
     headers: Mapping[str, str],
     now_ms: int,
     settings: Settings,
 ) -> tuple[list[Output], list[dict[str, Any]]]:
-    """The records, and what is wrong with which value."""
-    edge, more, blocks = edge_of(action.topic.name), trace_of(headers), Blocks()
-    wanted = correlation.given(headers) if action.terms.correlated else None
+    """Return the records, and the violations with their value's index."""
+    edge, trace, blocks = edge_of(action.topic.name), trace_of(headers), Blocks()
+    expected = correlation.given(headers) if action.terms.correlated else None
     outputs: list[Output] = []
     errors: list[dict[str, Any]] = []
     for index, value in enumerate(values):
         try:
-            parsed = _parsed(value, edge.kind)
+            parsed = _refuse_unparsed(value, edge.kind)
             output = to_output(edge, parsed, now_ms, settings, blocks)
-            if wanted is not None and (found := correlation.mismatch(parsed, wanted)):
-                raise InvalidInput([found])
-            outputs.append(output._replace(headers=[*output.headers, *more]))
+            if expected is not None and (violation := correlation.mismatch(parsed, expected)):
+                raise InvalidInput([violation])
+            outputs.append(output._replace(headers=[*output.headers, *trace]))
         except InvalidInput as exc:
-            errors += [{"index": index, **found._asdict()} for found in exc.problems]
+            errors += [{"index": index, **violation._asdict()} for violation in exc.problems]
     return outputs, errors
 
 
@@ -121,14 +126,14 @@ def accepted(written: Sequence[Record], terms: Terms) -> Response:
 
 
 def placed(record: Record, as_envelope: bool = False) -> Response:
-    """The answer to a command that stands alone."""
+    """Return the response to a command that is sent alone."""
     if as_envelope:
         return accepted([record], Terms())
     return Response(202, {"position": position(record)})
 
 
 def _values(action: Produce, body: Any, headers: Mapping[str, str]) -> Sequence[Any]:
-    """Raises Refused for a text of another media type that cannot be read."""
+    """Parse the body.  Raises Refused for unreadable text of another media type."""
     if not isinstance(body, bytes | str):
         return body if isinstance(body, list) else [body]
     read = edge_of(action.topic.name).kind.other_text
@@ -138,25 +143,28 @@ def _values(action: Produce, body: Any, headers: Mapping[str, str]) -> Sequence[
         return [read(body.encode() if isinstance(body, str) else body)]
     except ShapeError as exc:
         errors = [{"index": 0, **exc.problem._asdict()}]
-        refused = problem(422, exc.message, exc.problem.rule, exc.problem.path)
-        raise Refused(Response(422, {**refused.body, "errors": errors})) from exc
+        response = problem(422, exc.message, exc.problem.rule, exc.problem.path)
+        raise Refused(Response(422, {**response.body, "errors": errors})) from exc
 
 
 def _is_single(body: Any, values: Sequence[Any]) -> bool:
-    """Whether one value was sent, and not a list of one."""
+    """Check whether one value was sent, not a list of one."""
     if isinstance(body, bytes | str):
         raw = body.encode() if isinstance(body, str) else body
         return len(values) == 1 and not raw.lstrip().startswith(b"[")
     return not isinstance(body, list)
 
 
-def _parsed(value: Any, kind: Kind) -> Any:
+def _refuse_unparsed(value: Any, kind: Kind) -> Any:
     if isinstance(value, Unparsed):
         raise InvalidInput([kind.unread(value)])
     return value
 
 
 def trace_of(headers: Mapping[str, str]) -> list[tuple[str, bytes]]:
-    """The trace context of a request; one that is none is ignored, as W3C Trace Context has it."""
+    """Return the trace context of a request as a record header.
+
+    An invalid one is ignored, as W3C Trace Context requires.
+    """
     context = next((v for k, v in headers.items() if k.lower() == TRACEPARENT), "")
-    return [(TRACEPARENT, context.encode())] if _CONTEXT.fullmatch(context) else []
+    return [(TRACEPARENT, context.encode())] if _TRACEPARENT_FORM.fullmatch(context) else []

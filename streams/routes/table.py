@@ -1,4 +1,4 @@
-"""All routes, and how a request finds its own."""
+"""All routes, and the matching of requests to them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ INPUTS = tuple(
         route.action.topic for route in ROUTES if isinstance(route.action, Produce | Order | Put)
     )
 )
-"""The topics that are written over HTTP, and so what `after` may name."""
+"""The topics that HTTP writes, and so the topics that `after` may name."""
 
 
 class NoRoute(Exception):
-    """allowed: the methods that the path takes; empty when there is no such path."""
+    """An error for an unknown path, or a method not among `allowed`; empty for an unknown path."""
 
     def __init__(self, method: str, path: str, allowed: tuple[str, ...]) -> None:
         takes = f"{path} takes {', '.join(allowed)}, not {method}"
@@ -37,9 +37,9 @@ class NoRoute(Exception):
 
 
 class Asked(NamedTuple):
-    """A request that has found its route.
+    """A request matched to its route.
 
-    after: the position whose answer it waits for.  as_of: the point it looks back to, as given.
+    after: the position to wait for.  as_of: the text of the past moment to query.
     """
 
     route: Route
@@ -50,7 +50,7 @@ class Asked(NamedTuple):
 
 
 def asked(route: Route, ids: Mapping[str, str], query: str) -> Asked:
-    """Raises QueryError for a query that the route does not take."""
+    """Parse the query of a matched request.  Raises QueryError for one that the route rejects."""
     params = Params(query, parameters_of(route))
     after = params.position() if route.reads else None
     as_of = params.text(AS_OF.name)
@@ -60,24 +60,24 @@ def asked(route: Route, ids: Mapping[str, str], query: str) -> Asked:
 
 
 def parameters_of(route: Route) -> tuple[Parameter, ...]:
-    found = (*route.parameters, AFTER) if route.reads else route.parameters
-    return (*found, AS_OF) if route.looks_back else found
+    parameters = (*route.parameters, AFTER) if route.reads else route.parameters
+    return (*parameters, AS_OF) if route.looks_back else parameters
 
 
 def find(method: str, path: str) -> tuple[Route, dict[str, str]]:
-    """The route and the ids in a percent-encoded path.  Raises NoRoute."""
-    others = []
+    """Return the route and the ids in a percent-encoded path.  Raises NoRoute."""
+    allowed = []
     for route in ROUTES:
         ids = match(route.template, path)
         if ids is not None and route.method == method:
             return route, ids
         if ids is not None:
-            others.append(route.method)
-    raise NoRoute(method, path, tuple(sorted(others)))
+            allowed.append(route.method)
+    raise NoRoute(method, path, tuple(sorted(allowed)))
 
 
 def match(template: str, path: str) -> dict[str, str] | None:
-    """The ids in a percent-encoded path; None when it is not of this template."""
+    """Return the ids in a percent-encoded path; None when it does not match the template."""
     names, parts = template.split("/"), path.split("/")
     if len(names) != len(parts):
         return None
@@ -93,10 +93,13 @@ def match(template: str, path: str) -> dict[str, str] | None:
     return ids
 
 
-def check_after(wanted: Position, prefix: str, partitions: Mapping[str, int]) -> None:
-    """partitions: of each topic, by full name.  Raises QueryError for a place that cannot be."""
+def check_after(position: Position, prefix: str, partitions: Mapping[str, int]) -> None:
+    """Check the position that `?after=` names.  Raises QueryError for an impossible one.
+
+    partitions: the partition count of each topic, by full name.
+    """
     names = sorted(prefix + topic.name for topic in INPUTS)
-    if wanted.topic not in names:
+    if position.topic not in names:
         raise QueryError("after", f"a position on one of {', '.join(names)}")
-    if wanted.partition >= partitions.get(wanted.topic, 0):
-        raise QueryError("after", f"{wanted.topic} has no partition {wanted.partition}")
+    if position.partition >= partitions.get(position.topic, 0):
+        raise QueryError("after", f"{position.topic} has no partition {position.partition}")
