@@ -10,6 +10,7 @@ Source: SAP spec, 3.4 (contract).
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -19,8 +20,8 @@ from referencing.jsonschema import DRAFT202012
 
 from schemas.canonical import canonical_json, parse_ijson
 from schemas.json_schema.dialects import Dialect, dialect_of
-from schemas.json_schema.keywords import NotTaken, counting
-from schemas.json_schema.patterns import NotLinear, compiled
+from schemas.json_schema.keywords import NotTaken, Path, counting
+from schemas.json_schema.patterns import NotLinear, PatternBudget, PatternsTooLarge
 from schemas.json_schema.quiet import quiet
 
 LARGEST_BYTES = 65_536
@@ -96,6 +97,29 @@ def _compiled(text: bytes) -> Any:
     return dialect.validator(schema, registry=_OWN_REFERENCES)
 
 
+def _check_patterns(schema: Any, part: dict[str, Any], budget: PatternBudget) -> None:
+    for pattern in (part.get("pattern"), *part.get("patternProperties", {})):
+        if isinstance(pattern, str):
+            try:
+                budget.check(pattern)
+            except PatternsTooLarge as exc:
+                path = next((path for inner, path in parts_of(schema) if inner is part), ())
+                is_name = pattern != part.get("pattern")
+                path = (*path, "patternProperties", pattern) if is_name else (*path, "pattern")
+                raise NotTaken(f"the schema is not taken: {exc}", path) from exc
+
+
+def parts_of(value: Any, path: Path = ()) -> Iterator[tuple[dict[str, Any], Path]]:
+    """Yield every dict in a JSON value with its path."""
+    if isinstance(value, dict):
+        yield value, path
+        for name, member in value.items():
+            yield from parts_of(member, (*path, name))
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            yield from parts_of(item, (*path, i))
+
+
 def _look_through(schema: Any, dialect: Dialect) -> None:
     """Refuse what points elsewhere, what mixes drafts, and patterns that are not taken."""
     specification = dialect.specification
@@ -103,15 +127,14 @@ def _look_through(schema: Any, dialect: Dialect) -> None:
     root = specification.create_resource(schema)
     waiting = deque([(_OWN_REFERENCES.resolver_with_root(root), schema)])
     seen = {id(schema)}
+    budget = PatternBudget()
     while waiting:
         resolver, part = waiting.popleft()
         if not isinstance(part, dict):
             continue
         if "$schema" in part and part.pop("$schema") != named:
             raise NotTaken("the schema mixes drafts")
-        for pattern in (part.get("pattern"), *part.get("patternProperties", {})):
-            if isinstance(pattern, str):
-                compiled(pattern)
+        _check_patterns(schema, part, budget)
         found = [(resolver, inner) for inner in specification.subresources_of(part)]
         for reference in (part[key] for key in _REFERENCES if isinstance(part.get(key), str)):
             try:

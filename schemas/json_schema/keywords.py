@@ -21,6 +21,7 @@ from schemas.decimals import dec
 from schemas.json_schema.evaluated import evaluated_members
 from schemas.json_schema.patterns import compiled
 
+Path = tuple[str | int, ...]
 Keyword = Callable[[Any, Any, Any, Any], Any]
 
 MOST_STEPS = 200_000
@@ -32,7 +33,11 @@ _left: ContextVar[list[int]] = ContextVar("steps left")
 
 
 class NotTaken(Exception):
-    """The schema cannot be checked with; the text says why."""
+    """The schema cannot be checked with; the text says why, `path` where, if it is one place."""
+
+    def __init__(self, reason: str, path: Path | None = None) -> None:
+        super().__init__(reason)
+        self.path = path
 
 
 @contextmanager

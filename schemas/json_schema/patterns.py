@@ -4,22 +4,40 @@ Patterns come from operators' files and from issuers' JSON Schemas, and meet tex
 wrote.  Python's own engine can take exponential time for such a pair, so they go through RE2,
 which has no look-around and no back references: a pattern that needs them is not taken.
 
-Source: SAP spec, 3.3, 3.4.
+RE2 spells repetitions out: up to a hundred letters of any script are a program of 120,000
+instructions, which takes 60 ms and 10 MB to compile.  So the patterns of one document have a
+PatternBudget, and what is compiled stays in a cache that is bounded by the size of programs.
+
+Source: SAP spec, 3.3, 3.4; Summit 2.6.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections import OrderedDict
 from importlib import import_module
+from threading import Lock
 from typing import Any, Protocol
 
+MOST_PATTERNS = 1_000
+"""Different patterns in one document: a contract's schema, or all schemas of a manifest."""
+MOST_INSTRUCTIONS = 250_000
+"""Instructions of their programs together: 0.2 s and 20 MB."""
+_MOST_CACHED = 2_000_000
+_REFUSED_INSTRUCTIONS = 25_000
+"""Instructions that a pattern counts for which is not taken: giving up takes time as well."""
+_PATTERN_INSTRUCTIONS = 1_000
+"""Instructions whose memory a pattern may take in searches, beside its program."""
 _CODE_POINT = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9A-Fa-f]{4})")
 _LONGEST_REASON = 200
 
 
 class NotLinear(ValueError):
     """The engine does not take the pattern."""
+
+
+class PatternsTooLarge(NotLinear):
+    """The patterns of a document are too many, or their programs too large together."""
 
 
 class Pattern(Protocol):
@@ -29,36 +47,110 @@ class Pattern(Protocol):
 class _Re2Pattern:
     def __init__(self, pattern: str) -> None:
         re2: Any = import_module("re2")  # a C++ library, loaded where a pattern is met
-        options = re2.Options()
+        options = re2.Options()  # its max_mem, 8 MB, bounds each program and each search
         options.log_errors = False
         options.never_capture = True
         try:
             self._compiled = re2.compile(_spelled(_encodable(pattern)), options)
         except re2.error as exc:
             raise NotLinear(f"the linear-time engine does not take it: {_reason(exc)}") from exc
+        self.instructions: int = self._compiled.programsize
 
     def search(self, text: str, /) -> object | None:
-        found: object | None = self._compiled.search(_encodable(text))
-        return found
+        match: object | None = self._compiled.search(_encodable(text))
+        return match
 
 
 def _spelled(pattern: str) -> str:
-    """JSON Schema writes a code point as `\\u0041`, the engine as `\\x{0041}`."""
+    """Write a code point as the engine has it: `\\x{0041}` for JSON Schema's `\\u0041`."""
     return _CODE_POINT.sub(r"\1\\x{\2}", pattern)
 
 
 def _reason(exc: Exception) -> str:
-    """What the engine says; it quotes as much of the pattern as it likes."""
-    said = exc.args[0] if exc.args else "no reason given"
-    told = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
-    return told if len(told) <= _LONGEST_REASON else f"{told[:_LONGEST_REASON]}…"
+    """Return what the engine says; it quotes as much of the pattern as it likes."""
+    reason = exc.args[0] if exc.args else "no reason given"
+    text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
+    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
 
 
 def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-@lru_cache(maxsize=1024)
+class _PatternCache:
+    """Holds what patterns compile to, a refusal too; drops what was not used for longest."""
+
+    def __init__(self) -> None:
+        self._entries: OrderedDict[str, _Re2Pattern | NotLinear] = OrderedDict()
+        self._instructions = 0
+        self._lock = Lock()
+
+    def compile(self, pattern: str) -> _Re2Pattern:
+        """Raises NotLinear."""
+        with self._lock:
+            entry = self._entries.get(pattern)
+            if entry is None:
+                entry = self._add(pattern)
+            else:
+                self._entries.move_to_end(pattern)
+        if isinstance(entry, NotLinear):
+            raise NotLinear(str(entry))
+        return entry
+
+    def _add(self, pattern: str) -> _Re2Pattern | NotLinear:
+        entry: _Re2Pattern | NotLinear
+        try:
+            entry = _Re2Pattern(pattern)
+        except NotLinear as exc:
+            entry = NotLinear(str(exc))
+        self._entries[pattern] = entry
+        self._instructions += _weight(entry)
+        while self._instructions > _MOST_CACHED:
+            self._instructions -= _weight(self._entries.popitem(last=False)[1])
+        return entry
+
+
+def _weight(entry: _Re2Pattern | NotLinear) -> int:
+    size = entry.instructions if isinstance(entry, _Re2Pattern) else 0
+    return _PATTERN_INSTRUCTIONS + size
+
+
+_CACHE = _PatternCache()
+
+
 def compiled(pattern: str) -> Pattern:
     """Raises NotLinear."""
-    return _Re2Pattern(pattern)
+    return _CACHE.compile(pattern)
+
+
+class PatternBudget:
+    """Compiles the patterns of one document, as long as they are few and small."""
+
+    def __init__(self) -> None:
+        self._patterns: set[str] = set()
+        self._instructions = 0
+
+    def check(self, pattern: str) -> None:
+        """Compile a pattern, if nothing is beyond bounds yet.
+
+        Raises NotLinear for a pattern that is not taken, PatternsTooLarge for what is beyond.
+        """
+        if pattern in self._patterns:
+            return
+        if self._instructions <= MOST_INSTRUCTIONS and len(self._patterns) < MOST_PATTERNS:
+            self._spend(pattern)
+        else:
+            self._instructions = MOST_INSTRUCTIONS + 1
+        if self._instructions > MOST_INSTRUCTIONS:
+            raise PatternsTooLarge(
+                f"a schema has at most {MOST_PATTERNS} patterns, which the linear-time engine "
+                f"compiles to {MOST_INSTRUCTIONS} instructions at most"
+            )
+        self._patterns.add(pattern)
+
+    def _spend(self, pattern: str) -> None:
+        try:
+            self._instructions += _CACHE.compile(pattern).instructions
+        except NotLinear:
+            self._instructions += _REFUSED_INSTRUCTIONS
+            raise

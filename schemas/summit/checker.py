@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from schemas.canonical import MAX_SAFE_INTEGER
+from schemas.json_schema.patterns import PatternBudget
 from schemas.problems import Problem, pointer
 from schemas.rules import Rule
 from schemas.summit.ijson import fault, is_text, size
@@ -22,12 +23,16 @@ _MOST = 64
 
 
 class Checker:
-    """order: the codes of the rules, the one that decides first before the others."""
+    """order: the codes of the rules, the one that decides first before the others.
+
+    patterns: what the patterns in all schemas of the object may take.
+    """
 
     def __init__(self, name: str, order: Mapping[str, int]) -> None:
         self._name = name
         self._order = order
         self._found: list[Problem] = []
+        self.patterns = PatternBudget()
 
     def problems(self) -> list[Problem]:
         """Without doubles, in order: by rule, those of one rule as they were found."""

@@ -209,4 +209,4 @@ def _schema(check: Checker, schema: Any, place: Place, shape: Rule) -> None:
         return
     from schemas.summit.schema.check import schema_problems  # its libraries load slowly
 
-    check.take(schema_problems(schema, place))
+    check.take(schema_problems(schema, place, check.patterns))

@@ -7,6 +7,7 @@ from typing import Any
 from schemas.canonical import canonical_json, parse_ijson
 from schemas.json_schema.counted import BROKEN, newest_validator
 from schemas.json_schema.keywords import NotTaken, counting
+from schemas.json_schema.patterns import PatternBudget
 from schemas.json_schema.quiet import quiet
 from schemas.problems import Problem, pointer
 from schemas.rules import Rule
@@ -18,8 +19,13 @@ from schemas.summit.schema.engine import METASCHEMA, fast_validator
 from schemas.summit.schema.graph import Graph, Node, graph_of
 
 
-def schema_problems(schema: dict[str, Any], place: Place) -> list[Problem]:
-    """place: where the schema stands, an object of I-JSON."""
+def schema_problems(
+    schema: dict[str, Any], place: Place, budget: PatternBudget | None = None
+) -> list[Problem]:
+    """Check a schema, an object of I-JSON, that stands at `place`.
+
+    budget: of the patterns of the manifest.
+    """
     schema = parse_ijson(canonical_json(schema))  # no part of it stands in two places
     first = min(
         METASCHEMA.iter_errors(schema), key=lambda e: list(map(str, e.instance_path)), default=None
@@ -31,7 +37,7 @@ def schema_problems(schema: dict[str, Any], place: Place) -> list[Problem]:
     if schema.get("type") != "object":
         what = "must be object, at the root of a schema"
         return [_problem(rules.MANIFEST_SCHEMA, (*place, "type"), what)]
-    graph = graph_of(schema)
+    graph = graph_of(schema, budget)
     found = [_problem(rule, (*place, *at), what) for rule, at, what in graph.faults]
     return found or _compiled(schema, graph, place)
 

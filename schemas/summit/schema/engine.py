@@ -50,7 +50,7 @@ class Schema:
         graph = graph_of(schema)
         self._cost = cost_of(graph)
         self._filler = Filler(graph, MAX_INPUTS_BYTES)
-        self._fast = fast_validator(schema)
+        self._fast = None if graph.patterns_too_large else fast_validator(schema)
         self._schema = schema
 
     def filled(self, value: Any) -> Any:
@@ -65,6 +65,8 @@ class Schema:
 
         base: the JSON Pointer of the value in its envelope.
         """
+        if self._fast is None:
+            return told([((), GIVEN_UP)], base)
         work = self._cost * values_in(value)
         if work <= MOST_WORK and self._fast.is_valid(value):
             return []

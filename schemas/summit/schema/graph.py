@@ -14,7 +14,7 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
 from schemas.json_schema.counted import newest_resolver
-from schemas.json_schema.patterns import NotLinear, compiled
+from schemas.json_schema.patterns import NotLinear, PatternBudget, PatternsTooLarge
 from schemas.rules import Rule
 from schemas.summit import rules, words
 from schemas.summit.checker import Place
@@ -55,25 +55,32 @@ class Node:
 
 @dataclass
 class Graph:
-    """dynamic: a reference depends on the way that led to it.  faults: rule, place, what."""
+    """dynamic: a reference depends on the way that led to it.  faults: rule, place, what.
+
+    patterns_too_large: not all patterns have been looked at.
+    """
 
     root: Node
     nodes: list[Node] = field(default_factory=list)
     dynamic: bool = False
+    patterns_too_large: bool = False
     faults: list[tuple[Rule, Place, str]] = field(default_factory=list)
 
 
-def graph_of(schema: dict[str, Any]) -> Graph:
-    """Of a schema that its metaschema lets pass.
+def graph_of(schema: dict[str, Any], budget: PatternBudget | None = None) -> Graph:
+    """Make the graph of a schema that its metaschema lets pass.
+
+    budget: of the patterns of its document.
 
     It is taken over: no dict of it may stand in two places, and `$schema` is taken out, since
     validators would go on with another set of keywords there.
     """
-    return _Builder(schema).graph
+    return _Builder(schema, budget or PatternBudget()).graph
 
 
 class _Builder:
-    def __init__(self, schema: dict[str, Any]) -> None:
+    def __init__(self, schema: dict[str, Any], budget: PatternBudget) -> None:
+        self._budget = budget
         self._places = {id(part): place for part, place in _parts(schema, ())}
         self._known: dict[int, Node] = {}
         self._waiting: list[Node] = []
@@ -137,8 +144,14 @@ class _Builder:
         ]
         for at in [*told, *named]:
             pattern = schema["pattern"] if at == ("pattern",) else str(at[-1])
+            if self.graph.patterns_too_large:
+                return
             try:
-                compiled(pattern)
+                self._budget.check(pattern)
+            except PatternsTooLarge:
+                self.graph.patterns_too_large = True
+                what = "is beyond the number or the size of patterns that are allowed"
+                self._fault(rules.MANIFEST_SCHEMA_PATTERN, (*place, *at), what)
             except NotLinear:
                 what = "must be a pattern that a linear-time engine takes"
                 self._fault(rules.MANIFEST_SCHEMA_PATTERN, (*place, *at), what)

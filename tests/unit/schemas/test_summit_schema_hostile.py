@@ -46,7 +46,7 @@ def test_more_errors_than_memory_holds_are_not_listed(keyword: str) -> None:
         (items({"dependentRequired": {n: [] for n in NAMES}}), {"a": [{}] * 80_000}),
         (items({"allOf": [{"multipleOf": 1e-300}] * 100}), {"a": [1] * 100_000}),
         (
-            items({"allOf": [{"not": {"pattern": f"(a+b?c*)x{i}"}} for i in range(5_000)]}),
+            items({"allOf": [{"not": {"pattern": f"(a+b?c*)x{i % 1000}"}} for i in range(5_000)]}),
             {"a": ["abc" * 80_000]},
         ),
     ],

@@ -144,14 +144,19 @@ def _check_schema(schema: Any, output: Any, denylist: Sequence[str]) -> Finding:
     try:
         broken = counted.broken_at(schema, output)
     except NotTaken as exc:
-        return Finding(UNCHECKED, str(exc))
+        at = "" if exc.path is None else f" (at {_redacted(exc.path, denylist)})"
+        return Finding(UNCHECKED, f"{exc}{at}")
     if broken is None:
         return Finding(PASS, "valid")
     keyword, path = broken
+    return Finding(FAIL, f"{keyword} at {_redacted(path, denylist)}")
+
+
+def _redacted(path: Iterable[str | int], denylist: Sequence[str]) -> str:
     place: Place = None
     for step in path:
         place = (place, step)
-    return Finding(FAIL, f"{keyword} at {redacted_pointer(place, denylist)}")
+    return redacted_pointer(place, denylist)
 
 
 def check_contract(subject: Subject, params: Params) -> Finding | None:
