@@ -14,16 +14,17 @@ Source: SAP spec, 3.3, 3.4; Summit 2.6.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from importlib import import_module
-from threading import Lock
 from typing import Any, Protocol
+
+from schemas.json_schema.cache import WeightedCache
 
 MOST_PATTERNS = 1_000
 """Different patterns in one document: a contract's schema, or all schemas of a manifest."""
 MOST_INSTRUCTIONS = 250_000
 """Instructions of their programs together: 0.2 s and 20 MB."""
-_MOST_CACHED = 2_000_000
+MOST_CACHED = 2_000_000
+"""Instructions that a cache holds."""
 _REFUSED_INSTRUCTIONS = 25_000
 """Instructions that a pattern counts for which is not taken: giving up takes time as well."""
 _PATTERN_INSTRUCTIONS = 1_000
@@ -77,37 +78,11 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-class _PatternCache:
-    """Holds what patterns compile to, a refusal too; drops what was not used for longest."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[str, _Re2Pattern | NotLinear] = OrderedDict()
-        self._instructions = 0
-        self._lock = Lock()
-
-    def compile(self, pattern: str) -> _Re2Pattern:
-        """Raises NotLinear."""
-        with self._lock:
-            entry = self._entries.get(pattern)
-            if entry is None:
-                entry = self._add(pattern)
-            else:
-                self._entries.move_to_end(pattern)
-        if isinstance(entry, NotLinear):
-            raise NotLinear(str(entry))
-        return entry
-
-    def _add(self, pattern: str) -> _Re2Pattern | NotLinear:
-        entry: _Re2Pattern | NotLinear
-        try:
-            entry = _Re2Pattern(pattern)
-        except NotLinear as exc:
-            entry = NotLinear(str(exc))
-        self._entries[pattern] = entry
-        self._instructions += _weight(entry)
-        while self._instructions > _MOST_CACHED:
-            self._instructions -= _weight(self._entries.popitem(last=False)[1])
-        return entry
+def _compile(pattern: str) -> _Re2Pattern | NotLinear:
+    try:
+        return _Re2Pattern(pattern)
+    except NotLinear as exc:
+        return NotLinear(str(exc))
 
 
 def _weight(entry: _Re2Pattern | NotLinear) -> int:
@@ -115,12 +90,19 @@ def _weight(entry: _Re2Pattern | NotLinear) -> int:
     return _PATTERN_INSTRUCTIONS + size
 
 
-_CACHE = _PatternCache()
+_cache = WeightedCache(_compile, _weight, MOST_CACHED)
 
 
 def compiled(pattern: str) -> Pattern:
     """Raises NotLinear."""
-    return _CACHE.compile(pattern)
+    return _compiled(pattern)
+
+
+def _compiled(pattern: str) -> _Re2Pattern:
+    entry = _cache.get(pattern)
+    if isinstance(entry, NotLinear):
+        raise NotLinear(str(entry))
+    return entry
 
 
 class PatternBudget:
@@ -128,7 +110,7 @@ class PatternBudget:
 
     def __init__(self) -> None:
         self._patterns: set[str] = set()
-        self._instructions = 0
+        self.instructions = 0
 
     def check(self, pattern: str) -> None:
         """Compile a pattern, if nothing is beyond bounds yet.
@@ -137,11 +119,11 @@ class PatternBudget:
         """
         if pattern in self._patterns:
             return
-        if self._instructions <= MOST_INSTRUCTIONS and len(self._patterns) < MOST_PATTERNS:
+        if self.instructions <= MOST_INSTRUCTIONS and len(self._patterns) < MOST_PATTERNS:
             self._spend(pattern)
         else:
-            self._instructions = MOST_INSTRUCTIONS + 1
-        if self._instructions > MOST_INSTRUCTIONS:
+            self.instructions = MOST_INSTRUCTIONS + 1
+        if self.instructions > MOST_INSTRUCTIONS:
             raise PatternsTooLarge(
                 f"a schema has at most {MOST_PATTERNS} patterns, which the linear-time engine "
                 f"compiles to {MOST_INSTRUCTIONS} instructions at most"
@@ -150,7 +132,7 @@ class PatternBudget:
 
     def _spend(self, pattern: str) -> None:
         try:
-            self._instructions += _CACHE.compile(pattern).instructions
+            self.instructions += _compiled(pattern).instructions
         except NotLinear:
-            self._instructions += _REFUSED_INSTRUCTIONS
+            self.instructions += _REFUSED_INSTRUCTIONS
             raise

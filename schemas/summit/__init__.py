@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from schemas.json_mapping.json_form import Unread
+from schemas.json_schema.errors import DefaultsTooLarge
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
 from schemas.summit.calls import check_call, check_request, request_id
@@ -73,18 +74,17 @@ from schemas.summit.rows import (
     SummitRun,
     ToolResult,
 )
-from schemas.summit.too_large import DefaultsTooLarge
 from schemas.summit.yaml_form import read_manifest
 
 if TYPE_CHECKING:
-    from schemas.summit.schema.engine import Schema
+    from schemas.summit.manifest_schema import Schema
 
 
 def schema_of(text: str) -> Schema:
     """The compiled schema of a JSON text in a manifest that was accepted; kept for later."""
-    from schemas.summit.schema import engine  # its libraries load slowly
+    from schemas.summit import manifest_schema  # its libraries load slowly
 
-    return engine.schema_of(text)
+    return manifest_schema.schema_of(text)
 
 
 __all__ = [

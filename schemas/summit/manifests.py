@@ -207,6 +207,6 @@ def _schema(check: Checker, schema: Any, place: Place, shape: Rule) -> None:
         return
     if not check.an_object(shape, schema, place):
         return
-    from schemas.summit.schema.check import schema_problems  # its libraries load slowly
+    from schemas.summit.manifest_schema import schema_problems  # its libraries load slowly
 
     check.take(schema_problems(schema, place, check.patterns))

@@ -7,8 +7,7 @@ from typing import Any
 
 from schemas import Problem, decode, encode, from_json, summit
 from schemas.summit import words
-from schemas.summit.schema.check import schema_problems
-from schemas.summit.schema.engine import Schema
+from schemas.summit.manifest_schema import Schema, schema_problems
 from tests.unit.schemas import examples
 from tests.unit.schemas.examples import changed as changed
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from schemas import summit
+from schemas.json_schema.cache import WeightedCache
 from streams.protocols.sap.constitution.evaluators import contract_findings
 from tests.unit.schemas.summit_support import MANIFEST, changed, member, problems
 
@@ -21,6 +22,7 @@ CHILD = """
 import json, resource, sys
 import re2
 from schemas import summit
+from schemas.json_schema.cache import WeightedCache
 from streams.protocols.sap.constitution.evaluators import contract_findings
 
 count = 0
@@ -136,3 +138,16 @@ def test_the_patterns_of_a_manifest_are_counted_together(monkeypatch: pytest.Mon
     (problem,) = summit.check_manifest(with_tools(["a", "b", "c", "d"]))
     assert problem.rule == "manifest.schema_pattern"
     assert problem.path == "/spec/tools/3/arguments/properties/x/pattern"
+
+
+def test_a_cache_drops_what_was_not_used_for_longest() -> None:
+    made: list[str] = []
+
+    def make(text: str) -> str:
+        made.append(text)
+        return text
+
+    cache = WeightedCache(make, len, 5)
+    for text in ("aa", "bb", "aa", "cc", "aa", "bb", "dddddddd", "dddddddd"):
+        assert cache.get(text) == text
+    assert made == ["aa", "bb", "cc", "bb", "dddddddd"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas import summit
-from schemas.summit.schema.engine import Schema
+from schemas.summit.manifest_schema import Schema
 from tests.unit.schemas.summit_support import OBJECT, errors, member, problems, schema
 
 

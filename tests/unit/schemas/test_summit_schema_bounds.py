@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from schemas import canonical_json, summit
-from schemas.summit.schema.check import schema_problems
-from schemas.summit.schema.cost import BEYOND, cost_of, values_in
-from schemas.summit.schema.engine import GIVEN_UP, Schema
-from schemas.summit.schema.graph import graph_of
+from schemas.json_schema.cost import BEYOND, cost_of, values_in
+from schemas.json_schema.graph import graph_of
+from schemas.summit.manifest_schema import GIVEN_UP, Schema, schema_problems
 from tests.examples import example_count
 from tests.unit.schemas.strategies import JSON
 from tests.unit.schemas.summit_support import OBJECT, errors, member, problems, schema

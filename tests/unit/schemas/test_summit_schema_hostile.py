@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.summit.schema.check import schema_problems
-from schemas.summit.schema.engine import Schema
+from schemas.summit.manifest_schema import Schema, schema_problems
 
 Json = dict[str, Any]
 NAMES = [f"n{i}" for i in range(5_000)]

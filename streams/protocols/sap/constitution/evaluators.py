@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 from schemas.decimals import dec, plain, total
-from schemas.json_schema import counted
-from schemas.json_schema.keywords import NotTaken
+from schemas.json_schema import validator
+from schemas.json_schema.errors import NotTaken
 from schemas.json_schema.patterns import compiled
 from streams.protocols.sap.constitution.findings import (
     CACHED,
@@ -142,7 +142,7 @@ def _check_format(name: Any, output: Any) -> Finding | None:
 
 def _check_schema(schema: Any, output: Any, denylist: Sequence[str]) -> Finding:
     try:
-        broken = counted.broken_at(schema, output)
+        broken = validator.broken_at(schema, output)
     except NotTaken as exc:
         at = "" if exc.path is None else f" (at {_redacted(exc.path, denylist)})"
         return Finding(UNCHECKED, f"{exc}{at}")

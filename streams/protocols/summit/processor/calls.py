@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from schemas import canonical_json, summit
 from schemas.summit import rules
-from schemas.summit.schema.engine import Schema
+from schemas.summit.manifest_schema import Schema
 from schemas.summit.words import MAX_INPUTS_BYTES
 from streams.engine.processor import AvroValue
 from streams.processing.graph import Edge

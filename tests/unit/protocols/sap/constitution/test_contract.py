@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from schemas.json_schema.counted import LARGEST_BYTES
+from schemas.json_schema.validator import LARGEST_BYTES
 from streams.protocols.sap.constitution.evaluators import contract_findings
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"

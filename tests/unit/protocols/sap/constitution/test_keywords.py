@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft201909Validator, Draft202012Validator
 
-from schemas.json_schema.counted import broken_at
-from schemas.json_schema.keywords import NotTaken
+from schemas.json_schema.errors import NotTaken
+from schemas.json_schema.validator import broken_at
 from tests.examples import example_count
 
 VALUES = st.recursive(

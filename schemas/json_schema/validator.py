@@ -12,23 +12,66 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+from jsonschema import Draft7Validator, Draft201909Validator, Draft202012Validator
 from referencing import Registry
 from referencing.exceptions import NoSuchAnchor, Unresolvable
-from referencing.jsonschema import DRAFT202012
+from referencing.jsonschema import DRAFT7, DRAFT201909, DRAFT202012
 
 from schemas.canonical import canonical_json, parse_ijson
-from schemas.json_schema.dialects import Dialect, dialect_of
-from schemas.json_schema.keywords import NotTaken, Path, counting
+from schemas.json_schema.errors import JsonPath, NotTaken
+from schemas.json_schema.keywords import counting, quiet, with_own_keywords
 from schemas.json_schema.patterns import NotLinear, PatternBudget, PatternsTooLarge
-from schemas.json_schema.quiet import quiet
 
 LARGEST_BYTES = 65_536
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _OWN_REFERENCES: Any = Registry()
 BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What libraries raise of schemas that the metaschema lets pass and nobody would write."""
+
+
+class Dialect(NamedTuple):
+    """stock: the validator of `jsonschema`.  validator: the same with keywords of our own."""
+
+    stock: Any
+    validator: Any
+    specification: Any
+    keywords: frozenset[str]
+
+
+def _members(resolver: Any, metaschema: Any) -> Iterator[str]:
+    """Yield the keywords that a metaschema and those it is made of describe."""
+    yield from metaschema.get("properties", {})
+    for part in metaschema.get("allOf", ()):
+        resolved = resolver.lookup(part["$ref"])
+        yield from _members(resolved.resolver, resolved.contents)
+
+
+def _dialect(stock: Any, specification: Any) -> Dialect:
+    metaschema = stock.META_SCHEMA
+    keywords = frozenset(_members(stock(metaschema)._resolver, metaschema))
+    return Dialect(stock, with_own_keywords(stock), specification, keywords)
+
+
+NEWEST = "https://json-schema.org/draft/2020-12/schema"
+_DIALECTS = {
+    NEWEST: _dialect(Draft202012Validator, DRAFT202012),
+    "https://json-schema.org/draft/2019-09/schema": _dialect(Draft201909Validator, DRAFT201909),
+    "https://json-schema.org/draft-07/schema": _dialect(Draft7Validator, DRAFT7),
+}
+
+
+def dialect_of(named: object) -> Dialect | None:
+    """Return the dialect that `$schema` names, the newest if absent; None if it is not known."""
+    if named is None:
+        return _DIALECTS[NEWEST]
+    if not isinstance(named, str):
+        return None
+    uri = named.removesuffix("#")
+    if uri.startswith("http://"):
+        uri = "https://" + uri.removeprefix("http://")
+    return _DIALECTS.get(uri)
 
 
 def broken_at(schema: Any, value: Any) -> tuple[str, list[str | int]] | None:
@@ -109,7 +152,7 @@ def _check_patterns(schema: Any, part: dict[str, Any], budget: PatternBudget) ->
                 raise NotTaken(f"the schema is not taken: {exc}", path) from exc
 
 
-def parts_of(value: Any, path: Path = ()) -> Iterator[tuple[dict[str, Any], Path]]:
+def parts_of(value: Any, path: JsonPath = ()) -> Iterator[tuple[dict[str, Any], JsonPath]]:
     """Yield every dict in a JSON value with its path."""
     if isinstance(value, dict):
         yield value, path

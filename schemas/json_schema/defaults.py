@@ -1,4 +1,4 @@
-"""Defaults are filled in before validation (spec 2.6)."""
+"""Defaults that are filled into a value before validation (Summit 2.6)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from schemas.canonical import canonical_json
-from schemas.summit.schema.graph import Graph, Node
-from schemas.summit.too_large import DefaultsTooLarge
+from schemas.json_schema.errors import DefaultsTooLarge
+from schemas.json_schema.graph import Graph, Node
 
 _MOST_WORK = 2_000_000
 """Subschemas that are looked at for one value: about a second."""
@@ -39,7 +39,7 @@ class Filler:
 def reached(root: Node) -> Iterator[Node]:
     """The subschemas with a default that the walk can come to."""
     seen: set[int] = set()
-    told: set[int] = set()
+    yielded: set[int] = set()
     waiting = [root]
     while waiting:
         for node in _applying([waiting.pop()]):
@@ -48,8 +48,8 @@ def reached(root: Node) -> Iterator[Node]:
             seen.add(id(node))
             for inner in node.properties.values():
                 for one in _applying([inner]):
-                    if has_default(one) and id(one) not in told:
-                        told.add(id(one))
+                    if has_default(one) and id(one) not in yielded:
+                        yielded.add(id(one))
                         yield one
                 waiting.append(inner)
             if node.items is not None:

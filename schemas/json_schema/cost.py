@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from schemas.json_schema.graph import Graph, Node
 from schemas.nesting import MAX_NESTING
-from schemas.summit.schema.graph import Graph, Node
 
 _TEXT = 64
 """Characters that a pattern looks at in the time that a plain subschema takes."""

@@ -1,5 +1,7 @@
 """A JSON Schema as a graph: which subschemas apply where, and what its references lead to.
 
+It tells before a schema is used what in it could not be checked with.
+
 Source: JSON Schema 2020-12, Core, 8 to 11.
 """
 
@@ -8,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import Any, NamedTuple
 
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
 
-from schemas.json_schema.counted import newest_resolver
+from schemas.json_schema.errors import JsonPath
 from schemas.json_schema.patterns import NotLinear, PatternBudget, PatternsTooLarge
-from schemas.rules import Rule
-from schemas.summit import rules, words
-from schemas.summit.checker import Place
+from schemas.json_schema.validator import BROKEN, NEWEST, newest_resolver, parts_of
 
 _IN_PLACE_ONE = ("not", "if", "then", "else")
 _IN_PLACE_LIST = ("allOf", "anyOf", "oneOf")
@@ -30,20 +31,30 @@ _CHILD_ONE = (
     "propertyNames",
 )
 _NOT_APPLIED_MAP = ("$defs", "definitions")
-_BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What the library raises of ids and references that nobody would write."""
+
+
+class FaultKind(StrEnum):
+    DIALECT = "dialect"
+    REFERENCE = "reference"
+    PATTERN = "pattern"
+
+
+class Fault(NamedTuple):
+    kind: FaultKind
+    path: JsonPath
+    message: str
 
 
 @dataclass(eq=False)
 class Node:
     """A subschema.
 
-    place: where it stands.  resolver: of references in it.  in_place: what applies to the same
-    value.  children: what applies to members and items, with the member's name, `*` for several.
+    resolver: of references in it.  in_place: what applies to the same value.  children: what
+    applies to members and items, with the member's name, `*` for several.
     """
 
     schema: Any
-    place: Place
+    path: JsonPath
     resolver: Any = field(repr=False)
     in_place: list[Node] = field(default_factory=list)
     children: list[tuple[str, Node]] = field(default_factory=list)
@@ -55,16 +66,17 @@ class Node:
 
 @dataclass
 class Graph:
-    """dynamic: a reference depends on the way that led to it.  faults: rule, place, what.
+    """dynamic: a reference depends on the way that led to it.
 
-    patterns_too_large: not all patterns have been looked at.
+    instructions: of its patterns.  patterns_too_large: not all of them have been looked at.
     """
 
     root: Node
     nodes: list[Node] = field(default_factory=list)
     dynamic: bool = False
+    instructions: int = 0
     patterns_too_large: bool = False
-    faults: list[tuple[Rule, Place, str]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
 
 
 def graph_of(schema: dict[str, Any], budget: PatternBudget | None = None) -> Graph:
@@ -81,13 +93,14 @@ def graph_of(schema: dict[str, Any], budget: PatternBudget | None = None) -> Gra
 class _Builder:
     def __init__(self, schema: dict[str, Any], budget: PatternBudget) -> None:
         self._budget = budget
-        self._places = {id(part): place for part, place in _parts(schema, ())}
+        self._paths = {id(part): path for part, path in parts_of(schema)}
         self._known: dict[int, Node] = {}
         self._waiting: list[Node] = []
         self.graph = Graph(Node(schema, (), newest_resolver(schema)))
         self._add(self.graph.root)
         while self._waiting:
             self._look_at(self._waiting.pop())
+        self.graph.instructions = budget.instructions
         if not self.graph.faults:
             self._find_circle()
 
@@ -97,28 +110,28 @@ class _Builder:
         if isinstance(node.schema, dict):
             self._waiting.append(node)
 
-    def _fault(self, rule: Rule, place: Place, what: str) -> None:
-        self.graph.faults.append((rule, place, what))
+    def _fault(self, kind: FaultKind, path: JsonPath, message: str) -> None:
+        self.graph.faults.append(Fault(kind, path, message))
 
-    def _node(self, schema: Any, place: Place, resolver: Any, *, inside: bool) -> Node:
+    def _node(self, schema: Any, path: JsonPath, resolver: Any, *, inside: bool) -> Node:
         """inside: the schema stands in the one that the resolver is for."""
         if isinstance(schema, dict) and id(schema) in self._known:
             return self._known[id(schema)]
         if inside and isinstance(schema, dict):
             try:
                 resolver = resolver.in_subresource(DRAFT202012.create_resource(schema))
-            except _BROKEN:
-                self._fault(rules.MANIFEST_SCHEMA_REF, (*place, "$id"), "is no base for references")
-        node = Node(schema, place, resolver)
+            except BROKEN:
+                self._fault(FaultKind.REFERENCE, (*path, "$id"), "is no base for references")
+        node = Node(schema, path, resolver)
         self._add(node)
         return node
 
     def _look_at(self, node: Node) -> None:
-        schema, place, resolver = node.schema, node.place, node.resolver
-        if schema.pop("$schema", words.DIALECT) != words.DIALECT:
-            what = f"must be {words.DIALECT}"
-            self._fault(rules.MANIFEST_SCHEMA_DIALECT, (*place, "$schema"), what)
-        for keyword, inner, at in _subschemas(schema, place):
+        schema, path, resolver = node.schema, node.path, node.resolver
+        if schema.pop("$schema", NEWEST) != NEWEST:
+            what = f"must be {NEWEST}"
+            self._fault(FaultKind.DIALECT, (*path, "$schema"), what)
+        for keyword, inner, at in _subschemas(schema, path):
             child = self._node(inner, at, resolver, inside=True)
             if (
                 keyword in _IN_PLACE_ONE
@@ -134,15 +147,15 @@ class _Builder:
                 node.items = child
             elif keyword == "properties":
                 node.properties[str(at[-1])] = child
-        self._patterns(schema, place)
+        self._patterns(schema, path)
         self._references(node)
 
-    def _patterns(self, schema: dict[str, Any], place: Place) -> None:
-        told = [("pattern",)] if isinstance(schema.get("pattern"), str) else []
-        named: list[Place] = [
+    def _patterns(self, schema: dict[str, Any], path: JsonPath) -> None:
+        keywords: list[JsonPath] = [("pattern",)] if isinstance(schema.get("pattern"), str) else []
+        names: list[JsonPath] = [
             ("patternProperties", name) for name in schema.get("patternProperties", ())
         ]
-        for at in [*told, *named]:
+        for at in [*keywords, *names]:
             pattern = schema["pattern"] if at == ("pattern",) else str(at[-1])
             if self.graph.patterns_too_large:
                 return
@@ -151,30 +164,30 @@ class _Builder:
             except PatternsTooLarge:
                 self.graph.patterns_too_large = True
                 what = "is beyond the number or the size of patterns that are allowed"
-                self._fault(rules.MANIFEST_SCHEMA_PATTERN, (*place, *at), what)
+                self._fault(FaultKind.PATTERN, (*path, *at), what)
             except NotLinear:
                 what = "must be a pattern that a linear-time engine takes"
-                self._fault(rules.MANIFEST_SCHEMA_PATTERN, (*place, *at), what)
+                self._fault(FaultKind.PATTERN, (*path, *at), what)
 
     def _references(self, node: Node) -> None:
         for keyword in ("$ref", "$dynamicRef"):
             if keyword not in node.schema:
                 continue
-            reference, at = node.schema[keyword], (*node.place, keyword)
+            reference, at = node.schema[keyword], (*node.path, keyword)
             self.graph.dynamic |= keyword == "$dynamicRef"
             if not reference.startswith("#"):
-                self._fault(rules.MANIFEST_SCHEMA_REF, at, "must begin with #")
+                self._fault(FaultKind.REFERENCE, at, "must begin with #")
                 continue
             try:
-                found = node.resolver.lookup(reference)
-            except (Unresolvable, *_BROKEN):
-                self._fault(rules.MANIFEST_SCHEMA_REF, at, "leads nowhere")
+                resolved = node.resolver.lookup(reference)
+            except (Unresolvable, *BROKEN):
+                self._fault(FaultKind.REFERENCE, at, "leads nowhere")
                 continue
-            if not isinstance(found.contents, (dict, bool)):
-                self._fault(rules.MANIFEST_SCHEMA_REF, at, "leads to what is no schema")
+            if not isinstance(resolved.contents, (dict, bool)):
+                self._fault(FaultKind.REFERENCE, at, "leads to what is no schema")
                 continue
-            place = self._places.get(id(found.contents), at)
-            target = self._node(found.contents, place, found.resolver, inside=False)
+            path = self._paths.get(id(resolved.contents), at)
+            target = self._node(resolved.contents, path, resolved.resolver, inside=False)
             node.in_place.append(target)
             if keyword == "$ref":
                 node.ref = target
@@ -195,50 +208,39 @@ class _Builder:
                     del path[top]
                 elif id(following) in path:
                     what = "has a reference that leads back to itself"
-                    self._fault(rules.MANIFEST_SCHEMA_REF, following.place, what)
+                    self._fault(FaultKind.REFERENCE, following.path, what)
                     return
                 elif id(following) not in done:
                     path[id(following)] = iter(following.in_place)
 
 
-def _subschemas(schema: dict[str, Any], place: Place) -> Iterator[tuple[str, Any, Place]]:
+def _subschemas(schema: dict[str, Any], path: JsonPath) -> Iterator[tuple[str, Any, JsonPath]]:
     for keyword in (*_IN_PLACE_ONE, *_CHILD_ONE):
         if keyword in schema:
-            yield keyword, schema[keyword], (*place, keyword)
+            yield keyword, schema[keyword], (*path, keyword)
     for keyword in (*_IN_PLACE_LIST, "prefixItems"):
         for i, inner in enumerate(schema.get(keyword, ())):
-            yield keyword, inner, (*place, keyword, i)
+            yield keyword, inner, (*path, keyword, i)
     for keyword in ("properties", "patternProperties", "dependentSchemas", *_NOT_APPLIED_MAP):
         for name, inner in schema.get(keyword, {}).items():
-            yield keyword, inner, (*place, keyword, name)
+            yield keyword, inner, (*path, keyword, name)
 
 
-NOTHING: dict[str, Any] = {"enum": []}
-"""A schema that is never kept."""
+NOTHING: dict[str, Any] = {"enum": [], "$comment": "false"}
+"""A schema that no value keeps; an author's own `enum` of nothing looks different."""
 
 
 def without_false(schema: Any) -> Any:
-    """A copy with NOTHING for each `false`, of which a validator does not tell where it stood."""
+    """Return a copy with NOTHING for each `false`, whose errors would not tell where it stands."""
     if schema is False:
         return NOTHING
     if not isinstance(schema, dict):
         return schema
     result = {name: copy(member) for name, member in schema.items()}
-    for _, inner, place in _subschemas(schema, ()):
-        *owners, last = place
+    for _, inner, path in _subschemas(schema, ()):
+        *owners, last = path
         owner: Any = result
         for step in owners:
             owner = owner[step]
         owner[last] = without_false(inner)
     return result
-
-
-def _parts(value: Any, place: Place) -> Iterator[tuple[Any, Place]]:
-    """Every dict in a JSON value, with its place."""
-    if isinstance(value, dict):
-        yield value, place
-        for name, member in value.items():
-            yield from _parts(member, (*place, name))
-    elif isinstance(value, list):
-        for i, item in enumerate(value):
-            yield from _parts(item, (*place, i))
