@@ -29,7 +29,7 @@ from schemas.summit.judge import (
     judge_manifest,
     judge_reply,
 )
-from schemas.summit.load import load_manifest
+from schemas.summit.load import load_manifest, read_manifest
 from schemas.summit.manifests import check_manifest, manifest_form, mcp_tool
 from schemas.summit.models import (
     Budget,
@@ -74,7 +74,6 @@ from schemas.summit.rows import (
     SummitRun,
     ToolResult,
 )
-from schemas.summit.yaml_form import read_manifest
 
 if TYPE_CHECKING:
     from schemas.summit.manifest_schema import Schema

@@ -59,21 +59,19 @@ def read_value(path: Path, not_json: str = "json_invalid") -> Any:
         raise InvalidInput([Problem(not_json, "", str(exc))]) from exc
 
 
-def _from_yaml(text: bytes) -> str:
-    """As JSON text.  Times stay the text that they are.  Raises ValueError."""
-    import yaml
+_MAX_YAML_BYTES = 1 << 26
 
-    class Loader(yaml.SafeLoader):
-        pass
 
-    Loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if "timestamp" not in tag]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
+def _from_yaml(body: bytes) -> str:
+    """Return the JSON text of YAML 1.2, in which times are text.  Raises ValueError."""
+    from schemas.yaml_reader import NotYaml, read_yaml
+
     try:
-        return json.dumps(yaml.load(text, Loader), ensure_ascii=False)
-    except (yaml.YAMLError, TypeError, RecursionError) as exc:
-        raise ValueError(f"not YAML that JSON can say: {exc}") from exc
+        return json.dumps(read_yaml(body, _MAX_YAML_BYTES), ensure_ascii=False)
+    except NotYaml as exc:
+        raise ValueError(f"not YAML that JSON can say: the text {exc}") from exc
+    except RecursionError as exc:
+        raise ValueError("not YAML that JSON can say: the text nests too deeply") from exc
 
 
 def json_text(value: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from streams.cli.common import read_value
 from tests.unit.cli.test_cli import run
 from tests.unit.envelopes import idea, packet_id
 from tests.unit.views.lineage.facts import METRICS, evaluation, transfer
@@ -40,6 +41,13 @@ def test_packets_may_be_yaml_in_which_times_are_text(tmp_path: Path) -> None:
     assert answer["selected_count"] == 1
 
 
+def test_yaml_is_that_of_1_2(tmp_path: Path) -> None:
+    path = tmp_path / "in.yaml"
+    path.write_text("[yes, 010, 0o10, 1:30, 2026-02-19, {on: off, <<: {a: 1}}]")
+    value = ["yes", 10, 8, "1:30", "2026-02-19", {"on": "off", "<<": {"a": 1}}]
+    assert read_value(path) == value
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -50,6 +58,8 @@ def test_packets_may_be_yaml_in_which_times_are_text(tmp_path: Path) -> None:
         ("in.yml", "- .nan"),
         ("in.yml", "packets: !!binary aGk="),
         ("in.yml", "&a [*a]"),
+        ("in.yml", "- 1: a"),
+        ("in.yml", "[" * 5000 + "]" * 5000),
     ],
 )
 def test_a_file_without_a_list_of_packets(tmp_path: Path, name: str, text: str) -> None:

@@ -1,19 +1,16 @@
-"""Manifests as text: strict YAML 1.2 with the core schema, or JSON (spec 2.1, 3)."""
+"""Strict YAML 1.2 with the core schema, as JSON values: no merge keys, no times, keys are strings.
+
+Source: YAML 1.2.2, 10.3.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 import yaml
-
-from schemas.canonical import has_lone_surrogate
-from schemas.problems import ShapeError
-from schemas.summit import rules
-from schemas.summit.ijson import number_fault, read_json, size
-from schemas.summit.words import MAX_MANIFEST_BYTES
 
 _PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _CORE = "tag:yaml.org,2002:"
@@ -24,41 +21,26 @@ _BOOLEANS = {
 _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
-_MOST_DIGITS = 400
+_MAX_DIGITS = 400
 _NONE: Any = object()
 
 
-def read_manifest(body: bytes | str) -> Any:
-    """The value of a manifest's text, as JSON has it; what begins with `{` may be JSON.
+class NotYaml(ValueError):
+    """The text is not one document of YAML 1.2 with the core schema; says why, as "has ..."."""
 
-    Raises ShapeError `manifest.yaml` for what is not one document of YAML 1.2 with the core
-    schema, or over 262,144 bytes of canonical JSON; `json.invalid` for what is no I-JSON.
+
+def read_yaml(body: bytes | str, max_bytes: int) -> Any:
+    """Return the JSON value that a text in YAML stands for; what aliases stand for is shared.
+
+    max_bytes: about what the value may have as JSON when its aliases are spelled out.
+
+    Raises NotYaml.  Infinity and NaN, lone surrogates and large integers are left to the caller.
     """
-    text = body if isinstance(body, str) else _decoded(body)
-    if text.lstrip().startswith("{"):
-        try:
-            return read_json(text)
-        except ShapeError as exc:
-            if exc.rule != rules.JSON_PARSE.code:
-                raise
-    value = _Builder().document(text)
-    what = "holds a lone surrogate" if has_lone_surrogate(value) else number_fault(value)
-    if what:
-        raise ShapeError(rules.JSON_INVALID.code, "", f"The manifest {what}.")
-    if (size(value) or 0) > MAX_MANIFEST_BYTES:
-        _refuse(f"has more than {MAX_MANIFEST_BYTES} bytes")
-    return value
-
-
-def _decoded(body: bytes) -> str:
     try:
-        return body.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        _refuse("is not UTF-8")
-
-
-def _refuse(what: str) -> NoReturn:
-    raise ShapeError(rules.MANIFEST_YAML.code, "", f"The manifest {what}.")
+        text = body if isinstance(body, str) else body.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise NotYaml("is not UTF-8") from exc
+    return _Builder(max_bytes).document(text)
 
 
 @dataclass
@@ -72,9 +54,10 @@ class _Open:
 
 
 class _Builder:
-    """Makes a JSON value of the events of a YAML text.  What aliases stand for is shared."""
+    """Makes a JSON value of the events of a YAML text."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._open: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._root: Any = _NONE
@@ -87,11 +70,11 @@ class _Builder:
         except yaml.YAMLError as exc:
             mark = getattr(exc, "problem_mark", None)
             line = f" in line {mark.line + 1}" if mark is not None else ""
-            _refuse(f"is not YAML{line}")
-        except RecursionError:
-            _refuse("nests too deeply")
+            raise NotYaml(f"is not YAML{line}") from exc
+        except RecursionError as exc:
+            raise NotYaml("nests too deeply") from exc
         if self._documents != 1 or self._root is _NONE:
-            _refuse("is not one document")
+            raise NotYaml("is not one document")
         return self._root
 
     def _take(self, event: Any) -> None:
@@ -99,13 +82,13 @@ class _Builder:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
-                    _refuse("is more than one document")
+                    raise NotYaml("is more than one document")
             case yaml.ScalarEvent():
                 value = _scalar(event)
                 self._add(value, len(event.value) + 2, event.anchor)
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
-                    _refuse("has an alias of what is not there yet")
+                    raise NotYaml("has an alias of what is not there yet")
                 self._add(*self._anchors[event.anchor], None)
             case yaml.SequenceStartEvent():
                 _structure(event, "seq")
@@ -121,8 +104,9 @@ class _Builder:
         self._add(done.value, done.size, done.anchor)
 
     def _add(self, value: Any, weight: int, anchor: str | None) -> None:
-        if weight > 4 * MAX_MANIFEST_BYTES:
-            _refuse(f"has more than {MAX_MANIFEST_BYTES} bytes when its aliases are spelled out")
+        if weight > 4 * self._max_bytes:  # JSON may spell a text shorter
+            what = f"has more than {self._max_bytes} bytes when its aliases are spelled out"
+            raise NotYaml(what)
         if anchor is not None:
             self._anchors[anchor] = (value, weight)
         if not self._open:
@@ -134,9 +118,9 @@ class _Builder:
             top.value.append(value)
         elif top.key is _NONE:
             if not isinstance(value, str):
-                _refuse("has a key that is no string")
+                raise NotYaml("has a key that is no string")
             if value in top.value:
-                _refuse("has a key twice")
+                raise NotYaml("has a key twice")
             top.key = value
         else:
             top.value[top.key] = value
@@ -145,7 +129,7 @@ class _Builder:
 
 def _structure(event: Any, core: str) -> None:
     if event.tag is not None and event.tag != _CORE + core:
-        _refuse("has a tag that is not of the core schema")
+        raise NotYaml("has a tag that is not of the core schema")
 
 
 def _scalar(event: Any) -> Any:
@@ -157,7 +141,7 @@ def _scalar(event: Any) -> Any:
         return text
     value = _plain(text)
     if kind not in _TAGS or not _TAGS[kind](value):
-        _refuse("has a tag that is not of the core schema, or not of its value")
+        raise NotYaml("has a tag that is not of the core schema, or not of its value")
     return float(value) if kind == "float" else value
 
 
@@ -170,13 +154,13 @@ _TAGS: dict[str, Callable[[Any], bool]] = {
 
 
 def _plain(text: str) -> Any:
-    """The value of a scalar without quotes."""
+    """Return the value of a scalar without quotes."""
     if text in _NULLS:
         return None
     if text in _BOOLEANS:
         return _BOOLEANS[text]
     if _INTEGER.fullmatch(text):
-        if len(text) > _MOST_DIGITS:
+        if len(text) > _MAX_DIGITS:
             return float("inf")
         base = {"0o": 8, "0x": 16}.get(text[:2], 10)
         return int(text[2:] if base != 10 else text, base)
