@@ -9,16 +9,6 @@ from schemas.json_schema.errors import DefaultsTooLarge
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
 from schemas.summit.calls import check_call, check_request, request_id
-from schemas.summit.figures import (
-    broken_budget,
-    effective_metrics,
-    effective_status,
-    has_budget,
-    row_verification,
-    strictest,
-    timeout_ms,
-)
-from schemas.summit.hashes import JsonObject, call_hash, json_hash, manifest_hash, reply_hash
 from schemas.summit.ijson import read_json
 from schemas.summit.judge import (
     Judged,
@@ -55,11 +45,23 @@ from schemas.summit.models import (
 )
 from schemas.summit.replies import Content, check_reply, reply_content
 from schemas.summit.results import (
+    JsonObject,
+    broken_budget,
+    call_hash,
     call_result,
+    effective_metrics,
+    effective_status,
+    has_budget,
+    json_hash,
+    manifest_hash,
+    reply_hash,
+    row_verification,
     rule_message,
     run_error,
     run_result,
     schema_message,
+    strictest,
+    timeout_ms,
     tool_result,
 )
 from schemas.summit.rows import (

@@ -1,4 +1,4 @@
-"""Collects what is wrong with an object, and the checks that its members share.
+"""Checks that the members of all objects share, and the forms of Summit's texts (spec 1, 2).
 
 Nothing here raises for bad input, however strange.  Messages name the member and what it must be,
 never the value.
@@ -7,15 +7,60 @@ never the value.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from schemas.canonical import MAX_SAFE_INTEGER
+from schemas.formats import parse_time
 from schemas.json_schema.patterns import PatternBudget
 from schemas.problems import Problem, pointer
 from schemas.rules import Rule
+from schemas.summit import words
 from schemas.summit.ijson import fault, is_text, size
 from schemas.summit.rules import JSON_INVALID, REFUSING
+
+AGENT_ID = "[a-z0-9-]{1,100}"
+_NUMBER = "(0|[1-9][0-9]{0,8})"
+VERSION = rf"{_NUMBER}(\.{_NUMBER}){{2}}"
+ID = "[A-Za-z0-9][A-Za-z0-9._:-]{0,127}"
+TOOL_CALL_ID = "[!-~]{1,128}"
+TOOL_NAME = "[A-Za-z0-9_-]{1,64}"
+ROLE = f"({'|'.join(words.ROLES)}|x-[a-z0-9-]{{1,60}})"
+CAPABILITY = "[a-z0-9-]+:[a-z0-9-]+"
+RESOURCE = "[A-Za-z][A-Za-z0-9_]{0,63}"
+TIME = r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z"
+_POSITION = "[A-Za-z0-9._-]{1,249}/[0-9]{1,10}/[0-9]{1,19}"
+
+
+def _has_form(form: str) -> Callable[[str], bool]:
+    """Return the check whether a text has a form from its first character to its last."""
+    pattern = re.compile(form)
+    return lambda text: pattern.fullmatch(text) is not None
+
+
+is_agent_id = _has_form(AGENT_ID)
+is_version = _has_form(VERSION)
+is_id = _has_form(ID)
+"""Of a runId, traceId or replyId."""
+is_tool_call_id = _has_form(TOOL_CALL_ID)
+is_tool_name = _has_form(TOOL_NAME)
+is_role = _has_form(ROLE)
+is_resource = _has_form(RESOURCE)
+is_position = _has_form(_POSITION)
+"""Of `<topic>/<partition>/<offset>`."""
+_is_capability = _has_form(CAPABILITY)
+_is_time = _has_form(TIME)
+
+
+def is_capability(text: str) -> bool:
+    return len(text) <= 128 and _is_capability(text)
+
+
+def is_time(text: str) -> bool:
+    """Whether it is `YYYY-MM-DDThh:mm:ss[.f{1,9}]Z` of a real date and time."""
+    return _is_time(text) and parse_time(text) is not None
+
 
 Place = tuple[str | int, ...]
 _MOST = 64

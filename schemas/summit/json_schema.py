@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.canonical import MAX_SAFE_INTEGER
-from schemas.summit import words
+from schemas.summit import checker, words
 
 JsonSchema = dict[str, Any]
 
-_NUMBER = "(0|[1-9][0-9]{0,8})"
 _ANY: JsonSchema = {}
 _OPEN: JsonSchema = {"type": "object"}
-_AGENT_ID = {"type": "string", "pattern": "^[a-z0-9-]{1,100}$"}
-_ID = {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"}
-_TOOL_NAME = {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"}
-_TOOL_CALL_ID = {"type": "string", "pattern": "^[!-~]{1,128}$"}
-_TIME = {
-    "type": "string",
-    "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$",
-}
+
+
+def _form(form: str) -> JsonSchema:
+    return {"type": "string", "pattern": f"^{form}$"}
+
+
+_AGENT_ID = _form(checker.AGENT_ID)
+_ID = _form(checker.ID)
+_TOOL_NAME = _form(checker.TOOL_NAME)
+_TOOL_CALL_ID = _form(checker.TOOL_CALL_ID)
+_TIME = _form(checker.TIME)
 _REQUEST_ID = {
     "anyOf": [
         {"type": "string", "maxLength": 256},
@@ -69,24 +71,17 @@ _MANIFEST = _object(
         "metadata": _object(
             {
                 "name": _AGENT_ID,
-                "version": {"type": "string", "pattern": rf"^{_NUMBER}(\.{_NUMBER}){{2}}$"},
+                "version": _form(checker.VERSION),
             },
             {"description": _text(1, 4000)},
             additionalProperties=True,
         ),
         "spec": _object(
             {
-                "role": {
-                    "type": "string",
-                    "pattern": f"^({'|'.join(words.ROLES)}|x-[a-z0-9-]{{1,60}})$",
-                },
+                "role": _form(checker.ROLE),
                 "capabilities": {
                     "type": "array",
-                    "items": {
-                        "type": "string",
-                        "pattern": "^[a-z0-9-]+:[a-z0-9-]+$",
-                        "maxLength": 128,
-                    },
+                    "items": {**_form(checker.CAPABILITY), "maxLength": 128},
                     "maxItems": words.MAX_CAPABILITIES,
                     "uniqueItems": True,
                 },
@@ -95,7 +90,7 @@ _MANIFEST = _object(
             {
                 "resources": {
                     "type": "object",
-                    "propertyNames": {"pattern": "^[A-Za-z][A-Za-z0-9_]{0,63}$"},
+                    "propertyNames": {"pattern": f"^{checker.RESOURCE}$"},
                     "additionalProperties": _text(1, 64),
                     "maxProperties": words.MAX_RESOURCES,
                 },

@@ -9,10 +9,10 @@ from schemas.problems import Problem
 from schemas.summit import rules
 from schemas.summit.calls import check_call
 from schemas.summit.checker import ANY_ORDER
-from schemas.summit.hashes import call_hash, manifest_hash, reply_hash
 from schemas.summit.manifests import check_manifest
 from schemas.summit.mapping import PARAMS
 from schemas.summit.replies import shape_problem
+from schemas.summit.results import call_hash, manifest_hash, reply_hash
 from schemas.summit.words import CALL_RECORD, MANIFEST_RECORD, REPLY_RECORD
 
 JsonObject = dict[str, Any]

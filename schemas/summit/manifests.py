@@ -9,14 +9,18 @@ from schemas.json_mapping.json_form import Unread
 from schemas.problems import Problem
 from schemas.rules import Rule
 from schemas.summit import rules, words
-from schemas.summit.checker import ANY_ORDER, Checker, Place, chars, others
-from schemas.summit.texts import (
+from schemas.summit.checker import (
+    ANY_ORDER,
+    Checker,
+    Place,
+    chars,
     is_agent_id,
     is_capability,
     is_resource,
     is_role,
     is_tool_name,
     is_version,
+    others,
 )
 
 JsonObject = dict[str, Any]

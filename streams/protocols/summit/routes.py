@@ -7,12 +7,12 @@ from typing import Any
 
 from schemas import Problem
 from schemas.summit import rules
-from schemas.summit.texts import is_agent_id
+from schemas.summit.checker import is_agent_id
 from streams.api.route import Call, Produce, Put, Query, Route, Terms, Verdicts
 from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.protocols.summit import as_of
-from streams.protocols.summit.queries import agents, facts, runs
+from streams.protocols.summit.queries import agents, runs
 from streams.protocols.summit.settings import SummitSettings
 from streams.settings.service import ServiceSettings
 from topology.declarations import Topic
@@ -29,7 +29,7 @@ def _most_s(settings: ServiceSettings) -> int:
     return SummitSettings.of(settings).summit_wait_max_s
 
 
-_VERDICTS = Verdicts("SummitVerdicts", _most_s, facts.verdict)
+_VERDICTS = Verdicts("SummitVerdicts", _most_s, runs.verdict)
 
 
 def _produce(topic: Topic, *others: str) -> Produce:
@@ -113,9 +113,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_AGENT}/events",
         "list_summit_agent_events",
-        _read(facts.of_agent, paged=True),
+        _read(runs.agent_facts, paged=True),
         "the verdicts on the manifests of an agent",
-        facts.PAGED,
+        runs.PAGED,
         "SummitEvents",
     ),
     Route(
@@ -139,9 +139,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_RUN}/events",
         "list_summit_run_events",
-        _read(facts.of_run, paged=True)._replace(past=as_of.run),
+        _read(runs.run_facts, paged=True)._replace(past=as_of.run),
         "the verdicts on the call and the replies of a run",
-        facts.PAGED,
+        runs.PAGED,
         "SummitEvents",
     ),
 )

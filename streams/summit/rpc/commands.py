@@ -13,7 +13,7 @@ from streams.engine.records import Output
 from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
 from streams.ingress import senders
 from streams.processing.encode import as_it_is
-from streams.protocols.summit.queries import facts, runs
+from streams.protocols.summit.queries import runs
 from streams.routes.produce import trace_of
 from streams.summit.rpc.errors import RpcError, broken, pending, rejected, unavailable
 from streams.summit.rpc.host import Host
@@ -96,8 +96,8 @@ async def outcome(host: Host, sent: Sent, deadlines: Deadlines) -> Json:
     position, run_id = sent.position, str(sent.request.params["runId"])
     is_cancel = sent.request.method == CANCEL
     fact = await host.find(
-        facts.verdict_row(position),
-        lambda view: facts.verdict(view, position),
+        runs.verdict_row(position),
+        lambda view: runs.verdict(view, position),
         deadlines.left_s(is_cancel),
     )
     if fact is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas.summit import mcp_tool, rules
 from streams.errors import InfrastructureError, NotFound
-from streams.protocols.summit.queries import agents, health, runs
+from streams.protocols.summit.queries import agents, runs
 from streams.summit.rpc.errors import RpcError, unavailable
 from streams.summit.rpc.host import Reading
 from streams.summit.rpc.requests import Request
@@ -35,7 +35,7 @@ async def answer(host: Reading, request: Request) -> Json:
 def _status(view: Reads, params: Json) -> Json:
     run_id, agent_id = params.get("runId"), params.get("agentId")
     if run_id is None:
-        return health.status(view, str(agent_id))
+        return agents.status(view, str(agent_id))
     found = runs.told(view, run_id)
     if agent_id is not None and found["agentId"] != agent_id:
         detail = f"run {run_id} is not one of {agent_id}"

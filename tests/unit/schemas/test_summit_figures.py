@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas import summit
-from schemas.summit.figures import money
+from schemas.summit.results import money
 from schemas.summit.words import FAILED, FLAGGED, PASSED, VERIFICATION_STATUSES
 
 MONEY = st.floats(0, 1_000_000)

@@ -1,16 +1,27 @@
-"""Agents by their manifests, and the tools that they offer."""
+"""Agents by their manifests, the tools that they offer, and how they do (Summit 6.1)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 import orjson
 
 from schemas.summit import rules
+from schemas.summit.words import STATES
+from streams.engine.headers import iso
 from streams.errors import NotFound
-from streams.protocols.summit.queries.facts import PAGED
-from streams.protocols.summit.queries.rows import AGENT, REGISTERED, TOOL, VERSION
-from streams.views.keys import text_key
+from streams.protocols.summit.queries.rows import (
+    AGENT,
+    REGISTERED,
+    TOOL,
+    VERSION,
+    count_key,
+    last_reply_key,
+    queue_key,
+)
+from streams.protocols.summit.queries.runs import PAGED
+from streams.views.keys import key, number_at_end, text_key
 from streams.views.pages import listed, page, rows_of
 from streams.views.parameters import Parameter, one_of
 from streams.views.params import Params
@@ -35,6 +46,7 @@ __all__ = [
     "agents_page",
     "find",
     "kept",
+    "status",
     "tools",
 ]
 
@@ -93,3 +105,31 @@ def tools(view: Reads, agent_id: str | None, most: int, cursor: str | None) -> J
     """Of registered agents, by agentId, then name."""
     prefix = TOOL if agent_id is None else TOOL + text_key(agent_id)
     return page(most, cursor, prefix, rows_of(view, prefix, orjson.loads))
+
+
+_TIME_BYTES = len(key(0))
+
+
+def status(view: Reads, agent_id: str) -> Json:
+    """Return an agent as `agent.status` shows it.  Raises NotFound."""
+    row = agent(view, agent_id)
+    counts, last = view.get_many([count_key(agent_id), last_reply_key(agent_id)])
+    found = {} if counts is None else orjson.loads(counts)
+    return {
+        "agentId": agent_id,
+        "status": row["state"],
+        "version": row["version"],
+        "role": row["manifest"]["spec"]["role"],
+        "manifestHash": row["manifestHash"],
+        "registeredAt": row["at"],
+        "runs": {state: found.get(state, 0) for state in STATES},
+        "oldestQueuedAt": _oldest(view, agent_id),
+        "lastReplyAt": None if last is None else iso(int(last)).decode(),
+    }
+
+
+def _oldest(view: Reads, agent_id: str) -> str | None:
+    prefix = queue_key(agent_id)
+    places = islice(view.scan(prefix), 1)
+    ages = (number_at_end(place[: len(prefix) + _TIME_BYTES]) for place, _ in places)
+    return next((iso(age).decode() for age in ages), None)

@@ -1,4 +1,4 @@
-"""Runs: one with its inputs and output, many by what they are; results (Summit 2.5 and 6)."""
+"""Runs, their results, and the facts about runs and agents (Summit 2.5 and 6)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,51 @@ from schemas.projection import Projection
 from schemas.summit import rules
 from schemas.summit.words import STATES, TERMINAL
 from streams.errors import NotFound
-from streams.protocols.summit.queries.facts import PAGED
-from streams.protocols.summit.queries.rows import RUNS, end_key, input_key, output_key, run_key
-from streams.views.pages import listed, rows_back, rows_by
-from streams.views.parameters import Parameter, one_of
+from streams.protocols.summit.queries.rows import (
+    RUNS,
+    agent_events,
+    end_key,
+    fact_key,
+    input_key,
+    output_key,
+    run_events,
+    run_key,
+)
+from streams.views.pages import listed, rows_back, rows_by, rows_of
+from streams.views.parameters import CURSOR, Parameter, limit, one_of
 from streams.views.params import Params
 from streams.views.reads import Reads
 from streams.views.values import Json, fits, json_of, wanted
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
+
+PAGED = (limit(100, 500), CURSOR)
+
+
+def verdict_row(position: str) -> bytes:
+    """Return the key of the fact about the record there."""
+    return fact_key(f"{position}/0")
+
+
+def verdict(view: Reads, position: str) -> Json | None:
+    """Return the SummitEvent about the record there; None while it is not seen."""
+    (row,) = view.get_many([verdict_row(position)])
+    return None if row is None else json_of(SUMMIT_EVENTS, row)
+
+
+def run_facts(view: Reads, run_id: str, params: Params) -> Json:
+    """Return a page of SummitEvents, in log order."""
+    return _page(view, run_events(run_id), params)
+
+
+def agent_facts(view: Reads, agent_id: str, params: Params) -> Json:
+    """Return a page of the SummitEvents about its manifests, in log order."""
+    return _page(view, agent_events(agent_id), params)
+
+
+def _page(view: Reads, prefix: bytes, params: Params) -> Json:
+    index = rows_of(view, prefix, lambda own: own)
+    return listed(params, prefix, rows_by(view, index, lambda row: json_of(SUMMIT_EVENTS, row)))
+
 
 RUNS_PARAMS = (
     Parameter("agentId", "of this agent", example="word-stats"),
