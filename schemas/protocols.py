@@ -24,3 +24,6 @@ CORE_RECORDS = (
 
 RECORDS = (*CORE_RECORDS, *(record for spec in SPECS for record in spec.records))
 """All records that topics and tables hold.  New ones get their schema ids in this order."""
+
+UNIONS = {name: records for spec in SPECS for name, records in spec.unions.items()}
+"""The unions that the Avro sources name, with their records in order."""

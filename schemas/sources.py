@@ -1,17 +1,22 @@
 """The committed Avro sources, `avro/<protocol>/<Name>.avsc`, and their self-contained form.
 
 A file defines one named type; types of one file may be defined inside it, others are referred to
-by name.  The self-contained form of a record spells each type out where it is first used.
+by name.  The self-contained form of a record spells each type out where it is first used.  A union
+that is declared in code (`Spec.unions`) is referred to by its name too.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 Schema = dict[str, Any]
+Unions = Mapping[str, tuple[str, ...]]
+
+_NO_UNIONS: Unions = {}
 
 _NAMED = ("record", "enum", "fixed")
 _PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
@@ -49,42 +54,53 @@ def _collect(schema: Any, namespace: str, found: dict[str, tuple[Schema, str]]) 
                 _collect(schema[inner], namespace, found)
 
 
-def self_contained(record: str) -> Schema:
-    """The schema of a record with everything it refers to, without documentation."""
-    expanded: Schema = _expand(record, "", set())
+def self_contained(record: str, unions: Unions = _NO_UNIONS) -> Schema:
+    """Return the schema of a record with everything it refers to, without documentation.
+
+    unions: the records of each union that the sources name, by that name.
+    """
+    expanded: Schema = _Expansion(unions).expand(record, "")
     return expanded
 
 
-def _expand(schema: Any, namespace: str, seen: set[str]) -> Any:
-    if isinstance(schema, list):
-        return [_expand(branch, namespace, seen) for branch in schema]
-    if isinstance(schema, str):
-        if schema in _PRIMITIVE:
-            return schema
-        name = full_name(schema, namespace)
+class _Expansion:
+    """Spells types out, each where it is first used."""
+
+    def __init__(self, unions: Unions) -> None:
+        self._unions = unions
+        self._seen: set[str] = set()
+
+    def expand(self, schema: Any, namespace: str) -> Any:
+        if isinstance(schema, list):
+            return [self.expand(branch, namespace) for branch in schema]
+        if isinstance(schema, str):
+            return schema if schema in _PRIMITIVE else self._named(full_name(schema, namespace))
+        kind = schema["type"]
+        if kind == "array":
+            return {"type": "array", "items": self.expand(schema["items"], namespace)}
+        if kind == "map":
+            return {"type": "map", "values": self.expand(schema["values"], namespace)}
+        if kind not in _NAMED:
+            return dict(schema)
+        name = full_name(schema["name"], namespace)
+        if name in self._seen:
+            return name
+        self._seen.add(name)
+        space, _, short = name.rpartition(".")
+        result = {"type": kind, "name": short, "namespace": space}
+        if kind == "enum":
+            return {**result, "symbols": list(schema["symbols"])}
+        return {**result, "fields": [self._field(field, namespace) for field in schema["fields"]]}
+
+    def _named(self, name: str) -> Any:
+        if name in self._unions:
+            return [self.expand(record, "") for record in self._unions[name]]
         definition, inner = definitions()[name]
-        return name if name in seen else _expand(definition, inner, seen)
-    kind = schema["type"]
-    if kind == "array":
-        return {"type": "array", "items": _expand(schema["items"], namespace, seen)}
-    if kind == "map":
-        return {"type": "map", "values": _expand(schema["values"], namespace, seen)}
-    if kind not in _NAMED:
-        return dict(schema)
-    name = full_name(schema["name"], namespace)
-    if name in seen:
-        return name
-    seen.add(name)
-    space, _, short = name.rpartition(".")
-    result = {"type": kind, "name": short, "namespace": space}
-    if kind == "enum":
-        return {**result, "symbols": list(schema["symbols"])}
-    return {**result, "fields": [_field(f, namespace, seen) for f in schema["fields"]]}
+        return name if name in self._seen else self.expand(definition, inner)
 
-
-def _field(field: Schema, namespace: str, seen: set[str]) -> Schema:
-    expanded = {"name": field["name"], "type": _expand(field["type"], namespace, seen)}
-    return {**expanded, "default": field["default"]} if "default" in field else expanded
+    def _field(self, field: Schema, namespace: str) -> Schema:
+        expanded = {"name": field["name"], "type": self.expand(field["type"], namespace)}
+        return {**expanded, "default": field["default"]} if "default" in field else expanded
 
 
 def documented(schema: Any) -> Any:

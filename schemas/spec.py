@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schemas.json_mapping.mapping import JsonMapping
 from schemas.problems import Problem
@@ -19,6 +19,7 @@ class Spec:
     records: the full names of the records that topics and tables hold, in the order of their first
     schema ids.  kinds: what can be validated, by name.  export: makes the JSON Schemas, texts by
     their paths below `json/`.  mapping: how its JSON differs from its records.
+    unions: the records of each union that the Avro sources name, by that name.
     """
 
     name: str
@@ -26,3 +27,4 @@ class Spec:
     kinds: Mapping[str, Validate]
     export: Callable[[], dict[str, str]]
     mapping: JsonMapping
+    unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -6,12 +6,12 @@ from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
 from schemas.json_mapping.json_form import to_json
-from schemas.rtes.models import PAYLOAD_MODELS, Event
+from schemas.rtes.models import BY_NAME, Event
 
 JsonObject = dict[str, Any]
 
 _EVENT_MEMBERS = frozenset(Event.model_fields)
-_PAYLOAD_MEMBERS = {word: frozenset(model.model_fields) for word, model in PAYLOAD_MODELS.items()}
+_PAYLOAD_MEMBERS = {name: frozenset(each.model.model_fields) for name, each in BY_NAME.items()}
 
 
 def event_json(avro_value: dict[str, Any]) -> JsonObject:

@@ -1,13 +1,29 @@
-"""RTES events: the models, for people and programs that make them (spec saop 2.2)."""
+"""RTES events: the models, for people and programs that make them (spec saop 2.2).
+
+`EVENT_TYPES` lists the types of events.  A new type is a model and an entry here, an Avro record
+`schemas/avro/rtes/<Model>.avsc`, and an entry in `streams.protocols.saop.rtes.event_handlers`.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import AfterValidator, Field, Strict, WithJsonSchema
 
 from schemas.formats import is_rfc_uuid, is_saop_time
+from schemas.members import (
+    AGENT,
+    TIME,
+    Member,
+    is_flag,
+    is_open_object,
+    is_text,
+    is_turn_index,
+    number_that,
+    one_of,
+)
 from schemas.model import Flag, Natural, OpenObject, Text, Tolerant
+from schemas.rtes.event_type import NAMESPACE, EventPayload, EventType
 
 AgentId = Literal["researcher", "architect", "developer", "reviewer"]
 ToolStatus = Literal["success", "failure", "timeout"]
@@ -47,7 +63,7 @@ Timestamp = Annotated[
 ]
 
 
-class ThoughtStream(Tolerant):
+class ThoughtStream(EventPayload):
     type: Literal["THOUGHT_STREAM"]
     agent_id: AgentId
     turn_index: Natural
@@ -55,7 +71,7 @@ class ThoughtStream(Tolerant):
     is_final: Flag
 
 
-class ToolInvoked(Tolerant):
+class ToolInvoked(EventPayload):
     type: Literal["TOOL_LIFECYCLE_INVOKED"]
     call_id: Text
     tool: Text
@@ -63,7 +79,7 @@ class ToolInvoked(Tolerant):
     timestamp: Timestamp
 
 
-class ToolCompleted(Tolerant):
+class ToolCompleted(EventPayload):
     type: Literal["TOOL_LIFECYCLE_COMPLETED"]
     call_id: Text
     tool: Text
@@ -72,7 +88,7 @@ class ToolCompleted(Tolerant):
     timestamp: Timestamp
 
 
-class TaskTransition(Tolerant):
+class TaskTransition(EventPayload):
     type: Literal["TASK_TRANSITION"]
     task_id: Text
     from_state: Text
@@ -81,29 +97,82 @@ class TaskTransition(Tolerant):
     timestamp: Timestamp
 
 
-class SandboxPulse(Tolerant):
+class SandboxPulse(EventPayload):
     type: Literal["SANDBOX_PULSE"]
     line: Text
     masked: Flag
     timestamp: Timestamp
 
 
-Payload = Annotated[
-    ThoughtStream | ToolInvoked | ToolCompleted | TaskTransition | SandboxPulse,
-    Field(discriminator="type"),
-]
+_STATUS = one_of("status_unknown", ("success", "failure", "timeout"))
+_DURATION, _AVRO_DURATION = number_that(
+    "duration_invalid", "a finite number, not below 0", lambda number: number >= 0
+)
+_TIME = Member("timestamp", TIME)
+
+
+def event_type(model: type[EventPayload], *members: Member) -> EventType:
+    """Declare a type; non-finite durations are words in the JSON form of an Avro record."""
+    return EventType(model, members, {_DURATION: _AVRO_DURATION})
+
+
+EVENT_TYPES = (
+    event_type(
+        ThoughtStream,
+        Member("agent_id", AGENT),
+        Member("turn_index", is_turn_index),
+        Member("chunk", is_text),
+        Member("is_final", is_flag),
+    ),
+    event_type(
+        ToolInvoked,
+        Member("call_id", is_text),
+        Member("tool", is_text),
+        Member("arguments", is_open_object),
+        _TIME,
+    ),
+    event_type(
+        ToolCompleted,
+        Member("call_id", is_text),
+        Member("tool", is_text),
+        Member("status", _STATUS),
+        Member("duration_ms", _DURATION),
+        _TIME,
+    ),
+    event_type(
+        TaskTransition,
+        Member("task_id", is_text),
+        Member("from_state", is_text),
+        Member("to_state", is_text),
+        Member("git_hash", is_text, required=False),
+        _TIME,
+    ),
+    event_type(
+        SandboxPulse,
+        Member("line", is_text),
+        Member("masked", is_flag),
+        _TIME,
+    ),
+)
+"""All types, in the order of the Avro union of payloads: new ones come at the end."""
+
+BY_NAME = {each.name: each for each in EVENT_TYPES}
+NAMES = {each.record: each.name for each in EVENT_TYPES}
+"""The types' names by the Avro record of the payload."""
+
+TASK_TRANSITION = f"{NAMESPACE}.{TaskTransition.__name__}"
+"""The record of the payloads that move tasks."""
+
+if TYPE_CHECKING:
+    Payload = EventPayload
+else:
+    Payload = Annotated[
+        Union[tuple(each.model for each in EVENT_TYPES)],  # noqa: UP007
+        Field(discriminator="type"),
+    ]
 
 
 class Event(Tolerant):
     event_id: EventId
     session_id: Text
     payload: Payload
-
-
-PAYLOAD_MODELS: dict[str, type[Tolerant]] = {
-    "THOUGHT_STREAM": ThoughtStream,
-    "TOOL_LIFECYCLE_INVOKED": ToolInvoked,
-    "TOOL_LIFECYCLE_COMPLETED": ToolCompleted,
-    "TASK_TRANSITION": TaskTransition,
-    "SANDBOX_PULSE": SandboxPulse,
-}

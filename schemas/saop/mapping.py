@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from schemas.json_mapping.mapping import Codes, JsonMapping
-
-EVENT_TYPES = {
-    "headrace.rtes.ThoughtStream": "THOUGHT_STREAM",
-    "headrace.rtes.ToolInvoked": "TOOL_LIFECYCLE_INVOKED",
-    "headrace.rtes.ToolCompleted": "TOOL_LIFECYCLE_COMPLETED",
-    "headrace.rtes.TaskTransition": "TASK_TRANSITION",
-    "headrace.rtes.SandboxPulse": "SANDBOX_PULSE",
-}
-"""Record of an event's payload → the word its JSON form has as member `type`."""
+from schemas.rtes.models import NAMES
 
 _SENT = ("headrace.rtes.RtesEvent", "headrace.saop.SaopTurn", "headrace.saop.SaopRewind")
 _CODES = Codes(
@@ -26,7 +18,7 @@ _CODES = Codes(
 
 MAPPING = JsonMapping(
     namespaces=("headrace.saop", "headrace.rtes"),
-    tags=EVENT_TYPES,
-    sparse=frozenset({"headrace.rtes.RtesEvent", "headrace.saop.SaopRewind", *EVENT_TYPES}),
+    tags=NAMES,
+    sparse=frozenset({"headrace.rtes.RtesEvent", "headrace.saop.SaopRewind", *NAMES}),
     codes_of=dict.fromkeys(_SENT, _CODES),
 )

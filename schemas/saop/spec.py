@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas.model import json_schema_text
-from schemas.rtes.models import Event, Payload
+from schemas.rtes.models import EVENT_TYPES, Event, Payload
 from schemas.rtes.validate import validate_event, validate_payload
 from schemas.saop.mapping import MAPPING
 from schemas.saop.models import Rewind, Turn
@@ -53,4 +53,5 @@ SPEC = Spec(
     },
     export=_export,
     mapping=MAPPING,
+    unions={"headrace.rtes.Payload": tuple(each.record for each in EVENT_TYPES)},
 )

@@ -94,8 +94,8 @@ def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
     """Raises InvalidInput with all problems; paths begin with the number of the value."""
     from streams.ingress.edges import edge_of
     from streams.processing.encode import to_output
+    from streams.processing.key_blocks import Blocks
     from streams.processing.lines import Unparsed
-    from streams.processing.masked import Blocks
 
     edge = edge_of(topic)
     values = _values(edge.kind, text)

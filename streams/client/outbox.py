@@ -12,7 +12,7 @@ from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.ingress.edges import edge_of
 from streams.processing.encode import to_output
-from streams.processing.masked import Blocks
+from streams.processing.key_blocks import Blocks
 from streams.settings import Settings
 
 

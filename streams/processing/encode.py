@@ -9,7 +9,7 @@ from streams.engine.records import Headers, Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.masking.configured import masker_for
 from streams.processing.ingress import Edge, check
-from streams.processing.masked import Blocks, masked
+from streams.processing.key_blocks import Blocks
 from streams.settings.masking import MaskingSettings
 from streams.settings.service import ServiceSettings
 from topology import keys
@@ -32,8 +32,9 @@ def to_output(
         raise InvalidInput(problems)
     value, dropped = prepared
     value = edge.kind.form(value)
-    if edge.kind.secret:
-        value = masked(value, masker_for(MaskingSettings.of(settings)), now_ms, blocks or Blocks())
+    if edge.kind.mask is not None:
+        masker = masker_for(MaskingSettings.of(settings))
+        value = edge.kind.mask(value, masker, now_ms, blocks or Blocks())
     headers = [(DROPPED_KEYS.name, str(dropped).encode())] if dropped else []
     return as_it_is(edge.topic, value, settings, headers)
 

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from schemas import Problem, has_lone_surrogate
+from streams.masking import Masker
+from streams.processing.key_blocks import Blocks
 from streams.processing.lines import Unparsed
 from streams.settings.service import ServiceSettings
 from topology.declarations import Topic
@@ -24,18 +26,18 @@ class Prepared(NamedTuple):
 class Kind(NamedTuple):
     """One kind of envelope.
 
-    prepare: takes the edge's clock (ms).  most: problems reported.  secret: a valid one is masked
-    before it is produced.  text_rule: lone surrogates break a rule of its own; else the text that
-    has one is no JSON.  not_json, not_ijson: the rules that a text breaks which is no JSON, or no
-    I-JSON (None: the same).  form: of a valid one, as it is produced.  other_text: reads a text
-    that is no JSON; raises ShapeError.
+    prepare: takes the edge's clock (ms).  most: problems reported.  mask: masks a valid one before
+    it is produced, given the edge's clock and the producer's open key blocks.  text_rule: lone
+    surrogates break a rule of its own; else the text that has one is no JSON.  not_json, not_ijson:
+    the rules that a text breaks which is no JSON, or no I-JSON (None: the same).  form: of a valid
+    one, as it is produced.  other_text: reads a text that is no JSON; raises ShapeError.
     """
 
     name: str
     prepare: Callable[[Any, int], Prepared]
     problems: Callable[[Any, ServiceSettings], list[Problem]]
     most: int
-    secret: bool = False
+    mask: Callable[[Any, Masker, int, Blocks], Any] | None = None
     text_rule: bool = True
     not_json: str = "json_invalid"
     form: Callable[[Any], Any] = lambda value: value

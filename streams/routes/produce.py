@@ -19,8 +19,8 @@ from streams.ingress import senders
 from streams.ingress.edges import edge_of
 from streams.processing.encode import to_output
 from streams.processing.ingress import Kind
+from streams.processing.key_blocks import Blocks
 from streams.processing.lines import Unparsed, read_values
-from streams.processing.masked import Blocks
 from streams.settings import Settings
 
 _TRACEPARENT_FORM = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")

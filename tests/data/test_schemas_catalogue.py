@@ -15,7 +15,7 @@ from schemas import CATALOGUE
 from schemas.build import derived, updated_catalogue
 from schemas.catalogue import FIRST_ID
 from schemas.codec import fingerprint_of
-from schemas.protocols import RECORDS
+from schemas.protocols import RECORDS, UNIONS
 from schemas.sources import definitions, full_name, self_contained
 
 PINNED = {
@@ -143,7 +143,7 @@ def test_ids_and_versions_count_up() -> None:
 @pytest.mark.parametrize("record", RECORDS)
 def test_the_latest_version_reads_all_versions(record: str) -> None:
     latest = CATALOGUE.latest(record)
-    assert latest.schema == self_contained(record)
+    assert latest.schema == self_contained(record, UNIONS)
     for entry in CATALOGUE.versions(record):
         assert compatible(latest.schema, entry.schema), f"cannot read version {entry.version}"
 
@@ -168,7 +168,7 @@ def test_a_changed_source_is_appended_as_a_new_version() -> None:
 
 
 def test_every_type_is_used_by_a_record_and_says_what_it_is() -> None:
-    used = "".join(json.dumps(self_contained(record)) for record in RECORDS)
+    used = "".join(json.dumps(self_contained(record, UNIONS)) for record in RECORDS)
     for name, (definition, _) in definitions().items():
         assert f'"name": "{name.rpartition(".")[2]}"' in used, f"{name} is used by no record"
         assert definition["type"] in ("record", "enum")
@@ -205,3 +205,9 @@ def test_a_union_is_null_and_plain_types_or_a_string_and_records_or_several_reco
                     short = branch if isinstance(branch, str) else branch["name"]
                     full = full_name(short, name.rpartition(".")[0])
                     assert definitions()[full][0]["type"] == "record"
+
+
+def test_a_named_union_has_records_and_a_name_that_no_type_has() -> None:
+    assert not UNIONS.keys() & definitions().keys()
+    for records in UNIONS.values():
+        assert {definitions()[record][0]["type"] for record in records} == {"record"}

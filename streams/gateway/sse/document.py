@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.saop.mapping import EVENT_TYPES
+from schemas.rtes.models import NAMES
 from streams.log.cursors import EARLIEST, LATEST
 
 MEDIA_TYPE = "text/event-stream"
-KINDS = tuple(EVENT_TYPES.values())
+KINDS = tuple(NAMES.values())
 """The types of events."""
 
 DESCRIPTION = """\

@@ -7,16 +7,15 @@ Source: SAOP/RTES spec, 4.2 and 4.3.
 
 from __future__ import annotations
 
+from schemas.rtes.models import TASK_TRANSITION
 from streams.protocols.saop.rtes.transitions import evolve
 from streams.replay.fold.folding import Commands, Fact, Folding, Row
 from topology.declarations import Topic
 from topology.saop import RTES_EVENTS, SAOP_TASKS_TABLE, saop_task_key
 
-_TRANSITION = "headrace.rtes.TaskTransition"
-
 
 def row_key(topic: Topic, fact: Fact) -> str | None:
-    if fact["payload"][0] != _TRANSITION:
+    if fact["payload"][0] != TASK_TRANSITION:
         return None
     return saop_task_key(fact["session_id"], fact["task_id"], fact["origin"])
 

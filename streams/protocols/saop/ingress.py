@@ -10,6 +10,7 @@ from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.access.callers import OPERATOR_NAME, Caller
 from streams.access.sender import Sender, own
 from streams.processing.ingress import Edge, Kind, Prepared, as_sent
+from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from topology.core import RTES_RAW
 from topology.saop import SAOP_REWINDS, SAOP_TURNS
 
@@ -40,7 +41,9 @@ def _as_agent(caller: Caller, name: str | None) -> bool:
 
 TURN = Kind("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS)
 REWIND = Kind("saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS)
-EVENT = Kind("rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS, True)
+EVENT = Kind(
+    "rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS, mask=mask_at_edge
+)
 PAYLOAD = Kind("rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS)
 KINDS = (TURN, REWIND, EVENT, PAYLOAD)
 EVENTS = Edge(RTES_RAW, EVENT)

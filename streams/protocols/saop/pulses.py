@@ -9,7 +9,7 @@ from typing import BinaryIO
 from streams.engine.headers import iso
 from streams.engine.records import Output
 from streams.processing.encode import to_output
-from streams.processing.masked import Blocks
+from streams.processing.key_blocks import Blocks
 from streams.protocols.saop import ingress
 from streams.settings.service import ServiceSettings
 from topology.core import RTES_RAW

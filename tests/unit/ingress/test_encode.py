@@ -9,7 +9,7 @@ from streams.engine.records import Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.ingress.edges import edge_of
 from streams.processing.encode import as_it_is, to_output
-from streams.processing.masked import Blocks
+from streams.processing.key_blocks import Blocks
 from streams.settings import Settings
 from tests.unit.envelopes import idea, transition
 from tests.unit.schemas import examples

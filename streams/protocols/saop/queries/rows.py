@@ -25,7 +25,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas import Undecodable, decode_many
-from schemas.saop.mapping import EVENT_TYPES
+from schemas.rtes.models import NAMES
 from streams.engine.records import Record, position
 from streams.protocols.saop.queries import calls, sessions, thoughts
 from streams.protocols.saop.queries.thoughts import prefix
@@ -82,7 +82,7 @@ def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
             key(value["sequence"]),
         )
         rows[prefix("event", session_id) + sequence] = record.value
-        kind, payload = EVENT_TYPES[value["payload"][0]], value["payload"][1]
+        kind, payload = NAMES[value["payload"][0]], value["payload"][1]
         if kind in INDEXED_TYPES:
             rows[prefix("event of type", session_id, kind) + sequence] = b""
         if task_id is not None:

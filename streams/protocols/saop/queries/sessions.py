@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from schemas import decode
-from schemas.saop.mapping import EVENT_TYPES
+from schemas.rtes.models import NAMES
 from streams.engine.records import Record
 from streams.views.changes import Changes
 from streams.views.keys import key
@@ -74,7 +74,7 @@ def count_events(records: Iterable[Values], rows: Changes) -> None:
             row["first_recorded_at"] = record["recorded_at"]
         row["last_sequence"] = record["sequence"]
         row["last_recorded_at"] = record["recorded_at"]
-        kind = EVENT_TYPES[record["payload"][0]]
+        kind = NAMES[record["payload"][0]]
         row["events_by_type"][kind] = row["events_by_type"].get(kind, 0) + 1
     sessions.write()
 

@@ -1,4 +1,4 @@
-"""A tool call begins once and ends once, told in whatever order (spec 4.4)."""
+"""A tool call begins once and ends once, reported in whatever order (spec 4.4)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from functools import partial
 
 from schemas.rtes import rules
 from streams.engine.processor import AvroValue
-from streams.protocols.saop.rtes import windows
-from streams.protocols.saop.rtes.findings import Finding
-from streams.protocols.saop.rtes.inbound import Event
-from streams.protocols.saop.rtes.rejections import Refusal
-from streams.protocols.saop.rtes.scene import Scene
+from streams.protocols.saop.rtes.event import Event, Recording, Refusal
+from streams.protocols.saop.rtes.session import CALLS, SessionState, remember, remembered
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.rtes_call import MACHINE, CallEvent, CallState
@@ -18,71 +15,73 @@ from topology.saop import RTES_CALLS
 
 
 def call_key(session_id: str, origin: str | None, call_id: str) -> str:
-    """Calls of other protocols' processors have names of their own."""
+    """Return the key of a call; calls of other protocols' processors have keys of their own."""
     return composite(session_id, origin or "", call_id)
 
 
-def invoked(event: Event, scene: Scene) -> Finding | Refusal:
-    row = _row(event, scene)
+def record_invoked(event: Event, session: SessionState) -> Recording | Refusal:
+    """Record the beginning of a call, unless it was recorded before."""
+    row = _row(event, session)
     state = _state(row)
     after = step(MACHINE, state, CallEvent.INVOKED)
     if after is None:
         assert row is not None
-        figures = {"call_id": event.payload["call_id"], "sequence": row["invoked_sequence"]}
-        return Refusal(rules.CALL_ALREADY_INVOKED, figures, "/payload/call_id")
-    link = None if event.origin else scene.active_task
+        evidence = {"call_id": event.payload["call_id"], "sequence": row["invoked_sequence"]}
+        return Refusal(rules.CALL_ALREADY_INVOKED, evidence, "/payload/call_id")
+    link = None if event.origin else session.active_task
     flags = ("out_of_order",) if state is CallState.UNPAIRED else ()
-    kept = {
+    changed = {
         "state": after,
         "tool": event.payload["tool"],
         "task_id": link,
         "completed_sequence": row["completed_sequence"] if row else None,
     }
-    return Finding(
-        task_id=link, flags=flags, keep=partial(_keep, event, scene, kept, "invoked_sequence")
-    )
+    apply = partial(_put_row, event, session, changed, "invoked_sequence")
+    return Recording(task_id=link, flags=flags, apply=apply)
 
 
-def completed(event: Event, scene: Scene) -> Finding | Refusal:
-    row = _row(event, scene)
+def record_completed(event: Event, session: SessionState) -> Recording | Refusal:
+    """Record the end of a call, unless it was recorded before."""
+    row = _row(event, session)
     state = _state(row)
     after = step(MACHINE, state, CallEvent.COMPLETED)
     if after is None:
         assert row is not None
-        figures = {"call_id": event.payload["call_id"], "sequence": row["completed_sequence"]}
-        return Refusal(rules.CALL_ALREADY_COMPLETED, figures, "/payload/call_id")
+        evidence = {"call_id": event.payload["call_id"], "sequence": row["completed_sequence"]}
+        return Refusal(rules.CALL_ALREADY_COMPLETED, evidence, "/payload/call_id")
     if row is None:
-        link = None if event.origin else scene.active_task
+        link = None if event.origin else session.active_task
         flags: tuple[str, ...] = ("unpaired",)
-        kept = {"tool": event.payload["tool"], "task_id": link, "invoked_sequence": None}
+        changed = {"tool": event.payload["tool"], "task_id": link, "invoked_sequence": None}
     else:
-        link, kept = row["task_id"], row
+        link, changed = row["task_id"], row
         flags = () if row["tool"] == event.payload["tool"] else ("tool_mismatch",)
-    kept = {**kept, "state": after}
-    return Finding(
-        task_id=link, flags=flags, keep=partial(_keep, event, scene, kept, "completed_sequence")
-    )
+    changed = {**changed, "state": after}
+    apply = partial(_put_row, event, session, changed, "completed_sequence")
+    return Recording(task_id=link, flags=flags, apply=apply)
 
 
-def _row(event: Event, scene: Scene) -> AvroValue | None:
-    """The call's row; a closed call is forgotten like an event id."""
-    key = call_key(scene.session_id, event.origin, event.payload["call_id"])
-    row = scene.work.rows(RTES_CALLS).get(key)
+def _row(event: Event, session: SessionState) -> AvroValue | None:
+    """Return the call's row; a closed call is forgotten like an event id."""
+    key = call_key(session.session_id, event.origin, event.payload["call_id"])
+    row = session.work.rows(RTES_CALLS).get(key)
     if row is None or row["state"] == CallState.OPEN:
         return row
-    return windows.known(windows.CALLS, row, scene)
+    return remembered(CALLS, row, session)
 
 
 def _state(row: AvroValue | None) -> CallState:
     return CallState.NONE if row is None else CallState(row["state"])
 
 
-def _keep(event: Event, scene: Scene, row: AvroValue, half: str, record: AvroValue) -> None:
-    """half: the field for the sequence of this one of the call's two events."""
-    key = call_key(scene.session_id, event.origin, event.payload["call_id"])
+def _put_row(
+    event: Event, session: SessionState, row: AvroValue, half: str, record: AvroValue
+) -> None:
+    """Write the call's row.  half: the field for the sequence of this one of its two events."""
+    key = call_key(session.session_id, event.origin, event.payload["call_id"])
     last = {"last_sequence": record["sequence"], "last_at": record["recorded_at"]}
     row = {**row, half: record["sequence"], **last}
     if row["state"] == CallState.OPEN:
-        scene.work.rows(RTES_CALLS).put(key, row)
+        session.work.rows(RTES_CALLS).put(key, row)
     else:
-        windows.remember(windows.CALLS, key, row, scene.work)
+        remember(CALLS, key, row, session.work)

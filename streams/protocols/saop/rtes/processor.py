@@ -5,60 +5,36 @@ For every record of `rtes.raw`, in this order, the first that applies decides:
 1. its shape breaks a rule of the protocol;
 2. `key_mismatch`, then `partition_mismatch`: another task keeps the session's order;
 3. its id is known in the session: `event_duplicate` or `event_id_conflict`;
-4. what it is about does not allow it: a task (`moves`), a call (`calls`), a stream (`thoughts`);
+4. what it is about does not allow it, by its type's handler: a task, a call, a stream;
 5. it is recorded, masked, under the session's next sequence.
 
-A refused event changes nothing: sent again, it is judged again.  What becomes of the records of
-`saop.rewinds` is said in `rewinds`.
+A refused event leaves one fact that says why, and no secret.  It changes nothing: sent again, it
+is decided again.  `rewinds` describes what becomes of the records of `saop.rewinds`.
 
 Source: SAOP/RTES spec, 5.2, 5.3.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from schemas import Problem, canonical_json, uuid5_url
+from schemas.members import MAX_ERRORS
 from schemas.rtes import rules, validate_event
 from streams.engine.processor import AvroValue, Message, Timer, Work
-from streams.engine.records import position
+from streams.masking import Masker
 from streams.masking.configured import masker_of
-from streams.protocols.saop.rtes import (
-    calls,
-    dedupe,
-    masks,
-    moves,
-    preload,
-    rejections,
-    rewinds,
-    thoughts,
-    windows,
-)
-from streams.protocols.saop.rtes.findings import Finding
-from streams.protocols.saop.rtes.inbound import Event
-from streams.protocols.saop.rtes.masks import Masked
-from streams.protocols.saop.rtes.rejections import Refusal
-from streams.protocols.saop.rtes.scene import Scene
+from streams.protocols.saop.rtes import rewinds
+from streams.protocols.saop.rtes.event import Event, Recording, Refusal
+from streams.protocols.saop.rtes.event_handlers import BY_RECORD, load_rows
+from streams.protocols.saop.rtes.masking import MaskedPayload, digest_of
+from streams.protocols.saop.rtes.session import SessionState, check_repeated, expire, remember_id
 from topology.declarations import Topic
 from topology.keys import partition_of
-from topology.saop import RTES_EVENTS, RTES_PROCESSOR, SAOP_REWINDS
+from topology.saop import RTES_EVENTS, RTES_PROCESSOR, RTES_REJECTIONS, SAOP_REWINDS
 
 _RULES = {rule.code: rule for rule in rules.ALL}
-
-
-def _pulse(event: Event, scene: Scene) -> Finding:
-    """Nothing speaks against a line of output."""
-    return Finding(task_id=None if event.origin else scene.active_task)
-
-
-JUDGES: Mapping[str, Callable[[Event, Scene], Finding | Refusal]] = {
-    "headrace.rtes.ThoughtStream": thoughts.judge,
-    "headrace.rtes.ToolInvoked": calls.invoked,
-    "headrace.rtes.ToolCompleted": calls.completed,
-    "headrace.rtes.TaskTransition": moves.judge,
-    "headrace.rtes.SandboxPulse": _pulse,
-}
-"""By the record of the payload."""
 
 
 class RtesProcessor:
@@ -67,31 +43,25 @@ class RtesProcessor:
     declaration = RTES_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
-        preload.load(batch, work)
+        load_rows(batch, work)
         for message in batch:
-            work.cause = position(message.record)
             if message.topic is SAOP_REWINDS:
-                rewinds.judge(message, work)
-                continue
-            event = Event(message)
-            refusal = _misfit(event, work) or _judge(event, work)
-            if refusal is not None:
-                rejections.send(event, refusal, work)
+                rewinds.decide(message, work)
+            else:
+                _decide(Event(message), work)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
         for timer in timers:
             if timer.kind == rewinds.LAPSE:
                 rewinds.fire(timer, now_ms, work)
             else:
-                windows.sweep(timer, work)
+                expire(timer, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
-        work.cause = position(message.record)
         if message.topic is SAOP_REWINDS:
             rewinds.too_large(message, work)
         else:
-            refusal = Refusal(rules.OUTPUT_TOO_LARGE)
-            rejections.send(Event(message), refusal, work, keep_event=False)
+            _reject(Event(message), Refusal(rules.OUTPUT_TOO_LARGE), work, keep_event=False)
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -101,66 +71,114 @@ class RtesProcessor:
         return masker_of(settings).dead_letter(value)
 
 
-def _misfit(event: Event, work: Work) -> Refusal | None:
-    """What can be said without looking at the session: shape, key, partition."""
+def _decide(event: Event, work: Work) -> None:
+    refusal = _check_record(event, work) or _record_or_refuse(event, work)
+    if refusal is not None:
+        _reject(event, refusal, work)
+
+
+def _check_record(event: Event, work: Work) -> Refusal | None:
+    """Check what needs no look at the session: shape, key, partition."""
     problems = validate_event(event.json, avro=True)
     if problems:
         return Refusal(_RULES[problems[0].rule], problems=problems)
     record, session_id = event.message.record, event.session_id
     key = session_id.encode()
     if record.key != key:
-        given = None if record.key is None else record.key.decode(errors="backslashreplace")
-        return Refusal(rules.KEY_MISMATCH, {"key": given, "expected": session_id}, "/session_id")
+        sent = None if record.key is None else record.key.decode(errors="backslashreplace")
+        return Refusal(rules.KEY_MISMATCH, {"key": sent, "expected": session_id}, "/session_id")
     if partition_of(key, work.partitions) != record.partition:
         return Refusal(rules.PARTITION_MISMATCH, path="/session_id")
     return None
 
 
-def _judge(event: Event, work: Work) -> Refusal | None:
-    """Judge an event by its session, and record it if nothing is against it."""
-    scene = Scene(event.session_id, event.at, work)
-    masker = masker_of(work.settings)
-    masked = masks.stateless(event, masker)
-    digest = masks.digest(event, masked)
-    known = dedupe.judge(event.value["event_id"], digest, scene)
-    if known is not None:
-        return known
-    found = JUDGES[event.name](event, scene)
-    if isinstance(found, Refusal):
-        return found
-    payload = found.payload or masks.for_record(event, masked, masker, scene)
-    record = _record(event, found, payload, masked, scene)
-    work.send(
-        RTES_EVENTS,
-        event.session_id,
-        record,
-        id=record["event_id"],
-        at=scene.now_ms,
-        cause=event.cause,
-        traceparent=event.traceparent,
-    )
-    found.keep(record)
-    dedupe.remember(record["event_id"], digest, record["sequence"], scene)
-    scene.save()
+def _record_or_refuse(event: Event, work: Work) -> Refusal | None:
+    """Decide an event by its session, and record it if nothing is against it."""
+    session = SessionState.of(event, work)
+    masker, handler = masker_of(work.settings), BY_RECORD[event.name]
+    masked = handler.masking.stateless(event, masker)
+    digest = digest_of(event, masked)
+    repeated = check_repeated(event.value["event_id"], digest, session)
+    if repeated is not None:
+        return repeated
+    result = handler.decide(event, session)
+    if isinstance(result, Refusal):
+        return result
+    payload = result.payload or handler.masking.for_record(event, masked, masker, session)
+    record = _rtes_record(event, result, payload, masked, session)
+    session.send(RTES_EVENTS, event.session_id, record, record["event_id"])
+    result.apply(record)
+    remember_id(record["event_id"], digest, record["sequence"], session)
+    session.save()
     return None
 
 
-def _record(
-    event: Event, found: Finding, payload: AvroValue, masked: Masked, scene: Scene
+def _rtes_record(
+    event: Event,
+    recording: Recording,
+    payload: AvroValue,
+    masked: MaskedPayload,
+    session: SessionState,
 ) -> AvroValue:
     return {
         "event_id": event.value["event_id"],
         "session_id": event.session_id,
         "payload": (event.name, payload),
         "origin": event.origin,
-        "sequence": scene.next_sequence(),
-        "recorded_at": scene.now_ms,
-        "rule": found.rule.code,
-        "task_id": found.task_id,
-        "profile": found.profile,
-        "flags": found.flags,
+        "sequence": session.next_sequence(),
+        "recorded_at": session.at,
+        "rule": recording.rule.code,
+        "task_id": recording.task_id,
+        "profile": recording.profile,
+        "flags": recording.flags,
         "masked_arguments": masked.tokens,
         "dropped_keys": event.dropped_keys,
         "rewind_id": None,
         "cause": event.cause,
     }
+
+
+def _reject(event: Event, refusal: Refusal, work: Work, *, keep_event: bool = True) -> None:
+    """Write the RtesRejection of a record; without `keep_event` it does not hold the event."""
+    masker = masker_of(work.settings)
+    event_json = None
+    if keep_event and not refusal.duplicate:
+        event_json = canonical_json(_masked_event(event, refusal, masker, work)).decode()
+    rejection = {
+        "verdict": "duplicate" if refusal.duplicate else "rejected",
+        "rule": refusal.rule.code,
+        "fault": refusal.fault,
+        "event_id": masker.text(event.value["event_id"]),
+        "session_id": event.session_id,
+        "type": masker.text(event.json["payload"]["type"]),
+        "figures_json": canonical_json(masker.everything(dict(refusal.evidence))).decode(),
+        "errors": _errors(refusal, masker),
+        "first_sequence": refusal.first_sequence,
+        "event_json": event_json,
+        "at": event.at,
+        "cause": event.cause,
+    }
+    id = uuid5_url(f"headrace:{event.cause}/0")
+    event.decision(work).send(RTES_REJECTIONS, event.session_id, rejection, id)
+
+
+def _masked_event(event: Event, refusal: Refusal, masker: Masker, work: Work) -> Any:
+    """Mask every string, but for the thought of an event that is what it says (spec 9.1)."""
+    if not refusal.trusted:
+        return masker.everything(event.json)
+    masking, session = BY_RECORD[event.name].masking, SessionState.of(event, work)
+    payload = masking.for_rejection(event, masking.stateless(event, masker), masker, session)
+    verbatim = {name: payload[name] for name in masking.verbatim}
+    masked: dict[str, Any] = masker.everything({**event.json, "payload": payload})
+    return {**masked, "payload": {**masked["payload"], **verbatim}}
+
+
+def _errors(refusal: Refusal, masker: Masker) -> list[AvroValue]:
+    """Return the broken shape rules, or the one rule that decided; no message quotes a value."""
+    if refusal.duplicate:
+        return []
+    problems = refusal.problems or (Problem(refusal.rule.code, refusal.path, refusal.rule.meaning),)
+    return [
+        {"rule": rule, "path": masker.text(path), "message": message}
+        for rule, path, message in problems[:MAX_ERRORS]
+    ]

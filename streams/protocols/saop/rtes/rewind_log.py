@@ -1,4 +1,9 @@
-"""Every rewind command leaves one fact, and so does every lapse (spec 2.3, 5.3)."""
+"""What a rewind writes: one fact for every command and every lapse, and the moves of its tasks.
+
+The transitions of a rewind go straight to `rtes.events`, all in one transaction.
+
+Source: SAOP/RTES spec, 2.3, 5.3.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,23 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from schemas import uuid5_url
+from schemas.formats import iso_ms
+from schemas.rtes import content_hash, event_json
+from schemas.rtes.models import TASK_TRANSITION
+from schemas.rtes.rules import REWIND
 from schemas.rules import Rule
 from schemas.saop import rewind_hash, rules
 from streams.engine.processor import AvroValue, Message, Work
 from streams.engine.records import position
-from streams.protocols.saop.rtes.inbound import traceparent_of
+from streams.processing.decision import Decision
+from streams.processing.graph import Edge
+from streams.protocols.saop.lineage import rewind_node, task_node
+from streams.protocols.saop.rtes.event import traceparent_of
+from streams.protocols.saop.rtes.rewind_plan import Move, Target, Tasks, plan
+from streams.protocols.saop.rtes.session import SessionState, remember_id
+from streams.protocols.saop.rtes.tasks import apply_transition, signal_rewound
 from topology.machines.saop_rewind import RewindEvent, RewindState
-from topology.saop import SAOP_REWIND_LOG
+from topology.saop import RTES_EVENTS, SAOP_REWIND_LOG
 
 _UNTARGETED = {
     "target_task_id": None,
@@ -37,9 +52,16 @@ class Command:
         self.digest = rewind_hash(message.value)
         self.traceparent = traceparent_of(message)
 
+    def decision(self, work: Work) -> Decision:
+        """Return the context of the command's verdict."""
+        return Decision(work, self.cause, self.at, self.traceparent)
+
 
 class Outcome(NamedTuple):
-    """What became of a command.  moved: with sequences, once they moved.  events: how many."""
+    """What became of a command.
+
+    moved: the tasks, with sequences once they moved.  events: how many.
+    """
 
     verdict: str
     rule: Rule
@@ -49,7 +71,7 @@ class Outcome(NamedTuple):
 
 
 def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Work) -> None:
-    """The verdict on a command.  row: where its rewind stands, None if it does not."""
+    """Write the verdict on a command.  row: its rewind's, None if there is no such rewind."""
     fault = None
     if outcome.verdict == "rejected":
         fault = "service" if outcome.rule is rules.OUTPUT_TOO_LARGE else "sender"
@@ -60,19 +82,18 @@ def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Work) 
         "verdict": outcome.verdict,
         "rule": outcome.rule.code,
         "fault": fault,
-        **_standing(row),
+        **_state_of(row),
         "moved": outcome.moved,
         "unchanged": outcome.unchanged,
         "requested_by": command.value["requested_by"],
         "at": command.at,
         "cause": command.cause,
     }
-    _write(fact, outcome.events, command.traceparent, work)
+    _write(fact, outcome.events, command.decision(work))
 
 
 def send_lapse(row: AvroValue, now_ms: int, work: Work) -> None:
-    """A prepared rewind has lapsed."""
-    parent = row["traceparent"]
+    """Write that a prepared rewind has lapsed."""
     fact = {
         "rewind_id": row["rewind_id"],
         "session_id": row["session_id"],
@@ -80,30 +101,97 @@ def send_lapse(row: AvroValue, now_ms: int, work: Work) -> None:
         "verdict": "accepted",
         "rule": rules.LAPSED.code,
         "fault": None,
-        **_standing(row),
+        **_state_of(row),
         "moved": [],
         "unchanged": [],
         "requested_by": row["requested_by"],
         "at": now_ms,
         "cause": row["cause"],
     }
-    _write(fact, 1, None if parent is None else parent.encode("latin-1"), work)
+    _write(fact, 1, Decision(work, row["cause"], now_ms, traceparent_of_row(row)))
 
 
-def _standing(row: AvroValue | None) -> dict[str, Any]:
+def traceparent_of_row(row: AvroValue) -> bytes | None:
+    """Return the trace context of the command that prepared a rewind."""
+    parent: str | None = row["traceparent"]
+    return None if parent is None else parent.encode("latin-1")
+
+
+def _state_of(row: AvroValue | None) -> dict[str, Any]:
     if row is None:
         return {"state": RewindState.NONE, **_UNTARGETED}
     return {"state": row["state"], **{name: row[name] for name in _UNTARGETED}}
 
 
-def _write(fact: AvroValue, number: int, traceparent: bytes | None, work: Work) -> None:
-    """number: of this output among those of the fact's cause."""
-    work.send(
-        SAOP_REWIND_LOG,
-        fact["session_id"],
-        fact,
-        id=uuid5_url(f"headrace:{fact['cause']}/{number}"),
-        at=fact["at"],
-        cause=fact["cause"],
-        traceparent=traceparent,
-    )
+def _write(fact: AvroValue, number: int, decision: Decision) -> None:
+    """Write a fact.  number: of this output among those of the fact's cause."""
+    id = uuid5_url(f"headrace:{decision.cause}/{number}")
+    decision.send(SAOP_REWIND_LOG, fact["session_id"], fact, id)
+
+
+def apply(
+    command: Command, row: AvroValue, own: Tasks, session: SessionState
+) -> tuple[AvroValue, Outcome]:
+    """Move every task of a rewind; return its SaopRewindRow as it then is.
+
+    row: the rewind's, with its target.  own: the session's own tasks, the target among them.
+    """
+    target = Target(row["target_task_id"], row["git_hash"], row["cut_sequence"])
+    planned = plan(own, target)
+    moves = []
+    for number, move in enumerate(planned.moves):
+        git_hash = target.git_hash if number == 0 else None
+        event = _move_event(number, move, git_hash, session)
+        record = _move_record(row["rewind_id"], event, own[move.task_id]["profile"], session)
+        _send_move(record, event, "retracts" if number else "restores", session)
+        moves.append({**move._asdict(), "sequence": record["sequence"]})
+    last = session.last_sequence
+    session.row["last_rewind"] = last
+    row = {**row, "first_sequence": last - len(moves) + 1, "last_sequence": last}
+    outcome = Outcome("accepted", rules.REWIND_APPLIED, moves, planned.unchanged, len(moves))
+    return row, outcome
+
+
+def _move_event(number: int, move: Move, git_hash: str | None, session: SessionState) -> AvroValue:
+    """Return the RtesEvent of one move.  number: of this output among those of the command."""
+    transition = {
+        "task_id": move.task_id,
+        "from_state": move.from_state,
+        "to_state": move.to_state,
+        "git_hash": git_hash,
+        "timestamp": iso_ms(session.at),
+    }
+    return {
+        "event_id": uuid5_url(f"headrace:{session.cause}/{number}"),
+        "session_id": session.session_id,
+        "payload": (TASK_TRANSITION, transition),
+        "origin": None,
+    }
+
+
+def _move_record(
+    rewind_id: str, event: AvroValue, profile: str, session: SessionState
+) -> AvroValue:
+    return {
+        **event,
+        "sequence": session.next_sequence(),
+        "recorded_at": session.at,
+        "rule": REWIND.code,
+        "task_id": event["payload"][1]["task_id"],
+        "profile": profile,
+        "flags": (),
+        "masked_arguments": 0,
+        "dropped_keys": 0,
+        "rewind_id": rewind_id,
+        "cause": session.cause,
+    }
+
+
+def _send_move(record: AvroValue, event: AvroValue, relation: str, session: SessionState) -> None:
+    """Write a move: the record, the task's row, its id, the signal, the edge."""
+    session.send(RTES_EVENTS, session.session_id, record, record["event_id"])
+    apply_transition(record, session)
+    digest = content_hash(event_json(event))
+    remember_id(record["event_id"], digest, record["sequence"], session)
+    signal_rewound(record, session)
+    session.draw(Edge(rewind_node(record["rewind_id"]), relation, task_node(record["task_id"])))

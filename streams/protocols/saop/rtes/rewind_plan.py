@@ -1,4 +1,4 @@
-"""What a rewind goes back to, and which tasks it sets back; pure, for the processor and queries.
+"""Plan what a rewind goes back to, and which tasks it sets back; pure, for processor and queries.
 
 The tree that is checked out is that of a commit, and contains what was done until the commit was
 recorded.  So a task that moved after that record, the cut, is not in it, and is set back.
@@ -52,7 +52,7 @@ class Plan(NamedTuple):
 def target_of(
     tasks: Tasks, task_id: str | None, git_hash: str | None, *, needs_hash: bool
 ) -> Target | Rule:
-    """What a command that names one of the two goes back to, or the rule that refuses it."""
+    """Return what a command that names one of the two goes back to, or the rule that refuses it."""
     if task_id is not None:
         return _by_task(tasks, task_id, needs_hash)
     assert git_hash is not None
@@ -60,7 +60,7 @@ def target_of(
 
 
 def plan(tasks: Tasks, target: Target) -> Plan:
-    """Who goes where, with the rows as they are."""
+    """Plan which task goes where, with the rows as they are."""
     row = tasks[target.task_id]
     moves = [Move(target.task_id, row["state"], _state(row, "rewind_target"))]
     unchanged = []
@@ -91,22 +91,22 @@ def _by_task(tasks: Tasks, task_id: str, needs_hash: bool) -> Target | Rule:
 
 
 def _by_hash(tasks: Tasks, git_hash: str) -> Target | Rule:
-    found = [
+    targets = [
         Target(task_id, commit["git_hash"], commit["sequence"])
         for task_id, row in tasks.items()
         for commit in row["commits"]
         if same_commit(commit["git_hash"], git_hash)
     ]
-    if not found:
+    if not targets:
         return rules.HASH_UNKNOWN
-    spellings = sorted({_folded(target.git_hash or "") for target in found}, key=len)
+    spellings = sorted({_folded(target.git_hash or "") for target in targets}, key=len)
     if any(not spellings[-1].startswith(spelling) for spelling in spellings):
         return rules.HASH_AMBIGUOUS
-    return max(found, key=lambda target: target.cut)
+    return max(targets, key=lambda target: target.cut)
 
 
 def same_commit(one: str, other: str) -> bool:
-    """Whether two hashes name one commit: equal, or one the other's abbreviation."""
+    """Tell whether two hashes name one commit: equal, or one the other's abbreviation."""
     if one == other:
         return True
     if not (_is_hex(one) and _is_hex(other)):
@@ -124,12 +124,12 @@ def _folded(git_hash: str) -> str:
 
 
 def _state(row: Mapping[str, Any], name: str) -> str:
-    """The state in which a rewind puts a task of the row's profile."""
+    """Return the state in which a rewind puts a task of the row's profile."""
     state: str | None = getattr(PROFILES[row["profile"]], name)
     return row["state"] if state is None else state
 
 
 def moves_json(plan: Plan) -> Iterator[dict[str, Any]]:
-    """As SaopRewindLogged has them while they are only planned."""
+    """Yield moves as SaopRewindLogged has them while they are only planned."""
     for move in plan.moves:
         yield {**move._asdict(), "sequence": None}

@@ -1,4 +1,4 @@
-"""A rewind command is judged by where its rewind stands, and may move tasks (spec 4.6, 5.3).
+"""A rewind command is decided by the state of its rewind, and may move tasks (spec 4.6, 5.3).
 
 For every record of `saop.rewinds`, in this order, the first that applies decides:
 
@@ -6,7 +6,7 @@ For every record of `saop.rewinds`, in this order, the first that applies decide
 2. `key_mismatch`, then `partition_mismatch`;
 3. the same command was accepted before (`rewind_duplicate`), or another one of its phase
    (`rewind_conflict`);
-4. the rewind stands where the phase leads nowhere (`REFUSALS`);
+4. the rewind is in a state in which the phase leads nowhere (`REFUSALS`);
 5. a new rewind has nothing to go back to, or another one is prepared;
 6. it is accepted.
 
@@ -22,15 +22,15 @@ from schemas import to_json
 from schemas.rules import Rule
 from schemas.saop import rules, validate_rewind
 from streams.engine.processor import AvroValue, Message, Timer, Work
-from streams.protocols.saop.rtes import rewind_log, tasks
-from streams.protocols.saop.rtes.rewind_apply import apply
-from streams.protocols.saop.rtes.rewind_log import Command, Outcome
+from streams.protocols.saop.rtes import rewind_log
+from streams.protocols.saop.rtes.rewind_log import Command, Outcome, apply, traceparent_of_row
 from streams.protocols.saop.rtes.rewind_plan import Target, Tasks, moves_json, plan, target_of
-from streams.protocols.saop.rtes.scene import Scene
+from streams.protocols.saop.rtes.session import SessionState
+from streams.protocols.saop.rtes.tasks import own_tasks
 from topology.keys import composite, partition_of, split
 from topology.machine import step
 from topology.machines.saop_rewind import MACHINE, RewindEvent, RewindState
-from topology.saop import REWINDS
+from topology.saop import REWINDS, RTES_SESSIONS
 
 LAPSE = "rtes.rewind"
 """Kind of the timers of prepared rewinds."""
@@ -52,7 +52,7 @@ REFUSALS: Mapping[tuple[RewindState, RewindEvent], Rule] = {
     (_S.LAPSED, _E.APPLY): rules.REWIND_CONFLICT,
     (_S.LAPSED, _E.CONFIRM): rules.REWIND_LAPSED,
 }
-"""What is said to a command for which the machine has no edge."""
+"""The rules that refuse a command for which the machine has no edge."""
 
 ACCEPTED: Mapping[RewindEvent, Rule] = {
     _E.PREPARE: rules.REWIND_PREPARED,
@@ -62,43 +62,42 @@ ACCEPTED: Mapping[RewindEvent, Rule] = {
 }
 
 
-def judge(message: Message, work: Work) -> None:
-    """One command: one SaopRewindLogged, and what it moves."""
+def decide(message: Message, work: Work) -> None:
+    """Decide one command: one SaopRewindLogged, and what it moves."""
     command = Command(message)
-    misfit = _misfit(message, work)
-    if misfit is not None:
-        rewind_log.send(command, Outcome("rejected", misfit), None, work)
+    violation = _check_record(message, work)
+    if violation is not None:
+        rewind_log.send(command, Outcome("rejected", violation), None, work)
         return
-    scene = Scene(command.session_id, command.at, work)
-    _lapse_overdue(command.at, scene)
-    work.cause = command.cause
+    _lapse_overdue(command, work)
+    session = _session_of(command, work)
     key = rewind_key(command.session_id, command.value["rewind_id"])
     row = work.rows(REWINDS).get(key)
-    refused = _refused(command, row)
-    if refused is not None:
-        rewind_log.send(command, refused, row, work)
+    refusal = _refuse(command, row)
+    if refusal is not None:
+        rewind_log.send(command, refusal, row, work)
     else:
-        _accept(command, key, row, scene)
+        _accept(command, key, row, session)
 
 
 def too_large(message: Message, work: Work) -> None:
-    """What the command would write is over a topic's bound: nothing moves."""
+    """Refuse a command that would write more than a topic's bound: nothing moves."""
     outcome = Outcome("rejected", rules.OUTPUT_TOO_LARGE)
     rewind_log.send(Command(message), outcome, None, work)
 
 
 def fire(timer: Timer, now_ms: int, work: Work) -> None:
-    """The time of a prepared rewind is up."""
-    scene = Scene(split(timer.key)[0], 0, work)
-    _lapse(timer.key, now_ms, scene)
+    """End a prepared rewind whose time is up."""
+    work.rows(RTES_SESSIONS).load([composite(split(timer.key)[0])])
+    _lapse(timer.key, now_ms, work)
 
 
 def rewind_key(session_id: str, rewind_id: str) -> str:
     return composite(session_id, rewind_id.lower())
 
 
-def _misfit(message: Message, work: Work) -> Rule | None:
-    """What can be said without looking at the session: shape, key, partition."""
+def _check_record(message: Message, work: Work) -> Rule | None:
+    """Check what needs no look at the session: shape, key, partition."""
     problems = validate_rewind(to_json("headrace.saop.SaopRewind", message.value))
     if problems:
         return _RULES[problems[0].rule]
@@ -110,11 +109,11 @@ def _misfit(message: Message, work: Work) -> Rule | None:
     return None
 
 
-def _refused(command: Command, row: AvroValue | None) -> Outcome | None:
-    """What the rewind's own story says against a command."""
-    given = row["commands"].get(command.phase) if row else None
-    if given is not None:
-        if given == command.digest:
+def _refuse(command: Command, row: AvroValue | None) -> Outcome | None:
+    """Refuse a command that the rewind's own history does not allow."""
+    digest = row["commands"].get(command.phase) if row else None
+    if digest is not None:
+        if digest == command.digest:
             return Outcome("duplicate", rules.REWIND_DUPLICATE)
         return Outcome("rejected", rules.REWIND_CONFLICT)
     state = _state(row)
@@ -123,61 +122,65 @@ def _refused(command: Command, row: AvroValue | None) -> Outcome | None:
     return None
 
 
-def _accept(command: Command, key: str, row: AvroValue | None, scene: Scene) -> None:
-    """A command that its rewind's story allows."""
+def _accept(command: Command, key: str, row: AvroValue | None, session: SessionState) -> None:
+    """Carry out a command that its rewind's history allows."""
     if row is None:
-        _begin(command, key, scene)
+        _begin(command, key, session)
         return
     due_ms = row["lapses_at"]
     after = step(MACHINE, row["state"], command.phase)
-    own = tasks.own(scene) if after == RewindState.APPLIED else {}
+    own = own_tasks(session) if after == RewindState.APPLIED else {}
     if after == RewindState.APPLIED and row["target_task_id"] not in own:
         # Another protocol's task has taken its place.
-        rewind_log.send(command, Outcome("rejected", rules.TASK_UNKNOWN), row, scene.work)
+        rewind_log.send(command, Outcome("rejected", rules.TASK_UNKNOWN), row, session.work)
         return
     row = {**row, "state": after, "lapses_at": None}
     row["commands"] = {**row["commands"], command.phase: command.digest}
     if due_ms is not None:
-        scene.work.delete_timer(due_ms, LAPSE, key)
-        scene.session["prepared_rewind"] = None
+        session.work.delete_timer(due_ms, LAPSE, key)
+        session.row["prepared_rewind"] = None
     outcome = Outcome("accepted", ACCEPTED[RewindEvent(command.phase)])
     if after == RewindState.APPLIED:
-        row, outcome = apply(command, row, own, scene)
-    _keep(command, outcome, key, row, scene)
+        row, outcome = apply(command, row, own, session)
+    _put_rewind(command, outcome, key, row, session)
 
 
-def _keep(command: Command, outcome: Outcome, key: str, row: AvroValue, scene: Scene) -> None:
-    scene.work.rows(REWINDS).put(key, row)
-    scene.save()
-    rewind_log.send(command, outcome, row, scene.work)
+def _put_rewind(
+    command: Command, outcome: Outcome, key: str, row: AvroValue, session: SessionState
+) -> None:
+    session.work.rows(REWINDS).put(key, row)
+    session.save()
+    rewind_log.send(command, outcome, row, session.work)
 
 
-def _begin(command: Command, key: str, scene: Scene) -> None:
-    """The first command of a rewind: `prepare` or `apply`."""
-    own, preparing = tasks.own(scene), command.phase == RewindEvent.PREPARE
-    found = _target(command, own, scene, needs_hash=preparing)
-    if isinstance(found, Rule):
-        rewind_log.send(command, Outcome("rejected", found), None, scene.work)
+def _begin(command: Command, key: str, session: SessionState) -> None:
+    """Carry out the first command of a rewind: `prepare` or `apply`."""
+    own, preparing = own_tasks(session), command.phase == RewindEvent.PREPARE
+    target = _target(command, own, session, needs_hash=preparing)
+    if isinstance(target, Rule):
+        rewind_log.send(command, Outcome("rejected", target), None, session.work)
         return
-    row = _row(command, found)
+    row = _row(command, target)
     if preparing:
-        due_ms = command.at + 1000 * scene.settings["SAOP_REWIND_LAPSE_S"]
+        due_ms = command.at + 1000 * session.settings["SAOP_REWIND_LAPSE_S"]
         row["lapses_at"] = due_ms
-        scene.session["prepared_rewind"] = command.value["rewind_id"]
-        scene.work.set_timer(Timer(due_ms, LAPSE, key, {}))
-        planned = plan(own, found)
+        session.row["prepared_rewind"] = command.value["rewind_id"]
+        session.work.set_timer(Timer(due_ms, LAPSE, key, {}))
+        planned = plan(own, target)
         outcome = Outcome(
             "accepted", rules.REWIND_PREPARED, list(moves_json(planned)), planned.unchanged
         )
     else:
-        row, outcome = apply(command, row, own, scene)
-    _keep(command, outcome, key, row, scene)
+        row, outcome = apply(command, row, own, session)
+    _put_rewind(command, outcome, key, row, session)
 
 
-def _target(command: Command, own: Tasks, scene: Scene, *, needs_hash: bool) -> Target | Rule:
-    if scene.session["prepared_rewind"] is not None:
+def _target(
+    command: Command, own: Tasks, session: SessionState, *, needs_hash: bool
+) -> Target | Rule:
+    if session.row["prepared_rewind"] is not None:
         return rules.REWIND_IN_PROGRESS
-    if not scene.known:
+    if not session.is_known:
         return rules.SESSION_UNKNOWN
     value = command.value
     return target_of(own, value["task_id"], value["git_hash"], needs_hash=needs_hash)
@@ -202,30 +205,38 @@ def _row(command: Command, target: Target) -> AvroValue:
     }
 
 
-def _lapse_overdue(at: int, scene: Scene) -> None:
-    """A command at the very time of the timer comes before it."""
-    prepared = scene.session["prepared_rewind"]
+def _session_of(command: Command, work: Work) -> SessionState:
+    return SessionState(command.session_id, work, command.cause, command.at, command.traceparent)
+
+
+def _lapse_overdue(command: Command, work: Work) -> None:
+    """End the session's prepared rewind if its time was up before the command.
+
+    A command at the very time of the timer comes before it.
+    """
+    prepared = _session_of(command, work).row["prepared_rewind"]
     if prepared is None:
         return
-    key = rewind_key(scene.session_id, prepared)
-    row = scene.work.rows(REWINDS).get(key)
+    key = rewind_key(command.session_id, prepared)
+    row = work.rows(REWINDS).get(key)
     assert row is not None
-    if row["lapses_at"] < at:
-        scene.work.cause = row["cause"]
-        scene.work.delete_timer(row["lapses_at"], LAPSE, key)
-        _lapse(key, at, scene)
+    if row["lapses_at"] < command.at:
+        _lapse(key, command.at, work, row["lapses_at"])
 
 
-def _lapse(key: str, now_ms: int, scene: Scene) -> None:
-    row = scene.work.rows(REWINDS).get(key)
+def _lapse(key: str, now_ms: int, work: Work, timer_ms: int | None = None) -> None:
+    """End a prepared rewind.  timer_ms: of the timer that has not fired yet."""
+    row = work.rows(REWINDS).get(key)
     if row is None or step(MACHINE, row["state"], RewindEvent.LAPSE) is None:
         return
-    scene.work.cause = row["cause"]
+    session = SessionState(split(key)[0], work, row["cause"], now_ms, traceparent_of_row(row))
+    if timer_ms is not None:
+        work.delete_timer(timer_ms, LAPSE, key)
     row = {**row, "state": RewindState.LAPSED, "lapses_at": None}
-    scene.work.rows(REWINDS).put(key, row)
-    scene.session["prepared_rewind"] = None
-    scene.save()
-    rewind_log.send_lapse(row, now_ms, scene.work)
+    work.rows(REWINDS).put(key, row)
+    session.row["prepared_rewind"] = None
+    session.save()
+    rewind_log.send_lapse(row, now_ms, work)
 
 
 def _state(row: AvroValue | None) -> RewindState:

@@ -1,4 +1,7 @@
-"""The tasks of a session: their rows, which of them are worked on, and how a rewind finds them.
+"""The tasks of a session: how a transition moves them, their rows, which of them are worked on.
+
+A legal TASK_TRANSITION is recorded and moves its task (spec 4.3).  The detectors of the saop
+processor are sent a signal when a task failed too often or a rewind moved it (spec 4.2, 4.6).
 
 A rewind asks for all tasks of a session.  Rows can be read by key only, so the session keeps a
 list of its own tasks, in rows of a few dozen: with one list the session's row would grow with it,
@@ -8,69 +11,145 @@ and that row is written with every event.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from streams.engine.processor import AvroValue
-from streams.protocols.saop.rtes import lineage
-from streams.protocols.saop.rtes.scene import Scene
-from streams.protocols.saop.rtes.transitions import evolve, standing
+from streams.processing.graph import Edge
+from streams.protocols.saop.lineage import session_node, task_node
+from streams.protocols.saop.rtes.event import Event, Recording, Refusal
+from streams.protocols.saop.rtes.session import SessionState
+from streams.protocols.saop.rtes.transitions import (
+    check_transition,
+    current_row,
+    escalates,
+    evolve,
+    profile_of,
+)
 from topology.keys import composite
 from topology.machines.task_profiles import PROFILES
-from topology.saop import RTES_TASKS, SAOP_TASKS_TABLE, saop_task_key
+from topology.saop import RTES_TASKS, SAOP_TASK_SIGNALS, SAOP_TASKS_TABLE, saop_task_key
 
 _LISTED = 64
 """Tasks in one row of the list."""
 
 
-def row_of(task_id: str, origin: str | None, scene: Scene) -> AvroValue | None:
-    """The row that a transition of the task goes on from."""
-    key = saop_task_key(scene.session_id, task_id, origin)
-    return standing(scene.work.rows(SAOP_TASKS_TABLE).get(key), origin)
+def move_task(event: Event, session: SessionState) -> Recording | Refusal:
+    """Record a transition that is legal."""
+    transition, origin = event.payload, event.origin
+    row = row_of(transition["task_id"], origin, session)
+    profile = profile_of(transition["task_id"], origin, row, session.settings)
+    result = check_transition(transition, origin, row, profile, session.row["last_rewind"])
+    if isinstance(result, Refusal):
+        return result
+    is_escalated = escalates(row, result, session.settings["SAOP_FAILURES"])
+    return Recording(
+        result.rule,
+        transition["task_id"],
+        (*result.flags, "escalated") if is_escalated else result.flags,
+        result.profile.name,
+        transition | {"from_state": result.from_state, "to_state": result.to_state},
+        partial(_apply, session),
+    )
 
 
-def own(scene: Scene) -> dict[str, AvroValue]:
-    """The session's own tasks by id, in the order of their first transitions."""
-    lists = scene.work.rows(RTES_TASKS)
-    keys = [_list_key(scene, n) for n in range(-(-scene.session["tasks"] // _LISTED))]
+def _apply(session: SessionState, record: AvroValue) -> None:
+    row = apply_transition(record, session)
+    if "escalated" in record["flags"]:
+        _signal_failures(record, row, session)
+
+
+def row_of(task_id: str, origin: str | None, session: SessionState) -> AvroValue | None:
+    """Return the row that a transition of the task goes on from."""
+    key = saop_task_key(session.session_id, task_id, origin)
+    return current_row(session.work.rows(SAOP_TASKS_TABLE).get(key), origin)
+
+
+def own_tasks(session: SessionState) -> dict[str, AvroValue]:
+    """Return the session's own tasks by id, in the order of their first transitions."""
+    lists = session.work.rows(RTES_TASKS)
+    keys = [_list_key(session, n) for n in range(-(-session.row["tasks"] // _LISTED))]
     lists.load(keys)
     listed = [task for key in keys for task in (lists.get(key) or {"task_ids": ()})["task_ids"]]
-    rows = scene.work.rows(SAOP_TASKS_TABLE)
-    rows.load(saop_task_key(scene.session_id, task) for task in listed)
-    found = {task: rows.get(saop_task_key(scene.session_id, task)) for task in listed}
-    return {task: row for task, row in found.items() if row and row["origin"] is None}
+    rows = session.work.rows(SAOP_TASKS_TABLE)
+    rows.load(saop_task_key(session.session_id, task) for task in listed)
+    tasks = {task: rows.get(saop_task_key(session.session_id, task)) for task in listed}
+    return {task: row for task, row in tasks.items() if row and row["origin"] is None}
 
 
-def keep(record: AvroValue, traceparent: bytes | None, scene: Scene) -> AvroValue:
-    """Follow a recorded transition; returns the task's row with it."""
+def apply_transition(record: AvroValue, session: SessionState) -> AvroValue:
+    """Move the task of a recorded transition; return its row as it then is."""
     task_id, origin = record["task_id"], record["origin"]
-    key = saop_task_key(scene.session_id, task_id, origin)
-    rows = scene.work.rows(SAOP_TASKS_TABLE)
+    key = saop_task_key(session.session_id, task_id, origin)
+    rows = session.work.rows(SAOP_TASKS_TABLE)
     before = rows.get(key)
     row = evolve(before, record)
     rows.put(key, row)
     if origin is None:
-        scene.set_active(task_id, row["state"] in PROFILES[row["profile"]].active)
+        session.set_active(task_id, row["state"] in PROFILES[row["profile"]].active)
         if before is None:
-            _list(task_id, scene)
-            nodes = lineage.task_node(task_id), "part_of", lineage.session_node(scene.session_id)
-            lineage.draw(*nodes, record["recorded_at"], traceparent, scene.work)
+            _list(task_id, session)
+            session.draw(Edge(task_node(task_id), "part_of", session_node(session.session_id)))
     elif _gives_way(before):
-        scene.set_active(f"{origin}:{task_id}", active=False)
+        session.set_active(f"{origin}:{task_id}", active=False)
     return row
 
 
 def _gives_way(before: Mapping[str, object] | None) -> bool:
-    """Whether another protocol's task takes the place of one of the session's own."""
+    """Tell whether another protocol's task takes the place of one of the session's own."""
     return before is not None and before["origin"] is None
 
 
-def _list(task_id: str, scene: Scene) -> None:
+def _list(task_id: str, session: SessionState) -> None:
     """Add a task to the session's list."""
-    lists, count = scene.work.rows(RTES_TASKS), scene.session["tasks"]
-    key = _list_key(scene, count // _LISTED)
+    lists, count = session.work.rows(RTES_TASKS), session.row["tasks"]
+    key = _list_key(session, count // _LISTED)
     listed = (lists.get(key) or {"task_ids": []})["task_ids"] if count % _LISTED else []
     lists.put(key, {"task_ids": [*listed, task_id]})
-    scene.session["tasks"] = count + 1
+    session.row["tasks"] = count + 1
 
 
-def _list_key(scene: Scene, number: int) -> str:
-    return composite(scene.session_id, str(number))
+def _list_key(session: SessionState, number: int) -> str:
+    return composite(session.session_id, str(number))
+
+
+def _signal_failures(record: AvroValue, task: AvroValue, session: SessionState) -> None:
+    """Say that a task has failed as often as is escalated.  task: its row with the record in it."""
+    _send_signal(
+        record,
+        {
+            "kind": "failures",
+            "failures": task["failures"],
+            "threshold": session.settings["SAOP_FAILURES"],
+            "first_sequence": task["first_failure_sequence"],
+            "last_sequence": record["sequence"],
+            "rewind_id": None,
+        },
+        session,
+    )
+
+
+def signal_rewound(record: AvroValue, session: SessionState) -> None:
+    """Say that a rewind has moved a task."""
+    _send_signal(
+        record,
+        {
+            "kind": "rewound",
+            "failures": None,
+            "threshold": None,
+            "first_sequence": record["sequence"],
+            "last_sequence": record["sequence"],
+            "rewind_id": record["rewind_id"],
+        },
+        session,
+    )
+
+
+def _send_signal(record: AvroValue, evidence: AvroValue, session: SessionState) -> None:
+    signal = {
+        **evidence,
+        "task_id": record["task_id"],
+        "session_id": record["session_id"],
+        "at": record["recorded_at"],
+        "cause": record["cause"],
+    }
+    session.send(SAOP_TASK_SIGNALS, record["task_id"], signal, record["event_id"])

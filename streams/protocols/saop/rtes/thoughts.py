@@ -12,11 +12,8 @@ from functools import partial
 
 from schemas.rtes import rules
 from streams.engine.processor import AvroValue
-from streams.protocols.saop.rtes import windows
-from streams.protocols.saop.rtes.findings import Finding
-from streams.protocols.saop.rtes.inbound import Event
-from streams.protocols.saop.rtes.rejections import Refusal
-from streams.protocols.saop.rtes.scene import Scene
+from streams.protocols.saop.rtes.event import Event, Recording, Refusal
+from streams.protocols.saop.rtes.session import THOUGHTS, SessionState, remember, remembered
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.rtes_thought import MACHINE, ThoughtEvent, ThoughtState
@@ -24,56 +21,57 @@ from topology.saop import RTES_THOUGHTS
 
 
 def latest_key(session_id: str, payload: AvroValue) -> str:
-    """Where the latest stream of an agent's turn is found.  payload: ThoughtStream."""
+    """Return the key of the latest stream of an agent's turn.  payload: ThoughtStream."""
     return composite(session_id, payload["agent_id"], str(payload["turn_index"]))
 
 
 def stream_key(session_id: str, payload: AvroValue, link: str | None) -> str:
-    """Where the stream of an agent's turn in one task, or in none, is found."""
+    """Return the key of the stream of an agent's turn in one task, or in none."""
     linked = ("none",) if link is None else ("task", link)
     return composite(session_id, payload["agent_id"], str(payload["turn_index"]), *linked)
 
 
-def judge(event: Event, scene: Scene) -> Finding | Refusal:
+def record_chunk(event: Event, session: SessionState) -> Recording | Refusal:
+    """Record a chunk, unless its stream has its final one."""
     payload = event.payload
-    latest = _known(latest_key(scene.session_id, payload), scene)
-    link = _link(event, latest, scene)
-    key = stream_key(scene.session_id, payload, link)
-    row = _known(key, scene)
+    latest = _stream_row(latest_key(session.session_id, payload), session)
+    link = _link(event, latest, session)
+    key = stream_key(session.session_id, payload, link)
+    row = _stream_row(key, session)
     state = ThoughtState.NONE if row is None else ThoughtState(row["state"])
-    said = ThoughtEvent.FINAL_CHUNK if payload["is_final"] else ThoughtEvent.CHUNK
-    after = step(MACHINE, state, said)
+    chunk = ThoughtEvent.FINAL_CHUNK if payload["is_final"] else ThoughtEvent.CHUNK
+    after = step(MACHINE, state, chunk)
     if after is None:
         assert row is not None
-        figures = {"task_id": link, "sequence": row["last_sequence"]}
-        figures |= {name: payload[name] for name in ("agent_id", "turn_index")}
-        return Refusal(rules.THOUGHT_CLOSED, figures, "/payload/turn_index")
-    moved = after is not state
-    newer = event.origin is None and (latest is None or latest["task_id"] != link)
-    if not (moved or newer):
-        return Finding(task_id=link)
-    return Finding(task_id=link, keep=partial(_keep, scene, event, key, row, after))
+        evidence = {"task_id": link, "sequence": row["last_sequence"]}
+        evidence |= {name: payload[name] for name in ("agent_id", "turn_index")}
+        return Refusal(rules.THOUGHT_CLOSED, evidence, "/payload/turn_index")
+    has_moved = after is not state
+    is_newer = event.origin is None and (latest is None or latest["task_id"] != link)
+    if not (has_moved or is_newer):
+        return Recording(task_id=link)
+    return Recording(task_id=link, apply=partial(_put_rows, session, event, key, row, after))
 
 
-def _link(event: Event, latest: AvroValue | None, scene: Scene) -> str | None:
+def _link(event: Event, latest: AvroValue | None, session: SessionState) -> str | None:
     if event.origin is not None:
         return None
-    if not scene.session["active_tasks"] and latest is not None:
+    if not session.row["active_tasks"] and latest is not None:
         link: str | None = latest["task_id"]
         return link
-    return scene.active_task
+    return session.active_task
 
 
-def _known(key: str, scene: Scene) -> AvroValue | None:
-    """A stream's row; a closed stream is forgotten like an event id."""
-    row = scene.work.rows(RTES_THOUGHTS).get(key)
+def _stream_row(key: str, session: SessionState) -> AvroValue | None:
+    """Return a stream's row; a closed stream is forgotten like an event id."""
+    row = session.work.rows(RTES_THOUGHTS).get(key)
     if row is None or row["state"] == ThoughtState.OPEN:
         return row
-    return windows.known(windows.THOUGHTS, row, scene)
+    return remembered(THOUGHTS, row, session)
 
 
-def _keep(
-    scene: Scene,
+def _put_rows(
+    session: SessionState,
     event: Event,
     key: str,
     row: AvroValue | None,
@@ -83,9 +81,9 @@ def _keep(
     if row is None or row["state"] != state:
         last = {"last_sequence": record["sequence"], "last_at": record["recorded_at"]}
         row = {"state": state, "task_id": record["task_id"], **last}
-    latest = () if event.origin else (latest_key(scene.session_id, event.payload),)
-    for place in (key, *latest):
+    latest = () if event.origin else (latest_key(session.session_id, event.payload),)
+    for row_key in (key, *latest):
         if state is ThoughtState.OPEN:
-            scene.work.rows(RTES_THOUGHTS).put(place, row)
+            session.work.rows(RTES_THOUGHTS).put(row_key, row)
         else:
-            windows.remember(windows.THOUGHTS, place, row, scene.work)
+            remember(THOUGHTS, row_key, row, session.work)

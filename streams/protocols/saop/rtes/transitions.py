@@ -1,11 +1,13 @@
-"""A transition of a task is recorded when it goes on from where the task stands.
+"""A transition of a task is recorded when it goes on from the state that the task is in.
 
-`judge` is the table of checks, first match decides:
+Which vocabulary a task's states are spelled in, its profile, is fixed by its first transition.
+
+`check_transition` is the table of checks, first match decides:
 
 | # | condition | result |
 |---|---|---|
 | 1 | another protocol's processor reports it | recorded; `discontinuity` if it jumps |
-| 2 | the task stands in another state than it leaves | `from_state_mismatch` |
+| 2 | the task is in another state than it leaves | `from_state_mismatch` |
 | 3 | the task's profile is `open` | recorded |
 | 4 | a first transition, both names unknown to the profile | recorded under `open`, flagged |
 | 5 | a name is unknown to the profile | `unknown_state` |
@@ -22,12 +24,14 @@ Source: SAOP/RTES spec, 4.2 and 4.3.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from schemas.rtes import rules
 from schemas.rules import Rule
-from streams.protocols.saop.rtes.rejections import Refusal
-from topology.machines.task_profiles import OPEN, PROFILES, Guard, Profile
+from streams.errors import SettingsError
+from streams.protocols.saop.rtes.event import Refusal
+from topology.machines.task_profiles import OPEN, PROFILES, PROTOCOLS, Guard, Profile
 
 Row = dict[str, Any]
 
@@ -35,8 +39,8 @@ COMMITS = 64
 """The latest commits of a task that its row keeps."""
 
 
-class Recorded(NamedTuple):
-    """A transition that stands.  States are spelled as the profile keeps them."""
+class LegalTransition(NamedTuple):
+    """A transition that is to be recorded.  States are spelled as the profile keeps them."""
 
     rule: Rule
     profile: Profile
@@ -45,8 +49,45 @@ class Recorded(NamedTuple):
     flags: tuple[str, ...] = ()
 
 
-def standing(row: Row | None, origin: str | None) -> Row | None:
-    """The row that a transition goes on from.
+@lru_cache(maxsize=64)
+def profiles_by_prefix(text: str) -> tuple[tuple[str, Profile], ...]:
+    """Return `prefix=profile,…` as pairs, the longest prefix first.  Raises SettingsError."""
+    pairs = []
+    for entry in filter(None, text.split(",")):
+        prefix, equals, name = entry.rpartition("=")
+        if not equals:
+            raise SettingsError(f"HEADRACE_RTES_PROFILES is prefix=profile,…, not {entry!r}")
+        pairs.append((prefix, profile_by_name(name)))
+    return tuple(sorted(pairs, key=lambda pair: -len(pair[0])))
+
+
+def profile_by_name(name: str) -> Profile:
+    """Return a profile that a setting may name.  Raises SettingsError."""
+    if name not in PROFILES or name in PROTOCOLS:
+        choices = ", ".join(name for name in PROFILES if name not in PROTOCOLS)
+        raise SettingsError(f"a task profile is one of {choices}, not {name!r}")
+    return PROFILES[name]
+
+
+def profile_of(
+    task_id: str, origin: str | None, row: Mapping[str, Any] | None, settings: Mapping[str, Any]
+) -> Profile:
+    """Return the profile of a task: its row's, else the one that its first transition gives it."""
+    return first_profile(task_id, origin, settings) if row is None else PROFILES[row["profile"]]
+
+
+def first_profile(task_id: str, origin: str | None, settings: Mapping[str, Any]) -> Profile:
+    """Return the origin's profile, else that of the task id's longest prefix, else the default."""
+    if origin is not None:
+        return PROTOCOLS[origin]
+    for prefix, profile in profiles_by_prefix(settings["RTES_PROFILES"]):
+        if task_id.startswith(prefix):
+            return profile
+    return profile_by_name(settings["RTES_PROFILE"])
+
+
+def current_row(row: Row | None, origin: str | None) -> Row | None:
+    """Return the row that a transition goes on from.
 
     An agent may name its task as another protocol's tasks are named (`apc:…`).  That protocol's
     processor does not go on from such a row but starts its own in its place.
@@ -56,14 +97,14 @@ def standing(row: Row | None, origin: str | None) -> Row | None:
     return row
 
 
-def judge(
+def check_transition(
     transition: Mapping[str, Any],
     origin: str | None,
     row: Row | None,
     profile: Profile,
     last_rewind: int = 0,
-) -> Recorded | Refusal:
-    """The table of checks.
+) -> LegalTransition | Refusal:
+    """Apply the table of checks.
 
     transition: TaskTransition.  row: the task's SaopTask so far.  profile: the task's, or the
     one that its first transition gives it.  last_rewind: the last sequence that a rewind of the
@@ -71,31 +112,32 @@ def judge(
     """
     source = profile.normalise(transition["from_state"])
     target = profile.normalise(transition["to_state"])
-    moved = row is not None and row["state"] != source
+    is_elsewhere = row is not None and row["state"] != source
     if origin is not None:
-        flags = ("discontinuity",) if moved else ()
-        return Recorded(rules.OTHER_PROTOCOL, profile, source, target, flags)
-    if row is not None and moved:
-        figures = {"state": row["state"], "from_state": transition["from_state"]}
-        return Refusal(rules.FROM_STATE_MISMATCH, figures, "/payload/from_state")
+        flags = ("discontinuity",) if is_elsewhere else ()
+        return LegalTransition(rules.OTHER_PROTOCOL, profile, source, target, flags)
+    if row is not None and is_elsewhere:
+        evidence = {"state": row["state"], "from_state": transition["from_state"]}
+        return Refusal(rules.FROM_STATE_MISMATCH, evidence, "/payload/from_state")
     if profile is OPEN:
-        return Recorded(rules.OPEN_PROFILE, OPEN, source, target)
-    found = _by_edges(transition, source, target, row, profile)
-    if isinstance(found, Recorded) and profile.guard(source, target) is Guard.REWIND_REQUIRED:
+        return LegalTransition(rules.OPEN_PROFILE, OPEN, source, target)
+    result = _by_edges(transition, source, target, row, profile)
+    is_guarded = profile.guard(source, target) is Guard.REWIND_REQUIRED
+    if isinstance(result, LegalTransition) and is_guarded:
         rewound = row is not None and last_rewind > row["last_sequence"]
         if not transition["git_hash"] and not rewound:
-            figures = _figures(source, target, profile)
-            return Refusal(rules.REWIND_REQUIRED, figures, "/payload/git_hash")
-    return found
+            evidence = _evidence(source, target, profile)
+            return Refusal(rules.REWIND_REQUIRED, evidence, "/payload/git_hash")
+    return result
 
 
-def _figures(source: str, target: str, profile: Profile) -> Row:
+def _evidence(source: str, target: str, profile: Profile) -> Row:
     return {"state": source, "to_state": target, "allowed": profile.targets(source)}
 
 
 def _by_edges(
     transition: Mapping[str, Any], source: str, target: str, row: Row | None, profile: Profile
-) -> Recorded | Refusal:
+) -> LegalTransition | Refusal:
     unknown = [
         name
         for name in ("from_state", "to_state")
@@ -104,16 +146,16 @@ def _by_edges(
     if row is None and len(unknown) == 2:
         flags = ("unknown_states",)
         first, second = transition["from_state"], transition["to_state"]
-        return Recorded(
+        return LegalTransition(
             rules.OPEN_PROFILE, OPEN, OPEN.normalise(first), OPEN.normalise(second), flags
         )
     if unknown:
-        figures = {"unknown": transition[unknown[0]], "profile": profile.name}
-        return Refusal(rules.UNKNOWN_STATE, figures, f"/payload/{unknown[0]}")
+        evidence = {"unknown": transition[unknown[0]], "profile": profile.name}
+        return Refusal(rules.UNKNOWN_STATE, evidence, f"/payload/{unknown[0]}")
     if not profile.is_edge(source, target):
-        figures = _figures(source, target, profile)
-        return Refusal(rules.ILLEGAL_TRANSITION, figures, "/payload/to_state")
-    return Recorded(rules.EDGE, profile, source, target)
+        evidence = _evidence(source, target, profile)
+        return Refusal(rules.ILLEGAL_TRANSITION, evidence, "/payload/to_state")
+    return LegalTransition(rules.EDGE, profile, source, target)
 
 
 class Failures(NamedTuple):
@@ -125,7 +167,7 @@ class Failures(NamedTuple):
 
 
 def failures_before(row: Row | None, profile: Profile, source: str, target: str) -> Failures:
-    """The count that a transition adds to: leaving a pause and being done each clear it first."""
+    """Return the count that a transition adds to; leaving a pause and being done clear it first."""
     if row is None or target in profile.done:
         return Failures()
     if source in profile.paused and target not in profile.paused:
@@ -133,20 +175,20 @@ def failures_before(row: Row | None, profile: Profile, source: str, target: str)
     return Failures(row["failures"], row["first_failure_sequence"], row["failures_escalated"])
 
 
-def escalates(row: Row | None, recorded: Recorded, limit: int) -> bool:
-    """Whether this transition is the failure with which the count reaches its limit."""
-    if recorded.to_state not in recorded.profile.failure:
+def escalates(row: Row | None, transition: LegalTransition, limit: int) -> bool:
+    """Tell whether this transition is the failure with which the count reaches its limit."""
+    if transition.to_state not in transition.profile.failure:
         return False
-    source = recorded.from_state if row is None else row["state"]
-    before = failures_before(row, recorded.profile, source, recorded.to_state)
+    source = transition.from_state if row is None else row["state"]
+    before = failures_before(row, transition.profile, source, transition.to_state)
     return before.total + 1 >= limit and not before.escalated
 
 
 def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
-    """The SaopTask row after one more RtesRecord (Avro values) of the task."""
+    """Return the SaopTask row after one more RtesRecord (Avro values) of the task."""
     _, transition = record["payload"]
     sequence, at = record["sequence"], record["recorded_at"]
-    row = standing(row, record["origin"])
+    row = current_row(row, record["origin"])
     failures = _failures_after(row, record)
     after: Row = dict(row) if row else _first(record)
     after |= {
@@ -175,7 +217,7 @@ def evolve(row: Row | None, record: Mapping[str, Any]) -> Row:
 
 
 def _turned_back(row: Row, git_hash: str | None) -> Row:
-    """The head that a rewind's target goes back to; what is set back with it keeps its own."""
+    """Return the head that a rewind's target goes back to; tasks set back with it keep theirs."""
     if not git_hash:
         return {}
     known = [c["sequence"] for c in row["commits"] if c["git_hash"] == git_hash]

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from streams.protocols.saop.rtes.dedupe import id_key
-from streams.protocols.saop.rtes.windows import SWEEP_LATE_MS
+from streams.protocols.saop.rtes.session import SWEEP_LATE_MS, id_key
 from tests.unit.protocols.saop.rtes.support import START_MS, Bench, transition, uuid
 from topology.saop import RTES_IDS
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from streams.masking import Masker
-from streams.processing.masked import Blocks, masked
+from streams.processing.key_blocks import Blocks
+from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from tests.unit.protocols.saop.rtes.support import Bench, pulse
 
 BEGIN, END = (f"-----{word} RSA PRIVATE KEY-----" for word in ("BEGIN", "END"))
@@ -62,7 +63,7 @@ def test_what_an_edge_has_masked_keeps_the_block_readable() -> None:
     given = []
     for n, line in enumerate(KEY):
         payload = {"type": "SANDBOX_PULSE", "line": line, "masked": False}
-        event = masked({"session_id": "s1", "payload": payload}, masker, 0, blocks)["payload"]
+        event = mask_at_edge({"session_id": "s1", "payload": payload}, masker, 0, blocks)["payload"]
         given.append(pulse(n, event["line"], masked=event["masked"]))
     found = [bench.recorded(event)["payload"][1] for event in given]
     assert [payload["line"] for payload in found] == SHOWN
@@ -76,8 +77,9 @@ def test_an_edge_that_stands_alone_per_value_leaves_the_rest_to_the_processor() 
     given = []
     for n, line in enumerate(KEY):
         payload = {"type": "SANDBOX_PULSE", "line": line, "masked": False}
-        event = masked({"session_id": "s1", "payload": payload}, masker, 0, Blocks())["payload"]
-        given.append(pulse(n, event["line"], masked=event["masked"]))
+        event = mask_at_edge({"session_id": "s1", "payload": payload}, masker, 0, Blocks())
+        sent = event["payload"]
+        given.append(pulse(n, sent["line"], masked=sent["masked"]))
     assert [bench.recorded(event)["payload"][1]["line"] for event in given] == SHOWN
 
 

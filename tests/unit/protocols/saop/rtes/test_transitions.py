@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from streams.errors import SettingsError
-from streams.protocols.saop.rtes.profiles import first_profile
-from streams.protocols.saop.rtes.transitions import COMMITS
+from streams.protocols.saop.rtes.transitions import COMMITS, first_profile
 from tests.unit.protocols.saop.rtes.support import START_MS, Bench, transition
 
 # The protocol's table of the profile `devs`, written out once more: one row per state left, one

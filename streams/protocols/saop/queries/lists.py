@@ -9,8 +9,7 @@ import orjson
 
 from schemas.formats import iso_ms
 from schemas.json_mapping.json_form import number
-from schemas.rtes.models import Origin
-from schemas.saop.mapping import EVENT_TYPES
+from schemas.rtes.models import NAMES, Origin
 from streams.protocols.saop.queries.common import PAGED, Json, fits, json_of, wanted
 from streams.protocols.saop.queries.rows import INDEXED_TYPES
 from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
@@ -25,7 +24,7 @@ _ONE_SESSION = SESSION_ID._replace(required=True)
 EVENT_PARAMS = (
     _ONE_SESSION,
     Parameter("after_sequence", "events after this one", Form.WHOLE),
-    one_of("type", "of this type", tuple(EVENT_TYPES.values())),
+    one_of("type", "of this type", tuple(NAMES.values())),
     TASK_ID,
     *PAGED,
 )

@@ -1,0 +1,190 @@
+"""A session: its state during one decision, and what it remembers for a while.
+
+It remembers event ids, closed calls and closed thought streams: what was recorded among its last
+10,000 events and in the last 24 hours, whichever is more.  Outside that window a row counts as
+absent, whether it is still there or not; so rows may expire late, and do: one timer per row, long
+after the window's time.  If the row is then still among the latest (a session that rests), the
+timer is set again at twice the row's age, so that an old row costs ever less and is never there
+much longer than twice its due.
+
+Time is the session's: the largest record time it has seen, so that what was once forgotten stays
+forgotten although a record may be dated before its predecessor.
+
+Source: SAOP/RTES spec, 5.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from schemas.rtes import rules
+from streams.engine.processor import AvroValue, Timer, Work
+from streams.processing.decision import Decision
+from streams.protocols.saop.rtes.event import Event, Refusal
+from topology.declarations import Table
+from topology.keys import composite, split
+from topology.saop import RTES_CALLS, RTES_IDS, RTES_SESSIONS, RTES_THOUGHTS
+
+SWEEP_LATE_MS = 3_600_000
+"""How much later than the window a row expires, for records that are dated before the tick."""
+
+NEW: Mapping[str, Any] = {
+    "last_sequence": 0,
+    "last_recorded_at": 0,
+    "active_tasks": [],
+    "tasks": 0,
+    "last_rewind": 0,
+    "prepared_rewind": None,
+    "key_block": None,
+}
+"""The row of a session that has no events."""
+
+
+class SessionState(Decision):
+    """One session, as the decision of one record sees it and leaves it.
+
+    row: its RtesSession row, this decision's own; `save` writes it.
+    at: the time of what is recorded now: the record's, but never before an earlier event's.
+    """
+
+    __slots__ = ("row", "session_id", "settings")
+
+    def __init__(
+        self, session_id: str, work: Work, cause: str, at: int, traceparent: bytes | None
+    ) -> None:
+        stored = work.rows(RTES_SESSIONS).get(composite(session_id))
+        self.row: AvroValue = dict(stored or NEW)
+        super().__init__(work, cause, max(at, self.row["last_recorded_at"]), traceparent)
+        self.settings = work.settings
+        self.session_id = session_id
+
+    @classmethod
+    def of(cls, event: Event, work: Work) -> SessionState:
+        return cls(event.session_id, work, event.cause, event.at, event.traceparent)
+
+    @property
+    def last_sequence(self) -> int:
+        sequence: int = self.row["last_sequence"]
+        return sequence
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the session has any event."""
+        return self.last_sequence > 0
+
+    @property
+    def active_task(self) -> str | None:
+        """The session's only active task; None while there are none or several."""
+        active: list[str] = self.row["active_tasks"]
+        return active[0] if len(active) == 1 else None
+
+    def next_sequence(self) -> int:
+        """Take the session's next sequence, at the decision's time."""
+        sequence = self.last_sequence + 1
+        self.row["last_sequence"] = sequence
+        self.row["last_recorded_at"] = self.at
+        return sequence
+
+    def set_active(self, task_id: str, active: bool) -> None:
+        """Say whether one of the session's own tasks is worked on."""
+        tasks: list[str] = self.row["active_tasks"]
+        if active and task_id not in tasks:
+            self.row["active_tasks"] = [*tasks, task_id]
+        elif not active and task_id in tasks:
+            self.row["active_tasks"] = [task for task in tasks if task != task_id]
+
+    def save(self) -> None:
+        self.work.rows(RTES_SESSIONS).put(composite(self.session_id), self.row)
+
+
+class ExpiringTable(NamedTuple):
+    """A table whose rows are forgotten.  timer: kind of its timers.
+
+    sequence, at: the fields that say when a row was last true to life.
+    """
+
+    table: Table
+    timer: str
+    sequence: str
+    at: str
+
+
+IDS = ExpiringTable(RTES_IDS, "rtes.id", "sequence", "recorded_at")
+CALLS = ExpiringTable(RTES_CALLS, "rtes.call", "last_sequence", "last_at")
+THOUGHTS = ExpiringTable(RTES_THOUGHTS, "rtes.thought", "last_sequence", "last_at")
+_BY_TIMER = {each.timer: each for each in (IDS, CALLS, THOUGHTS)}
+
+
+def remembered(
+    table: ExpiringTable, row: AvroValue | None, session: SessionState
+) -> AvroValue | None:
+    """Return the row, if the session still remembers it."""
+    if row is None or not _is_within(table, row, session.row, session.at, session.settings):
+        return None
+    return row
+
+
+def remember(table: ExpiringTable, key: str, row: AvroValue, work: Work) -> None:
+    """Keep a row until it is forgotten."""
+    work.rows(table.table).put(key, row)
+    due_ms = row[table.at] + _window_ms(work.settings) + SWEEP_LATE_MS
+    _expire_at(due_ms, table, key, row, work)
+
+
+def expire(timer: Timer, work: Work) -> None:
+    """Delete one row that is due, or set its timer again."""
+    table = _BY_TIMER[timer.kind]
+    cause = f"timer/{table.table.name}/{timer.key}/{timer.due_ms}"
+    rows = Decision(work, cause, timer.due_ms).work.rows(table.table)
+    row = rows.get(timer.key)
+    if row is None or str(row[table.sequence]) != timer.data["sequence"]:
+        return  # it was forgotten and made again, or changed: that row has a timer of its own
+    session = work.rows(RTES_SESSIONS).get(composite(split(timer.key)[0]))
+    if session is not None and _is_within(table, row, session, timer.due_ms, work.settings):
+        _expire_at(2 * timer.due_ms - row[table.at], table, timer.key, row, work)
+    else:
+        rows.delete(timer.key)
+
+
+def _is_within(
+    table: ExpiringTable,
+    row: AvroValue,
+    session: AvroValue,
+    now_ms: int,
+    settings: Mapping[str, Any],
+) -> bool:
+    younger = session["last_sequence"] - row[table.sequence]
+    age_ms = now_ms - row[table.at]
+    return bool(younger < settings["RTES_DEDUPE_IDS"] or age_ms < _window_ms(settings))
+
+
+def _window_ms(settings: Mapping[str, Any]) -> int:
+    return 1000 * int(settings["RTES_DEDUPE_S"])
+
+
+def _expire_at(due_ms: int, table: ExpiringTable, key: str, row: AvroValue, work: Work) -> None:
+    data = {"sequence": str(row[table.sequence])}
+    work.set_timer(Timer(due_ms, table.timer, key, data))
+
+
+def id_key(session_id: str, event_id: str) -> str:
+    return composite(session_id, event_id.lower())
+
+
+def check_repeated(event_id: str, digest: str, session: SessionState) -> Refusal | None:
+    """Refuse an event that the session has already.  digest: its content hash."""
+    row = session.work.rows(RTES_IDS).get(id_key(session.session_id, event_id))
+    row = remembered(IDS, row, session)
+    if row is None:
+        return None
+    first = row["sequence"]
+    if row["content_hash"] == digest:
+        return Refusal(rules.EVENT_DUPLICATE, first_sequence=first)
+    return Refusal(rules.EVENT_ID_CONFLICT, {"first_sequence": first}, "/event_id")
+
+
+def remember_id(event_id: str, digest: str, sequence: int, session: SessionState) -> None:
+    """Keep the id of an event that was recorded."""
+    row = {"sequence": sequence, "content_hash": digest, "recorded_at": session.at}
+    remember(IDS, id_key(session.session_id, event_id), row, session.work)
