@@ -9,7 +9,7 @@ from streams.api.problems import Response
 from streams.api.route import Call, Order, Produce, Query, Refused, Route
 from streams.engine.records import Output
 from streams.protocols.saop import as_of
-from streams.protocols.saop.queries import audit, events, plans, rewinds, turns
+from streams.protocols.saop.queries import audit, lists, rewinds
 from topology.saop import SAOP_REWINDS, SAOP_TURNS
 
 _SESSION = "/v1/saop/sessions/{session_id}"
@@ -17,7 +17,7 @@ _REWIND = f"{_SESSION}/rewinds/{{rewind_id}}"
 
 
 def _plan(call: Call) -> Any:
-    answer = plans.rewind_plan(call.view, call.ids["session_id"], call.params)
+    answer = rewinds.rewind_plan(call.view, call.ids["session_id"], call.params)
     if answer.status != 200:
         raise Refused(answer)
     return answer.body
@@ -55,45 +55,45 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/saop/turns",
         "list_turns",
-        _read(turns.turns),
+        _read(lists.turns),
         "the logged turns of a task, by turn_index",
-        turns.TURN_PARAMS,
+        lists.TURN_PARAMS,
         "Turns",
     ),
     Route(
         "GET",
         "/v1/saop/verdicts",
         "list_verdicts",
-        _read(turns.verdicts),
+        _read(lists.verdicts),
         "the verdicts on the turns of a task",
-        turns.VERDICT_PARAMS,
+        lists.VERDICT_PARAMS,
         "Verdicts",
     ),
     Route(
         "GET",
         "/v1/saop/escalations",
         "list_escalations",
-        _read(turns.escalations),
+        _read(lists.escalations),
         "agents and tasks that need attention, newest first",
-        turns.ESCALATION_PARAMS,
+        lists.ESCALATION_PARAMS,
         "Escalations",
     ),
     Route(
         "GET",
         "/v1/saop/tasks",
         "list_tasks",
-        _read(events.tasks)._replace(past=as_of.tasks),
+        _read(lists.tasks)._replace(past=as_of.tasks),
         "tasks and their states",
-        events.TASK_PARAMS,
+        lists.TASK_PARAMS,
         "Tasks",
     ),
     Route(
         "GET",
         "/v1/saop/sessions",
         "list_sessions",
-        _read(events.sessions)._replace(past=as_of.session),
+        _read(lists.sessions)._replace(past=as_of.session),
         "what each session comes to",
-        events.SESSION_PARAMS,
+        lists.SESSION_PARAMS,
         "Sessions",
     ),
     Route(
@@ -120,7 +120,7 @@ ROUTES: tuple[Route, ...] = (
         "plan_rewind",
         Query(_plan),
         "what a rewind would move",
-        plans.PLAN_PARAMS,
+        rewinds.PLAN_PARAMS,
         "RewindPlan",
     ),
     Route(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.api.route import Produce, Query, Route
-from streams.protocols.saop.queries import events
+from streams.protocols.saop.queries import lists
 from topology.core import RTES_RAW
 
 ROUTES: tuple[Route, ...] = (
@@ -19,27 +19,27 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/rtes/events",
         "list_events",
-        Query(lambda call: events.events(call.view, call.params)),
+        Query(lambda call: lists.events(call.view, call.params)),
         "the events of a session, by sequence",
-        events.EVENT_PARAMS,
+        lists.EVENT_PARAMS,
         "Events",
     ),
     Route(
         "GET",
         "/v1/rtes/calls",
         "list_calls",
-        Query(lambda call: events.calls(call.view, call.params)),
+        Query(lambda call: lists.calls(call.view, call.params)),
         "the tool calls of a session",
-        events.CALL_PARAMS,
+        lists.CALL_PARAMS,
         "Calls",
     ),
     Route(
         "GET",
         "/v1/rtes/rejections",
         "list_rejections",
-        Query(lambda call: events.rejections(call.view, call.params)),
+        Query(lambda call: lists.rejections(call.view, call.params)),
         "duplicate and rejected events of a session",
-        events.REJECTION_PARAMS,
+        lists.REJECTION_PARAMS,
         "Rejections",
     ),
 )

@@ -16,12 +16,13 @@ from typing import NamedTuple
 import orjson
 
 from schemas import decode
-from streams.protocols.saop.queries.common import PAGED, Json
+from streams.protocols.saop.queries.lists import PAGED
 from streams.views.keys import after, key, number_at_end
 from streams.views.pages import Entries, listed
 from streams.views.parameters import SESSION_ID, TASK_ID
 from streams.views.params import Params, QueryError
 from streams.views.reads import Reads
+from streams.views.values import Json
 from topology.saop import RTES_EVENTS, SAOP_LOG, SAOP_TASKS
 
 AUDIT_PARAMS = (TASK_ID, SESSION_ID, *PAGED)

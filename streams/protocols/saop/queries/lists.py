@@ -1,4 +1,4 @@
-"""Queries over sessions: their events, calls, refused events, tasks, and what it all comes to."""
+"""Lists over sessions and tasks: events, calls, rejections, tasks, turns, verdicts, escalations."""
 
 from __future__ import annotations
 
@@ -9,16 +9,35 @@ import orjson
 
 from schemas.formats import iso_ms
 from schemas.json_mapping.json_form import number
-from schemas.rtes.models import NAMES, Origin
-from streams.protocols.saop.queries.common import PAGED, Json, fits, json_of, wanted
-from streams.protocols.saop.queries.rows import INDEXED_TYPES
+from schemas.rtes.models import NAMES, AgentId, Origin
+from streams.protocols.saop.queries.rows import ESCALATION_FILTERS, INDEXED_TYPES
 from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
 from streams.views.keys import key, number_at_end
-from streams.views.pages import Entries, listed, rows_by, rows_of
-from streams.views.parameters import SESSION_ID, TASK_ID, Form, Parameter, one_of
+from streams.views.pages import Entries, listed, rows_back, rows_by, rows_of
+from streams.views.parameters import (
+    CURSOR,
+    SESSION_ID,
+    TASK_ID,
+    Form,
+    Parameter,
+    limit,
+    one_of,
+)
 from streams.views.params import Params
 from streams.views.reads import Reads
-from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
+from streams.views.values import Json, fits, json_of, wanted
+from topology.saop import (
+    RTES_EVENTS,
+    RTES_REJECTIONS,
+    SAOP_ESCALATIONS,
+    SAOP_LOG,
+    SAOP_TASKS,
+    SAOP_VERDICTS,
+)
+
+PAGED = (limit(100, 1000, "limit_invalid"), CURSOR)
+VERDICTS = ("accepted", "duplicate", "rejected")
+DETECTORS = ("confidence", "repetition", "failures")
 
 _ONE_SESSION = SESSION_ID._replace(required=True)
 EVENT_PARAMS = (
@@ -42,10 +61,27 @@ TASK_PARAMS = (
     *PAGED,
 )
 SESSION_PARAMS = (SESSION_ID, *PAGED)
+_ONE_TASK = TASK_ID._replace(required=True)
+_AGENT = one_of("agent_id", "of this agent", get_args(AgentId))
+TURN_PARAMS = (
+    _ONE_TASK,
+    Parameter("turn_index", "the one with this index", Form.WHOLE),
+    _AGENT,
+    Parameter("from_index", "those from this index on", Form.WHOLE),
+    *PAGED,
+)
+VERDICT_PARAMS = (_ONE_TASK, one_of("verdict", "with this outcome", VERDICTS), *PAGED)
+ESCALATION_PARAMS = (
+    TASK_ID,
+    SESSION_ID,
+    _AGENT,
+    one_of("detector", "by this detector", DETECTORS),
+    *PAGED,
+)
 
 
 def events(view: Reads, params: Params) -> Json:
-    """RtesRecords of one session, by sequence."""
+    """List RtesRecords of one session, by sequence."""
     session_id = params.required("session_id")
     past = params.number("after_sequence") or 0
     kind, task_id = params.text("type"), params.text("task_id")
@@ -71,13 +107,13 @@ def events(view: Reads, params: Params) -> Json:
 
 
 def rejections(view: Reads, params: Params) -> Json:
-    """RtesRejections of one session, by offset."""
+    """List RtesRejections of one session, by offset."""
     prefix = key("rejection", params.required("session_id"))
     return listed(params, prefix, rows_of(view, prefix, lambda r: json_of(RTES_REJECTIONS, r)))
 
 
 def calls(view: Reads, params: Params) -> Json:
-    """Tool calls of one session, by their first sequence; with `open` those not completed."""
+    """List tool calls of one session, by their first sequence; with `open` those not completed."""
     session_id = params.required("session_id")
     if not params.flag("open"):
         prefix = key("call", session_id)
@@ -98,7 +134,7 @@ def _call(row: bytes) -> Json:
 
 
 def tasks(view: Reads, params: Params) -> Json:
-    """SaopTasks by session and task."""
+    """List SaopTasks by session and task."""
     members = wanted(params, [parameter.name for parameter in TASK_PARAMS[:4]])
 
     def item(row: bytes) -> Json | None:
@@ -116,7 +152,7 @@ def tasks(view: Reads, params: Params) -> Json:
 
 
 def sessions(view: Reads, params: Params) -> Json:
-    """What each session comes to, by session."""
+    """List what each session comes to, by session."""
     session_id = params.text("session_id")
     prefix = key("saop session") if session_id is None else key("saop session", session_id)
 
@@ -129,8 +165,8 @@ def sessions(view: Reads, params: Params) -> Json:
 
 def _session(view: Reads, place: bytes, row: Json) -> Json:
     session_id = _name_at_end(place)
-    kept = view.get("saop session tasks", session_id)
-    tasks = NO_TASKS if kept is None else orjson.loads(kept)
+    stored = view.get("saop session tasks", session_id)
+    tasks = NO_TASKS if stored is None else orjson.loads(stored)
     row = {**NEW, **row}
     return {
         "session_id": session_id,
@@ -150,6 +186,52 @@ def _time(ms: int | None) -> str | None:
 
 
 def _name_at_end(place: bytes) -> str:
-    """The session of a key of `saop session`."""
+    """Return the session of a key of `saop session`."""
     name = place.removeprefix(key("saop session")).removesuffix(b"\0\1")
     return name.replace(b"\0\xff", b"\0").decode()
+
+
+def turns(view: Reads, params: Params) -> Json:
+    """List SaopTurnLogged of one task, by turn_index."""
+    prefix = key("saop turn", params.required("task_id"))
+    index, first = params.number("turn_index"), params.number("from_index")
+    agent_id = params.text("agent_id")
+    only = prefix if index is None else prefix + key(index)
+    start = None if first is None else prefix + key(first)
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(SAOP_LOG, row)
+        turn = value["turn"]
+        late_enough = first is None or turn["turn_index"] >= first
+        return value if late_enough and agent_id in (None, turn["agent_id"]) else None
+
+    return listed(params, prefix, rows_of(view, only, item, start if index is None else None))
+
+
+def verdicts(view: Reads, params: Params) -> Json:
+    """List SaopVerdicts of one task, by offset."""
+    prefix = key("saop verdict", params.required("task_id"))
+    verdict = params.text("verdict")
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(SAOP_VERDICTS, row)
+        return value if verdict in (None, value["verdict"]) else None
+
+    return listed(params, prefix, rows_of(view, prefix, item))
+
+
+def escalations(view: Reads, params: Params) -> Json:
+    """List SaopEscalations, newest first."""
+    members = wanted(params, ESCALATION_FILTERS.values())
+
+    def item(row: bytes) -> Json | None:
+        value = json_of(SAOP_ESCALATIONS, row)
+        return value if fits(value, members) else None
+
+    for name, member in ESCALATION_FILTERS.items():
+        if member in members:
+            prefix = key("escalation of", name, members[member])
+            index = rows_back(view, prefix, lambda row: row)
+            return listed(params, prefix, rows_by(view, index, item))
+    prefix = key("escalation")
+    return listed(params, prefix, rows_back(view, prefix, item))

@@ -12,17 +12,24 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from schemas import Problem
+import orjson
+
+from schemas import Problem, decode
+from schemas.rules import Rule
+from schemas.saop import rules
 from streams.api.problems import Response, problem
 from streams.engine.records import Output
 from streams.errors import InfrastructureError, InvalidInput, NotFound
 from streams.processing.encode import to_output
 from streams.protocols.saop import ingress
-from streams.protocols.saop.queries.common import Json, json_of
+from streams.protocols.saop.rtes.rewind_plan import moves_json, plan, target_of
 from streams.settings.service import ServiceSettings
 from streams.views.keys import key
+from streams.views.parameters import TASK_ID, Parameter
+from streams.views.params import Params, QueryError
 from streams.views.reads import Reads
-from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS
+from streams.views.values import Json, json_of
+from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TASKS
 
 UNAUTHENTICATED = "unauthenticated"
 """Who ordered, when nobody has said so with proof."""
@@ -30,7 +37,7 @@ UNAUTHENTICATED = "unauthenticated"
 NOT_FOUND = frozenset({"session_unknown", "task_unknown", "task_without_hash", "hash_unknown"})
 """Rules of a refusal that mean that something is not there; the others are conflicts."""
 
-_GIVEN = ("task_id", "git_hash", "reason")
+PLAN_PARAMS = (TASK_ID, Parameter("git_hash", "of this commit, at least 7 hex digits of it"))
 
 
 class NoFact(InfrastructureError):
@@ -101,8 +108,6 @@ def _fact_about(view: Reads, output: Output, cause: str) -> Json:
 
 
 def _detail(fact: Json) -> str:
-    from schemas.saop import rules
-
     meanings = {rule.code: rule.meaning for rule in rules.ALL}
     return f"The {fact['phase']} was refused: {meanings.get(fact['rule'], fact['rule'])}."
 
@@ -114,3 +119,40 @@ def rewind(view: Reads, session_id: str, rewind_id: str) -> Json:
         if fact["verdict"] == "accepted":
             return fact
     raise NotFound(f"session {session_id} has no rewind {rewind_id}")
+
+
+def rewind_plan(view: Reads, session_id: str, params: Params) -> Response:
+    """Return `{target_task_id, git_hash, cut_sequence, moved, unchanged}`, or why there is none."""
+    task_id, git_hash = params.text("task_id"), params.text("git_hash")
+    if (task_id is None) == (git_hash is None):
+        raise QueryError("task_id", "one of task_id and git_hash must be given")
+    session = view.get("saop session", session_id)
+    if session is None or orjson.loads(session)["last_sequence"] == 0:
+        return _no_plan(rules.SESSION_UNKNOWN)
+    tasks = _own_tasks(view, session_id)
+    target = target_of(tasks, task_id, git_hash, needs_hash=False)
+    if isinstance(target, Rule):
+        return _no_plan(target)
+    planned = plan(tasks, target)
+    return Response(
+        200,
+        {
+            "target_task_id": target.task_id,
+            "git_hash": target.git_hash,
+            "cut_sequence": target.cut,
+            "moved": list(moves_json(planned)),
+            "unchanged": planned.unchanged,
+        },
+    )
+
+
+def _own_tasks(view: Reads, session_id: str) -> dict[str, dict[str, Any]]:
+    """Return the tasks that no other protocol reported, by id."""
+    record = SAOP_TASKS.record or ""
+    rows = (decode(row, record).value for _, row in view.scan(key("task", session_id)))
+    return {row["task_id"]: row for row in rows if row["origin"] is None}
+
+
+def _no_plan(rule: Rule) -> Response:
+    status = 404 if rule.code in NOT_FOUND else 409
+    return problem(status, f"Nothing can be planned: {rule.meaning}.", rule.code)

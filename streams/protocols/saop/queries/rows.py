@@ -6,8 +6,15 @@
 | event of type, session, type, sequence                 | nothing; of the types that are few |
 | event of task, session, linked task, sequence          | nothing                            |
 | rejection, session, partition, offset                  | RtesRejection as on its topic      |
-| call …, open call …                                    | see `queries.calls`                |
-| stream …, chunk …, audit …                             | see `queries.thoughts`             |
+| call, session, first sequence                          | JSON of the call                   |
+| call of, session, origin or "", call_id                | first sequence of its latest call  |
+| open call, session, first sequence                     | nothing; invoked and not completed |
+| audit, task, turn_index, agent                         | nothing: of a turn or a stream     |
+| stream, task, turn_index, agent, session               | JSON: chunks, chars, final         |
+| chunk, task, turn_index, agent, session, sequence      | nothing                            |
+| loose stream, session, turn_index, agent               | JSON, as of a stream with a task   |
+| loose chunk, session, turn_index, agent, sequence      | nothing                            |
+| streamed in, session, task                             | nothing                            |
 | task …, saop session …                                 | see `queries.sessions`             |
 | saop turn, task, turn_index                            | SaopTurnLogged as on its topic     |
 | saop verdict, task, partition, offset                  | SaopVerdict as on its topic        |
@@ -15,20 +22,24 @@
 | escalation of, task / session / agent / detector, which, place | key of that escalation     |
 | rewind, session, rewind_id in lower case, partition, offset | SaopRewindLogged as on its topic |
 
-A place is (time, partition, offset).
+A place is (time, partition, offset).  A call is put together of its two halves, and its id can come
+again once the service has forgotten the call that had it.  The rows of streams and chunks are for
+holding streamed thoughts against the thoughts of logged turns.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
+
+import orjson
 
 from schemas import Undecodable, decode_many
 from schemas.rtes.models import NAMES
 from streams.engine.records import Record, position
-from streams.protocols.saop.queries import calls, sessions, thoughts
-from streams.protocols.saop.queries.thoughts import prefix
+from streams.protocols.saop.queries import sessions
 from streams.views.changes import Changes
 from streams.views.keys import key
 from streams.views.projection import Apply
@@ -46,7 +57,9 @@ from topology.saop import (
     SAOP_VERDICTS,
 )
 
-INDEXED_TYPES = frozenset({"TASK_TRANSITION", *calls.TYPES})
+_INVOKED = "TOOL_LIFECYCLE_INVOKED"
+_CALL_TYPES = frozenset({_INVOKED, "TOOL_LIFECYCLE_COMPLETED"})
+INDEXED_TYPES = frozenset({"TASK_TRANSITION", *_CALL_TYPES})
 """Sandbox output and thoughts are most of a session: those are found by reading it."""
 
 ESCALATION_FILTERS = {
@@ -58,23 +71,26 @@ ESCALATION_FILTERS = {
 
 _log = logging.getLogger("streams.views.saop.rows")
 
+prefix = lru_cache(maxsize=1 << 12)(key)
+"""Of rows that come in runs."""
+
 
 def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict[str, Any]]]:
-    """Records with their values; one that nobody can read is left out, with a warning."""
+    """Return records with their values; an unreadable one is left out, with a warning."""
     assert topic.record is not None
-    found = []
+    values = []
     decoded = decode_many([record.value for record in records], topic.record)
     for record, value in zip(records, decoded, strict=True):
         if isinstance(value, Undecodable):
             _log.warning("%s is no %s: %s", position(record), topic.record, value)
         else:
-            found.append((record, value.value))
-    return found
+            values.append((record, value.value))
+    return values
 
 
 def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     decoded = _decoded(topic, records)
-    chunks = thoughts.Chunks(rows)
+    chunks = _Chunks(rows)
     for record, value in decoded:
         session_id, task_id, sequence = (
             value["session_id"],
@@ -88,11 +104,97 @@ def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         if task_id is not None:
             rows[prefix("event of task", session_id, task_id) + sequence] = b""
         if kind == "THOUGHT_STREAM":
-            chunks.note(value, payload)
-        elif kind in calls.TYPES:
-            calls.note(value, kind, payload, rows)
+            chunks.add(value, payload)
+        elif kind in _CALL_TYPES:
+            _put_call(value, kind, payload, rows)
     chunks.write()
     sessions.count_events([value for _, value in decoded], rows)
+
+
+def _put_call(
+    record: Mapping[str, Any], kind: str, payload: Mapping[str, Any], rows: Changes
+) -> None:
+    """Add one half of a call.
+
+    record: RtesRecord, payload: its ToolInvoked or ToolCompleted, as Avro values.
+    """
+    session_id, sequence = record["session_id"], record["sequence"]
+    latest = key("call of", session_id, record["origin"] or "", payload["call_id"])
+    pairs = "unpaired" not in record["flags"] if kind != _INVOKED else _comes_second(record)
+    known = rows.read(latest) if pairs else None
+    first = sequence if known is None else int(known)
+    row = key("call", session_id, first)
+    stored = rows.read(row) if known is not None else None
+    call = _new_call(payload) if stored is None else orjson.loads(stored)
+    call["flags"] = [*call["flags"], *(f for f in record["flags"] if f not in call["flags"])]
+    if kind == _INVOKED:
+        call |= {"tool": payload["tool"], "invoked_sequence": sequence}
+        call["task_id"] = call["task_id"] or record["task_id"]
+    else:
+        call |= {"status": payload["status"], "completed_sequence": sequence}
+        call |= {"duration_ms": payload["duration_ms"]}
+        call["task_id"] = record["task_id"] if stored is None else call["task_id"]
+    rows[row], rows[latest] = orjson.dumps(call), str(first).encode()
+    is_open = call["completed_sequence"] is None
+    rows[key("open call", session_id, first)] = b"" if is_open else None
+
+
+def _comes_second(invoked: Mapping[str, Any]) -> bool:
+    """Tell whether the other half came before."""
+    return "out_of_order" in invoked["flags"]
+
+
+def _new_call(payload: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "call_id": payload["call_id"],
+        "tool": payload["tool"],
+        "task_id": None,
+        "status": None,
+        "duration_ms": None,
+        "invoked_sequence": None,
+        "completed_sequence": None,
+        "flags": [],
+    }
+
+
+class _Chunks:
+    """The streams of one batch of chunks, each row read and written once."""
+
+    def __init__(self, rows: Changes) -> None:
+        self._rows = rows
+        self._open: dict[bytes, dict[str, Any]] = {}
+
+    def add(self, record: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
+        """Add a chunk.  record: RtesRecord, payload: its ThoughtStream, as Avro values."""
+        session_id, task_id = record["session_id"], record["task_id"]
+        turn = (payload["turn_index"], payload["agent_id"])
+        where: tuple[str | int, ...]
+        if task_id is None:
+            where = (session_id, *turn)
+            stream, chunk = prefix("loose stream", *where), prefix("loose chunk", *where)
+        else:
+            where = (task_id, *turn, session_id)
+            stream, chunk = prefix("stream", *where), prefix("chunk", *where)
+            if stream not in self._open:
+                self._rows[key("audit", task_id, *turn)] = b""
+                self._rows[key("streamed in", session_id, task_id)] = b""
+        row = self._row(stream)
+        row["chunks"] += 1
+        row["chars"] += len(payload["chunk"])
+        row["final"] = row["final"] or payload["is_final"]
+        self._rows[chunk + key(record["sequence"])] = b""
+
+    def _row(self, stream: bytes) -> dict[str, Any]:
+        row = self._open.get(stream)
+        if row is None:
+            known = self._rows.read(stream)
+            new = {"chunks": 0, "chars": 0, "final": False}
+            row = self._open[stream] = new if known is None else orjson.loads(known)
+        return row
+
+    def write(self) -> None:
+        for stream, row in self._open.items():
+            self._rows[stream] = orjson.dumps(row)
 
 
 def _rejections(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
@@ -114,7 +216,7 @@ def _turns(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         turn = value["turn"]
         task_id, index = turn["metadata"]["task_id"], turn["turn_index"]
         rows[key("saop turn", task_id, index)] = record.value
-        thoughts.note_turn(task_id, index, turn["agent_id"], rows)
+        rows[key("audit", task_id, index, turn["agent_id"])] = b""
 
 
 def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
