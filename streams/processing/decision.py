@@ -31,6 +31,10 @@ class Decision:
         self.at = at
         self.traceparent = traceparent
 
+    def resume(self) -> None:
+        """Write rows in this name again, after another decision of the same step."""
+        self.work.cause = self.cause
+
     def send(
         self, topic: Topic, key: str, value: AvroValue, id: str, headers: Headers = ()
     ) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from schemas import saop
 from streams.engine.processor import Message
 from streams.protocols.saop.processor.detectors import decline_of, slope_of
-from streams.protocols.saop.processor.inbound import Inbound
+from streams.protocols.saop.processor.turn import TurnRecord
 from streams.replay.checking import Given, Said, in_place, members, numbered, same, unless
 from streams.replay.facts import Fact
 from topology.core import RTES_RAW
@@ -25,7 +25,7 @@ def verdict(fact: Fact, command: Message | None, given: Given) -> Said:
     value = fact.value or {}
     if command is None or value["rule"] in _BOUNDED:
         return
-    turn, record = Inbound(command), command.record
+    turn, record = TurnRecord(command), command.record
     told = {"at": turn.at, "turn_index": turn.turn_index, "agent_id": turn.value["agent_id"]}
     yield from members(value, {**told, "task_id": turn.task_id})
     problems = saop.validate_turn(turn.json, avro=True)

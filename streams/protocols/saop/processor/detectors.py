@@ -1,8 +1,8 @@
 """The Entropy Detector: whether an agent loses confidence or repeats itself.
 
-Values in, values out.  A `Watch` is what is remembered of one agent in one task; `observe` takes
-the agent's next logged turn.  A finding is made once per episode: when a detector's condition
-comes to hold.  Sums and differences are rounded to 9 decimals before they are compared, so that
+Values in, values out.  A `DetectorState` is what is remembered of one agent in one task; `observe`
+takes the agent's next logged turn.  An episode is reported once: when a detector's condition comes
+to hold.  Sums and differences are rounded to 9 decimals before they are compared, so that
 binary fractions decide nothing.
 
 Source: SAOP/RTES spec, 4.2.
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from schemas import sha256_hex
 from schemas.rules import Rule
 from schemas.saop import rules
+from streams.engine.processor import AvroValue
 
 CONFIDENCE, REPETITION, FAILURES = "confidence", "repetition", "failures"
 OUTCOMES: Mapping[str, str] = {
@@ -29,20 +30,20 @@ OUTCOMES: Mapping[str, str] = {
 _DECIMALS = 9
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     turn_index: int
     confidence: float
 
 
-class Watch(NamedTuple):
+class DetectorState(NamedTuple):
     """What is remembered of one agent's logged turns in one task.
 
     window: the latest, as many as the wider rule looks at.  run: the latest turns of the current
-    run of equal observations, as many as make a finding; run_length: how long that run is.
+    run of equal observations, as many as make an episode; run_length: how long that run is.
     confidence_open, repetition_open: the episode is on and has been reported.
     """
 
-    window: tuple[Seen, ...] = ()
+    window: tuple[Observation, ...] = ()
     confidence_open: bool = False
     observation_sha256: str | None = None
     run: tuple[int, ...] = ()
@@ -73,7 +74,7 @@ class Thresholds(NamedTuple):
         )
 
 
-class Finding(NamedTuple):
+class Episode(NamedTuple):
     """An episode that begins.  thresholds: those that its rules went by, by name."""
 
     detector: str
@@ -88,24 +89,25 @@ class Finding(NamedTuple):
 
 
 def observe(
-    watch: Watch, turn_index: int, confidence: float, observation: str, limits: Thresholds
-) -> tuple[Watch, list[Finding]]:
-    """Take the agent's next logged turn: what is remembered then, and what was found."""
-    kept = max(limits.window, limits.declines + 1)
-    window = (*watch.window, Seen(turn_index, confidence))[-kept:]
-    lost = _confidence(window, limits)
-    digest, run, length = _run(watch, turn_index, observation, limits)
+    state: DetectorState, turn_index: int, confidence: float, observation: str, limits: Thresholds
+) -> tuple[DetectorState, list[Episode]]:
+    """Take the agent's next logged turn: what is remembered then, and what begins."""
+    size = max(limits.window, limits.declines + 1)
+    window = (*state.window, Observation(turn_index, confidence))[-size:]
+    confidence_episode = _confidence(window, limits)
+    digest, run, length = _run(state, turn_index, observation, limits)
     stuck = length >= limits.repeats
-    findings = []
-    if lost is not None and not watch.confidence_open:
-        findings.append(lost)
-    if stuck and not watch.repetition_open:
-        findings.append(_repetition(digest, run, length, limits))
-    return Watch(window, lost is not None, digest, run, length, stuck), findings
+    episodes = []
+    if confidence_episode is not None and not state.confidence_open:
+        episodes.append(confidence_episode)
+    if stuck and not state.repetition_open:
+        episodes.append(_repetition(digest, run, length, limits))
+    is_open = confidence_episode is not None
+    return DetectorState(window, is_open, digest, run, length, stuck), episodes
 
 
 def slope_of(confidences: Sequence[float]) -> float:
-    """The least-squares slope per turn, rounded; of at least two turns."""
+    """Return the least-squares slope per turn, rounded; of at least two turns."""
     last = len(confidences) - 1
     weights = [2 * x - last for x in range(len(confidences))]
     total = 0.0
@@ -115,67 +117,67 @@ def slope_of(confidences: Sequence[float]) -> float:
 
 
 def decline_of(confidences: Sequence[float]) -> float | None:
-    """How far they fell in total, rounded; None unless each step goes down."""
+    """Return how far they fell in total, rounded; None unless each step goes down."""
     steps = pairwise(confidences)
     if not all(round(before - after, _DECIMALS) > 0 for before, after in steps):
         return None
     return round(confidences[0] - confidences[-1], _DECIMALS)
 
 
-def _confidence(window: tuple[Seen, ...], limits: Thresholds) -> Finding | None:
+def _confidence(window: tuple[Observation, ...], limits: Thresholds) -> Episode | None:
     slope = _slope(window[-limits.window :], limits)
     decline = _decline(window[-limits.declines - 1 :], limits)
-    found: list[Rule] = []
+    reasons: list[Rule] = []
     used: dict[str, float] = {}
     wide = 0
     if slope is not None:
-        found.append(rules.CONFIDENCE_SLOPE)
+        reasons.append(rules.CONFIDENCE_SLOPE)
         used |= {"window": limits.window, "slope": limits.slope, "ceiling": limits.ceiling}
         wide = limits.window
     if decline is not None:
-        found.append(rules.CONFIDENCE_DROP)
+        reasons.append(rules.CONFIDENCE_DROP)
         used |= {"declines": limits.declines, "drop": limits.drop}
         wide = max(wide, limits.declines + 1)
-    if not found:
+    if not reasons:
         return None
     turns = window[-wide:]
-    indexes = tuple(seen.turn_index for seen in turns)
-    confidences = tuple(seen.confidence for seen in turns)
-    return Finding(CONFIDENCE, tuple(found), indexes, used, confidences, slope, decline)
+    indexes = tuple(turn.turn_index for turn in turns)
+    confidences = tuple(turn.confidence for turn in turns)
+    return Episode(CONFIDENCE, tuple(reasons), indexes, used, confidences, slope, decline)
 
 
-def _slope(window: tuple[Seen, ...], limits: Thresholds) -> float | None:
-    """The slope, if the first rule holds."""
+def _slope(window: tuple[Observation, ...], limits: Thresholds) -> float | None:
+    """Return the slope, if the first rule holds."""
     if len(window) < limits.window or window[-1].confidence > limits.ceiling:
         return None
-    slope = slope_of([seen.confidence for seen in window])
+    slope = slope_of([turn.confidence for turn in window])
     return slope if slope <= limits.slope else None
 
 
-def _decline(window: tuple[Seen, ...], limits: Thresholds) -> float | None:
-    """The decline, if the second rule holds."""
+def _decline(window: tuple[Observation, ...], limits: Thresholds) -> float | None:
+    """Return the decline, if the second rule holds."""
     if len(window) <= limits.declines:
         return None
-    decline = decline_of([seen.confidence for seen in window])
+    decline = decline_of([turn.confidence for turn in window])
     return decline if decline is not None and decline >= limits.drop else None
 
 
 def _run(
-    watch: Watch, turn_index: int, observation: str, limits: Thresholds
+    state: DetectorState, turn_index: int, observation: str, limits: Thresholds
 ) -> tuple[str | None, tuple[int, ...], int]:
-    """The run of equal observations that the turn goes on with, or begins."""
+    """Return the run of equal observations that the turn goes on with, or begins."""
     if not observation:
         return None, (), 0
     digest = sha256_hex(observation.encode())
-    if digest != watch.observation_sha256:
+    if digest != state.observation_sha256:
         return digest, (turn_index,), 1
-    return digest, (*watch.run, turn_index)[-limits.repeats :], watch.run_length + 1
+    return digest, (*state.run, turn_index)[-limits.repeats :], state.run_length + 1
 
 
 def _repetition(
     digest: str | None, run: tuple[int, ...], length: int, limits: Thresholds
-) -> Finding:
-    return Finding(
+) -> Episode:
+    return Episode(
         REPETITION,
         (rules.OBSERVATION_REPEATED,),
         run,
@@ -183,3 +185,28 @@ def _repetition(
         observation_sha256=digest,
         run_length=length,
     )
+
+
+def state_of(row: AvroValue | None) -> DetectorState:
+    """Return the state in a SaopDetectors row; an agent without one is new."""
+    if row is None:
+        return DetectorState()
+    return DetectorState(
+        tuple(Observation(turn["turn_index"], turn["confidence"]) for turn in row["window"]),
+        row["confidence_open"],
+        row["observation_sha256"],
+        tuple(row["run"]),
+        row["run_length"],
+        row["repetition_open"],
+    )
+
+
+def state_row(state: DetectorState) -> AvroValue:
+    return {
+        "window": [{"turn_index": n, "confidence": c} for n, c in state.window],
+        "confidence_open": state.confidence_open,
+        "observation_sha256": state.observation_sha256,
+        "run": list(state.run),
+        "run_length": state.run_length,
+        "repetition_open": state.repetition_open,
+    }

@@ -1,6 +1,6 @@
 """The turns of a task in their order: what waits, what is released, which holes are given up.
 
-Values in, values out.  An `Order` is where one task stands.  `next` is the lowest index that may
+Values in, values out.  A `TurnOrder` is the state of one task.  `next` is the lowest index that may
 still be logged: all below it were logged or given up.  Held turns lie above it.  A turn whose
 place in the log is settled goes to the queue, in the order in which it is to be written; what is
 written leaves the queue at its head.  So neither the size of the turns nor the pace of writing
@@ -15,9 +15,13 @@ from typing import NamedTuple
 
 from schemas.rules import Rule
 from schemas.saop import rules
+from streams.engine.processor import AvroValue
+from topology.keys import composite
 
 COUNT, TIME = "count", "time"
 """Why a hole was given up."""
+_DIGITS = 16
+"""Of 9007199254740991."""
 
 
 class Gap(NamedTuple):
@@ -28,7 +32,7 @@ class Gap(NamedTuple):
     reason: str
 
 
-class Place(NamedTuple):
+class HeldTurn(NamedTuple):
     """A held turn.  due_at: when it is logged at the latest (ms).  size: bytes of its record."""
 
     turn_index: int
@@ -36,7 +40,7 @@ class Place(NamedTuple):
     size: int
 
 
-class Release(NamedTuple):
+class ReadyTurn(NamedTuple):
     """A turn to be written.  held: it had to wait.  gap: the hole before it.  at: when settled."""
 
     turn_index: int
@@ -46,13 +50,13 @@ class Release(NamedTuple):
     size: int
 
 
-class Order(NamedTuple):
-    """Where a task stands.  last_logged: the turn written last.  held: ascending by index."""
+class TurnOrder(NamedTuple):
+    """The state of a task.  last_logged: the turn written last.  held: ascending by index."""
 
     next: int = 0
     last_logged: int | None = None
-    held: tuple[Place, ...] = ()
-    queue: tuple[Release, ...] = ()
+    held: tuple[HeldTurn, ...] = ()
+    queue: tuple[ReadyTurn, ...] = ()
 
 
 class Limits(NamedTuple):
@@ -63,8 +67,8 @@ class Limits(NamedTuple):
     max_ahead: int
 
 
-def judge(order: Order, turn_index: int, same: bool | None, limits: Limits) -> Rule:
-    """What the table says of a turn that arrives.
+def check_turn(order: TurnOrder, turn_index: int, same: bool | None, limits: Limits) -> Rule:
+    """Apply the table of the spec to a turn that arrives.
 
     same: whether its content is that of the accepted turn of this index; None if there is none.
     """
@@ -77,44 +81,83 @@ def judge(order: Order, turn_index: int, same: bool | None, limits: Limits) -> R
     return rules.TURN_LOGGED if turn_index == order.next else rules.TURN_HELD
 
 
-def log(order: Order, turn_index: int, size: int, now_ms: int) -> Order:
-    """The next turn, which releases the held turns that follow it."""
-    own = Release(turn_index, False, None, now_ms, size)
-    order = order._replace(next=turn_index + 1, queue=(*order.queue, own))
+def log(order: TurnOrder, turn_index: int, size: int, now_ms: int) -> TurnOrder:
+    """Add the next turn, which releases the held turns that follow it."""
+    ready = ReadyTurn(turn_index, False, None, now_ms, size)
+    order = order._replace(next=turn_index + 1, queue=(*order.queue, ready))
     return _release(order, turn_index, COUNT, now_ms)
 
 
-def hold(order: Order, turn_index: int, size: int, now_ms: int, limits: Limits) -> Order:
-    """A turn that waits; when too many do, the lowest run of them is released."""
-    own = Place(turn_index, now_ms + limits.hold_ms, size)
-    order = order._replace(held=tuple(sorted((*order.held, own))))
+def hold(order: TurnOrder, turn_index: int, size: int, now_ms: int, limits: Limits) -> TurnOrder:
+    """Add a turn that waits; when too many do, the lowest run of them is released."""
+    held = HeldTurn(turn_index, now_ms + limits.hold_ms, size)
+    order = order._replace(held=tuple(sorted((*order.held, held))))
     while len(order.held) > limits.hold_turns:
         order = _release(order, order.held[0].turn_index, COUNT, now_ms)
     return order
 
 
-def expire(order: Order, turn_index: int, now_ms: int) -> Order:
-    """The time of a held turn is up: it and all below it are released, and what follows it."""
+def expire(order: TurnOrder, turn_index: int, now_ms: int) -> TurnOrder:
+    """Release a held turn whose time is up, all below it, and what follows it."""
     return _release(order, turn_index, TIME, now_ms)
 
 
-def overdue(order: Order, now_ms: int) -> list[Place]:
-    """Held turns that were due before `now_ms`, in the order in which their timers fire."""
-    late = [place for place in order.held if place.due_at < now_ms]
-    return sorted(late, key=lambda place: (place.due_at, place.turn_index))
+def overdue(order: TurnOrder, now_ms: int) -> list[HeldTurn]:
+    """Return held turns that were due before `now_ms`, in the order in which their timers fire."""
+    overdue_turns = [turn for turn in order.held if turn.due_at < now_ms]
+    return sorted(overdue_turns, key=lambda turn: (turn.due_at, turn.turn_index))
 
 
-def _release(order: Order, through: int, reason: str, now_ms: int) -> Order:
-    """Held turns up to an index, then those that follow without a hole."""
-    upcoming, released = order.next, []
-    for place in order.held:
-        index = place.turn_index
+def _release(order: TurnOrder, through: int, reason: str, now_ms: int) -> TurnOrder:
+    """Release held turns up to an index, then those that follow without a hole."""
+    upcoming, ready = order.next, []
+    for turn in order.held:
+        index = turn.turn_index
         if index > through and index != upcoming:
             break
         gap = Gap(upcoming, index - 1, reason) if index > upcoming else None
-        released.append(Release(index, True, gap, now_ms, place.size))
+        ready.append(ReadyTurn(index, True, gap, now_ms, turn.size))
         upcoming = index + 1
-    if not released:
+    if not ready:
         return order
-    held = order.held[len(released) :]
-    return order._replace(next=upcoming, held=held, queue=(*order.queue, *released))
+    held = order.held[len(ready) :]
+    return order._replace(next=upcoming, held=held, queue=(*order.queue, *ready))
+
+
+def turn_key(task_id: str, turn_index: int) -> str:
+    return composite(task_id, str(turn_index))
+
+
+def timer_key(task_id: str, turn_index: int) -> str:
+    """Return a timer's key; timers of one due time fire by their keys, so in the turns' order."""
+    return composite(task_id, f"{turn_index:0{_DIGITS}d}")
+
+
+def order_of(row: AvroValue | None) -> TurnOrder:
+    """Return the order in a SaopTurnHead row; a task without one is new."""
+    if row is None:
+        return TurnOrder()
+    return TurnOrder(
+        row["next"],
+        row["last_logged"],
+        tuple(HeldTurn(**turn) for turn in row["held"]),
+        tuple(_ready_turn(turn) for turn in row["queue"]),
+    )
+
+
+def _ready_turn(row: AvroValue) -> ReadyTurn:
+    gap = row["gap"]
+    return ReadyTurn(**row | {"gap": None if gap is None else Gap(**gap)})
+
+
+def head_row(order: TurnOrder) -> AvroValue:
+    return {
+        "next": order.next,
+        "last_logged": order.last_logged,
+        "held": [turn._asdict() for turn in order.held],
+        "queue": [turn._asdict() | {"gap": gap_row(turn.gap)} for turn in order.queue],
+    }
+
+
+def gap_row(gap: Gap | None) -> AvroValue | None:
+    return None if gap is None else gap._asdict()

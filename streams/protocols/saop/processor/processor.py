@@ -1,4 +1,4 @@
-"""Each turn of a task gets one verdict, and its place in the order of the task's turns.
+"""Each turn of a task gets one verdict, and its position in the order of the task's turns.
 
 For every record of `saop.turns`, in this order, the first that applies decides:
 
@@ -21,13 +21,23 @@ from typing import Any
 from schemas import saop
 from schemas.saop import rules
 from streams.engine.processor import Message, Timer, Work
-from streams.engine.records import position
-from streams.protocols.saop.processor import escalations, journal, ordering, verdicts
-from streams.protocols.saop.processor.inbound import Inbound
-from streams.protocols.saop.processor.journal import Portion
-from streams.protocols.saop.processor.ordering import Limits, Order
-from streams.protocols.saop.processor.rows import head_row, order_of, turn_key
-from streams.protocols.saop.processor.verdicts import LONGEST_ID, Ruling
+from streams.engine.records import header, position
+from streams.processing.decision import Decision
+from streams.protocols.saop.processor import escalations, journal, ordering
+from streams.protocols.saop.processor.journal import WriteBudget
+from streams.protocols.saop.processor.ordering import (
+    Limits,
+    TurnOrder,
+    head_row,
+    order_of,
+    turn_key,
+)
+from streams.protocols.saop.processor.turn import (
+    LONGEST_ID,
+    TurnRecord,
+    Verdict,
+    send_verdict,
+)
 from topology.declarations import Topic
 from topology.keeping import MIB
 from topology.keys import composite, partition_of, split
@@ -52,32 +62,31 @@ class SaopProcessor:
 
     def decide(self, batch: Sequence[Message], work: Work) -> None:
         inputs = [_read(message) for message in batch]
-        _load(inputs, work)
+        _load_rows(inputs, work)
         for item in inputs:
-            if isinstance(item, Inbound):
-                work.cause = item.cause
-                _judge(item, work)
+            if isinstance(item, TurnRecord):
+                _decide(item, item.decision(work))
             else:
-                work.cause = position(item.record)
-                _obey(item, work)
+                _obey(item, _signal_decision(item, work))
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
         work.rows(SAOP_TURN_HEADS).load(_head_key(split(timer.key)[0]) for timer in timers)
-        portion = Portion()
+        budget = WriteBudget()
         for timer in timers:
-            work.cause = timer.data["cause"]
-            task_id, *rest = split(timer.key)
+            decision = Decision(work, timer.data["cause"], now_ms)
+            task_id, *index = split(timer.key)
             order = before = _order(task_id, work)
             if timer.kind == journal.HOLD:
-                order = _expire(order, int(rest[0]), now_ms)
-            order = journal.write(task_id, order, None, portion, now_ms, work)
-            work.cause = timer.data["cause"]
-            _keep(task_id, before, order, work)
+                order = _expire(order, int(index[0]), now_ms)
+            order = journal.write(task_id, order, None, budget, decision)
+            decision.resume()
+            _put_order(task_id, before, order, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
         if message.topic is SAOP_TASK_SIGNALS:
             raise ValueError(f"a signal causes {size} bytes on {topic.name}")
-        verdicts.send(Inbound(message), Ruling(rules.OUTPUT_TOO_LARGE), work)
+        turn = TurnRecord(message)
+        send_verdict(turn, Verdict(rules.OUTPUT_TOO_LARGE), turn.decision(work))
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -85,13 +94,13 @@ class SaopProcessor:
         return value
 
 
-def _read(message: Message) -> Inbound | Message:
-    return message if message.topic is SAOP_TASK_SIGNALS else Inbound(message)
+def _read(message: Message) -> TurnRecord | Message:
+    return message if message.topic is SAOP_TASK_SIGNALS else TurnRecord(message)
 
 
-def _load(inputs: Sequence[Inbound | Message], work: Work) -> None:
+def _load_rows(inputs: Sequence[TurnRecord | Message], work: Work) -> None:
     """Fetch the rows that the batch will ask for, in one call per table."""
-    turns = [item for item in inputs if isinstance(item, Inbound)]
+    turns = [item for item in inputs if isinstance(item, TurnRecord)]
     work.rows(SAOP_TURN_HEADS).load(_head_key(turn.task_id) for turn in turns)
     work.rows(SAOP_TURNS_KNOWN).load(turn_key(turn.task_id, turn.turn_index) for turn in turns)
     work.rows(SAOP_DETECTORS).load(
@@ -99,74 +108,80 @@ def _load(inputs: Sequence[Inbound | Message], work: Work) -> None:
     )
 
 
-def _obey(message: Message, work: Work) -> None:
-    """A signal of the rtes processor."""
-    signal = message.value
+def _signal_decision(message: Message, work: Work) -> Decision:
+    record = message.record
+    return Decision(work, position(record), record.timestamp, header(record, "traceparent"))
+
+
+def _obey(message: Message, decision: Decision) -> None:
+    """Do what a signal of the rtes processor asks for."""
+    signal, work = message.value, decision.work
     if signal["kind"] == "failures":
-        escalations.report_failures(message, work)
+        escalations.report_failures(message, decision)
         return
-    task_id, at = signal["task_id"], message.record.timestamp
+    task_id = signal["task_id"]
     before = _order(task_id, work)
-    order = _expire_overdue(before, at)
-    order = journal.write(task_id, order, None, Portion(), at, work)
-    _keep(task_id, before, order, work)
-    work.cause = position(message.record)
+    order = _expire_overdue(before, decision.at)
+    order = journal.write(task_id, order, None, WriteBudget(), decision)
+    _put_order(task_id, before, order, work)
+    decision.resume()
     escalations.forget(task_id, work)
 
 
-def _judge(turn: Inbound, work: Work) -> None:
-    ruling = _misfit(turn, work)
-    if ruling is not None:
-        verdicts.send(turn, ruling, work)
+def _decide(turn: TurnRecord, decision: Decision) -> None:
+    work = decision.work
+    verdict = _check_record(turn, work)
+    if verdict is not None:
+        send_verdict(turn, verdict, decision)
         return
     task_id, index, limits = turn.task_id, turn.turn_index, _limits(work)
     before = _order(task_id, work)
     order = _expire_overdue(before, turn.at)
-    ruling = _placed(turn, order, limits, work)
-    verdicts.send(turn, ruling, work)
+    verdict = _check_turn(turn, order, limits, work)
+    send_verdict(turn, verdict, decision)
 
     accepted = None
-    if ruling.verdict == "accepted":
-        accepted = turn.turn()
+    if verdict.kind == "accepted":
+        accepted = turn.accept()
         size = journal.size_of(turn.size, turn.key)
-        if ruling.rule is rules.TURN_LOGGED:
+        if verdict.rule is rules.TURN_LOGGED:
             order = ordering.log(order, index, size, turn.at)
         else:
             order = ordering.hold(order, index, size, turn.at, limits)
         row = {"canonical_hash": turn.canonical_hash, "position": turn.cause}
         work.rows(SAOP_TURNS_KNOWN).put(turn_key(task_id, index), row)
-    order = journal.write(task_id, order, accepted, Portion(), turn.at, work)
-    work.cause = turn.cause
-    _keep(task_id, before, order, work)
+    order = journal.write(task_id, order, accepted, WriteBudget(), decision)
+    decision.resume()
+    _put_order(task_id, before, order, work)
 
 
-def _misfit(turn: Inbound, work: Work) -> Ruling | None:
-    """What can be said without looking at the task: shape, key, partition, size."""
+def _check_record(turn: TurnRecord, work: Work) -> Verdict | None:
+    """Check what needs no look at the task: shape, key, partition, size."""
     problems = saop.validate_turn(turn.json, avro=True)
     if problems:
-        return Ruling(_RULES[problems[0].rule], problems=problems)
+        return Verdict(_RULES[problems[0].rule], problems=problems)
     record, path = turn.message.record, "/metadata/task_id"
     if record.key != turn.key:
-        given = None if record.key is None else record.key.decode(errors="backslashreplace")
-        return Ruling(rules.KEY_MISMATCH, {"key": given, "expected": turn.task_id}, path)
+        sent = None if record.key is None else record.key.decode(errors="backslashreplace")
+        return Verdict(rules.KEY_MISMATCH, {"key": sent, "expected": turn.task_id}, path)
     if partition_of(turn.key, work.partitions) != record.partition:
-        return Ruling(rules.PARTITION_MISMATCH, path=path)
+        return Verdict(rules.PARTITION_MISMATCH, path=path)
     if len(turn.key) > LONGEST_ID:
-        return Ruling(rules.OUTPUT_TOO_LARGE, path=path)
-    return Ruling(rules.OUTPUT_TOO_LARGE) if turn.size > _LARGEST else None
+        return Verdict(rules.OUTPUT_TOO_LARGE, path=path)
+    return Verdict(rules.OUTPUT_TOO_LARGE) if turn.size > _LARGEST else None
 
 
-def _placed(turn: Inbound, order: Order, limits: Limits, work: Work) -> Ruling:
-    """What the table of 4.1 says, with the figures of the rule."""
+def _check_turn(turn: TurnRecord, order: TurnOrder, limits: Limits, work: Work) -> Verdict:
+    """Apply the table of 4.1; return the rule with its evidence."""
     known = work.rows(SAOP_TURNS_KNOWN).get(turn_key(turn.task_id, turn.turn_index))
     same = None if known is None else known["canonical_hash"] == turn.canonical_hash
-    rule, path = ordering.judge(order, turn.turn_index, same, limits), "/turn_index"
+    rule, path = ordering.check_turn(order, turn.turn_index, same, limits), "/turn_index"
     if known is not None:
-        figures = {"known_hash": known["canonical_hash"], "position": known["position"]}
-        return Ruling(rule, figures, path)
+        evidence = {"known_hash": known["canonical_hash"], "position": known["position"]}
+        return Verdict(rule, evidence, path)
     if rule is rules.TURN_TOO_FAR:
-        return Ruling(rule, {"next": order.next, "limit": limits.max_ahead}, path)
-    return Ruling(rule, {} if rule is rules.TURN_LOGGED else {"next": order.next}, path)
+        return Verdict(rule, {"next": order.next, "limit": limits.max_ahead}, path)
+    return Verdict(rule, {} if rule is rules.TURN_LOGGED else {"next": order.next}, path)
 
 
 def _limits(work: Work) -> Limits:
@@ -175,15 +190,15 @@ def _limits(work: Work) -> Limits:
     return Limits(settings["SAOP_HOLD_TURNS"], hold_ms, settings["SAOP_MAX_AHEAD"])
 
 
-def _expire_overdue(order: Order, now_ms: int) -> Order:
-    for place in ordering.overdue(order, now_ms):
-        order = _expire(order, place.turn_index, place.due_at)
+def _expire_overdue(order: TurnOrder, now_ms: int) -> TurnOrder:
+    for held in ordering.overdue(order, now_ms):
+        order = _expire(order, held.turn_index, held.due_at)
     return order
 
 
-def _expire(order: Order, turn_index: int, now_ms: int) -> Order:
-    """Nothing happens to a turn that has been released meanwhile."""
-    if all(place.turn_index != turn_index for place in order.held):
+def _expire(order: TurnOrder, turn_index: int, now_ms: int) -> TurnOrder:
+    """Release a turn whose time is up, unless it has been released meanwhile."""
+    if all(held.turn_index != turn_index for held in order.held):
         return order
     return ordering.expire(order, turn_index, now_ms)
 
@@ -192,10 +207,10 @@ def _head_key(task_id: str) -> str:
     return composite(task_id)
 
 
-def _order(task_id: str, work: Work) -> Order:
+def _order(task_id: str, work: Work) -> TurnOrder:
     return order_of(work.rows(SAOP_TURN_HEADS).get(_head_key(task_id)))
 
 
-def _keep(task_id: str, before: Order, order: Order, work: Work) -> None:
+def _put_order(task_id: str, before: TurnOrder, order: TurnOrder, work: Work) -> None:
     if order != before:
         work.rows(SAOP_TURN_HEADS).put(_head_key(task_id), head_row(order))

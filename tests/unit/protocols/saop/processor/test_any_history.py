@@ -7,7 +7,7 @@ from itertools import count
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.protocols.saop.processor.detectors import Thresholds, Watch, observe
+from streams.protocols.saop.processor.detectors import DetectorState, Thresholds, observe
 from streams.settings import Settings
 from tests.examples import example_count
 from tests.unit.protocols.saop.processor.support import Bench, envelope, signal
@@ -102,7 +102,7 @@ def test_each_episode_is_reported_once(story: Story, stride: int) -> None:
 
 @given(st.lists(st.tuples(CONFIDENCES, st.sampled_from(["", "a", "b"])), max_size=30))
 def test_what_is_remembered_is_bounded(turns: list[tuple[float, str]]) -> None:
-    watch = Watch()
+    watch = DetectorState()
     for index, (confidence, observation) in enumerate(turns):
         watch, _ = observe(watch, index, confidence, observation, LIMITS)
     assert len(watch.window) == min(len(turns), 5)

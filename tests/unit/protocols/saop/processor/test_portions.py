@@ -6,8 +6,8 @@ import pytest
 
 from streams.engine.work import STEP_BYTES
 from streams.protocols.saop.processor import journal
-from streams.protocols.saop.processor.journal import PORTION_BYTES, WRITE, Portion
-from streams.protocols.saop.processor.ordering import Release
+from streams.protocols.saop.processor.journal import BUDGET_BYTES, WRITE, WriteBudget
+from streams.protocols.saop.processor.ordering import ReadyTurn
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, envelope, signal
 from topology.keeping import MIB
 from topology.saop import SAOP_LOG, SAOP_TURNS_HELD, SAOP_VERDICTS
@@ -18,7 +18,7 @@ SIZE = 10_000
 @pytest.fixture
 def _small_portions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two of the turns below at a time."""
-    monkeypatch.setattr(journal, "PORTION_BYTES", 2 * journal.size_of(SIZE + 200, b"t1"))
+    monkeypatch.setattr(journal, "BUDGET_BYTES", 2 * journal.size_of(SIZE + 200, b"t1"))
 
 
 def large(index: int, thought: str = "x") -> dict[str, object]:
@@ -104,12 +104,12 @@ def test_64_turns_of_a_megabyte_pass() -> None:
 
 
 def test_a_portion_takes_one_turn_at_least() -> None:
-    def release(size: int) -> Release:
-        return Release(0, True, None, 0, size)
+    def release(size: int) -> ReadyTurn:
+        return ReadyTurn(0, True, None, 0, size)
 
-    portion = Portion()
-    assert portion.take((release(PORTION_BYTES + 1), release(1))) == 1
+    portion = WriteBudget()
+    assert portion.take((release(BUDGET_BYTES + 1), release(1))) == 1
     assert portion.take((release(1),)) == 0
-    portion = Portion(10)
+    portion = WriteBudget(10)
     assert portion.take((release(4), release(6), release(0))) == 3
     assert portion.take((release(1),)) == 0

@@ -16,7 +16,7 @@ from streams.engine.work import Context, StepWork, timer_of
 from streams.play.scenario import play
 from streams.protocols.saop.processor import SaopProcessor
 from streams.protocols.saop.processor.processor import _LARGEST
-from streams.protocols.saop.processor.verdicts import LONGEST_ID
+from streams.protocols.saop.processor.turn import LONGEST_ID
 from streams.settings import Settings
 from tests.unit.protocols.saop.processor.support import START_MS, envelope
 from topology.core import TIMERS

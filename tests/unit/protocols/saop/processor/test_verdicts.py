@@ -15,7 +15,7 @@ from schemas.rules import Stage, Where
 from schemas.saop import rules, turn_hash, turn_json
 from streams.engine.processor import AvroValue, Message
 from streams.protocols.saop.processor.processor import _LARGEST
-from streams.protocols.saop.processor.verdicts import LONGEST_ID
+from streams.protocols.saop.processor.turn import LONGEST_ID
 from tests.examples import example_count
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, derived, envelope
 from topology.keys import partition_of
