@@ -13,6 +13,7 @@ from streams.api.route import Route
 from streams.engine.records import Output, Record
 from streams.settings.service import ServiceSettings
 from streams.views.projection import Apply
+from topology.declarations import Topic
 
 Endpoints = Callable[[Any], Sequence[tuple[str, str, Any]]]
 """Takes the gateway; gives method, path and endpoint of each that is no row of the route table."""
@@ -39,6 +40,16 @@ PlayServer = Callable[[PlayContext, str, str, str, Mapping[str, str], Any], Resp
 """Takes method, path, query, headers and body; None for what is not its own."""
 
 
+class LiveTail(NamedTuple):
+    """A topic that clients follow live, `/v1/rtes/stream`.
+
+    types: of its records' payloads, by which clients filter.
+    """
+
+    topic: Topic
+    types: tuple[str, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class QuerySide:
     """How one protocol's records become rows, and how these are asked for.
@@ -48,6 +59,7 @@ class QuerySide:
     responses: the models of answers, by the names that routes use; loads them when called.
     description: what it adds to the OpenAPI document; loads it when called.
     filling: what its edges make up, as `play` does it.
+    live_tail: the topic that clients follow live; one protocol has it.
     endpoints, play: servers of the protocol's own beside the routes, in the gateway and in `play`.
     """
 
@@ -58,5 +70,6 @@ class QuerySide:
     description: Callable[[], Description] = Description
     verdict_rows: Mapping[str, VerdictRow] = field(default_factory=dict)
     filling: Filling | None = None
+    live_tail: LiveTail | None = None
     endpoints: Endpoints | None = None
     play: PlayServer | None = None

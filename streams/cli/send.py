@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from schemas import Problem
     from streams.engine.log import Log
     from streams.engine.records import Output, Record
-    from streams.processing.ingress import Kind
+    from streams.processing.ingress import Edge, Kind
 
 _AT_ONCE = 500
 _MOST_WAITING = 10_000
@@ -73,14 +73,17 @@ def _send_pulses(
     topic: str, file: BinaryIO, session_id: str, rate: float | None, settings: Settings
 ) -> None:
     from streams.engine.records import position
-    from streams.protocols.saop.pulses import TOPIC, pulses
+    from streams.ingress.edges import EDGES
 
-    if topic != TOPIC.name:
-        raise UsageError(f"sandbox output goes to {TOPIC.name}", advice=f"Not to {topic}.")
+    takes_output = [name for name, edge in EDGES.items() if edge.kind.from_output is not None]
+    if topic not in takes_output:
+        topics = " or ".join(takes_output)
+        raise UsageError(f"sandbox output goes to {topics}", advice=f"Not to {topic}.")
+    lines = output_lines(EDGES[topic], file, session_id, common.now_ms, settings)
     begun = time.monotonic()
     on_their_way: deque[Future[list[Record]]] = deque()
     with common.connect(settings) as log:
-        for number, output in enumerate(pulses(file, session_id, common.now_ms, settings)):
+        for number, output in enumerate(lines):
             if rate is not None:
                 time.sleep(max(0.0, begun + number / rate - time.monotonic()))
             on_their_way.append(log.submit([output]))
@@ -88,6 +91,26 @@ def _send_pulses(
                 click.echo(position(on_their_way.popleft().result()[0]))
         for future in on_their_way:
             click.echo(position(future.result()[0]))
+
+
+def output_lines(
+    edge: Edge, file: BinaryIO, session_id: str, clock: Callable[[], int], settings: Settings
+) -> Iterator[Output]:
+    """Yield a record, masked, for each line that a program prints, as soon as it is there.
+
+    Bytes that are not UTF-8 are written as \\xNN.  clock: ms since the epoch.
+    Raises OutputTooLarge at a line above the record limit.
+    """
+    from streams.processing.encode import to_output
+    from streams.processing.key_blocks import Blocks
+
+    blocks = Blocks()
+    assert edge.kind.from_output is not None
+    for line in iter(file.readline, b""):
+        text = line.decode(errors="backslashreplace").rstrip("\r\n")
+        now = clock()
+        value = edge.kind.from_output(text, session_id, now)
+        yield to_output(edge, value, now, settings, blocks)
 
 
 def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:

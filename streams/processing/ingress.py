@@ -31,6 +31,7 @@ class Kind(NamedTuple):
     surrogates break a rule of its own; else the text that has one is no JSON.  not_json, not_ijson:
     the rules that a text breaks which is no JSON, or no I-JSON (None: the same).  form: of a valid
     one, as it is produced.  other_text: reads a text that is no JSON; raises ShapeError.
+    from_output: makes a value of a line that a program prints, given a session and the clock.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Kind(NamedTuple):
     form: Callable[[Any], Any] = lambda value: value
     not_ijson: str | None = None
     other_text: Callable[[bytes], Any] | None = None
+    from_output: Callable[[str, str, int], Any] | None = None
 
     def unread(self, unparsed: Unparsed) -> Problem:
         """What is wrong with a text."""

@@ -11,6 +11,7 @@ from streams.replay.facts import Fact
 from streams.replay.findings import Fault
 from streams.replay.owed import Owed
 from streams.replay.scratch import Values
+from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.machine import Machine, step
 
@@ -54,12 +55,14 @@ class FactCheck(NamedTuple):
     check: derives again what a fact says.  rules: the closed set that their rule is of, if any.
     id_member: by which facts name themselves, as their header `ce_id` does.
     answers: whether a fact is the verdict on its command.
+    promised_on: the topic with the facts that a fact on this one may promise.
     """
 
     check: Check | None = None
     rules: frozenset[str] | None = None
     id_member: str | None = None
     answers: Callable[[Mapping[str, Any]], bool] = _answers
+    promised_on: Topic | None = None
 
 
 def codes(rules: Iterable[Rule]) -> frozenset[str]:

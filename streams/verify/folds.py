@@ -11,15 +11,7 @@ from streams.replay.findings import Fault, Findings
 from streams.replay.fold.folding import CommandGone, Commands, Folding, Row, shown
 from streams.replay.scratch import Scratch, Values
 from topology.declarations import Topic
-from topology.machines.sap_task import MACHINE
-from topology.sap import SAP_TASK_STATES_TABLE
 
-_UNREAD = frozenset({"cacheState", "dispatched", "flightLeader"})
-"""Members of a SAP task's row that tell of the cache.
-
-What the cache says is on the log before the task reads it.  A task that ended meanwhile, by a
-signal or its deadline, takes no notice, and no order of facts on the log says so; its row does.
-"""
 _GONE = "gone"
 """In place of a row that cannot be made, since a command of it is not on the log any more."""
 
@@ -101,9 +93,7 @@ class Fold:
         """The first member that differs, None if there is none."""
         if live is None or made is None:
             return None if live is made else "it is not there" if live is None else "no fact"
-        left = self._folding.unfolded
-        if self._folding.table is SAP_TASK_STATES_TABLE and _unread(live):
-            left |= _UNREAD
+        left = self._folding.unfolded | self._folding.undetermined(live)
         return next(_differing(live, shown(made), left, ""), None)
 
     def tell(self, found: Findings) -> None:
@@ -120,10 +110,6 @@ class Fold:
                 found.add(fault, place, f"the facts come to a row, and {told}")
             else:
                 found.add(Fault.ROW_DIFFERS, place, told)
-
-
-def _unread(row: Row) -> bool:
-    return row["state"] in MACHINE.terminal and row["cacheState"] in ("lookup", "waiting")
 
 
 def _differing(

@@ -28,12 +28,14 @@ from streams.verify.folds import Fold
 from streams.verify.report import Report
 from topology import topics
 from topology.declarations import Table, Topic
-from topology.saop import SAOP_LOG
 from topology.tables import BY_NAME
 
 _TIMER = "timer/"
 _NO_CHECK = FactCheck()
 _CHECKS = {topic: check for side in COMMANDS for topic, check in side.checks.items()}
+_PROMISED_ON = {
+    topic.name: check.promised_on for topic, check in _CHECKS.items() if check.promised_on
+}
 _ROW_CHECKS = {table: check for side in COMMANDS for table, check in side.row_checks.items()}
 _HELD = tuple(table for side in COMMANDS for table in side.held)
 _INTERNAL = (*_HELD, *(table for table in _ROW_CHECKS if table.topic is None))
@@ -200,12 +202,17 @@ class _Run:
         for cause, place in self._given.promised.items():
             if cause in held or self._given.kept.get(cause) is not None:
                 continue
-            log = TopicPartition(self._prefix + SAOP_LOG.name, int(place.split("/")[1]))
-            if self._cut.starts[log]:
+            if self._cut.starts[self._promised_on(place)]:
                 self._unchecked += 1
             else:
                 told = f"it accepts {cause}, which is neither held nor logged"
                 self._found.add(Fault.PROMISE, place, told)
+
+    def _promised_on(self, place: str) -> TopicPartition:
+        """Return where the fact belongs that the fact at a place promises."""
+        topic, partition, _ = place.split("/")
+        promised_on = _PROMISED_ON[topic.removeprefix(self._prefix)]
+        return TopicPartition(self._prefix + promised_on.name, int(partition))
 
     def _command(self, fact: Fact) -> Message | None:
         try:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from schemas.rtes.models import NAMES
+from streams.gateway.sse.topic import TYPES
 from streams.log.cursors import EARLIEST, LATEST
 
 MEDIA_TYPE = "text/event-stream"
-KINDS = tuple(NAMES.values())
-"""The types of events."""
-
 DESCRIPTION = """\
 Server-sent events, one for each record of `rtes.events` that fits the filters: `id` is the cursor,
 `data` the RtesRecord as JSON. Within a session they come in the order of `sequence`; none is
@@ -41,7 +38,7 @@ def _cursor(name: str, where: str, meaning: str) -> dict[str, Any]:
 
 PARAMETERS: list[dict[str, Any]] = [
     _several("session_id", "Only events of this session."),
-    _several("type", "Only events of this type.", {"enum": list(KINDS)}),
+    _several("type", "Only events of this type.", {"enum": list(TYPES)}),
     _several("task_id", "Only events linked to this task."),
     {
         "name": "from",

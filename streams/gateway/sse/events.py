@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import orjson
 
 from streams.engine.records import Record
+from streams.gateway.sse.topic import TOPIC
 from streams.log.cursors import sequence_cursor
 from streams.log.record_json import value_json
-from topology.saop import RTES_EVENTS
 
 
 class Frame(NamedTuple):
@@ -30,7 +30,7 @@ class Event:
 
     @cached_property
     def value(self) -> Any:
-        return value_json(RTES_EVENTS, self.record)
+        return value_json(TOPIC, self.record)
 
     @cached_property
     def data(self) -> bytes:

@@ -28,10 +28,10 @@ from streams.gateway.sse.head import Batch, Followed, Head, followed
 from streams.gateway.sse.recent import MOST_EVENTS, Recent
 from streams.gateway.sse.stream import Stream
 from streams.gateway.sse.subscriber import Bounds, Subscriber
+from streams.gateway.sse.topic import TOPIC
 from streams.log.cursors import EARLIEST, offsets_cursor
 from streams.log.places import OffsetPlace
 from streams.settings import Settings
-from topology.saop import RTES_EVENTS
 from topology.topics import full_name
 
 T = TypeVar("T")
@@ -72,7 +72,7 @@ class TailHub:
         self.patience_s = patience_s
         self.heartbeat_s = float(settings.rtes_heartbeat_s)
         self._log = log
-        self._topic = full_name(RTES_EVENTS, settings.prefix)
+        self._topic = full_name(TOPIC, settings.prefix)
         self._bounds = Bounds(settings.rtes_tail_records, settings.rtes_tail_bytes)
         self._most_clients = most_clients
         self._most_recent = most_recent

@@ -12,9 +12,10 @@ from fastapi.responses import JSONResponse, Response
 from streams.api.problems import failed, problem
 from streams.errors import HeadraceError
 from streams.gateway.sse.beginnings import Wanted
-from streams.gateway.sse.document import DESCRIPTION, KINDS, PARAMETERS, RESPONSES
+from streams.gateway.sse.document import DESCRIPTION, PARAMETERS, RESPONSES
 from streams.gateway.sse.hub import TailHub
 from streams.gateway.sse.response import EventStream
+from streams.gateway.sse.topic import TYPES
 from streams.log.cursors import EARLIEST, LATEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.log.filters import Filters
 from streams.views.params import QueryError
@@ -63,8 +64,8 @@ def parse(query: str, headers: Mapping[str, str]) -> Wanted:
     start = _single(given, "from", LATEST)
     if start not in (EARLIEST, LATEST):
         raise QueryError("from", f"one of {EARLIEST}, {LATEST}")
-    if not set(given.get("type", ())) <= set(KINDS):
-        raise QueryError("type", f"one of {', '.join(KINDS)}")
+    if not set(given.get("type", ())) <= set(TYPES):
+        raise QueryError("type", f"one of {', '.join(TYPES)}")
     cursor = headers.get(_LAST_EVENT_ID) or _single(given, "cursor", None)
     return Wanted(Filters(*(given.get(name) for name in _FILTERS)), start, cursor)
 

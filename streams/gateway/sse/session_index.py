@@ -15,8 +15,8 @@ from typing import NamedTuple
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
+from streams.gateway.sse.topic import TOPIC
 from streams.log.record_json import value_json
-from topology.saop import RTES_EVENTS
 
 STRIDE = 64
 MOST_SESSIONS = 200_000
@@ -133,7 +133,7 @@ class SessionIndex:
         key = record.key or b""
         session = self._sessions.pop(key, None)
         if session is None:
-            value = value_json(RTES_EVENTS, record)
+            value = value_json(TOPIC, record)
             first = value.get("sequence") if isinstance(value, dict) else None
             if first is None:  # nobody can read it, and it is no event of the session
                 return

@@ -41,7 +41,7 @@ SAOP = CommandSide(
     processors=(SaopProcessor, RtesProcessor),
     folds=(FOLDING,),
     checks={
-        SAOP_VERDICTS: FactCheck(checks.verdict, _SAOP),
+        SAOP_VERDICTS: FactCheck(checks.verdict, _SAOP, promised_on=SAOP_LOG),
         SAOP_REWIND_LOG: FactCheck(rewind_checks.logged, _SAOP, answers=_is_verdict),
         SAOP_LOG: FactCheck(checks.logged),
         SAOP_ESCALATIONS: FactCheck(checks.escalation, id_member="escalation_id"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 from schemas import saop
@@ -9,6 +10,7 @@ from schemas.members import MAX_ERRORS
 from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.access.callers import OPERATOR_NAME, Caller
 from streams.access.sender import Sender, own
+from streams.engine.headers import iso
 from streams.processing.ingress import Edge, Kind, Prepared, as_sent
 from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from topology.core import RTES_RAW
@@ -22,6 +24,13 @@ _ANY_AGENT = "saop:*"
 def _event(value: Any, now_ms: int) -> Prepared:
     clean, dropped = drop_unknown(value)
     return Prepared(clean, dropped)
+
+
+def _pulse(line: str, session_id: str, now_ms: int) -> Any:
+    """Return the SANDBOX_PULSE of a line that a program prints."""
+    payload = {"type": "SANDBOX_PULSE", "line": line, "masked": False}
+    payload["timestamp"] = iso(now_ms).decode()
+    return {"event_id": str(uuid.uuid4()), "session_id": session_id, "payload": payload}
 
 
 def _turn(value: Any, now_ms: int) -> Prepared:
@@ -42,7 +51,12 @@ def _as_agent(caller: Caller, name: str | None) -> bool:
 TURN = Kind("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS)
 REWIND = Kind("saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS)
 EVENT = Kind(
-    "rtes.event", _event, lambda value, _: validate_event(value), MAX_ERRORS, mask=mask_at_edge
+    "rtes.event",
+    _event,
+    lambda value, _: validate_event(value),
+    MAX_ERRORS,
+    mask=mask_at_edge,
+    from_output=_pulse,
 )
 PAYLOAD = Kind("rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS)
 KINDS = (TURN, REWIND, EVENT, PAYLOAD)

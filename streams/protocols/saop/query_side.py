@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from schemas.rtes.models import NAMES
 from streams.api.description import Description
-from streams.api.protocol import QuerySide
+from streams.api.protocol import LiveTail, QuerySide
 from streams.protocols.saop import routes, rtes_routes
 from streams.protocols.saop.filling import FILLING
 from streams.protocols.saop.queries.rows import FOLLOWED
+from topology.saop import RTES_EVENTS
 
 
 def _responses() -> Mapping[str, Any]:
@@ -31,4 +33,5 @@ SAOP = QuerySide(
     responses=_responses,
     description=_description,
     filling=FILLING,
+    live_tail=LiveTail(RTES_EVENTS, tuple(NAMES.values())),
 )

@@ -23,6 +23,7 @@ _TASK = "headrace.sap.SapTask"
 _VALID = "VALID"
 _UNANSWERED = frozenset({"miss", "stale", "misaligned", "wait_expired"})
 _ENDED = frozenset({"store_duplicate", "released", "flight_lapsed"})
+_OF_CACHE = frozenset({"cacheState", "dispatched", "flightLeader"})
 _LONGEST = 1024
 
 
@@ -129,10 +130,21 @@ def _published(row: Row, outcome: Fact) -> Row:
     return after
 
 
+def _undetermined(row: Row) -> frozenset[str]:
+    """Return the members that tell of the cache, for a task that ended while it was asked.
+
+    What the cache says is on the log before the task reads it.  A task that ended meanwhile, by a
+    signal or its deadline, takes no notice, and no order of facts on the log says so; its row does.
+    """
+    is_unread = row["state"] in MACHINE.terminal and row["cacheState"] in ("lookup", "waiting")
+    return _OF_CACHE if is_unread else frozenset()
+
+
 FOLDING = Folding(
     SAP_TASK_STATES_TABLE,
     (SAP_ACKS, SAP_VERDICTS, SAP_OUTCOMES),
     row_key,
     step,
     frozenset({"startedAt", "updatedAt", "closedAt"}),
+    _undetermined,
 )

@@ -19,6 +19,10 @@ class CommandGone(Exception):
     """A command that a row is made of is not on the log any more.  Its text is the position."""
 
 
+def _none(row: Row) -> frozenset[str]:
+    return frozenset()
+
+
 class Folding(NamedTuple):
     """The rows of a table, made of facts.  Rows and facts are Avro values.
 
@@ -27,6 +31,7 @@ class Folding(NamedTuple):
     step: the row after one more fact; takes the row before (None for none), which it leaves as
     it is, the topic and the fact, and what gives the commands.  It raises CommandGone.
     unfolded: members that no fact tells, dotted; in a folded row they are empty.
+    undetermined: takes a row as it is there; more members that no fact tells in this one.
     """
 
     table: Table
@@ -34,6 +39,7 @@ class Folding(NamedTuple):
     row_key: Callable[[Topic, Fact], str | None]
     step: Callable[[Row | None, Topic, Fact, Commands], Row | None]
     unfolded: frozenset[str] = frozenset()
+    undetermined: Callable[[Row], frozenset[str]] = _none
 
 
 def shown(row: Row) -> Row:

@@ -13,7 +13,7 @@ import pytest
 from httpx_sse import EventSource, ServerSentEvent
 
 from streams.gateway.sse import PATH
-from streams.gateway.sse.document import KINDS
+from streams.gateway.sse.topic import TYPES
 from tests.unit.gateway.sse.harness import PATIENCE_S, TRANSITION, Bench
 from tests.unit.gateway.sse.serving import Server, serving
 
@@ -197,7 +197,7 @@ def test_the_document_names_parameters_and_answers(server: Server) -> None:
     route = document["paths"][PATH]["get"]
     shown = {parameter["name"]: parameter for parameter in route["parameters"]}
     assert set(shown) == {"session_id", "type", "task_id", "from", "cursor", "Last-Event-ID"}
-    assert shown["type"]["schema"]["items"]["enum"] == list(KINDS)
+    assert shown["type"]["schema"]["items"]["enum"] == list(TYPES)
     assert set(route["responses"]) == {"200", "400", "409", "410", "422", "503"}
     assert set(route["responses"]["200"]["content"]) == {"text/event-stream"}
     for status in ("400", "409", "410", "422", "503"):
