@@ -7,7 +7,7 @@ from functools import partial
 from schemas.rtes import rules
 from streams.engine.processor import AvroValue
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
-from streams.protocols.saop.rtes.session import CALLS, SessionState, remember, remembered
+from streams.protocols.saop.rtes.session import CALLS, SessionState, recall, remember
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.rtes_call import MACHINE, CallEvent, CallState
@@ -67,7 +67,7 @@ def _row(event: Event, session: SessionState) -> AvroValue | None:
     row = session.work.rows(RTES_CALLS).get(key)
     if row is None or row["state"] == CallState.OPEN:
         return row
-    return remembered(CALLS, row, session)
+    return recall(CALLS, row, session)
 
 
 def _state(row: AvroValue | None) -> CallState:

@@ -55,16 +55,16 @@ class MaskingRule:
         return MaskedPayload(event.payload, event.json["payload"])
 
     def for_record(
-        self, event: Event, masked: MaskedPayload, masker: Masker, session: SessionState
+        self, event: Event, masked_payload: MaskedPayload, masker: Masker, session: SessionState
     ) -> AvroValue:
         """Return the payload as it is recorded; the session's key block goes on."""
-        return masked.avro
+        return masked_payload.avro
 
     def for_rejection(
-        self, event: Event, masked: MaskedPayload, masker: Masker, session: SessionState
+        self, event: Event, masked_payload: MaskedPayload, masker: Masker, session: SessionState
     ) -> Json:
         """Return the JSON payload for a rejection; the key block stays where it is."""
-        return masked.json
+        return masked_payload.json
 
 
 @dataclass(frozen=True)
@@ -103,17 +103,17 @@ class OutputLine(MaskingRule):
         return MaskedPayload(event.payload | changes, event.json["payload"] | changes)
 
     def for_record(
-        self, event: Event, masked: MaskedPayload, masker: Masker, session: SessionState
+        self, event: Event, masked_payload: MaskedPayload, masker: Masker, session: SessionState
     ) -> AvroValue:
         line, row = event.payload[self.member], session.row["key_block"]
         if row is None and not any(map(line.__contains__, _MAY_OPEN)):
-            return masked.avro
+            return masked_payload.avro
         text, block = masker.pulse(line, _block(row), event.at)
         session.row["key_block"] = _block_row(block)
-        return masked.avro | self._changes(event.payload, text)
+        return masked_payload.avro | self._changes(event.payload, text)
 
     def for_rejection(
-        self, event: Event, masked: MaskedPayload, masker: Masker, session: SessionState
+        self, event: Event, masked_payload: MaskedPayload, masker: Masker, session: SessionState
     ) -> Json:
         """Mask a line with a long run of a key's characters as if a block were open.
 
@@ -123,16 +123,16 @@ class OutputLine(MaskingRule):
         if block is None and _RUN.search(line):
             _, block = masker.pulse(_KEY_BEGINS, None, event.at)
         text, _ = masker.pulse(line, block, event.at)
-        changed = masked.json[self.flag] or text != line
-        return masked.json | {self.member: text, self.flag: changed}
+        changed = masked_payload.json[self.flag] or text != line
+        return masked_payload.json | {self.member: text, self.flag: changed}
 
     def _changes(self, payload: AvroValue, text: str) -> Json:
         return {self.member: text, self.flag: payload[self.flag] or text != payload[self.member]}
 
 
-def digest_of(event: Event, masked: MaskedPayload) -> str:
+def digest_of(event: Event, masked_payload: MaskedPayload) -> str:
     """Return the content hash of an event with its payload so masked."""
-    return content_hash({**event.json, "payload": masked.json})
+    return content_hash({**event.json, "payload": masked_payload.json})
 
 
 def _block(row: AvroValue | None) -> Block | None:

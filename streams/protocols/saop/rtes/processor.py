@@ -96,16 +96,16 @@ def _record_or_refuse(event: Event, work: Work) -> Refusal | None:
     """Decide an event by its session, and record it if nothing is against it."""
     session = SessionState.of(event, work)
     masker, handler = masker_of(work.settings), BY_RECORD[event.name]
-    masked = handler.masking.stateless(event, masker)
-    digest = digest_of(event, masked)
+    masked_payload = handler.masking.stateless(event, masker)
+    digest = digest_of(event, masked_payload)
     repeated = check_repeated(event.value["event_id"], digest, session)
     if repeated is not None:
         return repeated
     result = handler.decide(event, session)
     if isinstance(result, Refusal):
         return result
-    payload = result.payload or handler.masking.for_record(event, masked, masker, session)
-    record = _rtes_record(event, result, payload, masked, session)
+    payload = result.payload or handler.masking.for_record(event, masked_payload, masker, session)
+    record = _rtes_record(event, result, payload, masked_payload, session)
     session.send(RTES_EVENTS, event.session_id, record, record["event_id"])
     result.apply(record)
     remember_id(record["event_id"], digest, record["sequence"], session)
@@ -117,7 +117,7 @@ def _rtes_record(
     event: Event,
     recording: Recording,
     payload: AvroValue,
-    masked: MaskedPayload,
+    masked_payload: MaskedPayload,
     session: SessionState,
 ) -> AvroValue:
     return {
@@ -131,7 +131,7 @@ def _rtes_record(
         "task_id": recording.task_id,
         "profile": recording.profile,
         "flags": recording.flags,
-        "masked_arguments": masked.tokens,
+        "masked_arguments": masked_payload.tokens,
         "dropped_keys": event.dropped_keys,
         "rewind_id": None,
         "cause": event.cause,

@@ -116,9 +116,7 @@ THOUGHTS = ExpiringTable(RTES_THOUGHTS, "rtes.thought", "last_sequence", "last_a
 _BY_TIMER = {each.timer: each for each in (IDS, CALLS, THOUGHTS)}
 
 
-def remembered(
-    table: ExpiringTable, row: AvroValue | None, session: SessionState
-) -> AvroValue | None:
+def recall(table: ExpiringTable, row: AvroValue | None, session: SessionState) -> AvroValue | None:
     """Return the row, if the session still remembers it."""
     if row is None or not _is_within(table, row, session.row, session.at, session.settings):
         return None
@@ -175,7 +173,7 @@ def id_key(session_id: str, event_id: str) -> str:
 def check_repeated(event_id: str, digest: str, session: SessionState) -> Refusal | None:
     """Refuse an event that the session has already.  digest: its content hash."""
     row = session.work.rows(RTES_IDS).get(id_key(session.session_id, event_id))
-    row = remembered(IDS, row, session)
+    row = recall(IDS, row, session)
     if row is None:
         return None
     first = row["sequence"]

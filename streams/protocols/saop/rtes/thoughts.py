@@ -13,7 +13,7 @@ from functools import partial
 from schemas.rtes import rules
 from streams.engine.processor import AvroValue
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
-from streams.protocols.saop.rtes.session import THOUGHTS, SessionState, remember, remembered
+from streams.protocols.saop.rtes.session import THOUGHTS, SessionState, recall, remember
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.rtes_thought import MACHINE, ThoughtEvent, ThoughtState
@@ -67,7 +67,7 @@ def _stream_row(key: str, session: SessionState) -> AvroValue | None:
     row = session.work.rows(RTES_THOUGHTS).get(key)
     if row is None or row["state"] == ThoughtState.OPEN:
         return row
-    return remembered(THOUGHTS, row, session)
+    return recall(THOUGHTS, row, session)
 
 
 def _put_rows(
