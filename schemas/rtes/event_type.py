@@ -1,4 +1,4 @@
-"""What one type of event is in this layer: its payload, its Avro record, its checks.
+"""Declare one type of event in this layer: its payload, its Avro record, its checks.
 
 A part that is missing, or that does not fit the others, is an error when the type is declared.
 """
@@ -47,18 +47,18 @@ class EventType:
 
     @cached_property
     def name(self) -> str:
-        """The word that the payload has as `type`."""
+        """Return the word that the payload has as `type`."""
         word: str = get_args(self.model.model_fields[_TYPE].annotation)[0]
         return word
 
     @property
     def record(self) -> str:
-        """The full name of the payload's Avro record."""
+        """Return the full name of the payload's Avro record."""
         return f"{NAMESPACE}.{self.model.__name__}"
 
     @property
     def avro_members(self) -> tuple[Member, ...]:
-        """The checks of the payload as it comes out of Avro."""
+        """Return the checks of the payload as it comes out of Avro."""
         return tuple(m._replace(check=self.avro_checks.get(m.check, m.check)) for m in self.members)
 
     def _avro_members(self) -> list[str]:

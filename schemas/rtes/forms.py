@@ -15,12 +15,12 @@ _PAYLOAD_MEMBERS = {name: frozenset(each.model.model_fields) for name, each in B
 
 
 def event_json(avro_value: dict[str, Any]) -> JsonObject:
-    """The JSON form of an RtesEvent, with `origin` when it has one."""
+    """Return the JSON form of an RtesEvent, with `origin` when it has one."""
     return to_json("headrace.rtes.RtesEvent", avro_value)
 
 
 def drop_unknown(value: Any) -> tuple[Any, int]:
-    """The event without unknown members (`origin` is one), and how many these were.
+    """Return the event without unknown members (`origin` is one), and how many these were.
 
     Each counts as one, whatever it holds.  Members inside `arguments` are kept.  The payload of an
     unknown type and values that are no objects stay as they are.

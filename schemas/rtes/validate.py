@@ -35,7 +35,9 @@ _AVRO_MEMBERS = {name: event_type.avro_members for name, event_type in BY_NAME.i
 
 
 def validate_event(value: object, avro: bool = False) -> list[Problem]:
-    """What breaks the rules in an event's JSON, at most 16, in the spec's order: the first decides.
+    """Return what breaks the rules in an event's JSON, in the spec's order, at most 16.
+
+    The first one decides.
 
     avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
     """
@@ -45,7 +47,7 @@ def validate_event(value: object, avro: bool = False) -> list[Problem]:
 
 
 def validate_payload(value: object, avro: bool = False) -> list[Problem]:
-    """The same for the payload alone; paths begin at the payload."""
+    """Validate the payload alone; paths begin at the payload."""
     return first_ones(_payload_problems(value, (), avro))
 
 
@@ -64,9 +66,9 @@ def _payload_problems(payload: object, place: Place, avro: bool) -> Iterator[Pro
     if "type" not in payload:
         yield missing("type", place)
         return
-    broken = _TYPE(payload["type"])
-    if broken:
-        yield Problem(broken[0], pointer(*place, "type"), f"type must be {broken[1]}.")
+    violation = _TYPE(payload["type"])
+    if violation:
+        yield Problem(violation[0], pointer(*place, "type"), f"type must be {violation[1]}.")
         return
     table = _AVRO_MEMBERS if avro else _MEMBERS
     yield from problems_of(payload, table[payload["type"]], place)

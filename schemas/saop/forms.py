@@ -16,12 +16,12 @@ _REWIND = frozenset(Rewind.model_fields)
 
 
 def turn_json(avro_value: dict[str, Any]) -> JsonObject:
-    """The JSON form of a SaopTurn."""
+    """Return the JSON form of a SaopTurn."""
     return to_json("headrace.saop.SaopTurn", avro_value)
 
 
 def drop_unknown_turn(value: Any) -> tuple[Any, int]:
-    """The turn without unknown members, and how many these were; each counts as one.
+    """Return the turn without unknown members, and how many these were; each counts as one.
 
     Values that are no objects stay as they are.
     """
@@ -36,7 +36,7 @@ def drop_unknown_turn(value: Any) -> tuple[Any, int]:
 
 
 def drop_unknown_rewind(value: Any) -> tuple[Any, int]:
-    """The same for a rewind command."""
+    """Return a rewind command without unknown members, and how many these were."""
     return _known(value, _REWIND) if isinstance(value, dict) else (value, 0)
 
 

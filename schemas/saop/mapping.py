@@ -1,4 +1,4 @@
-"""How turns, rewinds and events differ from their Avro records: SAOP's, and those of RTES."""
+"""Map turns, rewinds and events to their Avro records: SAOP's, and those of RTES."""
 
 from __future__ import annotations
 

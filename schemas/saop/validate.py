@@ -60,7 +60,9 @@ _REWIND = (
 
 
 def validate_turn(value: object, avro: bool = False) -> list[Problem]:
-    """What breaks the rules in a turn's JSON, at most 16, in the spec's order: the first decides.
+    """Return what breaks the rules in a turn's JSON, in the spec's order, at most 16.
+
+    The first one decides.
 
     avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
     """
@@ -83,7 +85,7 @@ def _turn_problems(turn: dict[str, Any], avro: bool) -> Iterator[Problem]:
 
 
 def validate_rewind(value: object) -> list[Problem]:
-    """The same for a rewind command."""
+    """Return what breaks the rules in a rewind command."""
     if not isinstance(value, dict):
         return [no_object("command")]
     return first_ones(_rewind_problems(value))

@@ -1,4 +1,4 @@
-"""This project with a sixth type of RTES events: a record, and a row in each of two lists."""
+"""Add to this project a sixth type of RTES events: a record, and a row in each of two lists."""
 
 from __future__ import annotations
 

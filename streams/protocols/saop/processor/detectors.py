@@ -36,7 +36,7 @@ class Observation(NamedTuple):
 
 
 class DetectorState(NamedTuple):
-    """What is remembered of one agent's logged turns in one task.
+    """State that is remembered of one agent's logged turns in one task.
 
     window: the latest, as many as the wider rule looks at.  run: the latest turns of the current
     run of equal observations, as many as make an episode; run_length: how long that run is.

@@ -40,7 +40,7 @@ _OVERHEAD = 4 * KIB
 
 
 class WriteBudget:
-    """How much may still be written in one go; at least one turn at first."""
+    """Limits how much is written in one go; the first turn is always written."""
 
     def __init__(self, size: int | None = None) -> None:
         self._left = BUDGET_BYTES if size is None else size
@@ -120,7 +120,7 @@ def _turns(
 def _put_held(task_id: str, order: TurnOrder, turn: AcceptedTurn, work: Work) -> Decision:
     """Keep a turn that is not written yet; return the context in which that is done."""
     index = turn.value["turn_index"]
-    due_at = next((held.due_at for held in order.held if held.turn_index == index), None)
+    due_at = next((each.due_at for each in order.held if each.turn_index == index), None)
     at = turn.received_at if due_at is None else due_at
     decision = turn.decision(at, work)
     work.rows(SAOP_TURNS_HELD).put(

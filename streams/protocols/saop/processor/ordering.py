@@ -90,8 +90,8 @@ def log(order: TurnOrder, turn_index: int, size: int, now_ms: int) -> TurnOrder:
 
 def hold(order: TurnOrder, turn_index: int, size: int, now_ms: int, limits: Limits) -> TurnOrder:
     """Add a turn that waits; when too many do, the lowest run of them is released."""
-    held = HeldTurn(turn_index, now_ms + limits.hold_ms, size)
-    order = order._replace(held=tuple(sorted((*order.held, held))))
+    waiting = HeldTurn(turn_index, now_ms + limits.hold_ms, size)
+    order = order._replace(held=tuple(sorted((*order.held, waiting))))
     while len(order.held) > limits.hold_turns:
         order = _release(order, order.held[0].turn_index, COUNT, now_ms)
     return order
@@ -120,8 +120,8 @@ def _release(order: TurnOrder, through: int, reason: str, now_ms: int) -> TurnOr
         upcoming = index + 1
     if not ready:
         return order
-    held = order.held[len(ready) :]
-    return order._replace(next=upcoming, held=held, queue=(*order.queue, *ready))
+    waiting = order.held[len(ready) :]
+    return order._replace(next=upcoming, held=waiting, queue=(*order.queue, *ready))
 
 
 def turn_key(task_id: str, turn_index: int) -> str:

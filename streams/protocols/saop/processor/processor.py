@@ -191,14 +191,14 @@ def _limits(work: Work) -> Limits:
 
 
 def _expire_overdue(order: TurnOrder, now_ms: int) -> TurnOrder:
-    for held in ordering.overdue(order, now_ms):
-        order = _expire(order, held.turn_index, held.due_at)
+    for turn in ordering.overdue(order, now_ms):
+        order = _expire(order, turn.turn_index, turn.due_at)
     return order
 
 
 def _expire(order: TurnOrder, turn_index: int, now_ms: int) -> TurnOrder:
     """Release a turn whose time is up, unless it has been released meanwhile."""
-    if all(held.turn_index != turn_index for held in order.held):
+    if all(turn.turn_index != turn_index for turn in order.held):
         return order
     return ordering.expire(order, turn_index, now_ms)
 

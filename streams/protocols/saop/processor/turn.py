@@ -53,7 +53,7 @@ class TurnRecord:
 
     @cached_property
     def canonical_hash(self) -> str:
-        """The hash of a turn whose shape is right."""
+        """Return the hash of a turn whose shape is right."""
         return saop.turn_hash(self.json)
 
     @property
@@ -76,7 +76,7 @@ class TurnRecord:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What is decided about a record.
+    """The verdict on a record.
 
     evidence: what the rule rests on.  path: the member at fault, as a JSON Pointer.
     problems: every broken shape rule, first error first; empty when the shape is right.

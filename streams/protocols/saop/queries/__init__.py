@@ -1,4 +1,4 @@
-"""What sessions and agents did: turns, events, calls, tasks, thoughts, rewinds.
+"""Answers what sessions and agents did: turns, events, calls, tasks, thoughts, rewinds.
 
 `FOLLOWED` says how the records of this protocol become rows, the other modules ask about them.
 """

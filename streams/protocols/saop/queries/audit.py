@@ -1,4 +1,4 @@
-"""Whether what agents streamed as their thoughts is what their turns say.
+"""Compare what agents streamed as their thoughts with what their turns say.
 
 One item for each task, turn and agent that has a logged turn or a stream.  A stream is compared
 chunk by chunk, code point by code point, so that of a long one no more than some chunks are held.
@@ -31,7 +31,7 @@ _LINKED, _LOOSE = 0, 1
 
 
 class Turn(NamedTuple):
-    """task_id: None for a stream without a link."""
+    """A turn of an agent.  task_id: None for a stream without a link."""
 
     task_id: str | None
     turn_index: int
@@ -39,7 +39,9 @@ class Turn(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """pieces: how many chunks.  chunks: the key under which their keys lie.
+    """A stream of chunks.
+
+    pieces: how many chunks.  chunks: the key under which their keys lie.
 
     final: its last chunk has come.
     """
@@ -52,7 +54,9 @@ class Stream(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """first_difference: index of the first code point that differs; None when none does."""
+    """The result of a comparison.
+
+    first_difference: index of the first code point that differs; None when none does."""
 
     sha256: str
     first_difference: int | None
@@ -86,7 +90,7 @@ def _turns(view: Reads, task_id: str, behind: bytes | None) -> Iterator[tuple[by
 
 
 def _session_of(view: Reads, task_id: str, streams: Sequence[Stream]) -> str | None:
-    """The stream's; of a turn without one that of the task, if only one session has it."""
+    """Return the stream's; of a turn without one that of the task, if only one session has it."""
     if streams:
         return streams[0].session_id if len(streams) == 1 else None
     sessions = set(islice(_sessions_with(view, task_id), 2))
@@ -129,7 +133,7 @@ class _Lazy(NamedTuple):
 
 
 def _task_in(prefix: bytes, behind: bytes | None) -> bytes:
-    """The encoded task at which a page of the linked ones begins; all are behind a loose one."""
+    """Return the encoded task at which a page of linked ones begins; all are behind a loose one."""
     place = b"" if behind is None else behind.removeprefix(prefix)
     head = key(_LINKED)
     if not place.startswith(head):
@@ -150,7 +154,7 @@ def _linked(view: Reads, session_id: str, first: bytes) -> Iterator[tuple[Turn, 
 
 
 def _tasks_of(view: Reads, session_id: str) -> list[str]:
-    """The session's own tasks, and those that it streamed for; in the order of their keys."""
+    """Yield the session's own tasks, and those that it streamed for; in the order of their keys."""
     rows = (decode(row, SAOP_TASKS.record or "").value for _, row in _task_rows(view, session_id))
     tasks = {row["task_id"] for row in rows if row["origin"] is None}
     prefix = key("streamed in", session_id)
@@ -226,7 +230,7 @@ def _status(
 
 
 def _thought(view: Reads, turn: Turn) -> str | None:
-    """Of the logged turn, if it is this agent's."""
+    """Return the thought of the logged turn, if it is this agent's."""
     row = None if turn.task_id is None else view.get("saop turn", turn.task_id, turn.turn_index)
     if row is None:
         return None
@@ -235,7 +239,7 @@ def _thought(view: Reads, turn: Turn) -> str | None:
 
 
 def _compare(view: Reads, stream: Stream, thought: str | None) -> Comparison:
-    """The stream's hash, and where it leaves the thought."""
+    """Return the stream's hash, and where it leaves the thought."""
     digest, length, difference = hashlib.sha256(), 0, None
     wanted = thought or ""
     for chunk in _chunks(view, stream):
@@ -249,13 +253,13 @@ def _compare(view: Reads, stream: Stream, thought: str | None) -> Comparison:
 
 
 def _common(chunk: str, wanted: str, start: int) -> int:
-    """How many code points a chunk has in common with what is wanted from `start` on."""
+    """Count how many code points a chunk has in common with what is wanted from `start` on."""
     part = wanted[start : start + len(chunk)]
     return next((n for n, (a, b) in enumerate(zip(chunk, part, strict=False)) if a != b), len(part))
 
 
 def _chunks(view: Reads, stream: Stream) -> Iterator[str]:
-    """In sequence order."""
+    """Yield chunks in sequence order."""
     sequences = (number_at_end(place) for place, _ in view.scan(stream.chunks))
     while some := list(islice(sequences, _CHUNKS_AT_ONCE)):
         rows = view.get_many([key("event", stream.session_id, number) for number in some])

@@ -52,7 +52,7 @@ def command_of(
     settings: ServiceSettings,
     requested_by: str = UNAUTHENTICATED,
 ) -> Output:
-    """The record of an order.
+    """Return the record of an order.
 
     ids: `session_id`, and `rewind_id` for a confirm or an abort, whose body counts for nothing.
     phase: of those; None takes it from the body, `apply` if there is none.
@@ -76,17 +76,17 @@ def _with_body(command: Json, body: Any) -> Any:
     phase = body.get("phase", "apply")
     if phase not in ("apply", "prepare"):
         raise InvalidInput([Problem("schema_invalid", "/phase", "phase must be apply or prepare.")])
-    own = {
+    filled = {
         "rewind_id": body.get("rewind_id", str(uuid.uuid4())),
         "session_id": command["session_id"],
         "requested_by": command["requested_by"],
         "phase": phase,
     }
-    return {**body, **own}
+    return {**body, **filled}
 
 
 def answer_of(view: Reads, output: Output, cause: str) -> Response:
-    """The fact about the command at that position: 200, or the problem that it is.
+    """Return the fact about the command at that position: 200, or the problem that it is.
 
     Raises NoFact when the command ended otherwise.
     """
@@ -113,7 +113,10 @@ def _detail(fact: Json) -> str:
 
 
 def rewind(view: Reads, session_id: str, rewind_id: str) -> Json:
-    """The latest SaopRewindLogged that was accepted or tells of a lapse.  Raises NotFound."""
+    """Return the latest SaopRewindLogged that was accepted or tells of a lapse.
+
+    Raises NotFound.
+    """
     for _, row in view.scan(key("rewind", session_id, rewind_id.lower()), reverse=True):
         fact = json_of(SAOP_REWIND_LOG, row)
         if fact["verdict"] == "accepted":

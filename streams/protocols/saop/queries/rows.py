@@ -1,4 +1,4 @@
-"""From records of the SAOP and RTES topics to rows.
+"""Turn records of the SAOP and RTES topics into rows.
 
 | key                                                    | value                              |
 |--------------------------------------------------------|------------------------------------|

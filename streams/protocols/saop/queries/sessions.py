@@ -66,7 +66,7 @@ class _Sessions:
 
 
 def count_events(records: Iterable[Values], rows: Changes) -> None:
-    """records: RtesRecords as Avro values."""
+    """Count events.  records: RtesRecords as Avro values."""
     sessions = _Sessions(rows)
     for record in records:
         row = sessions[record["session_id"]]
@@ -80,7 +80,7 @@ def count_events(records: Iterable[Values], rows: Changes) -> None:
 
 
 def count_rejections(verdicts: Iterable[tuple[str, str]], rows: Changes) -> None:
-    """verdicts: session ids with the verdict of each rejection."""
+    """Count rejections.  verdicts: session ids with the verdict of each rejection."""
     sessions = _Sessions(rows)
     for session_id, verdict in verdicts:
         name = "duplicates" if verdict == "duplicate" else "rejected"
@@ -89,7 +89,7 @@ def count_rejections(verdicts: Iterable[tuple[str, str]], rows: Changes) -> None
 
 
 def note_task(record: Record, task: Values, rows: Changes) -> None:
-    """task: the SaopTask of the record, as an Avro value."""
+    """Write a task.  task: the SaopTask of the record, as an Avro value."""
     session_id, name = split((record.key or b"").decode())
     row = key("task", session_id, name)
     before = rows.read(row)

@@ -66,7 +66,7 @@ class Event:
 
     @property
     def dropped_keys(self) -> int:
-        """How many unknown members an edge dropped; a header that is no number counts none."""
+        """Return how many unknown members an edge dropped, none if the header is no number."""
         count = header(self.message.record, DROPPED_KEYS.name)
         if count is None or not count.isdigit():
             return 0
@@ -78,7 +78,7 @@ def _keep_rows(record: AvroValue) -> None:
 
 
 class Recording(NamedTuple):
-    """What is decided about an event that is to be recorded.
+    """The decision on an event that is to be recorded.
 
     task_id: the linked task.  payload: instead of the event's own, None for that.
     apply: changes the rows of what the event is about, by its RtesRecord.
@@ -94,7 +94,7 @@ class Recording(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why an event is not recorded.
+    """The reason why an event is not recorded.
 
     evidence: what the rule rests on.  path: the member at fault, as a JSON Pointer.
     problems: every broken shape rule, first error first; empty when the shape is right.
@@ -113,7 +113,7 @@ class Refusal:
 
     @property
     def trusted(self) -> bool:
-        """Whether the event is what it says: its shape is right, and so is its key."""
+        """Tell whether the event is what it says: its shape is right, and so is its key."""
         return not self.problems and self.rule is not rules.KEY_MISMATCH
 
     @property

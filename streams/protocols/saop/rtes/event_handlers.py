@@ -49,7 +49,7 @@ RowKeys = Callable[[AvroValue, AvroValue], Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class EventHandler:
-    """How events of one type are masked and decided.
+    """Masks and decides events of one type.
 
     model: the payload's, as EVENT_TYPES has it.  rows: a table and the keys of those of its rows
     that a decision asks for, so that they are fetched for a whole batch; only a matter of speed.

@@ -1,4 +1,4 @@
-"""What of an event is masked, and when (spec 5.4, 4.7): a rule for each type of event.
+"""Mask events (spec 5.4, 4.7): a rule for each type of event.
 
 An edge masks what it produces.  The processor masks whatever it reads, twice, for two purposes.
 Without the session's key block, for the content hash: then a resend is the same event whether an

@@ -1,4 +1,4 @@
-"""What a rewind writes: one fact for every command and every lapse, and the moves of its tasks.
+"""Write one fact for every rewind command and every lapse, and the moves of a rewind's tasks.
 
 The transitions of a rewind go straight to `rtes.events`, all in one transaction.
 
@@ -58,7 +58,7 @@ class Command:
 
 
 class Outcome(NamedTuple):
-    """What became of a command.
+    """The outcome of a command.
 
     moved: the tasks, with sequences once they moved.  events: how many.
     """
@@ -130,19 +130,19 @@ def _write(fact: AvroValue, number: int, decision: Decision) -> None:
 
 
 def apply(
-    command: Command, row: AvroValue, own: Tasks, session: SessionState
+    command: Command, row: AvroValue, tasks: Tasks, session: SessionState
 ) -> tuple[AvroValue, Outcome]:
     """Move every task of a rewind; return its SaopRewindRow as it then is.
 
-    row: the rewind's, with its target.  own: the session's own tasks, the target among them.
+    row: the rewind's, with its target.  tasks: the session's own tasks, the target among them.
     """
     target = Target(row["target_task_id"], row["git_hash"], row["cut_sequence"])
-    planned = plan(own, target)
+    planned = plan(tasks, target)
     moves = []
     for number, move in enumerate(planned.moves):
         git_hash = target.git_hash if number == 0 else None
         event = _move_event(number, move, git_hash, session)
-        record = _move_record(row["rewind_id"], event, own[move.task_id]["profile"], session)
+        record = _move_record(row["rewind_id"], event, tasks[move.task_id]["profile"], session)
         _send_move(record, event, "retracts" if number else "restores", session)
         moves.append({**move._asdict(), "sequence": record["sequence"]})
     last = session.last_sequence

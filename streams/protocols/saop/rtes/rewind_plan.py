@@ -25,7 +25,10 @@ Tasks = Mapping[str, Mapping[str, Any]]
 
 
 class Target(NamedTuple):
-    """git_hash: the commit as recorded, None where the task has none.  cut: a sequence."""
+    """A task and its commit to go back to.
+
+    git_hash: the commit as recorded, None where the task has none.  cut: a sequence.
+    """
 
     task_id: str
     git_hash: str | None
@@ -39,7 +42,9 @@ class Move(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """moves: the target's first, then the later tasks' by their last transition.
+    """The moves of a rewind.
+
+    moves: the target's first, then the later tasks' by their last transition.
 
     The target's stands here even when it is in its state already.  unchanged: later tasks that
     are.

@@ -129,8 +129,8 @@ def _accept(command: Command, key: str, row: AvroValue | None, session: SessionS
         return
     due_ms = row["lapses_at"]
     after = step(MACHINE, row["state"], command.phase)
-    own = own_tasks(session) if after == RewindState.APPLIED else {}
-    if after == RewindState.APPLIED and row["target_task_id"] not in own:
+    tasks = own_tasks(session) if after == RewindState.APPLIED else {}
+    if after == RewindState.APPLIED and row["target_task_id"] not in tasks:
         # Another protocol's task has taken its place.
         rewind_log.send(command, Outcome("rejected", rules.TASK_UNKNOWN), row, session.work)
         return
@@ -141,7 +141,7 @@ def _accept(command: Command, key: str, row: AvroValue | None, session: SessionS
         session.row["prepared_rewind"] = None
     outcome = Outcome("accepted", ACCEPTED[RewindEvent(command.phase)])
     if after == RewindState.APPLIED:
-        row, outcome = apply(command, row, own, session)
+        row, outcome = apply(command, row, tasks, session)
     _put_rewind(command, outcome, key, row, session)
 
 
@@ -155,8 +155,8 @@ def _put_rewind(
 
 def _begin(command: Command, key: str, session: SessionState) -> None:
     """Carry out the first command of a rewind: `prepare` or `apply`."""
-    own, preparing = own_tasks(session), command.phase == RewindEvent.PREPARE
-    target = _target(command, own, session, needs_hash=preparing)
+    tasks, preparing = own_tasks(session), command.phase == RewindEvent.PREPARE
+    target = _target(command, tasks, session, needs_hash=preparing)
     if isinstance(target, Rule):
         rewind_log.send(command, Outcome("rejected", target), None, session.work)
         return
@@ -166,24 +166,24 @@ def _begin(command: Command, key: str, session: SessionState) -> None:
         row["lapses_at"] = due_ms
         session.row["prepared_rewind"] = command.value["rewind_id"]
         session.work.set_timer(Timer(due_ms, LAPSE, key, {}))
-        planned = plan(own, target)
+        planned = plan(tasks, target)
         outcome = Outcome(
             "accepted", rules.REWIND_PREPARED, list(moves_json(planned)), planned.unchanged
         )
     else:
-        row, outcome = apply(command, row, own, session)
+        row, outcome = apply(command, row, tasks, session)
     _put_rewind(command, outcome, key, row, session)
 
 
 def _target(
-    command: Command, own: Tasks, session: SessionState, *, needs_hash: bool
+    command: Command, tasks: Tasks, session: SessionState, *, needs_hash: bool
 ) -> Target | Rule:
     if session.row["prepared_rewind"] is not None:
         return rules.REWIND_IN_PROGRESS
     if not session.is_known:
         return rules.SESSION_UNKNOWN
     value = command.value
-    return target_of(own, value["task_id"], value["git_hash"], needs_hash=needs_hash)
+    return target_of(tasks, value["task_id"], value["git_hash"], needs_hash=needs_hash)
 
 
 def _row(command: Command, target: Target) -> AvroValue:

@@ -70,12 +70,12 @@ class SessionState(Decision):
 
     @property
     def is_known(self) -> bool:
-        """Whether the session has any event."""
+        """Tell whether the session has any event."""
         return self.last_sequence > 0
 
     @property
     def active_task(self) -> str | None:
-        """The session's only active task; None while there are none or several."""
+        """Return the session's only active task; None while there are none or several."""
         active: list[str] = self.row["active_tasks"]
         return active[0] if len(active) == 1 else None
 

@@ -159,7 +159,7 @@ def _by_edges(
 
 
 class Failures(NamedTuple):
-    """How often a task failed since the count was last cleared; `first` is a sequence."""
+    """Counts how often a task failed since the count was last cleared; `first` is a sequence."""
 
     total: int = 0
     first: int | None = None
