@@ -1,7 +1,7 @@
 """Writes what is derived from the sources: `python -m schemas.build [--check]`.
 
 The catalogue gains a version for each record whose sources changed, and is never rewritten; the
-JSON Schemas of the protocols' models are exported anew.
+JSON Schemas of the protocols' models are exported anew, and so are Avro sources made from models.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.catalogue import FIRST_ID
 from schemas.protocols import RECORDS, SPECS, UNIONS
-from schemas.sources import self_contained
+from schemas.sources import definitions, self_contained
 
 HERE = Path(__file__).parent
 
@@ -52,14 +52,28 @@ def derived() -> dict[Path, str]:
     return files
 
 
-def main(arguments: list[str]) -> int:
-    stale = {p: t for p, t in derived().items() if not p.exists() or p.read_text("utf-8") != t}
+def sources() -> dict[Path, str]:
+    """Return every Avro source that is made from models, and the text it ought to have."""
+    return {HERE / "avro" / name: text for spec in SPECS for name, text in spec.sources().items()}
+
+
+def _update(files: dict[Path, str], write: bool) -> bool:
+    """Name the files whose text differs, and write them.  Return whether there are any."""
+    stale = {p: t for p, t in files.items() if not p.exists() or p.read_text("utf-8") != t}
     for path, text in stale.items():
         print(path.relative_to(HERE.parent))
-        if "--check" not in arguments:
+        if write:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
-    return 1 if stale and "--check" in arguments else 0
+    return bool(stale)
+
+
+def main(arguments: list[str]) -> int:
+    check = "--check" in arguments
+    stale = _update(sources(), not check)
+    definitions.cache_clear()
+    stale |= _update(derived(), not check)
+    return 1 if stale and check else 0
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ class Spec:
     schema ids.  kinds: what can be validated, by name.  export: makes the JSON Schemas, texts by
     their paths below `json/`.  mapping: how its JSON differs from its records.
     unions: the records of each union that the Avro sources name, by that name.
+    sources: makes the Avro sources that derive from models, texts by their paths below `avro/`.
     """
 
     name: str
@@ -28,3 +29,4 @@ class Spec:
     export: Callable[[], dict[str, str]]
     mapping: JsonMapping
     unions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: Callable[[], dict[str, str]] = field(default=dict)

@@ -1,7 +1,8 @@
 """SAP 2.0: models, validation, hashes, and the key of the constitutional cache."""
 
 from schemas.sap.cache_key import CacheKey, cache_key, essence
-from schemas.sap.codes import http_status, nack_code
+from schemas.sap.constants import parse_seconds, protocol_time
+from schemas.sap.envelope import Judged, envelope_hash, judge
 from schemas.sap.facts import (
     EffectiveCache,
     effective_cache,
@@ -9,8 +10,6 @@ from schemas.sap.facts import (
     result_warnings,
     task_warnings,
 )
-from schemas.sap.forms import envelope_hash
-from schemas.sap.judge import Judged, judge
 from schemas.sap.models import (
     Envelope,
     SapAttachment,
@@ -33,9 +32,11 @@ from schemas.sap.models import (
     SapTelemetry,
     SapViolation,
     validate,
+    validate_result,
+    validate_signal,
+    validate_task,
 )
-from schemas.sap.texts import parse_seconds, protocol_time
-from schemas.sap.validate import validate_result, validate_signal, validate_task
+from schemas.sap.rules import http_status, nack_code
 
 __all__ = [
     "CacheKey",

@@ -15,8 +15,9 @@ from schemas.nesting import MAX_NESTING
 from schemas.problems import Problem, pointer
 from schemas.rules import Rule
 from schemas.sap import rules
+from schemas.sap.constants import is_blank
 from schemas.sap.shapes import (
-    MOST,
+    MAX_ITEMS,
     Flag,
     Form,
     Integer,
@@ -30,18 +31,17 @@ from schemas.sap.shapes import (
     Text,
     Word,
 )
-from schemas.sap.texts import is_blank
 
-Place = tuple[str | int, ...]
-MOST_SHOWN = Text().most
+Path = tuple[str | int, ...]
+MAX_NAME_SHOWN = Text().max_length
 """Characters of a member's name."""
 
 
-class Unread:
-    """Stands for open JSON whose text could not be read; what is wrong with it is said already."""
+class UnparsableJson:
+    """Stands for open JSON whose text could not be read; its problem is recorded already."""
 
 
-UNREAD = Unread()
+UNPARSABLE = UnparsableJson()
 
 
 class Checker:
@@ -49,157 +49,157 @@ class Checker:
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self._told: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
 
-    def broken(self, rule: Rule, place: Place, what: str) -> None:
-        self._told[rule.code] += 1
-        if self._told[rule.code] > MOST:
+    def add(self, rule: Rule, path: Path, message: str) -> None:
+        self._counts[rule.code] += 1
+        if self._counts[rule.code] > MAX_ITEMS:
             return
-        name = place[-1] if place else "The envelope"
-        self.problems.append(Problem(rule.code, pointer(*place), f"{name} {what}."))
+        name = path[-1] if path else "The envelope"
+        self.problems.append(Problem(rule.code, pointer(*path), f"{name} {message}."))
 
-    def check(self, kind: Kind, value: Any, place: Place) -> None:
+    def check(self, kind: Kind, value: Any, path: Path) -> None:
         match kind:
             case Shape():
-                self._shape(kind, value, place)
+                self._shape(kind, value, path)
             case Text():
-                self._text(kind, value, place)
-            case Form(rule, what, holds):
-                if self._is_text(value, place) and not holds(value):
-                    self.broken(rule, place, f"must be {what}")
+                self._text(kind, value, path)
+            case Form(rule, description, matches):
+                if self._is_text(value, path) and not matches(value):
+                    self.add(rule, path, f"must be {description}")
             case Word(words):
-                if self._is_text(value, place) and value not in words:
-                    self.broken(rules.BAD_ENUM, place, f"must be one of {', '.join(words)}")
+                if self._is_text(value, path) and value not in words:
+                    self.add(rules.BAD_ENUM, path, f"must be one of {', '.join(words)}")
             case Number():
-                self._number(kind, value, place)
+                self._number(kind, value, path)
             case Integer():
-                self._integer(kind, value, place)
+                self._integer(kind, value, path)
             case Flag():
                 if not isinstance(value, bool):
-                    self.broken(rules.BAD_TYPE, place, "must be true or false")
+                    self.add(rules.BAD_TYPE, path, "must be true or false")
             case Open():
-                self._open(kind, value, place)
+                self._open(kind, value, path)
             case ListOf():
-                self._list(kind, value, place)
+                self._list(kind, value, path)
             case Numbers():
-                self._numbers(kind, value, place)
+                self._numbers(kind, value, path)
             case OfSignal():
-                self._of_signal(kind, value, place)
+                self._of_signal(kind, value, path)
 
-    def _shape(self, shape: Shape, value: Any, place: Place) -> None:
+    def _shape(self, shape: Shape, value: Any, path: Path) -> None:
         if not isinstance(value, dict):
-            self.broken(rules.BAD_TYPE, place, "must be an object")
+            self.add(rules.BAD_TYPE, path, "must be an object")
             return
         known = {member.name for member in shape.members}
-        if shape.most is not None:
-            given = [name for name in value if value[name] is not None or name not in known]
-            self._count(given, place, shape.most)
+        if shape.max_members is not None:
+            present = [name for name in value if value[name] is not None or name not in known]
+            self._count(present, path, shape.max_members)
         for name, kind, required in shape.members:
             inner = value.get(name)
             if inner is not None:
-                self.check(kind, inner, (*place, name))
+                self.check(kind, inner, (*path, name))
             elif required:
-                self.broken(rules.MISSING_FIELD, (*place, name), "is missing")
+                self.add(rules.MISSING_FIELD, (*path, name), "is missing")
         unknown = [name for name in value if name not in known]
         if not all(_is_name(name) for name in unknown):
-            self.broken(rules.BAD_JSON, place, "has a member whose name is no text")
+            self.add(rules.BAD_JSON, path, "has a member whose name is no text")
         for name in sorted(name for name in unknown if _is_name(name)):
-            self._well_formed(value[name], _inside(place, name), len(place) + 2)
+            self._well_formed(value[name], _inside(path, name), len(path) + 2)
 
-    def _text(self, kind: Text, value: Any, place: Place) -> None:
-        if not self._is_text(value, place):
+    def _text(self, kind: Text, value: Any, path: Path) -> None:
+        if not self._is_text(value, path):
             return
         if not kind.blank and is_blank(value):
-            self.broken(rules.EMPTY_STRING, place, "must not be blank")
-        if len(value) > kind.most:
-            self.broken(rules.TOO_LONG, place, f"must have at most {kind.most} characters")
+            self.add(rules.EMPTY_STRING, path, "must not be blank")
+        if len(value) > kind.max_length:
+            self.add(rules.TOO_LONG, path, f"must have at most {kind.max_length} characters")
 
-    def _is_text(self, value: Any, place: Place) -> bool:
+    def _is_text(self, value: Any, path: Path) -> bool:
         if not isinstance(value, str):
-            self.broken(rules.BAD_TYPE, place, "must be a string")
+            self.add(rules.BAD_TYPE, path, "must be a string")
             return False
         if not _is_name(value):
-            self.broken(rules.BAD_JSON, place, "has a lone surrogate")
+            self.add(rules.BAD_JSON, path, "has a lone surrogate")
             return False
         return True
 
-    def _number(self, kind: Number, value: Any, place: Place) -> None:
+    def _number(self, kind: Number, value: Any, path: Path) -> None:
         if not _is_number(value):
-            self.broken(rules.BAD_TYPE, place, "must be a number")
+            self.add(rules.BAD_TYPE, path, "must be a number")
             return
         low = kind.low if kind.low is not None else -math.inf
         high = kind.high if kind.high is not None else math.inf
         if not _is_finite(value) or not low <= value <= high:
-            self.broken(rules.OUT_OF_RANGE, place, f"must be a number{_bounds(kind)}")
+            self.add(rules.OUT_OF_RANGE, path, f"must be a number{_bounds(kind)}")
 
-    def _integer(self, kind: Integer, value: Any, place: Place) -> None:
+    def _integer(self, kind: Integer, value: Any, path: Path) -> None:
         if not _is_number(value):
-            self.broken(rules.BAD_TYPE, place, "must be an integer")
+            self.add(rules.BAD_TYPE, path, "must be an integer")
         elif not _is_integral(value) or not kind.low <= value <= kind.high:
-            what = f"must be an integer from {kind.low} to {kind.high}"
-            self.broken(rules.OUT_OF_RANGE, place, what)
+            message = f"must be an integer from {kind.low} to {kind.high}"
+            self.add(rules.OUT_OF_RANGE, path, message)
 
-    def _of_signal(self, kind: OfSignal, value: Any, place: Place) -> None:
-        """Type alone; the bounds are those of the signal's kind."""
+    def _of_signal(self, kind: OfSignal, value: Any, path: Path) -> None:
+        """Check the type alone; the bounds are those of the signal's kind."""
         if isinstance(kind.base, (Text, Word)):
-            self._is_text(value, place)
+            self._is_text(value, path)
         elif not _is_number(value):
-            self.broken(rules.BAD_TYPE, place, "must be an integer")
+            self.add(rules.BAD_TYPE, path, "must be an integer")
 
-    def _list(self, kind: ListOf, value: Any, place: Place) -> None:
+    def _list(self, kind: ListOf, value: Any, path: Path) -> None:
         if not isinstance(value, list):
-            self.broken(rules.BAD_TYPE, place, "must be a list")
+            self.add(rules.BAD_TYPE, path, "must be a list")
             return
-        self._count(value, place)
+        self._count(value, path)
         for index, item in enumerate(value):
-            self.check(kind.item, item, (*place, index))
+            self.check(kind.item, item, (*path, index))
 
-    def _numbers(self, kind: Numbers, value: Any, place: Place) -> None:
+    def _numbers(self, kind: Numbers, value: Any, path: Path) -> None:
         if not isinstance(value, dict):
-            self.broken(rules.BAD_TYPE, place, "must be an object of numbers")
+            self.add(rules.BAD_TYPE, path, "must be an object of numbers")
             return
-        self._count(value, place)
+        self._count(value, path)
         if not all(_is_name(name) for name in value):
-            self.broken(rules.BAD_JSON, place, "has a member whose name is no text")
+            self.add(rules.BAD_JSON, path, "has a member whose name is no text")
         for name in sorted(name for name in value if _is_name(name)):
-            if len(name) > MOST_SHOWN:
-                self.broken(
-                    rules.TOO_LONG, place, f"has a name of more than {MOST_SHOWN} characters"
+            if len(name) > MAX_NAME_SHOWN:
+                self.add(
+                    rules.TOO_LONG, path, f"has a name of more than {MAX_NAME_SHOWN} characters"
                 )
-            self.check(kind.value, value[name], _inside(place, name))
+            self.check(kind.value, value[name], _inside(path, name))
 
-    def _count(self, value: Any, place: Place, most: int = MOST) -> None:
-        if len(value) > most:
-            self.broken(rules.TOO_MANY_ITEMS, place, f"must have at most {most} entries")
+    def _count(self, value: Any, path: Path, max_count: int = MAX_ITEMS) -> None:
+        if len(value) > max_count:
+            self.add(rules.TOO_MANY_ITEMS, path, f"must have at most {max_count} entries")
 
-    def _open(self, kind: Open, value: Any, place: Place) -> None:
-        if value is UNREAD:
+    def _open(self, kind: Open, value: Any, path: Path) -> None:
+        if value is UNPARSABLE:
             return
         if kind.kind == "object" and not isinstance(value, dict):
-            self.broken(rules.BAD_TYPE, place, "must be an object")
+            self.add(rules.BAD_TYPE, path, "must be an object")
         elif kind.kind == "list" and not isinstance(value, list):
-            self.broken(rules.BAD_TYPE, place, "must be a list of objects")
+            self.add(rules.BAD_TYPE, path, "must be a list of objects")
         elif kind.kind == "list":
-            self._count(value, place)
+            self._count(value, path)
             for index, item in enumerate(value):
                 if not isinstance(item, dict):
-                    self.broken(rules.BAD_TYPE, (*place, index), "must be an object")
-        self._well_formed(value, place, len(place) + 1)
+                    self.add(rules.BAD_TYPE, (*path, index), "must be an object")
+        self._well_formed(value, path, len(path) + 1)
 
-    def _well_formed(self, value: Any, place: Place, level: int) -> None:
-        """Open JSON must be I-JSON with finite numbers; one problem says what it is not."""
-        fault = _fault(value, level)
-        if fault:
-            self.broken(rules.BAD_JSON, place, fault)
-
-
-def _inside(place: Place, name: str) -> Place:
-    """Where a member stands; one whose name is too long to be told, where its object does."""
-    return (*place, name) if len(name) <= MOST_SHOWN else place
+    def _well_formed(self, value: Any, path: Path, level: int) -> None:
+        """Check that open JSON is I-JSON with finite numbers; one problem says what it is not."""
+        problem = _json_problem(value, level)
+        if problem:
+            self.add(rules.BAD_JSON, path, problem)
 
 
-def _fault(value: Any, level: int) -> str | None:
-    """What is wrong with open JSON that stands at a level; the root of a body is level 1."""
+def _inside(path: Path, name: str) -> Path:
+    """Return the path of a member; that of its object if the name is too long to show."""
+    return (*path, name) if len(name) <= MAX_NAME_SHOWN else path
+
+
+def _json_problem(value: Any, level: int) -> str | None:
+    """Return what is wrong with open JSON at a level; the root of a body is level 1."""
     match value:
         case str():
             return None if _is_name(value) else "holds a lone surrogate"
@@ -215,16 +215,16 @@ def _fault(value: Any, level: int) -> str | None:
         case dict():
             if not all(_is_name(name) for name in value):
                 return "holds a member whose name is no text"
-            found = (_fault(item, level + 1) for item in value.values())
+            problems = (_json_problem(item, level + 1) for item in value.values())
         case list():
-            found = (_fault(item, level + 1) for item in value)
+            problems = (_json_problem(item, level + 1) for item in value)
         case _:
             return "holds what is no JSON"
-    return next((fault for fault in found if fault), None)
+    return next((problem for problem in problems if problem), None)
 
 
 def _is_name(value: Any) -> bool:
-    """Unicode text."""
+    """Return whether it is Unicode text."""
     if not isinstance(value, str):
         return False
     try:

@@ -6,9 +6,9 @@ import re
 from typing import Any, NamedTuple
 
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.sap import rules, words
-from schemas.sap.forms import clean
-from schemas.sap.shapes import CHECK, CONTRACT, VIOLATION, ListOf, Member, Shape
+from schemas.sap import constants, rules
+from schemas.sap.models import SapCheck, SapContract, SapViolation
+from schemas.sap.shapes import ListOf, Member, Shape, shape_of, without_nulls
 
 _SECRET = re.compile(
     r"-----BEGIN [^\n]{0,64}?PRIVATE KEY-----"
@@ -26,7 +26,10 @@ class EffectiveCache(NamedTuple):
 
 
 def effective_cache(task: dict[str, Any]) -> EffectiveCache:
-    """Of a valid task: no policy is `bypass`, no mode `prefer`, and mustAlign is true by itself."""
+    """Return how a valid task uses the cache.
+
+    No policy is `bypass`, no mode is `prefer`, and mustAlign is true by itself.
+    """
     policy = task["constitutionalContext"].get("cachePolicy")
     if policy is None:
         return EffectiveCache("bypass", None, True)
@@ -39,30 +42,30 @@ def effective_cache(task: dict[str, Any]) -> EffectiveCache:
 
 
 def task_warnings(task: dict[str, Any]) -> list[str]:
-    """The warnings of a valid task, but for that of its deadline, which needs the time."""
+    """Return the warnings of a valid task, but for that of its deadline, which needs the time."""
     context = task["constitutionalContext"]
     listed = context.get("principles") or ()
-    found = []
+    warnings = []
     if any(principle not in listed for principle in context.get("pressure") or ()):
-        found.append(rules.PRESSURE_FOR_UNLISTED_PRINCIPLE.code)
+        warnings.append(rules.PRESSURE_FOR_UNLISTED_PRINCIPLE.code)
     if _holds_secret(task["payload"]):
-        found.append(rules.PAYLOAD_SECRET_SUSPECTED.code)
-    return found
+        warnings.append(rules.PAYLOAD_SECRET_SUSPECTED.code)
+    return warnings
 
 
 def result_warnings(result: dict[str, Any]) -> list[str]:
-    """The warnings of a valid result."""
-    found = []
+    """Return the warnings of a valid result."""
+    warnings = []
     code = (result.get("error") or {}).get("code")
-    if code is not None and code not in words.ERROR_CODES:
-        found.append(rules.UNKNOWN_ERROR_CODE.code)
+    if code is not None and code not in constants.ERROR_CODES:
+        warnings.append(rules.UNKNOWN_ERROR_CODE.code)
     without = {
         "ESCALATED": rules.ESCALATED_WITHOUT_NEXT_ACTIONS,
         "PARTIAL": rules.PARTIAL_WITHOUT_NEXT_ACTIONS,
     }.get(result["status"])
     if without is not None and not result.get("nextActions"):
-        found.append(without.code)
-    return found
+        warnings.append(without.code)
+    return warnings
 
 
 def _holds_secret(value: Any) -> bool:
@@ -76,18 +79,18 @@ def _holds_secret(value: Any) -> bool:
 _RECORD = Shape(
     "SapCacheRecord",
     (
-        Member("outputContract", CONTRACT),
-        Member("policyChecks", ListOf(CHECK)),
-        Member("violations", ListOf(VIOLATION)),
+        Member("outputContract", shape_of(SapContract)),
+        Member("policyChecks", ListOf(shape_of(SapCheck))),
+        Member("violations", ListOf(shape_of(SapViolation))),
     ),
 )
 """What of a record has members that may be null; nulls of open JSON stay."""
 
 
 def record_sha256(record: dict[str, Any], without: str = "recordSha256") -> str:
-    """The hash of a record of the service in its JSON form, without the member that holds it.
+    """Return the hash of a record of the service as JSON, without the member that holds it.
 
     Members that are null are left out (clarification 6).
     """
-    kept = {name: item for name, item in record.items() if name != without and item is not None}
-    return sha256_hex(canonical_json(clean(_RECORD, kept)))
+    present = {name: item for name, item in record.items() if name != without and item is not None}
+    return sha256_hex(canonical_json(without_nulls(_RECORD, present)))

@@ -3,32 +3,10 @@
 from __future__ import annotations
 
 from schemas.json_mapping.mapping import Codes, JsonMapping, OpenJson
+from schemas.sap.constants import NAMESPACE
+from schemas.sap.models import SHAPES
 
-NAMESPACE = "headrace.sap"
-
-OBJECTS = frozenset(
-    f"{NAMESPACE}.Sap{name}"
-    for name in (
-        "Task",
-        "Result",
-        "Signal",
-        "Party",
-        "Target",
-        "Context",
-        "CachePolicy",
-        "Contract",
-        "Telemetry",
-        "Budget",
-        "ReplyTo",
-        "Attachment",
-        "Producer",
-        "Evidence",
-        "Check",
-        "Violation",
-        "CacheUse",
-        "Error",
-    )
-)
+OBJECTS = frozenset(f"{NAMESPACE}.{record}" for record in SHAPES)
 """The objects of SAP, whose unknown members are kept in `extra_json`."""
 
 MAPPING = JsonMapping(

@@ -1,6 +1,10 @@
-"""The objects of SAP for programs: attributes as on the wire, unknown members in `extra`.
+"""The objects of SAP: attributes as on the wire, unknown members in `extra`.
 
-They hold whatever they are given; `validate()` says what is wrong with it.
+This is where a member is stated, with what it must be.  What checks it (`shapes.shape_of`), the
+JSON Schemas and the Avro records (`export`) are read from here.  A plain `str` is a text of at most
+1024 characters; a member may be absent if its default is None.
+
+For programs: models hold whatever they are given; `validate()` says what is wrong with it.
 
 Source: SAP spec, 2.1 to 2.3, 6.3.
 """
@@ -8,19 +12,44 @@ Source: SAP spec, 2.1 to 2.3, 6.3.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from schemas.objects import JsonObject, WireObject
 from schemas.problems import Problem
-from schemas.sap import rules
-from schemas.sap.shapes import ENVELOPES
+from schemas.sap import constants, rules
+from schemas.sap.shapes import (
+    AGENT_ID,
+    CAPABILITY,
+    DECISION,
+    MAX_ITEMS,
+    NOTE,
+    RATING,
+    TIME,
+    UUID,
+    VERSION,
+    Number,
+    OfSignal,
+    Text,
+    Word,
+    shape_of,
+    shapes_in,
+)
 from schemas.sap.validate import problems_of
+
+AgentId = Annotated[str, AGENT_ID]
+Time = Annotated[str, TIME]
+Uuid = Annotated[str, UUID]
+Version = Annotated[str, VERSION]
+Prose = Annotated[str, Text(4000)]
+Sentence = Annotated[str, Text(4000, blank=False)]
+Item = Annotated[str, Text(blank=False)]
 
 
 @dataclass(kw_only=True)
 class SapObject(WireObject):
-    """Any object of SAP."""
+    """Any object of SAP.  MAX_MEMBERS: of one that is a map as well."""
 
+    MAX_MEMBERS: ClassVar[int | None] = None
     BAD_JSON = rules.BAD_JSON.code
     BAD_TYPE = rules.BAD_TYPE.code
 
@@ -32,72 +61,92 @@ class Envelope(SapObject):
     KIND: ClassVar[str]
 
     def validate(self) -> list[Problem]:
-        """What breaks the rules, as (rule, path, message), the one that decides first."""
+        """Return what breaks the rules, as (rule, path, message), the one that decides first."""
         return problems_of(ENVELOPES[self.KIND], self.to_json())
 
 
 @dataclass(kw_only=True)
 class SapParty(SapObject):
-    agentId: str
-    agentKind: str
+    """Who issues a task, or operates on one."""
+
+    agentId: AgentId
+    agentKind: Annotated[str, Word(constants.AGENT_KINDS)]
     name: str | None = None
 
 
 @dataclass(kw_only=True)
 class SapTarget(SapObject):
-    capability: str
-    agentId: str | None = None
+    """What a task is for: a capability, and perhaps the agent that is to have it."""
+
+    capability: Annotated[str, CAPABILITY]
+    agentId: AgentId | None = None
     routingHints: JsonObject | None = None
 
 
 @dataclass(kw_only=True)
 class SapCachePolicy(SapObject):
-    mode: str | None = None
+    """How a task wants the cache used."""
+
+    mode: Annotated[str, Word(constants.MODES)] | None = None
     maxAgeSec: int | None = None
     mustAlign: bool | None = None
 
 
 @dataclass(kw_only=True)
 class SapContext(SapObject):
-    pressureLevel: str
-    principles: list[str] | None = None
-    pressure: dict[str, float] | None = None
-    objectives: list[str] | None = None
-    constraints: list[str] | None = None
-    riskTolerance: str | None = None
-    territory: str | None = None
-    references: list[str] | None = None
+    """The constitutional context of a task."""
+
+    pressureLevel: Annotated[str, Word(constants.LEVELS)]
+    principles: list[Item] | None = None
+    pressure: dict[str, Annotated[float, Number(0, 100)]] | None = None
+    objectives: list[Sentence] | None = None
+    constraints: list[Sentence] | None = None
+    riskTolerance: Annotated[str, Word(constants.RISKS)] | None = None
+    territory: Item | None = None
+    references: list[Item] | None = None
     cachePolicy: SapCachePolicy | None = None
 
 
 @dataclass(kw_only=True)
 class SapContract(SapObject):
+    """What the output of a task has to be."""
+
     schema: JsonObject | None = None
     format: str | None = None
 
 
 @dataclass(kw_only=True)
 class SapBudget(SapObject):
-    tokens: float | None = None
-    seconds: float | None = None
+    """What a task may use; other numeric members count too."""
+
+    MAX_MEMBERS = MAX_ITEMS  # each number in it is a limit
+
+    tokens: Annotated[float, Number(0)] | None = None
+    seconds: Annotated[float, Number(0)] | None = None
 
 
 @dataclass(kw_only=True)
 class SapTelemetry(SapObject):
-    priority: str | None = None
-    deadline: str | None = None
+    """Controls of a task's execution."""
+
+    priority: Annotated[str, Word(constants.PRIORITIES)] | None = None
+    deadline: Time | None = None
     budget: SapBudget | None = None
     trace: bool | None = None
 
 
 @dataclass(kw_only=True)
 class SapReplyTo(SapObject):
+    """Where the issuer would like to be answered; carried only."""
+
     endpoint: str | None = None
     expectAck: bool | None = None
 
 
 @dataclass(kw_only=True)
 class SapAttachment(SapObject):
+    """A reference to something outside of the payload."""
+
     uri: str | None = None
     kind: str | None = None
     digest: str | None = None
@@ -105,13 +154,15 @@ class SapAttachment(SapObject):
 
 @dataclass(kw_only=True)
 class SapTask(Envelope):
+    """A unit of work issued to an agent or a capability, as sent."""
+
     KIND = "task"
 
-    protocolVersion: str = "2.0"
-    taskId: str
-    parentTaskId: str | None = None
-    correlationId: str
-    issuedAt: str
+    protocolVersion: Version = "2.0"
+    taskId: Uuid
+    parentTaskId: Uuid | None = None
+    correlationId: Uuid
+    issuedAt: Time
     issuer: SapParty
     target: SapTarget
     constitutionalContext: SapContext
@@ -126,26 +177,34 @@ class SapTask(Envelope):
 
 @dataclass(kw_only=True)
 class SapProducer(SapObject):
-    agentId: str
-    agentKind: str
+    """Who produced a result."""
+
+    agentId: AgentId
+    agentKind: Annotated[str, Word(constants.PRODUCER_KINDS)]
 
 
 @dataclass(kw_only=True)
 class SapCheck(SapObject):
+    """What was found for one principle, or by one check."""
+
     principle: str
-    status: str
-    notes: str | None = None
+    status: Annotated[str, Word(constants.CHECK_STATUSES)]
+    notes: Prose | None = None
 
 
 @dataclass(kw_only=True)
 class SapViolation(SapObject):
+    """An issue that was found."""
+
     principle: str
-    severity: str
-    evidence: str | None = None
+    severity: Annotated[str, Word(constants.SEVERITIES)]
+    evidence: Prose | None = None
 
 
 @dataclass(kw_only=True)
 class SapCacheUse(SapObject):
+    """Whether a result came from the cache."""
+
     hit: bool
     cacheKey: str | None = None
     ageSec: int | None = None
@@ -154,7 +213,9 @@ class SapCacheUse(SapObject):
 
 @dataclass(kw_only=True)
 class SapEvidence(SapObject):
-    alignment: str
+    """The constitutional evidence of a result."""
+
+    alignment: Annotated[str, Word(constants.ALIGNMENTS)]
     pressureReadings: dict[str, float] | None = None
     policyChecks: list[SapCheck] | None = None
     violations: list[SapViolation] | None = None
@@ -164,21 +225,25 @@ class SapEvidence(SapObject):
 
 @dataclass(kw_only=True)
 class SapError(SapObject):
+    """Why a result is no success."""
+
     code: str | None = None
-    message: str | None = None
+    message: Prose | None = None
     details: JsonObject | None = None
 
 
 @dataclass(kw_only=True)
 class SapResult(Envelope):
+    """What an agent reports of a task, and, on sap.outcomes, what the service publishes of it."""
+
     KIND = "result"
 
-    protocolVersion: str = "2.0"
-    taskId: str
-    correlationId: str
-    reportedAt: str
+    protocolVersion: Version = "2.0"
+    taskId: Uuid
+    correlationId: Uuid
+    reportedAt: Time
     producer: SapProducer
-    status: str
+    status: Annotated[str, Word(constants.STATUSES)]
     output: Any = None
     artifacts: list[JsonObject] | None = None
     metrics: JsonObject | None = None
@@ -190,23 +255,45 @@ class SapResult(Envelope):
 
 @dataclass(kw_only=True)
 class SapSignal(Envelope):
+    """What an operator says of a task, as sent."""
+
     KIND = "signal"
 
-    protocolVersion: str = "2.0"
-    signalId: str
-    taskId: str
-    correlationId: str
-    sentAt: str
+    protocolVersion: Version = "2.0"
+    signalId: Uuid
+    taskId: Uuid
+    correlationId: Uuid
+    sentAt: Time
     operator: SapParty
-    kind: str
-    rating: int | None = None
-    decision: str | None = None
-    note: str | None = None
+    kind: Annotated[str, Word(constants.SIGNAL_KINDS)]
+    rating: Annotated[int, OfSignal(RATING)] | None = None
+    decision: Annotated[str, OfSignal(DECISION)] | None = None
+    note: Annotated[str, OfSignal(NOTE)] | None = None
     meta: JsonObject | None = None
 
 
+ENVELOPES = {model.KIND: shape_of(model) for model in (SapTask, SapResult, SapSignal)}
+SHAPES = {record: s for shape in ENVELOPES.values() for record, s in shapes_in(shape).items()}
+"""Every object of SAP, by its record."""
+
+
+def validate_task(value: object) -> list[Problem]:
+    """Return what breaks the rules in a task's JSON, what decides first; empty if it is valid."""
+    return problems_of(ENVELOPES["task"], value)
+
+
+def validate_result(value: object) -> list[Problem]:
+    """Return the same for a result."""
+    return problems_of(ENVELOPES["result"], value)
+
+
+def validate_signal(value: object) -> list[Problem]:
+    """Return the same for a signal."""
+    return problems_of(ENVELOPES["signal"], value)
+
+
 def validate(kind: str, value: object) -> list[Problem]:
-    """What breaks the rules in an envelope, as JSON or as a model, what decides first.
+    """Return what breaks the rules in an envelope, as JSON or as a model, what decides first.
 
     kind: `task`, `result` or `signal`, with or without `sap.` before it; KeyError for another.
     """

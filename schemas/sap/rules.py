@@ -1,4 +1,4 @@
-"""The closed set of rule codes of SAP (spec 3.1)."""
+"""The closed set of rule codes of SAP (spec 3.1), and what a refusal is over HTTP (spec 3.2)."""
 
 from __future__ import annotations
 
@@ -138,3 +138,54 @@ ROWS: tuple[tuple[Rule, ...], ...] = (
     (BAD_SIGNAL,),
 )
 """The rules of shape in the spec's order, which decides among those that one path breaks."""
+
+_KEY_RULES = (KEY_MISMATCH, PARTITION_MISMATCH)
+_SHAPE_RULES = frozenset(
+    rule.code for rule in ALL if rule.stage is Stage.SCHEMA or rule in _KEY_RULES
+)
+
+REFUSALS: dict[str, tuple[str, int]] = {
+    rule.code: (code, status)
+    for code, status, group in (
+        (
+            "UNPROCESSABLE",
+            409,
+            (
+                TASK_ID_CONFLICT,
+                SIGNAL_ID_CONFLICT,
+                TASK_CLOSED,
+                ILLEGAL_TRANSITION,
+                NOT_DISPATCHED,
+                SIGNAL_REPEATED,
+                SIGNAL_TOO_EARLY,
+                DESTINATION_UNAVAILABLE,
+            ),
+        ),
+        ("UNPROCESSABLE", 422, (CORRELATION_MISMATCH,)),
+        ("NOT_FOUND", 404, (UNKNOWN_TASK, UNKNOWN_DESTINATION, NO_HANDLER)),
+        ("UNAUTHORIZED", 401, (UNAUTHORIZED,)),
+        (
+            "FORBIDDEN",
+            403,
+            (FORBIDDEN, PRODUCER_MISMATCH, SELF_RATING, NOT_ISSUER),
+        ),
+        ("RATE_LIMIT", 429, (RATE_LIMITED,)),
+    )
+    for rule in group
+}
+"""The NACK's code and the status of an answer that waited for it; rules of shape are not here."""
+
+
+def nack_code(rule: str, subject: str) -> str:
+    """Return the code of a NACK.  subject: `TASK`, `RESULT` or `SIGNAL`.
+
+    Raises KeyError for a rule that refuses nothing.
+    """
+    if rule in _SHAPE_RULES:
+        return "INVALID_TASK" if subject == "TASK" else "UNPROCESSABLE"
+    return REFUSALS[rule][0]
+
+
+def http_status(rule: str) -> int:
+    """Return the status of an answer that waited for the verdict; KeyError likewise."""
+    return 422 if rule in _SHAPE_RULES else REFUSALS[rule][1]

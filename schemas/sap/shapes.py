@@ -1,6 +1,7 @@
-"""The objects of SAP as tables: each member, what it must be, and whether it must be there.
+"""What a member of an object of SAP may be, and the shape of an object, read from its model.
 
-One declaration serves the checks, the JSON Schemas, and the reading of untrusted Avro values.
+A shape serves the checks, the reading of untrusted Avro values, the JSON Schemas and the Avro
+records; `schemas.sap.models` is where members are stated.
 
 Source: SAP spec, 2.1 to 2.3.
 """
@@ -8,30 +9,33 @@ Source: SAP spec, 2.1 to 2.3.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from schemas.canonical import MAX_SAFE_INTEGER
+from schemas.objects import JsonObject, WireObject
 from schemas.rules import Rule
-from schemas.sap import rules, words
-from schemas.sap.texts import is_agent_id, is_capability, is_id, parse_seconds
+from schemas.sap import constants, rules
+from schemas.sap.constants import is_agent_id, is_capability, is_id, parse_seconds
 
-MOST = 256
+MAX_ITEMS = 256
 """Entries of a list or map."""
 
 
 class Text(NamedTuple):
-    """most: characters.  blank: it may be."""
+    """max_length: characters.  blank: it may be."""
 
-    most: int = 1024
+    max_length: int = 1024
     blank: bool = True
 
 
 class Form(NamedTuple):
-    """A text that has to be of a form.  what: in words, for messages."""
+    """A text that has to be of a form.  description: in words, for messages."""
 
     rule: Rule
-    what: str
-    holds: Callable[[str], bool]
+    description: str
+    matches: Callable[[str], bool]
     schema: tuple[tuple[str, object], ...] = ()
 
 
@@ -60,7 +64,7 @@ class Open(NamedTuple):
 
 
 class ListOf(NamedTuple):
-    item: Text | Shape
+    item: Kind
 
 
 class Numbers(NamedTuple):
@@ -84,20 +88,18 @@ class Member(NamedTuple):
 class Shape(NamedTuple):
     """record: the Avro record, by its name in headrace.sap.
 
-    most: members that an object which is a map as well may have, named ones included.
+    max_members: of an object that is a map as well, named ones included.  doc: what it is.
     """
 
     record: str
     members: tuple[Member, ...]
-    most: int | None = None
+    max_members: int | None = None
+    doc: str = ""
 
 
 Kind = Text | Form | Word | Number | Integer | Flag | Open | ListOf | Numbers | OfSignal | Shape
 
 _HEX = "[0-9a-fA-F]"
-TEXT = Text(4000)
-NAME = Text()
-ITEM = Text(blank=False)
 UUID = Form(
     rules.BAD_UUID,
     "a UUID of 36 characters",
@@ -110,7 +112,12 @@ TIME = Form(
     lambda text: parse_seconds(text) is not None,
     (("pattern", r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9]Z$"),),
 )
-VERSION = Form(rules.BAD_VERSION, words.VERSION, words.VERSION.__eq__, (("const", words.VERSION),))
+VERSION = Form(
+    rules.BAD_VERSION,
+    constants.VERSION,
+    constants.VERSION.__eq__,
+    (("const", constants.VERSION),),
+)
 AGENT_ID = Form(
     rules.BAD_AGENT_ID,
     "1 to 256 characters, none of control, no blank at either end",
@@ -123,167 +130,80 @@ CAPABILITY = Form(
     is_capability,
     (("pattern", r"^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$"), ("maxLength", 256)),
 )
+RATING = Integer(1, 5)
+DECISION = Word(constants.DECISIONS)
+NOTE = Text(4000, blank=False)
+
+_KINDS: dict[Any, Kind] = {
+    str: Text(),
+    float: Number(),
+    int: Integer(),
+    bool: Flag(),
+    JsonObject: Open(),
+    list[JsonObject]: Open("list"),
+    Any: Open("any"),
+}
+"""What a member is whose type says nothing more."""
 
 
-def _must(name: str, kind: Kind) -> Member:
-    return Member(name, kind, required=True)
+def shape_of(model: type[WireObject]) -> Shape:
+    """Return the shape of a model: each attribute, what it must be, and whether it must be there.
+
+    An attribute may be absent if its default is None.
+    """
+    hints = get_type_hints(model, include_extras=True)
+    members = tuple(
+        Member(attribute.name, _kind_of(hints[attribute.name]), attribute.default is not None)
+        for attribute in fields(model)
+        if attribute.default_factory is MISSING
+    )
+    doc = " ".join((model.__doc__ or "").split())
+    return Shape(model.__name__, members, getattr(model, "MAX_MEMBERS", None), doc)
 
 
-PARTY = Shape(
-    "SapParty",
-    (
-        _must("agentId", AGENT_ID),
-        _must("agentKind", Word(words.AGENT_KINDS)),
-        Member("name", NAME),
-    ),
-)
-TARGET = Shape(
-    "SapTarget",
-    (
-        _must("capability", CAPABILITY),
-        Member("agentId", AGENT_ID),
-        Member("routingHints", Open()),
-    ),
-)
-CACHE_POLICY = Shape(
-    "SapCachePolicy",
-    (
-        Member("mode", Word(words.MODES)),
-        Member("maxAgeSec", Integer()),
-        Member("mustAlign", Flag()),
-    ),
-)
-CONTEXT = Shape(
-    "SapContext",
-    (
-        _must("pressureLevel", Word(words.LEVELS)),
-        Member("principles", ListOf(ITEM)),
-        Member("pressure", Numbers(Number(0, 100))),
-        Member("objectives", ListOf(Text(4000, blank=False))),
-        Member("constraints", ListOf(Text(4000, blank=False))),
-        Member("riskTolerance", Word(words.RISKS)),
-        Member("territory", ITEM),
-        Member("references", ListOf(ITEM)),
-        Member("cachePolicy", CACHE_POLICY),
-    ),
-)
-CONTRACT = Shape("SapContract", (Member("schema", Open()), Member("format", NAME)))
-BUDGET = Shape(
-    "SapBudget",
-    (Member("tokens", Number(0)), Member("seconds", Number(0))),
-    most=MOST,  # each number in it is a limit
-)
-TELEMETRY = Shape(
-    "SapTelemetry",
-    (
-        Member("priority", Word(words.PRIORITIES)),
-        Member("deadline", TIME),
-        Member("budget", BUDGET),
-        Member("trace", Flag()),
-    ),
-)
-REPLY_TO = Shape("SapReplyTo", (Member("endpoint", NAME), Member("expectAck", Flag())))
-ATTACHMENT = Shape(
-    "SapAttachment", (Member("uri", NAME), Member("kind", NAME), Member("digest", NAME))
-)
-TASK = Shape(
-    "SapTask",
-    (
-        _must("protocolVersion", VERSION),
-        _must("taskId", UUID),
-        Member("parentTaskId", UUID),
-        _must("correlationId", UUID),
-        _must("issuedAt", TIME),
-        _must("issuer", PARTY),
-        _must("target", TARGET),
-        _must("constitutionalContext", CONTEXT),
-        _must("payload", Open()),
-        Member("outputContract", CONTRACT),
-        Member("telemetry", TELEMETRY),
-        Member("replyTo", REPLY_TO),
-        Member("attachments", ListOf(ATTACHMENT)),
-        Member("tags", ListOf(NAME)),
-        Member("meta", Open()),
-    ),
-)
-PRODUCER = Shape(
-    "SapProducer",
-    (_must("agentId", AGENT_ID), _must("agentKind", Word(words.PRODUCER_KINDS))),
-)
-CHECK = Shape(
-    "SapCheck",
-    (
-        _must("principle", NAME),
-        _must("status", Word(words.CHECK_STATUSES)),
-        Member("notes", TEXT),
-    ),
-)
-VIOLATION = Shape(
-    "SapViolation",
-    (
-        _must("principle", NAME),
-        _must("severity", Word(words.SEVERITIES)),
-        Member("evidence", TEXT),
-    ),
-)
-CACHE_USE = Shape(
-    "SapCacheUse",
-    (
-        _must("hit", Flag()),
-        Member("cacheKey", NAME),
-        Member("ageSec", Integer()),
-        Member("version", Integer()),
-    ),
-)
-EVIDENCE = Shape(
-    "SapEvidence",
-    (
-        _must("alignment", Word(words.ALIGNMENTS)),
-        Member("pressureReadings", Numbers(Number())),
-        Member("policyChecks", ListOf(CHECK)),
-        Member("violations", ListOf(VIOLATION)),
-        Member("citations", ListOf(NAME)),
-        Member("cache", CACHE_USE),
-    ),
-)
-ERROR = Shape(
-    "SapError",
-    (Member("code", NAME), Member("message", TEXT), Member("details", Open())),
-)
-RESULT = Shape(
-    "SapResult",
-    (
-        _must("protocolVersion", VERSION),
-        _must("taskId", UUID),
-        _must("correlationId", UUID),
-        _must("reportedAt", TIME),
-        _must("producer", PRODUCER),
-        _must("status", Word(words.STATUSES)),
-        Member("output", Open("any")),
-        Member("artifacts", Open("list")),
-        Member("metrics", Open()),
-        _must("constitutionalEvidence", EVIDENCE),
-        Member("error", ERROR),
-        Member("nextActions", Open("list")),
-        Member("meta", Open()),
-    ),
-)
-SIGNAL = Shape(
-    "SapSignal",
-    (
-        _must("protocolVersion", VERSION),
-        _must("signalId", UUID),
-        _must("taskId", UUID),
-        _must("correlationId", UUID),
-        _must("sentAt", TIME),
-        _must("operator", PARTY),
-        _must("kind", Word(words.SIGNAL_KINDS)),
-        Member("rating", OfSignal(Integer(1, 5))),
-        Member("decision", OfSignal(Word(words.DECISIONS))),
-        Member("note", OfSignal(Text(4000, blank=False))),
-        Member("meta", Open()),
-    ),
-)
-ENVELOPES = {"task": TASK, "result": RESULT, "signal": SIGNAL}
-IDS = ("taskId", "parentTaskId", "correlationId", "signalId")
-"""Members of envelopes that are UUIDs, and so are compared in lower case."""
+def _kind_of(hint: Any) -> Kind:
+    if hint in _KINDS:
+        return _KINDS[hint]
+    if isinstance(hint, type) and issubclass(hint, WireObject):
+        return shape_of(hint)
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        kind: Kind = arguments[1]
+        return kind
+    if origin in (Union, UnionType):
+        (present,) = (argument for argument in arguments if argument is not NoneType)
+        return _kind_of(present)
+    inner = _kind_of(arguments[-1])
+    if origin is dict and isinstance(inner, Number):
+        return Numbers(inner)
+    assert origin is list, f"{hint} is no type of a member"
+    return ListOf(inner)
+
+
+def shapes_in(shape: Shape) -> dict[str, Shape]:
+    """Return a shape and all that are in it, by record."""
+    shapes = {shape.record: shape}
+    for member in shape.members:
+        kind = member.kind.item if isinstance(member.kind, ListOf) else member.kind
+        if isinstance(kind, Shape):
+            shapes |= shapes_in(kind)
+    return shapes
+
+
+def without_nulls(shape: Shape, value: JsonObject) -> JsonObject:
+    """Return the object without the named members that are null; open JSON keeps its nulls."""
+    kinds = {member.name: member.kind for member in shape.members}
+    return {
+        name: _without_nulls(kinds[name], member) if name in kinds else member
+        for name, member in value.items()
+        if member is not None or name not in kinds
+    }
+
+
+def _without_nulls(kind: Kind, value: Any) -> Any:
+    if isinstance(kind, Shape) and isinstance(value, dict):
+        return without_nulls(kind, value)
+    if isinstance(kind, ListOf) and isinstance(kind.item, Shape) and isinstance(value, list):
+        shape = kind.item
+        return [without_nulls(shape, item) if isinstance(item, dict) else item for item in value]
+    return value

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
-from schemas.sap.json_schema import json_schema
+from schemas.sap.export import avro_sources, json_schemas
 from schemas.sap.mapping import MAPPING
-from schemas.sap.shapes import ENVELOPES
-from schemas.sap.validate import validate_result, validate_signal, validate_task
+from schemas.sap.models import validate_result, validate_signal, validate_task
 from schemas.spec import Spec
-
-
-def _export() -> dict[str, str]:
-    return {
-        f"sap/{name}.json": json.dumps(json_schema(shape), indent=2) + "\n"
-        for name, shape in ENVELOPES.items()
-    }
-
 
 SPEC = Spec(
     "sap",
@@ -51,6 +40,7 @@ SPEC = Spec(
         "sap.result": validate_result,
         "sap.signal": validate_signal,
     },
-    export=_export,
+    export=json_schemas,
+    sources=avro_sources,
     mapping=MAPPING,
 )

@@ -10,11 +10,10 @@ from typing import Any
 
 from schemas.canonical import canonical_json
 from schemas.problems import Problem
-from schemas.sap import rules, words
+from schemas.sap import constants, rules
 from schemas.sap.check import Checker
-from schemas.sap.forms import clean
-from schemas.sap.shapes import ENVELOPES, RESULT, SIGNAL, TASK, Shape
-from schemas.sap.texts import is_blank, is_id, parse_seconds
+from schemas.sap.constants import is_blank, is_id, parse_seconds
+from schemas.sap.shapes import DECISION, NOTE, RATING, Shape, without_nulls
 
 _ROW = {rule.code: row for row, group in enumerate(rules.ROWS) for rule in group}
 _NAMING = {
@@ -35,31 +34,12 @@ _GENERAL = {
         rules.OUT_OF_RANGE,
     )
 }
-RATINGS = range(1, 6)
 OK_ALIGNMENTS = {"SUCCEEDED": ("VALID",), "PARTIAL": ("VALID", "ESCALATE")}
 """The alignments that go with a status; with the others all do (spec 3.6)."""
 
 
-def validate_task(value: object) -> list[Problem]:
-    """What breaks the rules in a task's JSON, what decides first; empty for a valid one."""
-    return problems_of(TASK, value)
-
-
-def validate_result(value: object) -> list[Problem]:
-    """The same for a result."""
-    return problems_of(RESULT, value)
-
-
-def validate_signal(value: object) -> list[Problem]:
-    """The same for a signal."""
-    return problems_of(SIGNAL, value)
-
-
-VALIDATORS = {"task": validate_task, "result": validate_result, "signal": validate_signal}
-
-
 def problems_of(shape: Shape, value: object, before: list[Problem] | None = None) -> list[Problem]:
-    """before: what reading the value has found out already."""
+    """Return all problems, the one that decides first.  before: those of reading the value."""
     checker = Checker()
     checker.problems += before or []
     checker.check(shape, value, ())
@@ -75,24 +55,25 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     Clarification 3, which goes before the order that 3.1 states.
     """
     named = {problem.path for problem in problems if problem.rule in _NAMING}
-    kept = [p for p in problems if p.rule not in _GENERAL or p.path not in named]
-    return sorted(kept, key=lambda problem: (problem.path, _ROW[problem.rule], problem.rule))
+    remaining = [p for p in problems if p.rule not in _GENERAL or p.path not in named]
+    return sorted(remaining, key=lambda problem: (problem.path, _ROW[problem.rule], problem.rule))
 
 
 def _size(shape: Shape, value: dict[str, Any]) -> Iterator[Problem]:
     try:
-        size = len(canonical_json(clean(shape, value)))
+        size = len(canonical_json(without_nulls(shape, value)))
     except (ValueError, TypeError, RecursionError):
         return  # other rules say why
-    if size > words.MAX_ENVELOPE_BYTES:
-        what = f"has {size} bytes of canonical JSON, {words.MAX_ENVELOPE_BYTES} are allowed"
-        yield Problem(rules.TOO_LARGE.code, "", f"The envelope {what}.")
+    if size > constants.MAX_ENVELOPE_BYTES:
+        limit = f"{constants.MAX_ENVELOPE_BYTES} are allowed"
+        message = f"The envelope has {size} bytes of canonical JSON, {limit}."
+        yield Problem(rules.TOO_LARGE.code, "", message)
 
 
 def _task(task: dict[str, Any]) -> Iterator[Problem]:
-    own, parent = task.get("taskId"), task.get("parentTaskId")
-    both = isinstance(own, str) and isinstance(parent, str) and is_id(own)
-    if both and str(own).lower() == str(parent).lower():
+    task_id, parent = task.get("taskId"), task.get("parentTaskId")
+    both = isinstance(task_id, str) and isinstance(parent, str) and is_id(task_id)
+    if both and str(task_id).lower() == str(parent).lower():
         message = "parentTaskId must be another task's id."
         yield Problem(rules.SELF_PARENT.code, "/parentTaskId", message)
     telemetry = task.get("telemetry")
@@ -109,54 +90,59 @@ def _moment(value: Any) -> int | None:
 
 def _result(result: dict[str, Any]) -> Iterator[Problem]:
     error = result.get("error")
-    told = error if isinstance(error, dict) else {}
-    message = told.get("message")
+    members = error if isinstance(error, dict) else {}
+    message = members.get("message")
     silent = message is None or (isinstance(message, str) and is_blank(message))
     readable = error is None or isinstance(error, dict)
     if result.get("status") == "FAILED" and readable and silent:
-        what = "FAILED needs an error.message that is not blank."
-        yield Problem(rules.ERROR_MESSAGE_MISSING.code, "/error/message", what)
+        text = "FAILED needs an error.message that is not blank."
+        yield Problem(rules.ERROR_MESSAGE_MISSING.code, "/error/message", text)
     evidence = result.get("constitutionalEvidence")
     alignment = evidence.get("alignment") if isinstance(evidence, dict) else None
-    if alignment in words.ALIGNMENTS and not _goes_with(result.get("status"), alignment, told):
-        what = "alignment does not go with the status and the error.code."
+    if alignment in constants.ALIGNMENTS and not _goes_with(result, alignment, members):
+        text = "alignment does not go with the status and the error.code."
         path = "/constitutionalEvidence/alignment"
-        yield Problem(rules.ALIGNMENT_STATUS_MISMATCH.code, path, what)
+        yield Problem(rules.ALIGNMENT_STATUS_MISMATCH.code, path, text)
 
 
-def _goes_with(status: Any, alignment: str, error: dict[str, Any]) -> bool:
+def _goes_with(result: dict[str, Any], alignment: str, error: dict[str, Any]) -> bool:
+    status = result.get("status")
     if error.get("code") == "NON_CONSTITUTIONAL" and alignment != "NON_CONSTITUTIONAL":
         return False
-    return not isinstance(status, str) or alignment in OK_ALIGNMENTS.get(status, words.ALIGNMENTS)
+    if not isinstance(status, str):
+        return True
+    return alignment in OK_ALIGNMENTS.get(status, constants.ALIGNMENTS)
 
 
 def _signal(signal: dict[str, Any]) -> Iterator[Problem]:
-    """Which of rating, decision and note go with the kind; a wrong type is told elsewhere."""
+    """Check which of rating, decision and note go with the kind, and their bounds; the checks of
+    shape report a wrong type.
+    """
     kind = signal.get("kind")
-    if kind not in words.SIGNAL_KINDS:
+    if kind not in constants.SIGNAL_KINDS:
         return
     rating, decision, note = (signal.get(name) for name in ("rating", "decision", "note"))
     if (rating is None) is (kind == "rating"):
         yield _bad_signal("rating", "is given with the kind rating, and with no other")
-    elif _is_number(rating) and rating not in RATINGS:
-        yield _bad_signal("rating", "must be an integer from 1 to 5")
+    elif _is_number(rating) and rating not in range(RATING.low, RATING.high + 1):
+        yield _bad_signal("rating", f"must be an integer from {RATING.low} to {RATING.high}")
     if (decision is None) is (kind == "approval"):
         yield _bad_signal("decision", "is given with the kind approval, and with no other")
-    elif isinstance(decision, str) and decision not in words.DECISIONS:
-        yield _bad_signal("decision", f"must be one of {', '.join(words.DECISIONS)}")
+    elif isinstance(decision, str) and decision not in DECISION.words:
+        yield _bad_signal("decision", f"must be one of {', '.join(DECISION.words)}")
     if note is None and kind == "note":
         yield _bad_signal("note", "is missing")
-    elif isinstance(note, str) and (is_blank(note) or len(note) > 4000):
-        yield _bad_signal("note", "must not be blank, and have at most 4000 characters")
+    elif isinstance(note, str) and (is_blank(note) or len(note) > NOTE.max_length):
+        bounds = f"must not be blank, and have at most {NOTE.max_length} characters"
+        yield _bad_signal("note", bounds)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _bad_signal(name: str, what: str) -> Problem:
-    return Problem(rules.BAD_SIGNAL.code, f"/{name}", f"{name} {what}.")
+def _bad_signal(name: str, message: str) -> Problem:
+    return Problem(rules.BAD_SIGNAL.code, f"/{name}", f"{name} {message}.")
 
 
 _RELATIONS = {"SapTask": _task, "SapResult": _result, "SapSignal": _signal}
-assert {shape.record for shape in ENVELOPES.values()} == set(_RELATIONS)

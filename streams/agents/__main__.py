@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from schemas.sap.texts import is_agent_id
+from schemas.sap.constants import is_agent_id
 from streams.agents import Clerk, serve
 from streams.agents.place import place_of
 from streams.agents.stopping import until_stopped

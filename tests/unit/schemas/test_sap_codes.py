@@ -6,8 +6,8 @@ import pytest
 
 from schemas import sap
 from schemas.rules import Stage
-from schemas.sap import rules, words
-from schemas.sap.codes import REFUSALS
+from schemas.sap import constants, rules
+from schemas.sap.rules import REFUSALS
 
 TABLE = """
 task_id_conflict signal_id_conflict task_closed illegal_transition UNPROCESSABLE 409
@@ -31,7 +31,7 @@ def expected() -> dict[str, tuple[str, int]]:
 
 def test_refusals_are_those_of_the_table() -> None:
     assert expected() == REFUSALS
-    assert {code for code, _ in REFUSALS.values()} <= set(words.ERROR_CODES)
+    assert {code for code, _ in REFUSALS.values()} <= set(constants.ERROR_CODES)
 
 
 @pytest.mark.parametrize("rule", [*SHAPE, "key_mismatch", "partition_mismatch"])

@@ -22,11 +22,12 @@ from schemas import (
     sha256_hex,
     to_json,
 )
+from schemas.build import sources
 from schemas.json_mapping.mapping import EXTRA
 from schemas.json_mapping.row_schema import RowSchemas
-from schemas.sap.forms import clean
 from schemas.sap.mapping import OBJECTS
-from schemas.sap.shapes import ENVELOPES, Kind, ListOf, Open, Shape
+from schemas.sap.models import ENVELOPES, SHAPES
+from schemas.sap.shapes import Open, without_nulls
 from schemas.sources import definitions
 from tests.examples import example_count
 from tests.unit.schemas import examples
@@ -56,8 +57,8 @@ def test_an_example_is_judged_alike_as_json_and_as_a_record(kind: str, name: str
     value = examples.valid(f"sap/{kind}s")[name]
     judged = sap.judge(kind, avro(kind, value))
     assert judged.problems == []
-    assert canonical_json(judged.json) == canonical_json(clean(ENVELOPES[kind], value))
-    assert judged.sha256 == sap.envelope_hash(clean(ENVELOPES[kind], value))
+    assert canonical_json(judged.json) == canonical_json(without_nulls(ENVELOPES[kind], value))
+    assert judged.sha256 == sap.envelope_hash(without_nulls(ENVELOPES[kind], value))
     assert to_json(RECORDS[kind], avro(kind, value)) == judged.json
 
 
@@ -242,21 +243,9 @@ def test_a_record_hash_leaves_out_nulls_but_not_those_of_open_json() -> None:
     assert record == before
 
 
-def shapes_in(shape: Shape) -> dict[str, Shape]:
-    found = {shape.record: shape}
-    for member in shape.members:
-        kind: Kind = member.kind.item if isinstance(member.kind, ListOf) else member.kind
-        if isinstance(kind, Shape):
-            found |= shapes_in(kind)
-    return found
-
-
 def test_shapes_and_records_have_the_same_members() -> None:
-    found: dict[str, Shape] = {}
-    for shape in ENVELOPES.values():
-        found |= shapes_in(shape)
-    assert {f"headrace.sap.{record}" for record in found} == OBJECTS
-    for record, shape in found.items():
+    assert {f"headrace.sap.{record}" for record in SHAPES} == OBJECTS
+    for record, shape in SHAPES.items():
         schema, _ = definitions()[f"headrace.sap.{record}"]
         fields = [field["name"] for field in schema["fields"]]
         names = [m.name + ("_json" if isinstance(m.kind, Open) else "") for m in shape.members]
@@ -264,6 +253,12 @@ def test_shapes_and_records_have_the_same_members() -> None:
         required = {m.name for m in shape.members if m.required}
         always = {f["name"].removesuffix("_json") for f in schema["fields"] if "default" not in f}
         assert always == required
+
+
+def test_the_avro_sources_of_objects_are_those_of_the_models() -> None:
+    stale = [path for path, text in sources().items() if path.read_text("utf-8") != text]
+    assert stale == [], "run: python -m schemas.build"
+    assert {path.stem for path in sources()} == set(SHAPES)
 
 
 def test_members_of_the_services_own_records_are_shown_when_they_are_null() -> None:

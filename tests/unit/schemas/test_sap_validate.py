@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 
 from schemas import Problem, canonical_json, validate
 from schemas.rules import Stage, Where
-from schemas.sap import rules, words
-from schemas.sap.texts import is_blank
+from schemas.sap import constants, rules
+from schemas.sap.constants import is_blank
 from tests.unit.schemas import examples
 from tests.unit.schemas.examples import changed
 from tests.unit.schemas.strategies import JSON
@@ -58,7 +58,7 @@ def test_every_rule_of_shape_has_a_row_in_the_order_of_verdicts() -> None:
 
 
 def test_an_envelope_is_too_large_by_its_canonical_form() -> None:
-    room = words.MAX_ENVELOPE_BYTES - len(canonical_json(TASK))
+    room = constants.MAX_ENVELOPE_BYTES - len(canonical_json(TASK))
     fits = changed(TASK, payload__document=TASK["payload"]["document"] + "x" * room)
     assert validate("sap.task", fits) == []
     assert shown(validate("sap.task", changed(fits, meta={"a": 1}))) == [("too_large", "")]
@@ -185,10 +185,10 @@ ALIGNED = {
 """By status: whether VALID, ESCALATE and NON_CONSTITUTIONAL go with it (spec 3.6)."""
 
 
-@pytest.mark.parametrize("status", words.STATUSES)
+@pytest.mark.parametrize("status", constants.STATUSES)
 @pytest.mark.parametrize("coded", [False, True])
 def test_alignment_goes_with_the_status_and_the_code(status: str, coded: bool) -> None:
-    for alignment, verdict in zip(words.ALIGNMENTS, ALIGNED[status].split(), strict=True):
+    for alignment, verdict in zip(constants.ALIGNMENTS, ALIGNED[status].split(), strict=True):
         error = {"message": "No."} | ({"code": "NON_CONSTITUTIONAL"} if coded else {})
         value = changed(
             RESULT, status=status, error=error, constitutionalEvidence__alignment=alignment
@@ -201,7 +201,7 @@ def test_alignment_goes_with_the_status_and_the_code(status: str, coded: bool) -
 OPTIONS = {"rating": (None, 5), "decision": (None, "rejected"), "note": (None, "Well done.")}
 
 
-@pytest.mark.parametrize("kind", words.SIGNAL_KINDS)
+@pytest.mark.parametrize("kind", constants.SIGNAL_KINDS)
 def test_the_kind_says_what_a_signal_holds(kind: str) -> None:
     for rating, decision, note in product(*OPTIONS.values()):
         value = {**RATING, "kind": kind, "rating": rating, "decision": decision, "note": note}

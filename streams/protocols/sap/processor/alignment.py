@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from schemas.sap.shapes import MOST
+from schemas.sap.shapes import MAX_ITEMS
 from streams.protocols.sap.constitution import Constitution, Evaluation, combine, evaluate
 from streams.protocols.sap.constitution.findings import (
     NON_CONSTITUTIONAL,
@@ -154,7 +154,7 @@ def _badness_of_violation(violation: Json) -> int:
 
 def _bounded(items: Sequence[Json], own: int, badness: Callable[[Json], int]) -> list[Json]:
     """Those that stay, in their order.  own: how many of them, the first, are the service's."""
-    if own <= MOST or len(items) <= MOST:
-        return list(items[:MOST])
+    if own <= MAX_ITEMS or len(items) <= MAX_ITEMS:
+        return list(items[:MAX_ITEMS])
     worst_first = sorted(range(own), key=lambda index: -badness(items[index]))
-    return [items[index] for index in sorted(worst_first[:MOST])]
+    return [items[index] for index in sorted(worst_first[:MAX_ITEMS])]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from schemas import Problem, canonical_json, sap
 from schemas.formats import is_uuid
 from schemas.sap import rules
-from schemas.sap.words import MAX_ENVELOPE_BYTES
+from schemas.sap.constants import MAX_ENVELOPE_BYTES
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import Headers, header, position
 from streams.protocols.sap.decision import DecisionContext

@@ -27,7 +27,7 @@ from urllib.parse import unquote
 import orjson
 
 from schemas.projection import Projection
-from schemas.sap.words import TERMINAL
+from schemas.sap.constants import TERMINAL
 from streams.engine.records import Record
 from streams.views.changes import Changes
 from streams.views.decoded import decoded

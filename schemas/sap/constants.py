@@ -1,4 +1,7 @@
-"""Forms of SAP's texts (spec 1, 3.1, clarification 2): ids, times, what is blank."""
+"""The closed sets of words of SAP, and the forms of its texts: ids, times, what is blank.
+
+Source: SAP spec, 1, 2, 3.1, 3.2, clarification 2.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,39 @@ import unicodedata
 from datetime import UTC, datetime
 
 from schemas.formats import is_uuid
+
+NAMESPACE = "headrace.sap"
+"""Of the Avro records."""
+VERSION = "2.0"
+AGENT_KINDS = ("user", "system", "agent")
+PRODUCER_KINDS = ("agent", "system")
+LEVELS = ("instant", "consulted", "deliberated")
+RISKS = ("low", "medium", "high")
+MODES = ("prefer", "only", "bypass")
+PRIORITIES = ("low", "normal", "high", "urgent")
+STATUSES = ("QUEUED", "RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED", "PARTIAL")
+TERMINAL = ("SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED")
+ALIGNMENTS = ("VALID", "ESCALATE", "NON_CONSTITUTIONAL")
+"""From the best to the worst."""
+CHECK_STATUSES = ("PASS", "FAIL", "UNCHECKED")
+SEVERITIES = ("low", "medium", "high", "critical")
+SIGNAL_KINDS = ("rating", "note", "approval", "cancel")
+DECISIONS = ("approved", "rejected")
+ERROR_CODES = (
+    "INVALID_TASK",
+    "UNAUTHORIZED",
+    "FORBIDDEN",
+    "NOT_FOUND",
+    "UNPROCESSABLE",
+    "TIMEOUT",
+    "RATE_LIMIT",
+    "INTERNAL",
+    "CACHE_MISS",
+    "NON_CONSTITUTIONAL",
+)
+"""What the service writes; an agent's own may be any text."""
+MAX_ENVELOPE_BYTES = 524_288
+"""The largest envelope, as canonical JSON."""
 
 WHITE_SPACE = "\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     map(chr, range(0x2000, 0x200B))
