@@ -14,17 +14,16 @@ from typing import Any
 import orjson
 
 from schemas import from_json, sap, sha256_hex
+from streams.protocols.sap.task_row import first_row, from_outcome
 from streams.replay.fold.folding import CommandGone, Commands, Fact, Folding, Row
 from topology.declarations import Topic
 from topology.machines.sap_task import MACHINE
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE, SAP_VERDICTS, sap_key
 
 _TASK = "headrace.sap.SapTask"
-_VALID = "VALID"
 _UNANSWERED = frozenset({"miss", "stale", "misaligned", "wait_expired"})
 _ENDED = frozenset({"store_duplicate", "released", "flight_lapsed"})
 _OF_CACHE = frozenset({"cacheState", "dispatched", "flightLeader"})
-_LONGEST = 1024
 
 
 def row_key(topic: Topic, fact: Fact) -> str | None:
@@ -42,46 +41,22 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
 
 
 def _first(ack: Fact, commands: Commands) -> Row:
-    sent = commands(ack["position"])
-    if sent is None:
+    command = commands(ack["position"])
+    if command is None:
         raise CommandGone(ack["position"])
-    task: Any = from_json(_TASK, sap.judge("task", dict(sent)).json)
-    telemetry, parent = task["telemetry"] or {}, task["parentTaskId"]
-    endpoint = (task["replyTo"] or {}).get("endpoint")
+    envelope: Any = from_json(_TASK, sap.judge("task", dict(command)).json)
     bypassed = ack["accepted"]["mode"] == "bypass"
     return {
-        "taskId": ack["taskId"],
-        "correlationId": ack["correlationId"],
-        "parentTaskId": None if parent is None else parent.lower(),
-        "state": "QUEUED",
-        "taskSha256": ack["envelopeSha256"],
-        "position": ack["position"],
-        "issuer": task["issuer"],
-        "target": task["target"],
-        "territory": task["constitutionalContext"]["territory"],
-        "deadline": telemetry.get("deadline"),
-        "trace": telemetry.get("trace") or False,
-        "replyTo": None if endpoint is None or len(endpoint) > _LONGEST else endpoint,
-        "budget": telemetry.get("budget"),
-        "outputContract": task["outputContract"],
-        "accepted": ack["accepted"],
-        "constitution": ack["constitution"],
-        "acceptedAt": ack["at"],
-        "startedAt": None,
-        "updatedAt": ack["at"],
-        "closedAt": None,
+        **first_row(
+            envelope,
+            ack["envelopeSha256"],
+            ack["position"],
+            ack["accepted"],
+            ack["constitution"],
+            ack["at"],
+        ),
         "cacheState": "none" if bypassed else "lookup",
-        "flightLeader": False,
         "dispatched": bypassed,
-        "producer": None,
-        "outcomeSeq": 0,
-        "lastMetricsSha256": None,
-        "lastAlignment": _VALID,
-        "lastRule": None,
-        "errorCode": None,
-        "hitVersion": None,
-        "storedVersion": None,
-        "storeRefused": False,
     }
 
 
@@ -108,21 +83,20 @@ def _answered(row: Row, verdict: Fact) -> Row:
 
 
 def _published(row: Row, outcome: Fact) -> Row:
-    said = orjson.loads(outcome["meta_json"])["headrace"]
-    evidence, error = outcome["constitutionalEvidence"], outcome["error"]
+    meta = orjson.loads(outcome["meta_json"])["headrace"]
     after = {
         **row,
+        **from_outcome(outcome),
         "state": outcome["status"],
-        "outcomeSeq": said["seq"],
-        "lastAlignment": evidence["alignment"],
-        "lastRule": said["rule"],
-        "errorCode": None if error is None else error["code"],
+        "outcomeSeq": meta["seq"],
+        "lastRule": meta["rule"],
     }
-    if said["rule"] == "cache_hit":
-        after |= {"cacheState": "hit", "hitVersion": evidence["cache"]["version"]}
-    elif said["cause"] == row["position"]:  # it ended with its first steps
+    if meta["rule"] == "cache_hit":
+        cache = outcome["constitutionalEvidence"]["cache"]
+        after |= {"cacheState": "hit", "hitVersion": cache["version"]}
+    elif meta["cause"] == row["position"]:  # it ended with its first steps
         after |= {"cacheState": "none", "dispatched": False}
-    if said["agentStatus"] is not None:
+    if meta["agentStatus"] is not None:
         metrics, producer = outcome["metrics_json"], outcome["producer"]
         after["lastMetricsSha256"] = None if metrics is None else sha256_hex(metrics.encode())
         if row["producer"] is None and producer["agentKind"] == "agent":

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from pydantic import create_model
+
+from schemas.catalogue import CATALOGUE
 from streams.gateway.answers.service import Position
 from streams.gateway.answers.shapes import (
     Answer,
@@ -15,7 +18,8 @@ from streams.gateway.answers.shapes import (
     Time,
     record,
 )
-from topology.sap import SAP_ACKS, SAP_OUTCOMES
+from streams.protocols.sap.task_row import FROM_OUTCOME
+from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE
 
 State = Literal["QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED"]
 AckRow = Annotated[dict[str, Any], record("headrace.sap.SapAck")]
@@ -28,6 +32,24 @@ PlaybookRow = Annotated[dict[str, Any], record("headrace.sap.SapPlaybook")]
 HeuristicsRow = Annotated[dict[str, Any], record("headrace.sap.SapHeuristics")]
 VersionRow = Annotated[dict[str, Any], record("SapCacheVersion")]
 LearningRow = Annotated[dict[str, Any], record("SapLearningItem")]
+
+
+_TYPES: Mapping[str, Any] = {
+    "string": str,
+    "boolean": bool,
+    "int": int,
+    "long": int,
+    "double": float,
+}
+
+
+def _row_member(name: str) -> Any:
+    """Return the type of a member of a task's row: null of a task that was never accepted."""
+    schema = CATALOGUE.latest(SAP_TASK_STATES_TABLE.record).schema
+    avro = next(field["type"] for field in schema["fields"] if field["name"] == name)
+    branches = [avro] if isinstance(avro, str) else avro
+    (present,) = (branch for branch in branches if branch != "null")
+    return _TYPES[present] | None
 
 
 class SapPending(Answer):
@@ -52,9 +74,7 @@ class SapTaskCache(Answer):
     storeRefused: bool
 
 
-class SapTaskAnswer(Answer):
-    """state: null when nothing but refusals is known of it; then most is null."""
-
+class _Task(Answer):
     taskId: str
     correlationId: str | None
     parentTaskId: str | None
@@ -71,11 +91,17 @@ class SapTaskAnswer(Answer):
     cache: SapTaskCache | None
     heuristicsVersion: Count | None
     constitution: str | None
-    lastAlignment: str | None
-    errorCode: str | None
-    acks: list[AckRow]
-    outcomes: list[OutcomeRow]
-    task: TaskRow | None
+
+
+SapTaskAnswer: type[Answer] = create_model(
+    "SapTaskAnswer",
+    __doc__="state: null when nothing but refusals is known of it; then most is null.",
+    __base__=_Task,
+    **{name: _row_member(name) for name in FROM_OUTCOME},
+    acks=list[AckRow],
+    outcomes=list[OutcomeRow],
+    task=TaskRow | None,
+)
 
 
 class Aged(Answer):

@@ -12,7 +12,7 @@ Source: SAP spec, 5.1, 5.2 steps 5 to 8, 5.5 and Clarification 10.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from schemas import from_json, sap
 from schemas.sap import rules
@@ -25,6 +25,7 @@ from streams.protocols.sap.processor import alignment, lookups, outcomes
 from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate
 from streams.protocols.sap.processor.commands import ACCEPTED, Command, send_ack
 from streams.protocols.sap.processor.outcomes import OutcomeDraft
+from streams.protocols.sap.task_row import first_row
 from topology.sap import SAP_HEURISTICS_TABLE, SAP_TASK_ENVELOPES, sap_key, sap_version
 
 _PRECHECKS = {
@@ -42,7 +43,9 @@ def accept(command: Command, ctx: DecisionContext) -> None:
     if not enforced:
         warnings = [rules.DEADLINE_ALREADY_PAST.code, *warnings]
     envelope = from_json(TASK, command.json)
-    task = TaskAggregate(_row(command, envelope, accepted, ctx), ctx, envelope)
+    label = ctx.constitution.label
+    row = first_row(envelope, command.known_sha256, command.cause, accepted, label, ctx.at)
+    task = TaskAggregate(row, ctx, envelope)
     send_ack(command, ACCEPTED, ctx, warnings=warnings, accepted=accepted)
     task.emit_transition(NONE)
     ctx.draw(*_edges(task.row))
@@ -110,47 +113,6 @@ def _accepted(
         "removedKeys": list(key.removed),
         "policy": bound.bound,
         "deadlineAt": deadline_at,
-    }
-
-
-def _row(
-    command: Command, envelope: AvroValue, accepted: AvroValue, ctx: DecisionContext
-) -> AvroValue:
-    telemetry: dict[str, Any] = envelope["telemetry"] or {}
-    parent = envelope["parentTaskId"]
-    return {
-        "taskId": command.known_id,
-        "correlationId": envelope["correlationId"].lower(),
-        "parentTaskId": None if parent is None else parent.lower(),
-        "state": "QUEUED",
-        "taskSha256": command.known_sha256,
-        "position": command.cause,
-        "issuer": envelope["issuer"],
-        "target": envelope["target"],
-        "territory": envelope["constitutionalContext"]["territory"],
-        "deadline": telemetry.get("deadline"),
-        "trace": telemetry.get("trace") or False,
-        "replyTo": command.reply_to,
-        "budget": telemetry.get("budget"),
-        "outputContract": envelope["outputContract"],
-        "accepted": accepted,
-        "constitution": ctx.constitution.label,
-        "acceptedAt": ctx.at,
-        "startedAt": None,
-        "updatedAt": ctx.at,
-        "closedAt": None,
-        "cacheState": "none",
-        "flightLeader": False,
-        "dispatched": False,
-        "producer": None,
-        "outcomeSeq": 0,
-        "lastMetricsSha256": None,
-        "lastAlignment": VALID,
-        "lastRule": None,
-        "errorCode": None,
-        "hitVersion": None,
-        "storedVersion": None,
-        "storeRefused": False,
     }
 
 

@@ -20,6 +20,7 @@ from streams.engine.records import Headers, header, position
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.processor.aggregate import is_overdue
 from streams.protocols.sap.processor.authorization import authorization_of
+from streams.protocols.sap.task_row import reply_endpoint
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.machines.sap_task import MACHINE
@@ -29,8 +30,6 @@ Json = dict[str, Any]
 
 MAX_ERRORS = 1000
 """Bounds the ack of an envelope in which every item is wrong."""
-MAX_TEXT = 1024
-"""Characters of a text of the protocol (spec 2); a header never holds more."""
 _KINDS: dict[Topic, str] = {SAP_TASKS: "task", SAP_RESULTS: "result", SAP_SIGNALS: "signal"}
 _NO_KEY = "-"
 _PATH = "/taskId"
@@ -99,9 +98,8 @@ class Command:
 
     @property
     def reply_to(self) -> str | None:
-        """Where the issuer of a task would like to be answered; what is too long is no place."""
-        endpoint: str | None = (self.value.get("replyTo") or {}).get("endpoint")
-        return None if endpoint is None or len(endpoint) > MAX_TEXT else endpoint
+        """Return where the issuer of a task would like to be answered."""
+        return reply_endpoint(self.value)
 
 
 def _held(text: str | None) -> str | None:

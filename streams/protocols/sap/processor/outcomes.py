@@ -25,6 +25,7 @@ from streams.protocols.sap.processor import alignment, learning, lookups
 from streams.protocols.sap.processor.aggregate import DEADLINE, TaskAggregate
 from streams.protocols.sap.processor.alignment import NON_CONSTITUTIONAL, AlignmentResult
 from streams.protocols.sap.processor.commands import Command, reply_headers
+from streams.protocols.sap.task_row import from_outcome
 from topology.machine import step
 from topology.machines.sap_task import MACHINE
 from topology.sap import SAP_OUTCOMES
@@ -77,7 +78,7 @@ def publish(task: TaskAggregate, draft: OutcomeDraft, result: Command | None = N
     value = from_json(RESULT, outcome)
     ctx.send(SAP_OUTCOMES, task.task_id, value, outcome_id, reply_headers(row["replyTo"]))
     ctx.draw(*_edges(outcome_id, draft.hit, task))
-    _move(task, draft, outcome)
+    _move(task, draft, value)
     if task.closed:
         _close(task, outcome, value)
 
@@ -89,15 +90,14 @@ def _edges(outcome_id: str, hit: Hit | None, task: TaskAggregate) -> Iterator[Ed
         yield Edge(node, "derived_from", f"sap:cache:{task.accepted['cacheKey']}/{hit.version}")
 
 
-def _move(task: TaskAggregate, draft: OutcomeDraft, outcome: Json) -> None:
+def _move(task: TaskAggregate, draft: OutcomeDraft, outcome: AvroValue) -> None:
     row, before = task.row, task.state
     event = draft.status if draft.rule == AGENT_STATUS else draft.rule
     if step(MACHINE, before, event) != draft.status:
         raise ValueError(f"a task that is {before} does not become {draft.status} by {event}")
     row["state"] = draft.status
-    row["lastAlignment"] = draft.alignment.combined
     row["lastRule"] = draft.rule
-    row["errorCode"] = (outcome.get("error") or {}).get("code")
+    row.update(from_outcome(outcome))
     if draft.status == "RUNNING" and row["startedAt"] is None:
         row["startedAt"] = task.ctx.at
     if before != draft.status:

@@ -7,6 +7,7 @@ from typing import Any
 
 from streams.errors import NotFound
 from streams.protocols.sap.queries.common import Json, json_of, named
+from streams.protocols.sap.task_row import FROM_OUTCOME
 from streams.views.keys import key
 from streams.views.reads import Reads
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES, SAP_TASKS, SAP_VERDICTS
@@ -47,14 +48,13 @@ def _known(row: Json) -> Json:
         "cache": cache,
         "heuristicsVersion": accepted["policy"]["heuristicsVersion"],
         "constitution": row["constitution"],
-        "lastAlignment": row["lastAlignment"],
-        "errorCode": row["errorCode"],
+        **{name: row[name] for name in FROM_OUTCOME},
     }
 
 
 def _unknown(task_id: str, acks: list[Json]) -> Json:
     """Of a task that was never taken on: what was refused says which trace it would belong to."""
-    members = (*_OF_ROW, "cache", "heuristicsVersion", "constitution", "lastAlignment", "errorCode")
+    members = (*_OF_ROW, "cache", "heuristicsVersion", "constitution", *FROM_OUTCOME)
     correlation_id = acks[-1]["correlationId"]
     return {**dict.fromkeys(members), "taskId": task_id, "correlationId": correlation_id}
 

@@ -1,0 +1,74 @@
+"""Send a result with a field that was added, and print what each reader of its task is shown.
+
+`test_result_field` runs this over a copy of the packages which has the field `confidence`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
+
+from click.testing import CliRunner
+
+import streams
+from schemas import decode, sap
+from streams.cli import common
+from streams.cli.sap.task import command
+from streams.protocols.sap.queries.tasks import task as task_of
+from streams.view_store.view import View
+from tests.unit.gateway.bench import GatewayBench
+from tests.unit.views.bench import Bench
+from tests.unit.views.sap.stage import result, task, task_id
+from topology.sap import SAP_TASK_STATES
+
+Json = dict[str, Any]
+RESULT = {**result(task(0), "SUCCEEDED"), "confidence": 0.75}
+PATH = f"/v1/sap/tasks/{task_id(0)}"
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder, GatewayBench(Path(folder)) as gateway:
+        bench = gateway.bench
+        before = bench.send("sap.tasks", task(0))
+        shown: Json = {"before": gateway.get(PATH, after=before[0])}
+        position = gateway.send("/v1/sap/results", RESULT)
+        shown["http"] = gateway.get(PATH, after=position)
+        shown["schema"] = gateway.get("/openapi.json")["components"]["schemas"]["SapTaskAnswer"]
+        bench.now += 60_000
+        shown["as_of"] = gateway.get(PATH, as_of="2026-01-01T00:00:30Z")
+        bench.view.catch_up(0)
+        shown["query"] = task_of(bench.view, task_id(0))
+        shown["row"] = row(bench)
+        shown["cli"] = json.loads(printed(bench.view, "--json"))
+        shown["table"] = printed(bench.view)
+    problems = sap.validate("result", {**RESULT, "confidence": 2})
+    shown["problems"] = [(problem.rule, problem.path) for problem in problems]
+    shown["home"] = str(Path(streams.__file__).parents[1])
+    print(json.dumps(shown))
+
+
+def row(bench: Bench) -> Json:
+    record = bench.records(SAP_TASK_STATES.name)[-1]
+    value: Json = decode(record.value or b"", SAP_TASK_STATES.record or "").value
+    return value
+
+
+def printed(view: View, *options: str) -> str:
+    """Return what `headrace sap-task` prints, over a view in memory."""
+
+    @contextmanager
+    def looking(*_: object) -> Iterator[tuple[None, View]]:
+        yield None, view
+
+    with patch.object(common, "looking", looking):
+        output = CliRunner().invoke(command, [task_id(0), *options], catch_exceptions=False)
+    return output.output
+
+
+if __name__ == "__main__":
+    main()
