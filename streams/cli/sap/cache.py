@@ -109,12 +109,12 @@ def _show_key(path: Path, as_json: bool) -> None:
 
 
 def _verified(key: str | None, as_json: bool, after: str | None) -> bool:
-    from streams.protocols.sap.queries.cache import checked
+    from streams.protocols.sap.queries.knowledge import verified_records
 
     keys: set[str] = set()
     records, bad = 0, None
     with common.looking(Settings.load(), after) as (_, view):
-        for record, holds in checked(view, key):
+        for record, holds in verified_records(view, key):
             keys.add(record["cacheKey"])
             records += 1
             if not holds and bad is None:

@@ -80,7 +80,7 @@ def _from_files(paths: list[Path]) -> Any:
     from streams.engine.headers import iso
     from streams.errors import InvalidInput
     from streams.protocols.sap.constitution import load
-    from streams.protocols.sap.queries.explain import misshapen
+    from streams.protocols.sap.queries.explain import malformed_command
 
     settings, now = Settings.load(), common.now_ms()
     constitution = load(settings.sap_constitution)
@@ -93,7 +93,7 @@ def _from_files(paths: list[Path]) -> Any:
             outputs.append(record_of(subject, value, settings))
             names[value["taskId"]] = None
         except InvalidInput as exc:
-            broken.append(misshapen(subject, exc.problems, iso(now).decode()))
+            broken.append(malformed_command(subject, exc.problems, iso(now).decode()))
     answer = _judged(outputs, names, settings, constitution, now)
     first_broken = bool(broken) and broken[0]["subject"] == "TASK"
     commands = answer["commands"]
@@ -105,15 +105,15 @@ def _judged(
     outputs: list[Output], names: Iterable[str], settings: Settings, by: Constitution, now: int
 ) -> Any:
     from streams.cli.envelopes import fetch_from, judged
-    from streams.protocols.sap.queries.common import named
     from streams.protocols.sap.queries.explain import explain
+    from streams.protocols.sap.queries.tasks import task_key
 
     if not outputs:
         nothing: Any = {"commands": [], "lookups": [], "outcomes": []}
         return {"taskId": None, "state": None, "constitution": by.label, **nothing}
     with judged(outputs, settings, now) as (log, view):
         fetch = fetch_from(log)
-        found = [explain(view, name, fetch, by) for name in dict.fromkeys(map(named, names))]
+        found = [explain(view, name, fetch, by) for name in dict.fromkeys(map(task_key, names))]
     for other in found[1:]:  # a result of another task
         found[0]["commands"] += other["commands"]
     return found[0]

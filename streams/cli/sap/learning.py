@@ -39,7 +39,7 @@ def command(capability: str, heuristics: bool, as_json: bool, **given: Any) -> N
 
 
 def _show_heuristics(capability: str, as_json: bool, after: str | None) -> None:
-    from streams.protocols.sap.queries.learning import heuristics
+    from streams.protocols.sap.queries.knowledge import heuristics
 
     with common.looking(Settings.load(), after) as (_, view):
         versions = list(_with_changes(heuristics(view, capability)))

@@ -22,11 +22,10 @@ def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> 
       headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a
       headrace sap-result 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --seq 1
     """
-    from streams.protocols.sap.queries.common import named
-    from streams.protocols.sap.queries.tasks import outcomes_of
+    from streams.protocols.sap.queries.tasks import outcomes_of, task_key
 
     with common.looking(Settings.load(), after) as (_, view):
-        outcomes = list(outcomes_of(view, named(task_id)))
+        outcomes = list(outcomes_of(view, task_key(task_id)))
     if not outcomes:
         raise NotFound(f"task {task_id} has no outcome")
     if seq is not None and seq > len(outcomes):

@@ -46,8 +46,7 @@ def command(
       headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --wait 30 --json
       headrace sap-task 7fbb32b6-0d2c-4c1a-9b75-2a4b3b0b6c0a --as-of 2026-11-22T12:00:00Z
     """
-    from streams.protocols.sap.queries.common import named
-    from streams.protocols.sap.queries.tasks import end_of, task
+    from streams.protocols.sap.queries.tasks import end_of, task, task_key
 
     if as_of is not None:
         if after is not None or wait_s is not None:
@@ -58,7 +57,7 @@ def command(
         return
     with common.looking(Settings.load(), after) as (_, view):
         ended = wait_s is None or common.step_until(
-            view, lambda: end_of(view, named(task_id)) is not None, wait_s
+            view, lambda: end_of(view, task_key(task_id)) is not None, wait_s
         )
         answer = task(view, task_id)
     _show(answer, as_json)

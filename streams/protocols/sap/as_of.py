@@ -9,8 +9,8 @@ import orjson
 
 from schemas import encode
 from streams.protocols.sap.fold import FOLDING
-from streams.protocols.sap.queries.common import named
-from streams.protocols.sap.queries.rows import REFUSED, end_key, refused_key, refused_places
+from streams.protocols.sap.queries.rows import REFUSED, end_key, refused_key, refused_prefix
+from streams.protocols.sap.queries.tasks import task_key
 from streams.replay.as_of.looking import Looking, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
@@ -26,7 +26,7 @@ _FIXED = ("cacheState", "dispatched")
 
 
 def task(looking: Looking) -> Rows:
-    task_id = named(looking.ids["taskId"])
+    task_id = task_key(looking.ids["taskId"])
     own = key("sap task", task_id)
     (now,) = looking.view.get_many([own])
     live = None if now is None else value_of(SAP_TASK_STATES, now)
@@ -112,7 +112,7 @@ def cached(looking: Looking) -> Rows:
         if not looking.until(stored[:1]):
             rows[place] = None
     refused = [
-        _refusal(looking, place) for place, _ in looking.view.scan(refused_places(cache_key))
+        _refusal(looking, place) for place, _ in looking.view.scan(refused_prefix(cache_key))
     ]
     count = sum(looking.until([step]) for step in refused)
     return rows | {refused_key(cache_key): b"%d" % count if count else None}

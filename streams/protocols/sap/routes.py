@@ -11,7 +11,7 @@ from streams.api.correlation import shared
 from streams.api.problems import Response
 from streams.api.route import MOST_AT_ONCE, Call, Produce, Query, Route, Terms, Wait
 from streams.protocols.sap import as_of
-from streams.protocols.sap.queries import cache, learning, tasks, waits
+from streams.protocols.sap.queries import knowledge, tasks
 from streams.protocols.sap.queries.rows import end_key
 from streams.protocols.sap.settings import SapSettings
 from streams.settings.service import ServiceSettings
@@ -39,12 +39,12 @@ def _produce(
     awaits: str,
     answer: Callable[[Reads, Mapping[str, Any], str], Response | None],
 ) -> Produce:
-    """answer: what a sender who waits is told."""
+    """Return what takes envelopes of a topic.  answer: to a sender who waits."""
 
     def answered(call: Call, envelope: Any, cause: str) -> Response | None:
         return answer(call.view, envelope, cause)
 
-    wait = Wait(awaits, "SapPending", "SapAck", _most_s, _row, answered, waits.late)
+    wait = Wait(awaits, "SapPending", "SapAck", _most_s, _row, answered, tasks.pending_response)
     return Produce(topic, _TERMS, wait)
 
 
@@ -53,7 +53,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/sap/tasks",
         "send_tasks",
-        _produce(SAP_TASKS, "SapOutcome", waits.outcome),
+        _produce(SAP_TASKS, "SapOutcome", tasks.await_outcome),
         "send tasks, or send one and wait for its outcome",
         body="sap/task",
     ),
@@ -61,7 +61,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/sap/results",
         "send_results",
-        _produce(SAP_RESULTS, "SapAck", waits.ack),
+        _produce(SAP_RESULTS, "SapAck", tasks.await_ack),
         "report results of tasks",
         body="sap/result",
     ),
@@ -69,7 +69,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/sap/signals",
         "send_signals",
-        _produce(SAP_SIGNALS, "SapAck", waits.ack),
+        _produce(SAP_SIGNALS, "SapAck", tasks.await_ack),
         "rate, annotate, approve or cancel tasks",
         body="sap/signal",
         role=Role.OPERATOR,
@@ -91,7 +91,7 @@ ROUTES: tuple[Route, ...] = (
         _CACHE,
         "get_cached",
         Query(
-            lambda call: cache.newest(call.view, **call.ids, now=call.now),
+            lambda call: knowledge.newest_version(call.view, **call.ids, now=call.now),
             brief=True,
             past=as_of.cached,
         ),
@@ -103,7 +103,7 @@ ROUTES: tuple[Route, ...] = (
         f"{_CACHE}/versions",
         "list_cached_versions",
         Query(
-            lambda call: cache.versions(call.view, **call.ids, now=call.now),
+            lambda call: knowledge.versions(call.view, **call.ids, now=call.now),
             past=as_of.cached,
         ),
         "all vetted answers under a key, newest first, and whether their hashes hold",
@@ -113,9 +113,9 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/sap/learning",
         "list_learning",
-        Query(lambda call: learning.learning(call.view, call.params)),
+        Query(lambda call: knowledge.learning(call.view, call.params)),
         "what was learned of tasks that ask the same thing",
-        learning.LEARNING_PARAMS,
+        knowledge.LEARNING_PARAMS,
         "SapLearnings",
     ),
 )

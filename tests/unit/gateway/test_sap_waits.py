@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from streams.api import prefer
-from streams.protocols.sap.queries import waits
+from streams.protocols.sap.queries import tasks
 from tests.processes import wait_for
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.views.sap.stage import TRACE, Desk, cached, result, signal, task
@@ -143,7 +143,7 @@ def test_a_refusal_comes_with_its_status(gateway: GatewayBench) -> None:
 
 def test_a_refused_rate_says_when_to_come_again() -> None:
     nack = {"status": "NACK", "rule": "rate_limited", "retryAfterMs": 1100}
-    answer = waits.verdict(nack)
+    answer = tasks.ack_response(nack)
     assert (answer.status, answer.headers["Retry-After"]) == (429, "2")
 
 

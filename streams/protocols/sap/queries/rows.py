@@ -4,18 +4,18 @@
 |----------------------------------------------|------------------------------------------------|
 | sap task, task                               | SapTaskState as on its topic                   |
 | sap sent, partition, offset                  | SapTask as on `sap.tasks`, judged or not       |
-| sap ack, task, place                         | SapAck as on its topic                         |
+| sap ack, task, when                          | SapAck as on its topic                         |
 | sap outcome, task, seq                       | SapResult as on `sap.outcomes`                 |
 | sap end, task                                | key of the outcome that closed it              |
-| sap verdict, task, place                     | SapCacheVerdict as on its topic                |
+| sap verdict, task, when                      | SapCacheVerdict as on its topic                |
 | sap cache, cacheKey, version                 | SapCacheRecord as on its topic                 |
 | sap refused, cacheKey                        | how many writes of a version were refused      |
-| sap refused at, cacheKey, place              | nothing; of the verdict that says so           |
+| sap refused at, cacheKey, when               | nothing; of the verdict that says so           |
 | sap learning, capability, territory, fingerprint | SapLearning as on its topic                |
 | sap knowledge, capability, territory, fingerprint | SapPlaybook as on its topic               |
 | sap heuristics, capability, version          | SapHeuristics as on its topic                  |
 
-A place is (time, partition, offset).  A task is named in lower case, as its records' keys do; no
+`when` is (time, partition, offset).  A task is named in lower case, as its records' keys do; no
 territory is the empty text.
 """
 
@@ -71,26 +71,26 @@ def _states(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 def _acks(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record, value in decoded(topic, records, _ACKS):
-        place = (value["at"], record.partition, record.offset)
-        rows[key("sap ack", _name(record), *place)] = record.value
+        when = (value["at"], record.partition, record.offset)
+        rows[key("sap ack", _name(record), *when)] = record.value
 
 
 def _outcomes(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record, value in decoded(topic, records, _OUTCOMES):
-        own = key("sap outcome", _name(record), seq_of(value["meta_json"]))
-        rows[own] = record.value
+        outcome_key = key("sap outcome", _name(record), seq_of(value["meta_json"]))
+        rows[outcome_key] = record.value
         if value["status"] in TERMINAL:
-            rows[end_key(_name(record))] = own
+            rows[end_key(_name(record))] = outcome_key
 
 
 def seq_of(meta: str | None) -> int:
-    """The number that the service gave an outcome; meta: its `meta`, as text."""
+    """Return the number that the service gave an outcome.  meta: its `meta`, as text."""
     seq: int = orjson.loads(meta or "{}")["headrace"]["seq"]
     return seq
 
 
 def end_key(task_id: str) -> bytes:
-    """Of the row that is there once a task is closed.  task_id: in any case."""
+    """Return the key of the row that exists once a task is closed.  task_id: in any case."""
     return key("sap end", task_id.lower())
 
 
@@ -98,23 +98,23 @@ def refused_key(cache_key: str) -> bytes:
     return key("sap refused", cache_key)
 
 
-def refused_places(cache_key: str) -> bytes:
-    """What the keys begin with that say when."""
+def refused_prefix(cache_key: str) -> bytes:
+    """Return what the keys begin with that have the times of refused writes."""
     return key("sap refused at", cache_key)
 
 
 def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     for record, value in decoded(topic, records, _VERDICTS):
-        place = (value["at"], record.partition, record.offset)
-        rows[key("sap verdict", _name(record), *place)] = record.value
+        when = (value["at"], record.partition, record.offset)
+        rows[key("sap verdict", _name(record), *when)] = record.value
         if value["verdict"] == REFUSED:
             refused = refused_key(value["cacheKey"])
             rows[refused] = b"%d" % (int(rows.read(refused) or b"0") + 1)
-            rows[refused_places(value["cacheKey"]) + key(*place)] = b""
+            rows[refused_prefix(value["cacheKey"]) + key(*when)] = b""
 
 
 def _versions(name: str) -> Apply:
-    """Rows under an id and a version."""
+    """Return what writes rows under an id and a version."""
 
     def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         for record in records:
@@ -125,7 +125,7 @@ def _versions(name: str) -> Apply:
 
 
 def _learned(name: str) -> Apply:
-    """Rows under capability, territory and fingerprint."""
+    """Return what writes rows under capability, territory and fingerprint."""
 
     def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         for record in records:

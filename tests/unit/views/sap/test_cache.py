@@ -8,7 +8,7 @@ import pytest
 
 from schemas import encode, from_json, sap
 from streams.engine.records import Output
-from streams.protocols.sap.queries.cache import checked
+from streams.protocols.sap.queries.knowledge import verified_records
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import Desk, cached
 from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
@@ -110,7 +110,10 @@ def test_a_missing_record_is_found(bench: Bench) -> None:
     one, _, three = chain(3)
     stored(bench, one, three, *chain(2, "cd" * 32))
     bench.view.catch_up(0)
-    found = [(each["cacheKey"][:2], each["version"], holds) for each, holds in checked(bench.view)]
+    found = [
+        (each["cacheKey"][:2], each["version"], holds)
+        for each, holds in verified_records(bench.view)
+    ]
     assert found == [("ab", 1, True), ("ab", 3, False), ("cd", 1, True), ("cd", 2, True)]
 
 
