@@ -16,7 +16,7 @@ from schemas import sap, to_json
 from streams.engine.processor import AvroValue
 from streams.protocols.sap.cache.slot import CacheSlot, Version
 from streams.protocols.sap.constitution import Constitution, Evaluation, evaluate
-from streams.protocols.sap.constitution.findings import CACHED, FAIL, UNCHECKED, VALID
+from streams.protocols.sap.constitution.checks import CACHED, FAIL, UNCHECKED, VALID
 from streams.protocols.sap.decision import DecisionContext
 from topology.sap import SAP_VERDICTS
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from streams.protocols.sap.constitution.evaluators import EVALUATORS
-from streams.protocols.sap.constitution.findings import (
+from streams.protocols.sap.constitution.checks import (
     CACHED,
     FINAL,
     NON_CONSTITUTIONAL,
     UNCHECKED,
-    Finding,
+    CheckResult,
     Subject,
 )
+from streams.protocols.sap.constitution.evaluators import EVALUATORS
 from streams.protocols.sap.constitution.texts import normalised
 
 DEFAULT_PHASES = (FINAL, CACHED)
@@ -49,27 +49,27 @@ class Constraint:
     learnable: bool = False
     params: Mapping[str, Any] = field(default_factory=dict)
 
-    def check(self, subject: Subject, said: Mapping[str, str]) -> Finding | None:
-        """said: parameters that the text of a constraint gives."""
+    def check(self, subject: Subject, text_params: Mapping[str, str]) -> CheckResult | None:
+        """Check a subject.  text_params: parameters that the text of a constraint gives."""
         evaluator = EVALUATORS[self.evaluator]
         params = dict(self.params)
-        for name, text in said.items():
+        for name, text in text_params.items():
             read = evaluator.reader(name)
             assert read is not None, "groups are parameters: the file was checked"
             try:
                 params[name] = read(text)
             except ValueError as exc:
-                return Finding(UNCHECKED, f"the parameter {name}: {exc}")
+                return CheckResult(UNCHECKED, f"the parameter {name}: {exc}")
         if evaluator.lacks(params.keys()):
-            return Finding(UNCHECKED, "the constraint does not say what is to be checked")
+            return CheckResult(UNCHECKED, "the constraint does not say what is to be checked")
         return evaluator.check(subject, params)
 
 
-class Matched(NamedTuple):
+class ConstraintMatch(NamedTuple):
     """A constraint text that the catalogue knows."""
 
     constraint: Constraint
-    said: Mapping[str, str]
+    params: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,22 +98,22 @@ class Constitution:
 
     @property
     def learnable(self) -> frozenset[str]:
-        """The ids of constraints that may be learned as extra checks."""
+        """Return the ids of constraints that may be learned as extra checks."""
         return frozenset(entry.id for entry in self.constraints if entry.learnable)
 
     def constraint(self, id: str) -> Constraint | None:
         return next((entry for entry in self.constraints if entry.id == id), None)
 
-    def match(self, text: str) -> Matched | None:
-        """The first entry whose expression matches a constraint's text over its whole length."""
+    def match(self, text: str) -> ConstraintMatch | None:
+        """Return the first entry whose expression matches a constraint's whole text."""
         return _match(self, normalised(text))
 
 
 @lru_cache(maxsize=4096)
-def _match(constitution: Constitution, text: str) -> Matched | None:
+def _match(constitution: Constitution, text: str) -> ConstraintMatch | None:
     for entry in constitution.constraints:
         for pattern in entry.match:
-            if found := pattern.fullmatch(text):
-                said = {name: value for name, value in found.groupdict().items() if value}
-                return Matched(entry, said)
+            if match := pattern.fullmatch(text):
+                params = {name: value for name, value in match.groupdict().items() if value}
+                return ConstraintMatch(entry, params)
     return None

@@ -1,8 +1,8 @@
 """Whether something is in line with the constitution of its task, and what becomes of it then.
 
-`evaluate` is one pure function.  It looks at eight things in a fixed order.  Each may give a vote,
+`evaluate` is one pure function.  It makes eight checks in a fixed order.  Each may give a vote,
 and the highest vote is the answer: VALID < ESCALATE < NON_CONSTITUTIONAL.  What cannot be checked
-is said to be UNCHECKED, and stands in the way of a `deliberated` task only.  `combine` and
+is UNCHECKED, and only stops a `deliberated` task.  `combine` and
 `status_after` put the answer together with what the agent itself has reported.
 
 Source: SAP spec, 3.5, 3.6 and 9.8.
@@ -17,16 +17,8 @@ from typing import Any, NamedTuple
 
 from schemas import sha256_hex
 from schemas.decimals import plain
-from streams.protocols.sap.constitution.constitution import Constitution
-from streams.protocols.sap.constitution.evaluators import (
-    budget_members,
-    check_denylist,
-    compare_budget,
-    contract_findings,
-    number,
-)
-from streams.protocols.sap.constitution.findings import (
-    ALIGNMENTS,
+from schemas.sap.constants import ALIGNMENTS
+from streams.protocols.sap.constitution.checks import (
     CACHED,
     CRITICAL,
     DELIBERATED,
@@ -42,13 +34,21 @@ from streams.protocols.sap.constitution.findings import (
     TASK,
     UNCHECKED,
     VALID,
-    Finding,
+    CheckResult,
     Json,
     Subject,
     Tally,
     vote_of,
     worse_status,
     worst,
+)
+from streams.protocols.sap.constitution.constitution import Constitution
+from streams.protocols.sap.constitution.evaluators import (
+    budget_members,
+    check_denylist,
+    compare_budget,
+    contract_results,
+    number,
 )
 from streams.protocols.sap.constitution.texts import array, normalised, objects, record, strings
 
@@ -69,8 +69,8 @@ class Evaluation(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
-    """One evaluation: what it goes by, and what it has found."""
+class _EvaluationContext:
+    """One evaluation: what it goes by, and its results so far."""
 
     subject: Subject
     context: Json
@@ -84,7 +84,7 @@ class _Case:
 
     @property
     def whole(self) -> bool:
-        """An answer that is complete is looked at, not a part of it or the question."""
+        """Return whether a complete answer is checked, not a part of it or the question."""
         return self.subject.phase in (FINAL, CACHED)
 
 
@@ -116,23 +116,23 @@ def evaluate(
         record(metrics),
         constitution.denylist,
     )
-    case = _Case(subject, record(context), record(policy), constitution, Tally())
-    if case.level != INSTANT and phase != PARTIAL:
-        _weigh(phase, case.context, case.policy, constitution, array(checks), case.tally)
+    ctx = _EvaluationContext(subject, record(context), record(policy), constitution, Tally())
+    if ctx.level != INSTANT and phase != PARTIAL:
+        _principles(phase, ctx.context, ctx.policy, constitution, array(checks), ctx.tally)
     if phase != TASK:
-        _reported(case, violations)
-        _contract(case)
-        _budget(case, budget)
-    _denylist(case)
-    ran = _constraints(case)
-    _learned(case, ran)
-    deliberated = case.level == DELIBERATED and case.whole
-    alignment = case.tally.conclude(8, deliberated)
-    tally = case.tally
+        _reported(ctx, violations)
+        _contract(ctx)
+        _budget(ctx, budget)
+    _denylist(ctx)
+    ran = _constraints(ctx)
+    _learned(ctx, ran)
+    deliberated = ctx.level == DELIBERATED and ctx.whole
+    alignment = ctx.tally.conclude(8, deliberated)
+    tally = ctx.tally
     return Evaluation(alignment, list(tally.checks.values()), tally.violations, tally.steps)
 
 
-def _weigh(
+def _principles(
     phase: str,
     context: Json,
     policy: Json,
@@ -140,7 +140,7 @@ def _weigh(
     reported: Any,
     tally: Tally,
 ) -> None:
-    """checks that were reported for a principle count where its reading exceeds; all FAIL count."""
+    """Count what was reported for principles whose reading exceeds, and every other FAIL."""
     risk = context.get("riskTolerance")
     checks = [check for check in objects(reported) if check.get("status") in STATUSES]
     answered: set[str] = set()
@@ -148,23 +148,23 @@ def _weigh(
         principle = constitution.principle(name)
         answered.add(name)
         if principle.on_exceed == "escalate":
-            tally.check(1, name, Finding(FAIL, figures), vote=ESCALATE)
+            tally.check(1, name, CheckResult(FAIL, figures), vote=ESCALATE)
         elif phase != TASK:
-            own = [check["status"] for check in checks if check.get("principle") == name]
-            finding = _worst_finding(own, figures)
+            statuses = [check["status"] for check in checks if check.get("principle") == name]
+            result = _worst_result(statuses, figures)
             vote = vote_of(principle.severity, risk)
-            tally.check(1, name, finding, principle.severity, vote)
+            tally.check(1, name, result, principle.severity, vote)
     for check in checks:
         other = check.get("principle")
         if isinstance(other, str) and other not in answered and check["status"] == FAIL:
-            finding = Finding(FAIL, "reported by the agent")
-            tally.check(1, other, finding, MEDIUM, vote_of(MEDIUM, risk))
+            result = CheckResult(FAIL, "reported by the agent")
+            tally.check(1, other, result, MEDIUM, vote_of(MEDIUM, risk))
 
 
 def _exceeding(
     context: Json, policy: Json, constitution: Constitution
 ) -> Iterator[tuple[str, str]]:
-    """The principles whose reading is above the threshold, with the figures of it."""
+    """Return the principles whose reading is above the threshold, with both numbers."""
     pressure, learned = record(context.get("pressure")), record(policy.get("thresholds"))
     listed = [
         name for name in dict.fromkeys(strings(context.get("principles"))) if name in pressure
@@ -178,61 +178,61 @@ def _exceeding(
             yield name, f"{plain(reading)} > {plain(threshold)}"
 
 
-def _worst_finding(statuses: list[str], figures: str) -> Finding:
+def _worst_result(statuses: list[str], figures: str) -> CheckResult:
     if not statuses:
-        return Finding(UNCHECKED, f"{figures}, no finding reported")
+        return CheckResult(UNCHECKED, f"{figures}, no finding reported")
     worst = statuses[0]
     for status in statuses:
         worst = worse_status(worst, status)
-    return Finding(worst, figures)
+    return CheckResult(worst, figures)
 
 
-def _reported(case: _Case, violations: Any) -> None:
-    risk = case.context.get("riskTolerance")
+def _reported(ctx: _EvaluationContext, violations: Any) -> None:
+    risk = ctx.context.get("riskTolerance")
     for violation in objects(violations):
         severity = violation.get("severity")
         name = str(violation.get("principle"))
-        case.tally.reported(2, name, str(severity), vote_of(severity, risk))
+        ctx.tally.count_reported(2, name, str(severity), vote_of(severity, risk))
 
 
-def _contract(case: _Case) -> None:
-    if case.whole:
-        subject = case.subject
-        found = contract_findings(subject.contract, subject.value, subject.denylist)
-        for name, finding in found.items():
-            case.tally.check(3, name, finding, HIGH, NON_CONSTITUTIONAL)
+def _contract(ctx: _EvaluationContext) -> None:
+    if ctx.whole:
+        subject = ctx.subject
+        results = contract_results(subject.contract, subject.value, subject.denylist)
+        for name, result in results.items():
+            ctx.tally.check(3, name, result, HIGH, NON_CONSTITUTIONAL)
 
 
-def _budget(case: _Case, budget: Any) -> None:
+def _budget(ctx: _EvaluationContext, budget: Any) -> None:
     for name, allowed in budget_members(budget).items():
-        finding = compare_budget(name, allowed, case.subject)
-        if finding is not None:
-            case.tally.check(4, f"budget:{name}", finding, HIGH, ESCALATE)
+        result = compare_budget(name, allowed, ctx.subject)
+        if result is not None:
+            ctx.tally.check(4, f"budget:{name}", result, HIGH, ESCALATE)
 
 
-def _denylist(case: _Case) -> None:
-    if case.subject.denylist:
-        finding = check_denylist(case.subject, {})
-        case.tally.check(5, "denylist", finding, CRITICAL, NON_CONSTITUTIONAL)
+def _denylist(ctx: _EvaluationContext) -> None:
+    if ctx.subject.denylist:
+        result = check_denylist(ctx.subject, {})
+        ctx.tally.check(5, "denylist", result, CRITICAL, NON_CONSTITUTIONAL)
 
 
-def _constraints(case: _Case) -> frozenset[str]:
-    """The ids of the entries that were run."""
+def _constraints(ctx: _EvaluationContext) -> frozenset[str]:
+    """Check the constraints of the task.  Return the ids of the entries that were run."""
     ran: set[str] = set()
-    for text in strings(case.context.get("constraints")):
-        matched = case.constitution.match(text)
-        if matched is None:
-            if case.level != INSTANT and case.whole:
-                case.tally.check(6, _unknown(text), Finding(UNCHECKED, text))
+    for text in strings(ctx.context.get("constraints")):
+        match = ctx.constitution.match(text)
+        if match is None:
+            if ctx.level != INSTANT and ctx.whole:
+                ctx.tally.check(6, _unknown(text), CheckResult(UNCHECKED, text))
             continue
-        entry = matched.constraint
-        if case.subject.phase not in entry.phases or (case.level == INSTANT and not entry.hard):
+        entry = match.constraint
+        if ctx.subject.phase not in entry.phases or (ctx.level == INSTANT and not entry.hard):
             continue
-        finding = entry.check(case.subject, matched.said)
-        if finding is not None:
+        result = entry.check(ctx.subject, match.params)
+        if result is not None:
             ran.add(entry.id)
             name = f"constraint:{entry.id}"
-            case.tally.check(6, name, finding, entry.severity, entry.on_fail)
+            ctx.tally.check(6, name, result, entry.severity, entry.on_fail)
     return frozenset(ran)
 
 
@@ -241,18 +241,19 @@ def _unknown(text: str) -> str:
     return f"constraint:text:{digest[:_TEXT_ID_HEX]}"
 
 
-def _learned(case: _Case, ran: frozenset[str]) -> None:
-    if case.level == INSTANT or not case.whole:
+def _learned(ctx: _EvaluationContext, ran: frozenset[str]) -> None:
+    if ctx.level == INSTANT or not ctx.whole:
         return
-    for id in sorted(set(strings(case.policy.get("extraChecks"))) - ran):
-        entry = case.constitution.constraint(id)
+    for id in sorted(set(strings(ctx.policy.get("extraChecks"))) - ran):
+        entry = ctx.constitution.constraint(id)
         if entry is None:
-            finding: Finding | None = Finding(UNCHECKED, "the constitution has no such entry")
+            missing = "the constitution has no such entry"
+            result: CheckResult | None = CheckResult(UNCHECKED, missing)
         else:
-            finding = entry.check(case.subject, {})
-        if finding is not None:
+            result = entry.check(ctx.subject, {})
+        if result is not None:
             severity = entry.severity if entry else None
-            case.tally.check(7, f"learned:{id}", finding, severity, ESCALATE)
+            ctx.tally.check(7, f"learned:{id}", result, severity, ESCALATE)
 
 
 class Combined(NamedTuple):
@@ -265,7 +266,9 @@ class Combined(NamedTuple):
 
 
 def combine(evaluation: Evaluation | None, evidence: Any, context: Any) -> Combined:
-    """evaluation: None where nothing was evaluated.  evidence: constitutionalEvidence as reported.
+    """Join the service's results and the agent's.
+
+    evaluation: None where nothing was evaluated.  evidence: constitutionalEvidence as reported.
     context: the Task's constitutionalContext.
     """
     evidence = record(evidence)
@@ -276,11 +279,11 @@ def combine(evaluation: Evaluation | None, evidence: Any, context: Any) -> Combi
         readings = record(context).get("pressure")
     names = {check["principle"] for check in service.checks}
     others = [c for c in objects(evidence.get("policyChecks")) if c.get("principle") not in names]
-    own = [v for v in objects(evidence.get("violations")) if v not in service.violations]
+    violations = [v for v in objects(evidence.get("violations")) if v not in service.violations]
     return Combined(
         worst([service.alignment, *reported]),
         [*service.checks, *others],
-        [*service.violations, *own],
+        [*service.violations, *violations],
         readings if isinstance(readings, dict) else None,
     )
 
@@ -295,5 +298,5 @@ _CHANGED = {
 
 
 def status_after(status: str, alignment: str) -> tuple[str, str]:
-    """The status of the outcome, and the rule that made it."""
+    """Return the status of the outcome, and the rule that made it."""
     return _CHANGED.get((status, alignment), (status, AGENT_STATUS))

@@ -17,15 +17,15 @@ from schemas.decimals import dec, plain, total
 from schemas.json_schema import validator
 from schemas.json_schema.errors import NotTaken
 from schemas.json_schema.patterns import compiled
-from streams.protocols.sap.constitution.findings import (
+from streams.protocols.sap.constitution.checks import (
     CACHED,
     FAIL,
     FINAL,
     PASS,
     TASK,
     UNCHECKED,
+    CheckResult,
     Evaluator,
-    Finding,
     Params,
     Subject,
     worse_status,
@@ -36,7 +36,7 @@ from streams.protocols.sap.constitution.pii import (
     kinds_in,
     redacted_pointer,
 )
-from streams.protocols.sap.constitution.texts import Place, folded, leaves, texts
+from streams.protocols.sap.constitution.texts import Path, folded, leaves, texts
 
 _WHOLE = re.compile(r"\d{1,15}")
 _AMOUNT = re.compile(r"\d{1,15}(?:\.\d{1,9})?")
@@ -70,110 +70,110 @@ def read_texts(value: Any) -> tuple[str, ...]:
     raise ValueError("is a list of texts that are not blank")
 
 
-MOST_PLACES = 8
-"""That a finding names."""
+MAX_POINTERS = 8
+"""JSON Pointers that the notes of a check have."""
 
 
-def _pii_places(subject: Subject) -> Iterator[str]:
-    for place, found, _ in leaves(subject.value):
-        if isinstance(found, str):
-            kinds = kinds_in(found)
+def _pii_pointers(subject: Subject) -> Iterator[str]:
+    for path, value, _ in leaves(subject.value):
+        if isinstance(value, str):
+            kinds = kinds_in(value)
         else:
-            kinds = ["card"] if is_card_number(found) else []
+            kinds = ["card"] if is_card_number(value) else []
         for kind in kinds:
-            yield f"{kind} at {redacted_pointer(place, subject.denylist)}"
+            yield f"{kind} at {redacted_pointer(path, subject.denylist)}"
 
 
-def check_no_pii(subject: Subject, params: Params) -> Finding:
-    places = list(dict.fromkeys(_first_places(_pii_places(subject))))
-    if not places:
-        return Finding(PASS, "none found")
-    return Finding(FAIL, ", ".join(places))
+def check_no_pii(subject: Subject, params: Params) -> CheckResult:
+    pointers = list(dict.fromkeys(_first_pointers(_pii_pointers(subject))))
+    if not pointers:
+        return CheckResult(PASS, "none found")
+    return CheckResult(FAIL, ", ".join(pointers))
 
 
-def _first_places(places: Iterator[str]) -> Iterator[str]:
-    for count, place in enumerate(places):
-        if count == MOST_PLACES:
+def _first_pointers(pointers: Iterator[str]) -> Iterator[str]:
+    for count, pointer in enumerate(pointers):
+        if count == MAX_POINTERS:
             yield "and more"
             return
-        yield place
+        yield pointer
 
 
 MIN_CITATIONS = 1
 
 
-def check_citations(subject: Subject, params: Params) -> Finding:
-    least: int = params.get("min", MIN_CITATIONS)
-    given = sum(isinstance(text, str) and bool(folded(text)) for text in subject.citations)
+def check_citations(subject: Subject, params: Params) -> CheckResult:
+    minimum: int = params.get("min", MIN_CITATIONS)
+    count = sum(isinstance(text, str) and bool(folded(text)) for text in subject.citations)
     return (
-        Finding(PASS, f"{given} ≥ {least}")
-        if given >= least
-        else Finding(FAIL, f"{given} < {least}")
+        CheckResult(PASS, f"{count} ≥ {minimum}")
+        if count >= minimum
+        else CheckResult(FAIL, f"{count} < {minimum}")
     )
 
 
 FORMAT, SCHEMA = "contract:format", "contract:schema"
 _TEXT_FORMATS = ("markdown", "text")
-_NO_OUTPUT = Finding(FAIL, "no output")
+_NO_OUTPUT = CheckResult(FAIL, "no output")
 
 
-def contract_findings(
+def contract_results(
     contract: Any, output: Any, denylist: Sequence[str] = ()
-) -> dict[str, Finding]:
-    """By the name of the check; a contract that says nothing checkable gives none."""
+) -> dict[str, CheckResult]:
+    """Return results by the name of the check; a contract without anything checkable has none."""
     if not isinstance(contract, dict):
         return {}
-    found = {FORMAT: _check_format(contract.get("format"), output)}
+    results = {FORMAT: _check_format(contract.get("format"), output)}
     if contract.get("schema") is not None:
         schema = contract["schema"]
-        found[SCHEMA] = _NO_OUTPUT if output is None else _check_schema(schema, output, denylist)
-    return {name: finding for name, finding in found.items() if finding is not None}
+        results[SCHEMA] = _NO_OUTPUT if output is None else _check_schema(schema, output, denylist)
+    return {name: result for name, result in results.items() if result is not None}
 
 
-def _check_format(name: Any, output: Any) -> Finding | None:
+def _check_format(name: Any, output: Any) -> CheckResult | None:
     if name not in ("json", *_TEXT_FORMATS):
         return None
     if output is None:
         return _NO_OUTPUT
     if name in _TEXT_FORMATS and not isinstance(output, str):
-        return Finding(FAIL, f"{name} is a string")
-    return Finding(PASS, name)
+        return CheckResult(FAIL, f"{name} is a string")
+    return CheckResult(PASS, name)
 
 
-def _check_schema(schema: Any, output: Any, denylist: Sequence[str]) -> Finding:
+def _check_schema(schema: Any, output: Any, denylist: Sequence[str]) -> CheckResult:
     try:
-        broken = validator.broken_at(schema, output)
+        violation = validator.broken_at(schema, output)
     except NotTaken as exc:
         at = "" if exc.path is None else f" (at {_redacted(exc.path, denylist)})"
-        return Finding(UNCHECKED, f"{exc}{at}")
-    if broken is None:
-        return Finding(PASS, "valid")
-    keyword, path = broken
-    return Finding(FAIL, f"{keyword} at {_redacted(path, denylist)}")
+        return CheckResult(UNCHECKED, f"{exc}{at}")
+    if violation is None:
+        return CheckResult(PASS, "valid")
+    keyword, steps = violation
+    return CheckResult(FAIL, f"{keyword} at {_redacted(steps, denylist)}")
 
 
-def _redacted(path: Iterable[str | int], denylist: Sequence[str]) -> str:
-    place: Place = None
-    for step in path:
-        place = (place, step)
-    return redacted_pointer(place, denylist)
+def _redacted(steps: Iterable[str | int], denylist: Sequence[str]) -> str:
+    path: Path = None
+    for step in steps:
+        path = (path, step)
+    return redacted_pointer(path, denylist)
 
 
-def check_contract(subject: Subject, params: Params) -> Finding | None:
+def check_contract(subject: Subject, params: Params) -> CheckResult | None:
     if subject.phase == TASK:
         return None
-    found = contract_findings(subject.contract, subject.value, subject.denylist)
-    if not found:
-        return Finding(UNCHECKED, "the task has no contract that can be checked")
-    return _joined(found)
+    results = contract_results(subject.contract, subject.value, subject.denylist)
+    if not results:
+        return CheckResult(UNCHECKED, "the task has no contract that can be checked")
+    return _joined(results)
 
 
-def _joined(found: Mapping[str, Finding]) -> Finding:
-    """One finding of several by name, with the worst of their statuses."""
+def _joined(results: Mapping[str, CheckResult]) -> CheckResult:
+    """Return one result of several by name, with the worst of their statuses."""
     status = PASS
-    for finding in found.values():
-        status = worse_status(status, finding.status)
-    return Finding(status, ", ".join(f"{name} {one.notes}" for name, one in found.items()))
+    for result in results.values():
+        status = worse_status(status, result.status)
+    return CheckResult(status, ", ".join(f"{name} {one.notes}" for name, one in results.items()))
 
 
 TOKENS, SECONDS = "tokens", "seconds"
@@ -182,7 +182,7 @@ _DURATIONS_MS = ("latencyMs", "durationMs")
 
 
 def number(value: Any) -> Decimal | None:
-    """A JSON number as its spelling says; None for anything else."""
+    """Return a JSON number as its spelling says; None for anything else."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
@@ -192,10 +192,10 @@ def number(value: Any) -> Decimal | None:
 
 
 def usage_of(name: str, metrics: Mapping[str, Any]) -> Decimal | None:
-    """What the metrics say of one member of a budget; None if they say nothing."""
-    own = number(metrics.get(name))
-    if own is not None:
-        return own
+    """Return the usage of one member of a budget; None if the metrics do not have it."""
+    amount = number(metrics.get(name))
+    if amount is not None:
+        return amount
     if name == TOKENS:
         parts = [part for key in _PARTS_OF_TOKENS if (part := number(metrics.get(key))) is not None]
         return total(parts[0], parts[1] if parts[1:] else Decimal(0)) if parts else None
@@ -207,85 +207,87 @@ def usage_of(name: str, metrics: Mapping[str, Any]) -> Decimal | None:
     return None
 
 
-def compare_budget(name: str, allowed: Decimal, subject: Subject) -> Finding | None:
-    """None where usage is not known yet."""
+def compare_budget(name: str, allowed: Decimal, subject: Subject) -> CheckResult | None:
+    """Return None where usage is not known yet."""
     spent = Decimal(0) if subject.phase == CACHED else usage_of(name, subject.metrics)
     if spent is None:
-        no_metric = Finding(UNCHECKED, f"no metric says how many {name} were used")
+        no_metric = CheckResult(UNCHECKED, f"no metric says how many {name} were used")
         return no_metric if subject.phase == FINAL else None
     if spent > allowed:
-        return Finding(FAIL, f"{plain(spent)} > {plain(allowed)}")
-    return Finding(PASS, f"{plain(spent)} ≤ {plain(allowed)}")
+        return CheckResult(FAIL, f"{plain(spent)} > {plain(allowed)}")
+    return CheckResult(PASS, f"{plain(spent)} ≤ {plain(allowed)}")
 
 
 def budget_members(budget: Any) -> dict[str, Decimal]:
-    """The numeric members of a budget, in order."""
+    """Return the numeric members of a budget, in order."""
     if not isinstance(budget, dict):
         return {}
-    return {name: given for name in _ordered(budget) if (given := number(budget[name])) is not None}
+    return {
+        name: amount for name in _ordered(budget) if (amount := number(budget[name])) is not None
+    }
 
 
 def _ordered(names: Iterable[str]) -> list[str]:
-    """tokens, seconds, then the others by code point."""
+    """Return tokens, seconds, then the others by code point."""
     return sorted(names, key=lambda name: (name != TOKENS, name != SECONDS, name))
 
 
-def check_budget(subject: Subject, params: Params) -> Finding | None:
-    found = {
-        name: finding
+def check_budget(subject: Subject, params: Params) -> CheckResult | None:
+    results = {
+        name: result
         for name in _ordered(params)
-        if (finding := compare_budget(name, params[name], subject)) is not None
+        if (result := compare_budget(name, params[name], subject)) is not None
     }
-    if not found:
+    if not results:
         return None
-    return _joined(found)
+    return _joined(results)
 
 
 def _terms_of(subject: Subject, params: Params) -> list[str]:
-    """The folded terms: those of the constraint, else those of the constitution."""
+    """Return the folded terms: those of the constraint, else those of the constitution."""
     if "term" in params:
         return [folded(params["term"])]
     return [folded(term) for term in params.get("terms", subject.denylist)]
 
 
-def check_denylist(subject: Subject, params: Params) -> Finding:
+def check_denylist(subject: Subject, params: Params) -> CheckResult:
     terms = _terms_of(subject, params)
     if not terms:
-        return Finding(UNCHECKED, "the list of terms is empty")
-    for place, value in texts(subject.value):
+        return CheckResult(UNCHECKED, "the list of terms is empty")
+    for path, value in texts(subject.value):
         if holds_term(value, terms):
-            told = redacted_pointer(place, subject.denylist, lambda name: holds_term(name, terms))
-            return Finding(FAIL, f"denylisted term at {told}")
-    return Finding(PASS, "none found")
+            pointer = redacted_pointer(path, subject.denylist, lambda name: holds_term(name, terms))
+            return CheckResult(FAIL, f"denylisted term at {pointer}")
+    return CheckResult(PASS, "none found")
 
 
 def read_pattern(value: object) -> str:
-    """Reads the parameter; the file's is compiled when it is read."""
-    given = read_text(value)
-    compiled(given)
-    return given
+    """Read the parameter; the file's is compiled when it is read."""
+    pattern = read_text(value)
+    compiled(pattern)
+    return pattern
 
 
-def forbid_pattern(subject: Subject, params: Params) -> Finding:
+def forbid_pattern(subject: Subject, params: Params) -> CheckResult:
     match = _first_match(subject, params)
     if match is None:
-        return Finding(PASS, "the pattern is nowhere")
-    return Finding(FAIL, f"forbidden pattern at {match}")
+        return CheckResult(PASS, "the pattern is nowhere")
+    return CheckResult(FAIL, f"forbidden pattern at {match}")
 
 
-def require_pattern(subject: Subject, params: Params) -> Finding:
+def require_pattern(subject: Subject, params: Params) -> CheckResult:
     match = _first_match(subject, params)
     if match is None:
-        return Finding(FAIL, "the required pattern is nowhere")
-    return Finding(PASS, f"required pattern at {match}")
+        return CheckResult(FAIL, "the required pattern is nowhere")
+    return CheckResult(PASS, f"required pattern at {match}")
 
 
 def _first_match(subject: Subject, params: Params) -> str | None:
-    """The redacted pointer of the first text that holds the pattern."""
+    """Return the redacted pointer of the first text that holds the pattern."""
     search = compiled(params["pattern"]).search
-    for place, value in texts(subject.value):
+    for path, value in texts(subject.value):
         if search(value):
-            return redacted_pointer(place, subject.denylist, lambda name: search(name) is not None)
+            return redacted_pointer(path, subject.denylist, lambda name: search(name) is not None)
     return None
 
 

@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from schemas import sha256_hex
+from schemas.sap.constants import SEVERITIES
 from streams.errors import SettingsError
+from streams.protocols.sap.constitution.checks import (
+    ESCALATE,
+    NON_CONSTITUTIONAL,
+    PHASES,
+)
 from streams.protocols.sap.constitution.constitution import (
     DEFAULT_PHASES,
     Constitution,
@@ -25,12 +31,6 @@ from streams.protocols.sap.constitution.constitution import (
     Principle,
 )
 from streams.protocols.sap.constitution.evaluators import EVALUATORS
-from streams.protocols.sap.constitution.findings import (
-    ESCALATE,
-    NON_CONSTITUTIONAL,
-    PHASES,
-    SEVERITIES,
-)
 from streams.protocols.sap.constitution.texts import folded
 
 SETTING = "SAP_CONSTITUTION"
@@ -124,46 +124,46 @@ class Table:
         return Table(name, self.take(member, {}))
 
     def tables(self, member: str) -> list[Table]:
-        given = self.take(member, [])
-        if not isinstance(given, list):
+        value = self.take(member, [])
+        if not isinstance(value, list):
             raise self.wrong(member, "is a list of tables")
-        return [Table(f"[[{member}]] {n}", entry) for n, entry in enumerate(given, 1)]
+        return [Table(f"[[{member}]] {n}", entry) for n, entry in enumerate(value, 1)]
 
     def text(self, member: str, default: str | None = None) -> str:
-        given = self.take(member, default)
-        if not isinstance(given, str) or not folded(given):
+        value = self.take(member, default)
+        if not isinstance(value, str) or not folded(value):
             raise self.wrong(member, "is a text that is not blank")
-        return given
+        return value
 
     def capability(self, member: str, default: str) -> str:
-        given = self.text(member, default)
-        if not _CAPABILITY.fullmatch(given):
+        value = self.text(member, default)
+        if not _CAPABILITY.fullmatch(value):
             raise self.wrong(member, "is a capability")
-        return given
+        return value
 
     def choice(self, member: str, choices: Sequence[str], default: str) -> str:
-        given: str = self.take(member, default)
-        if given not in choices:
+        value: str = self.take(member, default)
+        if value not in choices:
             raise self.wrong(member, f"is one of {', '.join(choices)}")
-        return given
+        return value
 
     def flag(self, member: str) -> bool:
-        given = self.take(member, False)
-        if not isinstance(given, bool):
+        value = self.take(member, False)
+        if not isinstance(value, bool):
             raise self.wrong(member, "is true or false")
-        return given
+        return value
 
     def reading(self, member: str, default: float) -> float:
-        given: float = self.take(member, default)
-        if type(given) not in (int, float) or not math.isfinite(given) or not 0 <= given <= 100:
+        value: float = self.take(member, default)
+        if type(value) not in (int, float) or not math.isfinite(value) or not 0 <= value <= 100:
             raise self.wrong(member, "is a number from 0 to 100")
-        return given
+        return value
 
     def texts(self, member: str) -> tuple[str, ...]:
-        given = self.take(member, [])
-        if not isinstance(given, list) or not all(isinstance(t, str) and folded(t) for t in given):
+        value = self.take(member, [])
+        if not isinstance(value, list) or not all(isinstance(t, str) and folded(t) for t in value):
             raise self.wrong(member, "is a list of texts that are not blank")
-        return tuple(given)
+        return tuple(value)
 
     def end(self) -> None:
         """Refuse what has not been read."""
@@ -184,16 +184,16 @@ def principle_of(table: Table, defaults: Principle = _DEFAULT) -> Principle:
 
 
 def constraints_of(tables: Sequence[Table]) -> tuple[Constraint, ...]:
-    found: dict[str, Constraint] = {}
+    constraints: dict[str, Constraint] = {}
     for table in tables:
         id = table.text("id")
         if not _ID.fullmatch(id):
             raise table.wrong("id", "is made of letters, digits, `_`, `.` and `-`")
         table.name += f" ({id})"
-        if id in found:
+        if id in constraints:
             raise ValueError(f"{table.name}: an entry of that id is there already")
-        found[id] = _constraint(id, table)
-    return tuple(found.values())
+        constraints[id] = _constraint(id, table)
+    return tuple(constraints.values())
 
 
 def _constraint(id: str, table: Table) -> Constraint:
@@ -223,35 +223,35 @@ def _patterns(table: Table) -> tuple[re.Pattern[str], ...]:
     try:
         return tuple(re.compile(text) for text in texts)
     except (re.error, OverflowError, RecursionError) as exc:
-        said = f"match: {getattr(exc, 'pattern', texts)!r} is no regular expression: {exc}"
-        raise ValueError(f"{table.name}: {said}") from exc
+        message = f"match: {getattr(exc, 'pattern', texts)!r} is no regular expression: {exc}"
+        raise ValueError(f"{table.name}: {message}") from exc
 
 
 def _phases(table: Table) -> tuple[str, ...]:
-    given: Any = table.take("phases", list(DEFAULT_PHASES))
-    if not isinstance(given, list) or not given or not all(phase in PHASES for phase in given):
+    value: Any = table.take("phases", list(DEFAULT_PHASES))
+    if not isinstance(value, list) or not value or not all(phase in PHASES for phase in value):
         raise table.wrong("phases", f"is a list of some of {', '.join(PHASES)}")
-    return tuple(given)
+    return tuple(value)
 
 
 def _params(table: Table, name: str, match: Sequence[re.Pattern[str]]) -> dict[str, Any]:
     """The values of the file; those that a text gives are read when it is there."""
     evaluator = EVALUATORS[name]
-    given = Table(f"{table.name}: params", table.take("params", {}))
-    said = {group for pattern in match for group in pattern.groupindex}
-    for member in (*given.names(), *sorted(said)):
+    values = Table(f"{table.name}: params", table.take("params", {}))
+    groups = {group for pattern in match for group in pattern.groupindex}
+    for member in (*values.names(), *sorted(groups)):
         if evaluator.reader(member) is None:
             known = ", ".join(evaluator.params) or "none"
             message = f"{member} is no parameter of {name}; known are: {known}"
-            raise ValueError(f"{given.name}: {message}")
+            raise ValueError(f"{values.name}: {message}")
     params = {}
-    for member in given.names():
+    for member in values.names():
         read = evaluator.reader(member)
         try:
-            params[member] = read(given.take(member)) if read else None
+            params[member] = read(values.take(member)) if read else None
         except ValueError as exc:
-            raise ValueError(f"{given.name}: {member} {exc}") from exc
-    if evaluator.lacks(params.keys() | said):
+            raise ValueError(f"{values.name}: {member} {exc}") from exc
+    if evaluator.lacks(params.keys() | groups):
         needed = " or ".join(sorted(evaluator.needs))
-        raise ValueError(f"{given.name}: {name} needs {needed}")
+        raise ValueError(f"{values.name}: {name} needs {needed}")
     return params

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from streams.protocols.sap.constitution.texts import Place, folded, shown
+from streams.protocols.sap.constitution.texts import Path, folded, redacted
 
 _ALONE_BEFORE = r"(?<![^\W_])(?<!\+)"
 _ALONE_BEHIND = r"(?![^\W_])(?!\+)"
@@ -86,23 +86,23 @@ _ANY_NEED = re.compile(r"[@\d]")
 
 
 def kinds_in(text: str) -> list[str]:
-    """The kinds of personal data in an NFKC text, each once."""
+    """Return the kinds of personal data in an NFKC text, each once."""
     if not _ANY_NEED.search(text):
         return []
     if not text.isascii():
         text = "".join(str(unicodedata.digit(c)) if c.isdecimal() else c for c in text)
-    held = {needs for needs in (_AT, _PLUS, _FOUR, _CODE) if needs.search(text)}
-    found = (
+    present = {needs for needs in (_AT, _PLUS, _FOUR, _CODE) if needs.search(text)}
+    kinds = (
         kind.name
         for kind in KINDS
-        if kind.needs in held
+        if kind.needs in present
         and any(kind.is_one(match["all"]) for match in kind.pattern.finditer(text))
     )
-    return list(dict.fromkeys(found)) if held else []
+    return list(dict.fromkeys(kinds)) if present else []
 
 
 def is_card_number(number: float) -> bool:
-    """Whether a JSON number is one as it stands."""
+    """Return whether a JSON number is one as it stands."""
     if not -1e19 < number < 1e19 or number != int(number):
         return False
     digits = str(abs(int(number)))
@@ -119,7 +119,7 @@ def _whole_words(term: str) -> re.Pattern[str]:
 
 
 def holds_term(value: str, terms: Sequence[str]) -> bool:
-    """Whether a text holds one of the folded terms as whole words."""
+    """Return whether a text holds one of the folded terms as whole words."""
     if not terms:
         return False
     value = folded(value)
@@ -127,12 +127,15 @@ def holds_term(value: str, terms: Sequence[str]) -> bool:
 
 
 def redacted_pointer(
-    place: Place, denylist: Sequence[str], own: Callable[[str], bool] | None = None
+    path: Path, denylist: Sequence[str], withheld: Callable[[str], bool] | None = None
 ) -> str:
-    """A pointer without names that hold personal data, terms of the constitution's denylist, or
-    what the caller itself looks for."""
+    """Return a pointer without names that hold personal data, terms of the constitution's denylist,
+    or what the caller withholds.
+    """
     terms = [folded(term) for term in denylist]
-    return shown(
-        place,
-        lambda name: holds_pii(name) or holds_term(name, terms) or (own is not None and own(name)),
+    return redacted(
+        path,
+        lambda name: (
+            holds_pii(name) or holds_term(name, terms) or (withheld is not None and withheld(name))
+        ),
     )

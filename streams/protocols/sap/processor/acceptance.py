@@ -19,7 +19,7 @@ from schemas.sap import rules
 from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue, Copy
 from streams.processing.graph import Edge
-from streams.protocols.sap.constitution.findings import ESCALATE, NON_CONSTITUTIONAL, VALID
+from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.processor import alignment, lookups, outcomes
 from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from schemas.sap.constants import SEVERITIES
 from schemas.sap.shapes import MAX_ITEMS
 from streams.protocols.sap.constitution import Constitution, Evaluation, combine, evaluate
-from streams.protocols.sap.constitution.findings import (
+from streams.protocols.sap.constitution.checks import (
     NON_CONSTITUTIONAL,
-    SEVERITIES,
     STATUSES,
     VALID,
 )

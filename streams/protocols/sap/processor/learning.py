@@ -11,7 +11,7 @@ from typing import Any
 from schemas import canonical_json, sha256_hex
 from schemas.sap.cache_key import cache_key
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.constitution.findings import VALID
+from streams.protocols.sap.constitution.checks import VALID
 from streams.protocols.sap.processor.aggregate import TaskAggregate
 from topology.sap import SAP_LEARNING_SIGNALS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from streams.engine.processor import AvroValue
-from streams.protocols.sap.constitution.findings import VALID
+from streams.protocols.sap.constitution.checks import VALID
 from streams.protocols.sap.processor.aggregate import TaskAggregate
 from topology.sap import SAP_LOOKUPS
 

@@ -9,15 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schemas import canonical_json
+from schemas.sap.constants import ALIGNMENTS, LEVELS, RISKS, SEVERITIES
 from streams.protocols.sap.constitution import combine, evaluate, status_after
-from streams.protocols.sap.constitution.findings import (
-    ALIGNMENTS,
-    LEVELS,
-    PHASES,
-    RISKS,
-    SEVERITIES,
-    STATUSES,
-)
+from streams.protocols.sap.constitution.checks import PHASES, STATUSES
 from tests.examples import example_count
 from tests.unit.protocols.sap.constitution.support import SHIPPED, constitution, entry
 

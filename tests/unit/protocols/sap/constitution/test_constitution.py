@@ -75,7 +75,7 @@ def test_groups_are_parameters() -> None:
     ):
         matched = SHIPPED.match(text)
         assert matched is not None
-        assert matched.said == said
+        assert matched.params == said
 
 
 def test_what_is_shipped() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schemas.json_schema.validator import LARGEST_BYTES
-from streams.protocols.sap.constitution.evaluators import contract_findings
+from streams.protocols.sap.constitution.evaluators import contract_results
 
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2019 = "https://json-schema.org/draft/2019-09/schema"
@@ -16,7 +16,7 @@ DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
 
 def status(schema: Any, output: Any) -> str:
-    return contract_findings({"schema": schema}, output)["contract:schema"].status
+    return contract_results({"schema": schema}, output)["contract:schema"].status
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def status(schema: Any, output: Any) -> str:
     ],
 )
 def test_format(name: Any, output: Any, expected: str | None) -> None:
-    found = contract_findings({"format": name}, output)
+    found = contract_results({"format": name}, output)
     assert (found["contract:format"].status if found else None) == expected
 
 
@@ -158,7 +158,7 @@ def test_a_schema_that_names_its_draft_keeps_our_keywords_below(draft: str) -> N
 
 def test_notes_say_where_and_not_what() -> None:
     schema = {"properties": {"secret": {"type": "integer"}}}
-    finding = contract_findings({"schema": schema}, {"secret": "hunter2"})["contract:schema"]
+    finding = contract_results({"schema": schema}, {"secret": "hunter2"})["contract:schema"]
     assert finding.notes == "type at /secret"
 
 

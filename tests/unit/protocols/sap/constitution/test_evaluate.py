@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from schemas.sap.constants import LEVELS, RISKS, SEVERITIES
 from streams.protocols.sap.constitution import Evaluation, combine, status_after
-from streams.protocols.sap.constitution.findings import LEVELS, PHASES, RISKS, SEVERITIES, VOTES
+from streams.protocols.sap.constitution.checks import PHASES, VOTES
 from streams.protocols.sap.constitution.texts import normalised
 from tests.unit.protocols.sap.constitution.support import constitution, entry, final, statuses
 

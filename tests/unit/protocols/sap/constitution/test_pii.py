@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from streams.protocols.sap.constitution.checks import Subject
 from streams.protocols.sap.constitution.evaluators import check_no_pii
-from streams.protocols.sap.constitution.findings import Subject
 from streams.protocols.sap.constitution.pii import kinds_in, luhn
 from tests.unit.protocols.sap.constitution.support import final, statuses
 

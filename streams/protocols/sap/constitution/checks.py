@@ -1,4 +1,4 @@
-"""What is looked at, what is found, and how findings weigh: votes, checks, violations and steps.
+"""What is checked, what one check results in, and how results count: votes, violations and steps.
 
 Source: SAP spec, 2.2, 3.5.
 """
@@ -9,22 +9,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from schemas.sap.constants import ALIGNMENTS, CHECK_STATUSES, LEVELS, RISKS, SEVERITIES
+
 Json = dict[str, Any]
 
-VALID, ESCALATE, NON_CONSTITUTIONAL = "VALID", "ESCALATE", "NON_CONSTITUTIONAL"
-ALIGNMENTS = (VALID, ESCALATE, NON_CONSTITUTIONAL)
-"""From the best to the worst."""
-
-PASS, UNCHECKED, FAIL = "PASS", "UNCHECKED", "FAIL"
+VALID, ESCALATE, NON_CONSTITUTIONAL = ALIGNMENTS
+PASS, FAIL, UNCHECKED = CHECK_STATUSES
 STATUSES = (PASS, UNCHECKED, FAIL)
 """Of a check, from the best to the worst."""
 
-LOW, MEDIUM, HIGH, CRITICAL = "low", "medium", "high", "critical"
-SEVERITIES = (LOW, MEDIUM, HIGH, CRITICAL)
-RISKS = (LOW, MEDIUM, HIGH)
-
-INSTANT, CONSULTED, DELIBERATED = "instant", "consulted", "deliberated"
-LEVELS = (INSTANT, CONSULTED, DELIBERATED)
+LOW, MEDIUM, HIGH, CRITICAL = SEVERITIES
+INSTANT, CONSULTED, DELIBERATED = LEVELS
 
 TASK, PARTIAL, FINAL, CACHED = "task", "partial", "final", "cached"
 PHASES = (TASK, PARTIAL, FINAL, CACHED)
@@ -40,13 +35,13 @@ VOTES: Mapping[str, tuple[str, str, str]] = {
 
 
 def vote_of(severity: object, risk: object) -> str:
-    """What a violation says of the whole; an unknown tolerance counts as medium."""
+    """Return the vote of a violation; an unknown tolerance counts as medium."""
     votes = VOTES.get(severity, _ALL_VALID) if isinstance(severity, str) else _ALL_VALID
     return votes[RISKS.index(risk) if risk in RISKS else 1]
 
 
 def worst(alignments: Iterable[str]) -> str:
-    """The highest vote; VALID if there is none."""
+    """Return the highest vote; VALID if there is none."""
     return max(alignments, key=ALIGNMENTS.index, default=VALID)
 
 
@@ -57,8 +52,8 @@ def worse_status(one: str, other: str) -> str:
 Params = Mapping[str, Any]
 
 
-class Finding(NamedTuple):
-    """status: PASS, FAIL or UNCHECKED.  notes never hold the text that was found."""
+class CheckResult(NamedTuple):
+    """status: PASS, FAIL or UNCHECKED.  notes never hold the text that matched."""
 
     status: str
     notes: str
@@ -66,7 +61,7 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What the evaluators look at.
+    """What the evaluators check.
 
     value: the payload in phase `task`, else the output; None is no output.
     denylist: the terms of the constitution.
@@ -90,23 +85,23 @@ class Evaluator(NamedTuple):
     others: what reads parameters of any other name, if there may be such.
     """
 
-    check: Callable[[Subject, Params], Finding | None]
+    check: Callable[[Subject, Params], CheckResult | None]
     params: Mapping[str, Callable[[Any], Any]] = {}
     needs: frozenset[str] = frozenset()
     others: Callable[[Any], Any] | None = None
 
     def reader(self, name: str) -> Callable[[Any], Any] | None:
-        """What reads a parameter; None for a name that is none."""
+        """Return what reads a parameter; None for a name that is none."""
         return self.params.get(name, self.others)
 
-    def lacks(self, given: Set[str]) -> bool:
-        """Whether none of those is given that must be."""
+    def lacks(self, names: Set[str]) -> bool:
+        """Return whether none of these names is a parameter that must be given."""
         if not self.needs:
             return False
-        return not (given if self.others else self.needs & given)
+        return not (names if self.others else self.needs & names)
 
 
-LONGEST_NAME, LONGEST_NOTES = 1024, 4000
+MAX_NAME, MAX_NOTES = 1024, 4000
 """Code points, as an outcome may have them (2.2)."""
 
 
@@ -120,24 +115,31 @@ class Tally:
         self._votes: list[str] = []
 
     def check(
-        self, step: int, name: str, found: Finding, severity: str | None = None, vote: str = VALID
+        self,
+        step: int,
+        name: str,
+        result: CheckResult,
+        severity: str | None = None,
+        vote: str = VALID,
     ) -> None:
-        """severity: of the violation that a FAIL is, if it is one.  vote: what a FAIL says."""
-        name, found = name[:LONGEST_NAME], found._replace(notes=found.notes[:LONGEST_NOTES])
+        """Count one check.  severity: of the violation that a FAIL is, if it is one.  vote: of a
+        FAIL.
+        """
+        name, result = name[:MAX_NAME], result._replace(notes=result.notes[:MAX_NOTES])
         known = self.checks.get(name)
-        if known is None or _worse(found.status, known["status"]):
-            self.checks[name] = {"principle": name, "status": found.status, "notes": found.notes}
-        if found.status == FAIL and severity is not None:
-            violation = {"principle": name, "severity": severity, "evidence": found.notes}
+        if known is None or _worse(result.status, known["status"]):
+            self.checks[name] = {"principle": name, "status": result.status, "notes": result.notes}
+        if result.status == FAIL and severity is not None:
+            violation = {"principle": name, "severity": severity, "evidence": result.notes}
             self.violations.append(violation)
-        self._note(step, name, found, vote if found.status == FAIL else VALID)
+        self._record(step, name, result, vote if result.status == FAIL else VALID)
 
-    def reported(self, step: int, principle: str, severity: str, vote: str) -> None:
-        """A violation that the agent itself reports."""
-        self._note(step, principle, Finding("reported", f"severity {severity}"), vote)
+    def count_reported(self, step: int, principle: str, severity: str, vote: str) -> None:
+        """Count a violation that the agent itself reports."""
+        self._record(step, principle, CheckResult("reported", f"severity {severity}"), vote)
 
     def conclude(self, step: int, deliberated: bool) -> str:
-        """The highest vote; to deliberate, everything must have been checked."""
+        """Return the highest vote; to deliberate, everything must have been checked."""
         alignment = worst(self._votes)
         notes = "the highest vote"
         if alignment == VALID and deliberated:
@@ -149,9 +151,9 @@ class Tally:
         )
         return alignment
 
-    def _note(self, step: int, name: str, found: Finding, vote: str) -> None:
+    def _record(self, step: int, name: str, result: CheckResult, vote: str) -> None:
         self._votes.append(vote)
-        self.steps.append({"step": step, "name": name, **found._asdict(), "vote": vote})
+        self.steps.append({"step": step, "name": name, **result._asdict(), "vote": vote})
 
 
 def _worse(status: str, other: str) -> bool:
