@@ -27,9 +27,9 @@ _FIXED = ("cacheState", "dispatched")
 
 def task(looking: Looking) -> Rows:
     task_id = task_key(looking.ids["taskId"])
-    own = key("sap task", task_id)
-    (now,) = looking.view.get_many([own])
-    live = None if now is None else value_of(SAP_TASK_STATES, now)
+    row_key = key("sap task", task_id)
+    (stored,) = looking.view.get_many([row_key])
+    live = None if stored is None else value_of(SAP_TASK_STATES, stored)
     steps = _steps(looking, task_id, live)
     count = looking.until(steps)
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
@@ -39,14 +39,14 @@ def task(looking: Looking) -> Rows:
     elif live is not None:  # no fact says whether the cache's last answer was read before the end
         row |= {name: live[name] for name in _FIXED}
     encoded = None if row is None else encode(FOLDING.table.record, shown(row))
-    return rows | {own: encoded}
+    return rows | {row_key: encoded}
 
 
-def _folded(looking: Looking, steps: Sequence[Step], own: str) -> Row | None:
+def _folded(looking: Looking, steps: Sequence[Step], row_key: str) -> Row | None:
     """The times are those of the decisions, which the steps know."""
     row: Row | None = None
     for step in steps:
-        if FOLDING.row_key(step.topic, step.value) != own:
+        if FOLDING.row_key(step.topic, step.value) != row_key:
             continue
         before = row
         row = FOLDING.step(before, step.topic, step.value, looking.command)
@@ -62,30 +62,30 @@ def _folded(looking: Looking, steps: Sequence[Step], own: str) -> Row | None:
 
 def _steps(looking: Looking, task_id: str, live: Row | None) -> list[Step]:
     """In the order of their times, an outcome behind what it came of."""
-    found = [
-        *_placed(looking, SAP_ACKS, key("sap ack", task_id)),
-        *_placed(looking, SAP_VERDICTS, key("sap verdict", task_id)),
+    steps = [
+        *_facts(looking, SAP_ACKS, key("sap ack", task_id)),
+        *_facts(looking, SAP_VERDICTS, key("sap verdict", task_id)),
     ]
-    found.sort(key=lambda step: step.at)
-    for place, row in looking.view.scan(key("sap outcome", task_id)):
-        _insert(found, looking, place, value_of(SAP_OUTCOMES, row), live)
-    return found
+    steps.sort(key=lambda step: step.at)
+    for row_key, row in looking.view.scan(key("sap outcome", task_id)):
+        _insert(steps, looking, row_key, value_of(SAP_OUTCOMES, row), live)
+    return steps
 
 
-def _placed(looking: Looking, topic: Topic, prefix: bytes) -> list[Step]:
+def _facts(looking: Looking, topic: Topic, prefix: bytes) -> list[Step]:
     """In the order of their partition."""
-    found = []
-    for place, row in looking.view.scan(prefix):
-        _, partition, offset = place_at_end(place)
+    steps = []
+    for row_key, row in looking.view.scan(prefix):
+        _, partition, offset = place_at_end(row_key)
         fact = value_of(topic, row)
         caused = looking.caused(fact["position"]) if topic is SAP_ACKS else ()
         places = (looking.place(topic, partition, offset), *caused)
-        found.append(Step(fact["at"], places, topic, fact, place))
-    return sorted(found, key=lambda step: step.places[0])
+        steps.append(Step(fact["at"], places, topic, fact, row_key))
+    return sorted(steps, key=lambda step: step.places[0])
 
 
 def _insert(
-    steps: list[Step], looking: Looking, place: bytes, outcome: Any, live: Row | None
+    steps: list[Step], looking: Looking, row_key: bytes, outcome: Any, live: Row | None
 ) -> None:
     """Only a deadline's timer causes one that has no other step; it ends the task."""
     caused = looking.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
@@ -95,30 +95,30 @@ def _insert(
     else:
         at = live["closedAt"] if live is not None and live["closedAt"] else 0
         index = next((n for n, step in enumerate(steps) if step.at > at), len(steps))
-    steps.insert(index, Step(at, caused, SAP_OUTCOMES, outcome, place))
+    steps.insert(index, Step(at, caused, SAP_OUTCOMES, outcome, row_key))
 
 
 def cached(looking: Looking) -> Rows:
     """Versions, each as of the verdict that says that it was stored."""
     cache_key = looking.ids["cacheKey"]
     rows: Rows = {}
-    for place, row in looking.view.scan(key("sap cache", cache_key)):
+    for row_key, row in looking.view.scan(key("sap cache", cache_key)):
         record = value_of(SAP_CACHE, row)
         stored = [
             step
-            for step in _placed(looking, SAP_VERDICTS, key("sap verdict", record["taskId"]))
-            if (step.value["verdict"], step.value["version"]) == (_STORED, number_at_end(place))
+            for step in _facts(looking, SAP_VERDICTS, key("sap verdict", record["taskId"]))
+            if (step.value["verdict"], step.value["version"]) == (_STORED, number_at_end(row_key))
         ]
         if not looking.until(stored[:1]):
-            rows[place] = None
+            rows[row_key] = None
     refused = [
-        _refusal(looking, place) for place, _ in looking.view.scan(refused_prefix(cache_key))
+        _refusal(looking, row_key) for row_key, _ in looking.view.scan(refused_prefix(cache_key))
     ]
     count = sum(looking.until([step]) for step in refused)
     return rows | {refused_key(cache_key): b"%d" % count if count else None}
 
 
-def _refusal(looking: Looking, place: bytes) -> Step:
-    at, partition, offset = place_at_end(place)
-    own = looking.place(SAP_VERDICTS, partition, offset)
-    return Step(at, (own,), SAP_VERDICTS, {"verdict": REFUSED}, place)
+def _refusal(looking: Looking, row_key: bytes) -> Step:
+    at, partition, offset = place_at_end(row_key)
+    verdict_place = looking.place(SAP_VERDICTS, partition, offset)
+    return Step(at, (verdict_place,), SAP_VERDICTS, {"verdict": REFUSED}, row_key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas.sap import rules
 from streams.processing.protocol import CommandSide
-from streams.protocols.sap import checks, constitution, ingress, learning_check, row_checks
+from streams.protocols.sap import checks, constitution, ingress, row_checks
 from streams.protocols.sap.cache import SapCacheProcessor
 from streams.protocols.sap.fold import FOLDING
 from streams.protocols.sap.learning import SapLearningProcessor
@@ -17,9 +17,9 @@ from topology.sap import SAP_ACKS, SAP_CACHE_TABLE, SAP_HEURISTICS_TABLE, SAP_OU
 
 def _load_files(settings: ServiceSettings) -> None:
     """Read the constitution and who may ask for what.  Raises SettingsError."""
-    own = SapSettings.of(settings)
-    constitution.bind(own.sap_constitution)
-    authorization.bind(own.sap_authorization)
+    sap_settings = SapSettings.of(settings)
+    constitution.bind(sap_settings.sap_constitution)
+    authorization.bind(sap_settings.sap_authorization)
 
 
 SAP = CommandSide(
@@ -39,6 +39,6 @@ SAP = CommandSide(
         SAP_CACHE_TABLE: row_checks.cache,
         SAP_HEURISTICS_TABLE: row_checks.heuristics,
     },
-    total_checks=(learning_check.check,),
+    total_checks=(row_checks.learning,),
     load_files=_load_files,
 )

@@ -1,18 +1,41 @@
-"""Rows of SAP that are held against each other.
+"""Rows of SAP that are checked against each other.
 
 | table | what is verified |
 |---|---|
 | sap.cache | every record has its hash and that of the one before; no version is missing |
 | sap.heuristics | no version is missing |
+| sap.learning | it counts every task that has ended, under its kind |
+
+What a task teaches is on the log before it is learned from, so the last of these holds where the
+learning task has read all that there is and no task goes on meanwhile.
 """
 
 from __future__ import annotations
 
-from schemas import sap, to_json
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from schemas import Undecodable, decode, sap, to_json
+from streams.engine.log import Log
+from streams.engine.records import TopicPartition
+from streams.log.reading import partitions, records
 from streams.replay.checking import Given, RowProblems, Rows
-from topology.sap import SAP_CACHE_TABLE
+from streams.replay.cut import Cut, Live
+from streams.replay.findings import Fault
+from streams.replay.scratch import Scratch, Values
+from topology.keys import partition_of
+from topology.machines.sap_task import MACHINE
+from topology.sap import (
+    SAP_CACHE_TABLE,
+    SAP_LEARNING_SIGNALS,
+    SAP_LEARNING_TABLE,
+    SAP_TASK_STATES_TABLE,
+    sap_key,
+)
+from topology.topics import dead_letters_of
 
 FIRST = "0" * 64
+"""What the first version has as the hash of the one before."""
 
 
 def cache(rows: Rows, given: Given) -> RowProblems:
@@ -20,14 +43,14 @@ def cache(rows: Rows, given: Given) -> RowProblems:
     for key, row in rows:
         if row["cacheKey"] != cache_key:
             cache_key, version, before = row["cacheKey"], 0, FIRST
-        own = sap.record_sha256(to_json(SAP_CACHE_TABLE.record, row))
+        sha256 = sap.record_sha256(to_json(SAP_CACHE_TABLE.record, row))
         if row["version"] != version + 1:
             yield key, f"version {row['version']} follows {version}"
-        if row["recordSha256"] != own:
-            yield key, f"recordSha256 is {row['recordSha256']}, the record's hash is {own}"
+        if row["recordSha256"] != sha256:
+            yield key, f"recordSha256 is {row['recordSha256']}, the record's hash is {sha256}"
         if row["previousSha256"] != before:
             yield key, "previousSha256 is not the hash of the version before"
-        version, before = row["version"], own
+        version, before = row["version"], sha256
 
 
 def heuristics(rows: Rows, given: Given) -> RowProblems:
@@ -37,3 +60,60 @@ def heuristics(rows: Rows, given: Given) -> RowProblems:
         if row["version"] != before + 1:
             yield key, f"version {row['version']} follows {before}"
         last[row["capability"]] = row["version"]
+
+
+class _Kind(NamedTuple):
+    """Tasks of one kind that have ended.  task: that keeps its row."""
+
+    task: int
+    key: str
+    ended: int
+
+
+def learning(
+    log: Log, prefix: str, cut: Cut, live: Live, count: int, scratch: Scratch
+) -> Iterator[tuple[Fault, str, str]]:
+    """Compare each kind's count with the tasks that ended.  count: of partitions."""
+    if not _is_caught_up(log, prefix, cut):
+        return
+    for kind in _ended(live, count, scratch):
+        row_name = f"{SAP_LEARNING_TABLE.name} {kind.key}"
+        raw = live.get(SAP_LEARNING_TABLE, kind.task, kind.key)
+        if raw is None:
+            message = f"{kind.ended} tasks of this kind have ended, and it is not there"
+            yield Fault.ROW_MISSING, row_name, message
+            continue
+        try:
+            outcomes = decode(raw, SAP_LEARNING_TABLE.record).value["outcomes"]
+        except Undecodable:
+            continue  # reported where all rows are read
+        if outcomes != kind.ended:
+            message = f"outcomes is {outcomes}, {kind.ended} tasks of this kind have ended"
+            yield Fault.ROW_DIFFERS, row_name, message
+
+
+def _is_caught_up(log: Log, prefix: str, cut: Cut) -> bool:
+    """Return whether every signal was learned from, and none went to the dead letters."""
+    tps = partitions(log, [prefix + SAP_LEARNING_SIGNALS.name])
+    ends, starts = log.high_watermarks(tps), log.starts(tps)
+    decided = {tp: max(starts[tp], min(ends[tp], cut.decided.get(tp, 0))) for tp in tps}
+    dead_letters = TopicPartition(prefix + dead_letters_of(SAP_LEARNING_SIGNALS).name, 0)
+    return not cut.after[dead_letters] and next(records(log, tps, ends, decided), None) is None
+
+
+def _ended(live: Live, count: int, scratch: Scratch) -> Iterator[_Kind]:
+    kinds = Values(scratch, "kinds")
+    for task in range(count):
+        for _, raw in live.rows(SAP_TASK_STATES_TABLE, task):
+            try:
+                row = decode(raw, SAP_TASK_STATES_TABLE.record).value
+            except Undecodable:
+                continue  # reported where rows are folded
+            if row["state"] not in MACHINE.terminal:
+                continue
+            capability = row["target"]["capability"]
+            key = sap_key(capability, row["territory"], row["accepted"]["fingerprint"])
+            before = kinds.get(key)
+            home = partition_of(capability.encode(), count)
+            kinds.put(_Kind(home, key, 1 + (before.ended if before else 0)), key)
+    return (kind for _, kind in kinds.items())

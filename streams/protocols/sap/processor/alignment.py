@@ -1,6 +1,6 @@
-"""What the constitution says of a task, of a result, of a cached answer.
+"""How a task, a result or a cached answer aligns with the constitution.
 
-What the service has found is combined with what the agent has reported.  Together these may be
+The service's own evaluation is combined with what the agent has reported.  Together these may be
 more than a result may have.  Then the service's own stay: all of them, or, if these alone are too
 many, the worse.  Of the agent's the first stay, as far as there is room.
 
@@ -29,7 +29,7 @@ Json = dict[str, Any]
 
 
 class AlignmentResult(NamedTuple):
-    """What is found of an answer.
+    """The alignment of an answer.
 
     service: the service's own alignment.  combined, checks, violations: with the agent's.
     readings: the pressure that it was decided at.  omitted: by the member's name, how many checks
@@ -46,12 +46,12 @@ class AlignmentResult(NamedTuple):
 
 
 def unevaluated(task: TaskAggregate) -> AlignmentResult:
-    """Where there is nothing to look at: as a task that was let in."""
+    """Return the alignment where nothing is evaluated: that of an accepted task."""
     return _combined(None, {}, task)
 
 
 def of_task(task: TaskAggregate) -> AlignmentResult:
-    """Before anybody works on it."""
+    """Evaluate a task before anybody works on it."""
     evaluation = evaluate(
         "task",
         task.json["constitutionalContext"],
@@ -70,7 +70,7 @@ def of_result(task: TaskAggregate, result: Json) -> AlignmentResult:
 def _evaluate_result(
     task: Json, result: Json, policy: Json, constitution: Constitution
 ) -> Evaluation | None:
-    """None for a result that carries nothing to look at: it stands as its agent says."""
+    """Return None for a result without anything to evaluate: its agent's word stands."""
     phase, evidence = _phase_of(result), result["constitutionalEvidence"]
     if phase is None:
         return None
@@ -99,7 +99,7 @@ def _phase_of(result: Json) -> str | None:
 def evaluate_record(
     task: Json, record: Mapping[str, Any], policy: Json, constitution: Constitution
 ) -> Evaluation:
-    """The look at a cached answer in the context of the task that asks.  record: SapCacheRecord."""
+    """Evaluate a cached answer in the context of the task that asks.  record: SapCacheRecord."""
     return evaluate(
         "cached",
         task["constitutionalContext"],
@@ -117,7 +117,7 @@ def evaluate_record(
 def of_hit(
     rechecked: Evaluation | None, record: Mapping[str, Any], task: TaskAggregate
 ) -> AlignmentResult:
-    """record: the cached answer.  rechecked: None if it was not looked at again."""
+    """Return the alignment of a hit.  record: the cached answer.  rechecked: None if it was not."""
     stored = {name: record[name] for name in ("alignment", "policyChecks", "violations")}
     return _combined(rechecked, stored, task)
 
@@ -126,20 +126,20 @@ def _combined(
     evaluation: Evaluation | None, evidence: Mapping[str, Any], task: TaskAggregate
 ) -> AlignmentResult:
     both = combine(evaluation, evidence, task.json["constitutionalContext"])
-    own = Evaluation(VALID, [], [], []) if evaluation is None else evaluation
-    checks = _bounded(both.checks, len(own.checks), _badness_of_check)
-    violations = _bounded(both.violations, len(own.violations), _badness_of_violation)
+    service = Evaluation(VALID, [], [], []) if evaluation is None else evaluation
+    checks = _bounded(both.checks, len(service.checks), _badness_of_check)
+    violations = _bounded(both.violations, len(service.violations), _badness_of_violation)
     omitted = {
         "policyChecks": len(both.checks) - len(checks),
         "violations": len(both.violations) - len(violations),
     }
     return AlignmentResult(
-        own.alignment,
+        service.alignment,
         both.alignment,
         checks,
         violations,
         both.pressureReadings,
-        own.steps,
+        service.steps,
         {name: count for name, count in omitted.items() if count},
     )
 
@@ -152,9 +152,14 @@ def _badness_of_violation(violation: Json) -> int:
     return SEVERITIES.index(violation["severity"])
 
 
-def _bounded(items: Sequence[Json], own: int, badness: Callable[[Json], int]) -> list[Json]:
-    """Those that stay, in their order.  own: how many of them, the first, are the service's."""
-    if own <= MAX_ITEMS or len(items) <= MAX_ITEMS:
+def _bounded(
+    items: Sequence[Json], service_count: int, badness: Callable[[Json], int]
+) -> list[Json]:
+    """Return those that stay, in their order.
+
+    service_count: how many of them, the first, are the service's.
+    """
+    if service_count <= MAX_ITEMS or len(items) <= MAX_ITEMS:
         return list(items[:MAX_ITEMS])
-    worst_first = sorted(range(own), key=lambda index: -badness(items[index]))
+    worst_first = sorted(range(service_count), key=lambda index: -badness(items[index]))
     return [items[index] for index in sorted(worst_first[:MAX_ITEMS])]

@@ -1,10 +1,10 @@
-"""What the cache's answers do to the tasks that asked.
+"""What the cache's verdicts do to the tasks that asked.
 
 A hit answers the task.  A miss sends it to an agent, or fails it if only the cache was to answer.
-For a task that is closed meanwhile, a place in a queue or a lead is given back.
+For a task that is closed meanwhile, its place among those who wait, or its lead, is released.
 
-A hit whose outcome would be too much for one record is told without the steps of its check; if it
-is too much even so, it counts as a miss.
+A hit whose outcome would be too much for one record is published without the steps of its check; if
+it is too much even so, it counts as a miss.
 
 A task that a `system` producer has begun to report on before its answer came goes on with that:
 the machine lets a cached answer, or the lack of one, end a task from QUEUED only.
@@ -32,7 +32,7 @@ _ENDED = frozenset({"store_duplicate", "released", "flight_lapsed"})
 
 
 def apply(task: TaskAggregate, verdict: AvroValue, *, brief: bool = False) -> None:
-    """verdict: SapCacheVerdict.  brief: what comes of it does without the steps of a trace."""
+    """Apply a SapCacheVerdict.  brief: publish no steps, though the task asks for a trace."""
     name = verdict["verdict"]
     outcomes.expire_overdue(task)
     if name == "stored":
@@ -99,7 +99,7 @@ def _hit(task: TaskAggregate, verdict: AvroValue, brief: bool) -> None:
 
 
 def _rechecked(reply: Json, task: TaskAggregate) -> Evaluation | None:
-    """What the cache has found; its steps, which no verdict holds, are derived again."""
+    """Return the cache's evaluation; its steps, which no verdict holds, are derived again."""
     if reply["checks"] is None:
         return None
     steps: list[Any] = []

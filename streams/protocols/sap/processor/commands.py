@@ -1,7 +1,7 @@
 """A command record: a Task, a Result or a Signal, read once, checked, and acknowledged once.
 
 Checks of a list are made in order, and the first that does not pass decides.  Here are those that
-all commands have: the shape, the key, the place on the log, and what is said of a known task.
+all commands have: the shape, the key, the partition, and what refuses one about a known task.
 
 Source: SAP spec, 2.4, 3.1, 3.2 and Clarification 4.
 """
@@ -45,10 +45,10 @@ class Command:
         self.message = message
         self.kind = _KINDS[message.topic]
         self.value: AvroValue = message.value
-        judged = sap.judge(self.kind, message.value)
-        self.json: Json = judged.json
-        self.problems: list[Problem] = judged.problems
-        self.sha256: str | None = judged.sha256
+        envelope = sap.judge(self.kind, message.value)
+        self.json: Json = envelope.json
+        self.problems: list[Problem] = envelope.problems
+        self.sha256: str | None = envelope.sha256
         self.at = message.record.timestamp
         self.cause = position(message.record)
         self.traceparent = header(message.record, "traceparent")
@@ -60,7 +60,7 @@ class Command:
     @property
     def message_id(self) -> str | None:
         """As it was sent, unless no ack could hold it."""
-        return _held(self.value["signalId" if self.kind == "signal" else "taskId"])
+        return _bounded(self.value["signalId" if self.kind == "signal" else "taskId"])
 
     @property
     def task_id(self) -> str | None:
@@ -87,7 +87,7 @@ class Command:
 
     @property
     def ack_key(self) -> str:
-        key = _held(self.key)
+        key = _bounded(self.key)
         return self.task_id or (_NO_KEY if key is None else key)
 
     @property
@@ -102,7 +102,7 @@ class Command:
         return reply_endpoint(self.value)
 
 
-def _held(text: str | None) -> str | None:
+def _bounded(text: str | None) -> str | None:
     """A name, if it is no longer than a whole envelope may be."""
     return None if text is None or len(text) > MAX_ENVELOPE_BYTES else text
 
@@ -115,7 +115,7 @@ class Verdict(NamedTuple):
     """What decides on a command.
 
     reason: for people, of a NACK.  path: the member at fault.  figures: what the rule rests on.
-    problems: every broken rule of the shape, the first one first.  duplicate_of: a position.
+    problems: every violated rule of the shape, the first one first.  duplicate_of: a position.
     """
 
     rule: str
@@ -155,19 +155,19 @@ def duplicate(position: str) -> Verdict:
 
 def malformed(problems: Sequence[Problem]) -> Verdict:
     first = problems[0]
-    place = first.path or "the envelope"
-    return Verdict(first.rule, f"{place}: {first.message}", first.path, problems=problems)
+    path = first.path or "the envelope"
+    return Verdict(first.rule, f"{path}: {first.message}", first.path, problems=problems)
 
 
 def check_record(command: Command, ctx: DecisionContext) -> Verdict | None:
-    """Check shape, key and partition: what can be said without looking at the task."""
+    """Check shape, key and partition: what needs no look at the task."""
     if command.problems:
         return malformed(command.problems)
     expected, key = command.known_id, command.key
     if key != expected:
-        shown = "null" if command.message.record.key is None else _shown(key)
+        rendered = "null" if command.message.record.key is None else _rendered(key)
         figures: Json = {"key": key, "expected": expected}
-        reason = f"The record key is {shown}; taskId makes it '{expected}'."
+        reason = f"The record key is {rendered}; taskId makes it '{expected}'."
         return Verdict(rules.KEY_MISMATCH.code, reason, _PATH, figures)
     partition = partition_of(expected.encode(), ctx.work.partitions)
     if partition != command.message.record.partition:
@@ -179,7 +179,7 @@ def check_record(command: Command, ctx: DecisionContext) -> Verdict | None:
     return None
 
 
-def _shown(key: str | None) -> str:
+def _rendered(key: str | None) -> str:
     return "no UTF-8 text" if key is None else repr(key)
 
 
@@ -191,10 +191,10 @@ def unknown_task(envelope: Json, row: AvroValue | None) -> Verdict | None:
 
 
 def uncorrelated(envelope: Json, row: AvroValue) -> Verdict | None:
-    given, expected = envelope["correlationId"].lower(), row["correlationId"]
-    if given == expected:
+    correlation_id, expected = envelope["correlationId"].lower(), row["correlationId"]
+    if correlation_id == expected:
         return None
-    figures = {"correlationId": given, "expected": expected}
+    figures = {"correlationId": correlation_id, "expected": expected}
     reason = f"correlationId: the task has {expected}."
     return Verdict(rules.CORRELATION_MISMATCH.code, reason, "/correlationId", figures)
 

@@ -1,4 +1,4 @@
-"""What learning is told: each closed task, and what operators say of tasks.
+"""The signals that learning gets: each closed task, and the ratings and decisions of operators.
 
 Source: SAP spec, 5.5 (SapLearningSignal).
 """
@@ -23,34 +23,34 @@ _COMPUTED = frozenset({"agent_status", "alignment_refused", "alignment_escalated
 
 
 def of_outcome(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
-    """A task was closed by an outcome.  value: its outcome as Avro has it."""
+    """Signal that an outcome closed a task.  value: its outcome as Avro has it."""
     row, evidence = task.row, value["constitutionalEvidence"]
     good = row["state"] == "SUCCEEDED" and row["lastAlignment"] == VALID
     output = outcome.get("output")
-    own = {
+    members = {
         "policyChecks": evidence["policyChecks"] or [],
         "violations": evidence["violations"] or [],
         "metrics": _numbers(outcome.get("metrics") or {}),
         "citations": evidence["citations"] or [],
-        "nextActions": [_what(action) for action in outcome.get("nextActions") or ()],
+        "nextActions": [_purpose(action) for action in outcome.get("nextActions") or ()],
         "outputSha256": _sha256(output) if good and output is not None else None,
         "members": list(_members(task)),
     }
-    _send(task, "outcome", own)
+    _send(task, "outcome", members)
 
 
 def of_signal(task: TaskAggregate, signal: AvroValue) -> None:
-    """An operator rated, noted or decided.  signal: SapSignal."""
-    own = {
+    """Signal that an operator rated, noted or decided.  signal: SapSignal."""
+    members = {
         "rating": signal["rating"],
         "decision": signal["decision"],
         "note": signal["note"],
         "operator": signal["operator"]["agentId"],
     }
-    _send(task, signal["kind"], own)
+    _send(task, signal["kind"], members)
 
 
-def _send(task: TaskAggregate, kind: str, own: AvroValue) -> None:
+def _send(task: TaskAggregate, kind: str, members: AvroValue) -> None:
     row, accepted, ctx = task.row, task.accepted, task.ctx
     policy, rule = accepted["policy"], row["lastRule"] or "accepted"
     signal_id, capability = ctx.next_id(), row["target"]["capability"]
@@ -82,7 +82,7 @@ def _send(task: TaskAggregate, kind: str, own: AvroValue) -> None:
         "note": None,
         "operator": None,
         "constitution": ctx.constitution.label,
-        **own,
+        **members,
     }
     ctx.send(SAP_LEARNING_SIGNALS, capability, signal, signal_id)
 
@@ -95,19 +95,19 @@ def _numbers(metrics: Json) -> dict[str, float]:
     }
 
 
-def _what(action: Any) -> str:
-    """What a follow-up is for: its capability, else its action."""
+def _purpose(action: Any) -> str:
+    """Return what a follow-up is for: its capability, else its action."""
     if isinstance(action, dict):
         target = action.get("target")
-        named = target.get("capability") if isinstance(target, dict) else None
-        for word in (named, action.get("action")):
+        capability = target.get("capability") if isinstance(target, dict) else None
+        for word in (capability, action.get("action")):
             if isinstance(word, str):
                 return word
     return "other"
 
 
 def _members(task: TaskAggregate) -> Iterable[AvroValue]:
-    """The payload's members that the constitution leaves in, each with the key without it."""
+    """Return the members that the constitution leaves in, each with the key without it."""
     payload, removed = task.json["payload"], task.accepted["removedKeys"]
     volatile = task.ctx.constitution.volatile_keys
     names = [name for name in payload if name not in volatile]

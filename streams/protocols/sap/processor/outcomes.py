@@ -2,10 +2,10 @@
 
 An outcome that comes of an agent's Result is that Result with what was decided about it; one of the
 service's own names the service as its producer.  A refused output is withheld: the command log
-has it, and its hash is said.
+has it, and the outcome has its hash.
 
 With the outcome go its edges and the task's move.  When the task is closed by it, its timer goes,
-the answer is given to the cache or the flight is given up, and learning is told.  A deadline that
+the answer goes to the cache or the flight is released, and learning gets a signal.  A deadline that
 has passed ends its task, whoever notices first: its timer, or the next record.
 
 Source: SAP spec, 3.6, 5.1, 5.3 and Clarification 10.
@@ -36,7 +36,7 @@ RESULT = "headrace.sap.SapResult"
 AGENT_STATUS = rules.AGENT_STATUS.code
 SERVICE: Mapping[str, str] = {"agentId": "headrace", "agentKind": "system"}
 _WITHHELD = ("output", "artifacts")
-_LONGEST_MESSAGE = 4000
+_MAX_MESSAGE = 4000
 _REPORTED_LEVEL = 5
 """The nesting at which members of `meta.headrace.reportedCache` stand; the outcome is level 1."""
 
@@ -51,7 +51,7 @@ class Hit(NamedTuple):
 class OutcomeDraft(NamedTuple):
     """What an outcome is to be.  error, output, citations, record, hit: of the service's own.
 
-    record: what is said of the cached answer.  brief: without the steps, though the task asks for a
+    record: members of the cached record.  brief: without the steps, though the task asks for a
     trace.
     """
 
@@ -105,7 +105,7 @@ def _move(task: TaskAggregate, draft: OutcomeDraft, outcome: AvroValue) -> None:
 
 
 def _close(task: TaskAggregate, outcome: Json, value: AvroValue) -> None:
-    """value: the outcome as Avro has it."""
+    """Do what follows the end of a task.  value: the outcome as Avro has it."""
     row, ctx = task.row, task.ctx
     row["closedAt"] = ctx.at
     deadline_at = task.accepted["deadlineAt"]
@@ -135,23 +135,23 @@ def expire(task: TaskAggregate) -> None:
 
 
 def expire_overdue(task: TaskAggregate) -> None:
-    """End a task whose deadline has passed, before a record that came too late is judged."""
+    """End a task whose deadline has passed, before a record that came too late is decided."""
     if task.overdue:
         expire(task)
         task.save()
 
 
 def refusal(evaluation: AlignmentResult, what: str = "The answer") -> Json:
-    """The error of what the constitution refuses."""
+    """Return the error of what the constitution refuses."""
     failed = [check["principle"] for check in evaluation.checks if check["status"] == "FAIL"]
     named = failed or list(dict.fromkeys(one["principle"] for one in evaluation.violations))
     message = f"{what} breaks the constitution"
-    message = f"{message}: {', '.join(named)}."[:_LONGEST_MESSAGE] if named else f"{message}."
+    message = f"{message}: {', '.join(named)}."[:_MAX_MESSAGE] if named else f"{message}."
     return {"code": NON_CONSTITUTIONAL, "message": message, "details": {"checks": failed}}
 
 
 def _of_service(draft: OutcomeDraft, task: TaskAggregate) -> Json:
-    """An outcome of the service alone."""
+    """Return an outcome of the service alone."""
     evidence = _evidence({}, draft, task)
     if draft.citations is not None:
         evidence["citations"] = list(draft.citations)
@@ -174,7 +174,7 @@ def _of_service(draft: OutcomeDraft, task: TaskAggregate) -> Json:
 
 
 def _of_result(result: Json, sha256: str, draft: OutcomeDraft, task: TaskAggregate) -> Json:
-    """An agent's Result as the service publishes it.  result: its envelope."""
+    """Return an agent's Result as the service publishes it.  result: its envelope."""
     outcome, reported = dict(result), result["constitutionalEvidence"]
     meta = _meta(draft, task) | {
         "agentStatus": result["status"],
@@ -197,7 +197,7 @@ def _of_result(result: Json, sha256: str, draft: OutcomeDraft, task: TaskAggrega
 
 
 def _meta(draft: OutcomeDraft, task: TaskAggregate) -> Json:
-    """What the service says of every outcome: `meta.headrace`."""
+    """Return what the service adds to every outcome: `meta.headrace`."""
     meta: Json = {
         "seq": task.row["outcomeSeq"],
         "rule": draft.rule,
@@ -221,12 +221,12 @@ def _meta(draft: OutcomeDraft, task: TaskAggregate) -> Json:
 
 
 def _reported(cache: Json) -> Json:
-    """An agent's own `cache`; without members that nest too deep for where it stands now."""
+    """Return an agent's own `cache` without members that nest too deep for where it stands now."""
     return {n: value for n, value in cache.items() if not too_deep(value, _REPORTED_LEVEL)}
 
 
 def _evidence(reported: Mapping[str, Any], draft: OutcomeDraft, task: TaskAggregate) -> Json:
-    """reported: the agent's constitutionalEvidence."""
+    """Return the evidence of an outcome.  reported: the agent's constitutionalEvidence."""
     evidence = {
         **reported,
         "alignment": draft.alignment.combined,
@@ -240,7 +240,7 @@ def _evidence(reported: Mapping[str, Any], draft: OutcomeDraft, task: TaskAggreg
 
 
 def _cache(accepted: Mapping[str, Any], hit: Hit | None) -> Json:
-    """The evidence of whether the answer came from the cache."""
+    """Return the evidence of whether the answer came from the cache."""
     if hit is not None:
         used = {"ageSec": hit.age_s, "version": hit.version}
         return {"hit": True, "cacheKey": accepted["cacheKey"], **used}
@@ -250,7 +250,7 @@ def _cache(accepted: Mapping[str, Any], hit: Hit | None) -> Json:
 
 
 def _with_next_action(outcome: Json, draft: OutcomeDraft, task: TaskAggregate) -> Json:
-    """An escalation says where to go next, if nobody else has said so."""
+    """Return the outcome; an escalation without a next action gets one."""
     if draft.status != "ESCALATED" or outcome.get("nextActions"):
         return outcome
     task_id = task.json["taskId"]

@@ -1,6 +1,6 @@
 """The sap processor: every command gets one verdict, every accepted task one end.
 
-Tasks, Results and Signals are judged by the rules of their own files; the cache's answers and the
+Tasks, Results and Signals are decided by the rules of their own files; the cache's answers and the
 deadlines move tasks on.  A decision writes the task's row once.
 
 Source: SAP spec, 5.
@@ -33,10 +33,10 @@ from topology.sap import (
     sap_key,
 )
 
-_JUDGES: Mapping[Topic, Callable[[Command, DecisionContext], None]] = {
-    SAP_TASKS: tasks.judge,
-    SAP_RESULTS: results.judge,
-    SAP_SIGNALS: signals.judge,
+_HANDLERS: Mapping[Topic, Callable[[Command, DecisionContext], None]] = {
+    SAP_TASKS: tasks.decide,
+    SAP_RESULTS: results.decide,
+    SAP_SIGNALS: signals.decide,
 }
 
 
@@ -50,7 +50,7 @@ class SapProcessor:
         _load(inputs, work)
         for item in inputs:
             if isinstance(item, Command):
-                _JUDGES[item.message.topic](item, _context(item, work))
+                _HANDLERS[item.message.topic](item, _context(item, work))
             else:
                 _apply(item, work)
 
@@ -107,12 +107,12 @@ def _context(command: Command, work: Work) -> DecisionContext:
 
 
 def _apply(message: Message, work: Work, *, brief: bool = False) -> None:
-    """A verdict of the cache."""
+    """Apply a verdict of the cache."""
     cache_replies.apply(_asking_task(message, work), message.value, brief=brief)
 
 
 def _apply_briefly(message: Message, reason: str, work: Work) -> None:
-    """One that causes too much: the task was accepted, so it goes on all the same."""
+    """Apply one that causes too much: the task was accepted, so it goes on all the same."""
     failure = work.attempt(lambda part: _apply(message, part, brief=True))
     if isinstance(failure, TooLarge):
         cache_replies.decline(_asking_task(message, work), message.value, reason)
@@ -121,7 +121,7 @@ def _apply_briefly(message: Message, reason: str, work: Work) -> None:
 
 
 def _asking_task(message: Message, work: Work) -> TaskAggregate:
-    """The task that a verdict answers."""
+    """Return the task that a verdict answers."""
     verdict, record = message.value, message.record
     parent = header(record, "traceparent")
     ctx = DecisionContext(work, position(record), verdict["at"], parent)

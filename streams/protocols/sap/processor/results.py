@@ -49,7 +49,7 @@ _NO_METRICS = sha256_hex(b"{}")
 
 
 class Facts(NamedTuple):
-    """What a result is judged by.
+    """What a result is decided by.
 
     row: SapTaskState of its task.  known: the same result, accepted before.
     binding: a task is its first producer's.
@@ -62,7 +62,7 @@ class Facts(NamedTuple):
 
 
 def checks(result: Json, sha256: str, facts: Facts) -> Iterator[Check]:
-    """Steps 2 to 8 for a result whose shape is right."""
+    """Check steps 2 to 8 for a result whose shape is right."""
     row = facts.row
     yield Check(rules.UNKNOWN_TASK.code, unknown_task(result, row))
     if row is None:
@@ -75,7 +75,7 @@ def checks(result: Json, sha256: str, facts: Facts) -> Iterator[Check]:
     yield Check(rules.ILLEGAL_TRANSITION.code, _illegal(result, row))
 
 
-def judge(result: Command, ctx: DecisionContext) -> None:
+def decide(result: Command, ctx: DecisionContext) -> None:
     refusal = check_record(result, ctx)
     if refusal is not None:
         send_ack(result, refusal, ctx)

@@ -40,24 +40,25 @@ from topology.sap import SAP_SIGNAL_IDS, SAP_SIGNAL_OPERATORS, sap_key
 
 Json = dict[str, Any]
 
-_JUDGEMENTS = {"rating": "a rating", "approval": "an approval"}
+_ONCE = {"rating": "a rating", "approval": "an approval"}
 """Kinds that an operator gives once, and of a closed task only; with what people call them."""
 _AFTER_EXPIRY = frozenset(
     rule.code
     for rule in (rules.SELF_RATING, rules.SIGNAL_REPEATED, rules.NOT_ISSUER, rules.TASK_CLOSED)
 )
-"""Refusals of a signal that is judged as what comes after a deadline that has passed."""
+"""Refusals of a signal that is decided as what comes after a deadline that has passed."""
 
 
 class Facts(NamedTuple):
-    """What a signal is judged by.
+    """What a signal is decided by.
 
-    row: SapTaskState of its task.  known: the signal of this id.  said: the operator's of its kind.
+    row: SapTaskState of its task.  known: the signal of this id.  earlier: the operator's of its
+    kind.
     """
 
     row: AvroValue | None
     known: AvroValue | None
-    said: AvroValue | None
+    earlier: AvroValue | None
     now: int
 
 
@@ -69,16 +70,16 @@ def checks(signal: Json, sha256: str, facts: Facts) -> Iterator[Check]:
         return
     yield Check(rules.CORRELATION_MISMATCH.code, uncorrelated(signal, row))
     yield Check(rules.SIGNAL_ID_CONFLICT.code, _known(sha256, facts.known))
-    if kind in _JUDGEMENTS:
+    if kind in _ONCE:
         yield Check(rules.SIGNAL_TOO_EARLY.code, _too_early(signal, row, facts.now))
         yield Check(rules.SELF_RATING.code, _self_rating(signal, row))
-        yield Check(rules.SIGNAL_REPEATED.code, _repeated(signal, facts.said))
+        yield Check(rules.SIGNAL_REPEATED.code, _repeated(signal, facts.earlier))
     elif kind == "cancel":
         yield Check(rules.NOT_ISSUER.code, _not_issuer(signal, row))
         yield Check(rules.TASK_CLOSED.code, closed(row, facts.now))
 
 
-def judge(signal: Command, ctx: DecisionContext) -> None:
+def decide(signal: Command, ctx: DecisionContext) -> None:
     refusal = check_record(signal, ctx)
     if refusal is not None:
         send_ack(signal, refusal, ctx)
@@ -97,8 +98,8 @@ def judge(signal: Command, ctx: DecisionContext) -> None:
 def _facts(signal: Command, task: TaskAggregate | None, ctx: DecisionContext) -> Facts:
     rows = ctx.work.rows
     known = rows(SAP_SIGNAL_IDS).get(id_key(signal))
-    said = rows(SAP_SIGNAL_OPERATORS).get(operator_key(signal))
-    return Facts(None if task is None else task.row, known, said, ctx.at)
+    earlier = rows(SAP_SIGNAL_OPERATORS).get(operator_key(signal))
+    return Facts(None if task is None else task.row, known, earlier, ctx.at)
 
 
 def id_key(signal: Command) -> str:
@@ -122,7 +123,7 @@ def _known(sha256: str, known: AvroValue | None) -> Verdict | None:
 def _too_early(signal: Json, row: AvroValue, now: int) -> Verdict | None:
     if closed(row, now) is not None:
         return None
-    what = _JUDGEMENTS[signal["kind"]]
+    what = _ONCE[signal["kind"]]
     reason = f"kind: the task is {row['state']}; {what} is for one that has ended."
     return Verdict(rules.SIGNAL_TOO_EARLY.code, reason, "/kind", {"state": row["state"]})
 
@@ -135,13 +136,13 @@ def _self_rating(signal: Json, row: AvroValue) -> Verdict | None:
     return Verdict(rules.SELF_RATING.code, reason, "/operator/agentId", {"producer": operator})
 
 
-def _repeated(signal: Json, said: AvroValue | None) -> Verdict | None:
-    if said is None:
+def _repeated(signal: Json, earlier: AvroValue | None) -> Verdict | None:
+    if earlier is None:
         return None
-    operator, place = signal["operator"]["agentId"], said["position"]
-    what = _JUDGEMENTS[signal["kind"]]
-    reason = f"operator.agentId: {operator} has given {what} at {place}."
-    figures = {"position": place}
+    operator, position = signal["operator"]["agentId"], earlier["position"]
+    what = _ONCE[signal["kind"]]
+    reason = f"operator.agentId: {operator} has given {what} at {position}."
+    figures = {"position": position}
     return Verdict(rules.SIGNAL_REPEATED.code, reason, "/operator/agentId", figures)
 
 
@@ -159,7 +160,7 @@ def _accept(signal: Command, task: TaskAggregate) -> None:
     send_ack(signal, ACCEPTED, ctx)
     known = {"sha256": signal.known_sha256, "position": signal.cause}
     ctx.work.rows(SAP_SIGNAL_IDS).put(id_key(signal), known)
-    if value["kind"] in _JUDGEMENTS:
+    if value["kind"] in _ONCE:
         ctx.work.rows(SAP_SIGNAL_OPERATORS).put(operator_key(signal), known)
     node = f"sap:signal:{value['signalId'].lower()}"
     ctx.draw(Edge(node, "evaluates", f"sap:task:{task.task_id}"))

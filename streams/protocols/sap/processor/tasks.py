@@ -1,4 +1,4 @@
-"""A Task is taken on once, or refused with a reason.
+"""A Task is accepted once, or refused with a reason.
 
 For every record of `sap.tasks`, in this order, the first that applies decides:
 
@@ -7,24 +7,36 @@ For every record of `sap.tasks`, in this order, the first that applies decides:
 3. the issuer may not ask for the capability: `unauthorized`, `forbidden`;
 4. the issuer asks for too much at once: `rate_limited`.
 
-Else it is accepted.  A refused task leaves nothing behind: sent again, it is judged anew.
+Else it is accepted.  A refused task leaves nothing behind: sent again, it is decided anew.
 
-Source: SAP spec, 5.2.
+What is fixed for all that follows is fixed on acceptance.  Then come the acknowledgement, the row,
+its first transition, and the first steps: the deadline, the constitution's check of the payload,
+and last the cache or an agent.  Each of these may end the task at once.
+
+Fixed are also the heuristics that a task is bound to.  Versions of a capability are numbered from 1
+without a hole, so the newest one that this worker has read takes a few reads.
+
+Source: SAP spec, 5.1, 5.2, 5.5 and Clarification 10.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
+from schemas import from_json, sap
 from schemas.sap import rules
-from streams.engine.processor import AvroValue
+from schemas.sap.cache_key import cache_key
+from streams.engine.processor import AvroValue, Copy
+from streams.processing.graph import Edge
+from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
 from streams.protocols.sap.decision import DecisionContext
-from streams.protocols.sap.processor import rate_limit
-from streams.protocols.sap.processor.acceptance import accept
+from streams.protocols.sap.processor import alignment, lookups, outcomes, rate_limit
+from streams.protocols.sap.processor.aggregate import NONE, TASK, TaskAggregate
 from streams.protocols.sap.processor.authorization import Authorization, authorization_of
 from streams.protocols.sap.processor.commands import (
+    ACCEPTED,
     Check,
     Command,
     Verdict,
@@ -33,14 +45,28 @@ from streams.protocols.sap.processor.commands import (
     first_failure,
     send_ack,
 )
-from streams.protocols.sap.processor.rate_limit import TASK, Bucket, Limit, Taken
-from topology.sap import SAP_RATE_LIMITS, SAP_TASK_STATES_TABLE, sap_key
+from streams.protocols.sap.processor.outcomes import OutcomeDraft
+from streams.protocols.sap.processor.rate_limit import Bucket, Limit, Taken
+from streams.protocols.sap.task_row import first_row
+from topology.sap import (
+    SAP_HEURISTICS_TABLE,
+    SAP_RATE_LIMITS,
+    SAP_TASK_ENVELOPES,
+    SAP_TASK_STATES_TABLE,
+    sap_key,
+    sap_version,
+)
 
 Json = dict[str, Any]
 
+_PRECHECKS = {
+    NON_CONSTITUTIONAL: ("FAILED", "precheck_refused"),
+    ESCALATE: ("ESCALATED", "precheck_escalated"),
+}
+
 
 class Facts(NamedTuple):
-    """What a task is judged by.  row: SapTaskState of its id.  bucket: of its issuer."""
+    """What a task is decided by.  row: SapTaskState of its id.  bucket: of its issuer."""
 
     row: AvroValue | None
     authorization: Authorization | None
@@ -54,20 +80,20 @@ class Facts(NamedTuple):
 
 
 def checks(task: Json, sha256: str, facts: Facts) -> Iterator[Check]:
-    """Steps 2 to 4 for a task whose shape is right."""
+    """Check steps 2 to 4 for a task whose shape is right."""
     yield Check(rules.TASK_ID_CONFLICT.code, _known(sha256, facts.row))
     yield Check(rules.UNAUTHORIZED.code, _unauthorized(task, facts.authorization))
     yield Check(rules.RATE_LIMITED.code, _too_fast(task, facts))
 
 
-def judge(task: Command, ctx: DecisionContext) -> None:
+def decide(task: Command, ctx: DecisionContext) -> None:
     refusal = check_record(task, ctx)
     if refusal is None:
         facts = _facts(task, ctx)
         refusal = first_failure(checks(task.json, task.known_sha256, facts))
         if refusal is None:
             _pay(task, facts, ctx)
-            accept(task, ctx)
+            _accept(task, ctx)
             return
     send_ack(task, refusal, ctx)
 
@@ -75,8 +101,8 @@ def judge(task: Command, ctx: DecisionContext) -> None:
 def _facts(task: Command, ctx: DecisionContext) -> Facts:
     row = ctx.work.rows(SAP_TASK_STATES_TABLE).get(sap_key(task.known_id))
     limit = rate_limit.limit_of(ctx.work.settings, ctx.work.partitions)
-    held = None if limit is None else ctx.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
-    bucket = None if held is None else Bucket(held["level"], held["at"])
+    stored = None if limit is None else ctx.work.rows(SAP_RATE_LIMITS).get(_bucket_key(task))
+    bucket = None if stored is None else Bucket(stored["level"], stored["at"])
     return Facts(row, authorization_of(ctx.work.settings), limit, bucket, ctx.at)
 
 
@@ -120,10 +146,142 @@ def _too_fast(task: Json, facts: Facts) -> Verdict | None:
     taken, limit = facts.taken, facts.limit
     if taken is None or limit is None or taken.retry_after_ms is None:
         return None
-    figures = {"level": taken.level, "rate": limit.rate, "cap": limit.cap, "needed": TASK}
+    unit = rate_limit.TASK
+    figures = {"level": taken.level, "rate": limit.rate, "cap": limit.cap, "needed": unit}
     reason = (
-        f"issuer.agentId: {task['issuer']['agentId']} may send {Decimal(limit.rate) / TASK} tasks"
+        f"issuer.agentId: {task['issuer']['agentId']} may send {Decimal(limit.rate) / unit} tasks"
         f" a second here; come again in {taken.retry_after_ms} ms."
     )
     path, wait = "/issuer/agentId", taken.retry_after_ms
     return Verdict(rules.RATE_LIMITED.code, reason, path, figures, retry_after_ms=wait)
+
+
+def _accept(command: Command, ctx: DecisionContext) -> None:
+    deadline_at, past = _deadline(command, ctx)
+    enforced = not past or ctx.setting("PAST_DEADLINE") == "timeout"
+    bound = _policy(command, ctx)
+    accepted = _accepted(command, bound, deadline_at if enforced else None, ctx)
+    warnings = sap.task_warnings(command.json)
+    if not enforced:
+        warnings = [rules.DEADLINE_ALREADY_PAST.code, *warnings]
+    envelope = from_json(TASK, command.json)
+    label = ctx.constitution.label
+    row = first_row(envelope, command.known_sha256, command.cause, accepted, label, ctx.at)
+    task = TaskAggregate(row, ctx, envelope)
+    send_ack(command, ACCEPTED, ctx, warnings=warnings, accepted=accepted)
+    task.emit_transition(NONE)
+    ctx.draw(*_edges(task.row))
+    ctx.work.rows(SAP_TASK_ENVELOPES).put(sap_key(task.task_id), envelope)
+    _begin(task)
+    task.save()
+
+
+def _edges(row: AvroValue) -> Iterator[Edge]:
+    node = f"sap:task:{row['taskId']}"
+    yield Edge(node, "same_trace", f"trace:{row['correlationId']}")
+    if row["parentTaskId"] is not None:
+        yield Edge(node, "child_of", f"sap:task:{row['parentTaskId']}")
+
+
+def _begin(task: TaskAggregate) -> None:
+    """Take the first steps, as far as none of them ends the task."""
+    if task.overdue:
+        outcomes.expire(task)
+        return
+    if task.accepted["deadlineAt"] is not None:
+        outcomes.arm_deadline(task)
+    evaluation = alignment.of_task(task)
+    if evaluation.service != VALID:
+        status, rule = _PRECHECKS[evaluation.service]
+        error = outcomes.refusal(evaluation, "The task") if status == "FAILED" else None
+        outcomes.publish(task, OutcomeDraft(status, rule, evaluation, error))
+    elif task.accepted["mode"] == "bypass":
+        task.dispatch()
+    else:
+        task.row["cacheState"] = "lookup"
+        lookups.read(task)
+
+
+def _deadline(command: Command, ctx: DecisionContext) -> tuple[int | None, bool]:
+    """Return the deadline in ms, and whether it is past already."""
+    text = (command.value["telemetry"] or {}).get("deadline")
+    seconds = None if text is None else sap.parse_seconds(text)
+    if seconds is None:
+        return None, False
+    deadline_at = 1000 * seconds
+    return deadline_at, deadline_at < ctx.at
+
+
+def _policy(command: Command, ctx: DecisionContext) -> Policy:
+    if ctx.setting("LEARNING") == "observe":
+        return no_policy()
+    rows = ctx.work.copy(SAP_HEURISTICS_TABLE)
+    return policy_of(command.value["target"]["capability"], ctx.constitution.label, rows)
+
+
+def _accepted(
+    command: Command, bound: Policy, deadline_at: int | None, ctx: DecisionContext
+) -> AvroValue:
+    """Return what is fixed for all that follows (SapAccepted)."""
+    mode, max_age, must_align = sap.effective_cache(command.json)
+    volatile = {*ctx.constitution.volatile_keys, *bound.volatile}
+    key = cache_key(command.json, volatile, bound.bound["extractorVersion"])
+    return {
+        "mode": mode,
+        "maxAgeSec": max_age,
+        "mustAlign": must_align,
+        "cacheKey": key.key,
+        "fingerprint": key.fingerprint,
+        "removedKeys": list(key.removed),
+        "policy": bound.bound,
+        "deadlineAt": deadline_at,
+    }
+
+
+class Policy(NamedTuple):
+    """bound: SapPolicy.  volatile: names of payload members that were learned not to matter."""
+
+    bound: AvroValue
+    volatile: tuple[str, ...]
+
+
+def no_policy() -> Policy:
+    return Policy(_bound(0, 0, {}, ()), ())
+
+
+def policy_of(capability: str, constitution: str, rows: Copy) -> Policy:
+    """Thresholds and checks hold only under the constitution that they were derived with."""
+    row = newest(capability, rows)
+    if row is None:
+        return no_policy()
+    applies = row["constitution"] == constitution
+    thresholds = row["thresholds"] if applies else {}
+    checks = row["extraChecks"] if applies else ()
+    bound = _bound(row["version"], row["extractorVersion"], thresholds, checks)
+    return Policy(bound, tuple(row["volatileKeys"]))
+
+
+def newest(capability: str, rows: Copy) -> AvroValue | None:
+    """Return the row of the highest version: doubling steps up, then halving ones."""
+    newest_row, version, step = None, 0, 1
+    while (row := rows.get(_heuristics_key(capability, version + step))) is not None:
+        newest_row, version, step = row, version + step, 2 * step
+    while step := step // 2:
+        if (row := rows.get(_heuristics_key(capability, version + step))) is not None:
+            newest_row, version = row, version + step
+    return newest_row
+
+
+def _heuristics_key(capability: str, version: int) -> str:
+    return sap_key(capability, sap_version(version))
+
+
+def _bound(
+    version: int, extractor: int, thresholds: Mapping[str, float], checks: Sequence[str]
+) -> AvroValue:
+    return {
+        "heuristicsVersion": version,
+        "extractorVersion": extractor,
+        "thresholds": dict(thresholds),
+        "extraChecks": list(checks),
+    }

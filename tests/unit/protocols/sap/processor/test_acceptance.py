@@ -11,7 +11,7 @@ import pytest
 from schemas.sap import cache_key
 from streams.engine.processor import AvroValue, Made
 from streams.protocols.sap.constitution import bind, constitution_of
-from streams.protocols.sap.processor.acceptance import newest
+from streams.protocols.sap.processor.tasks import newest
 from tests.unit.protocols.sap.processor.support import Bench, result, task, uuid
 from topology.sap import SAP_HEURISTICS_TABLE, SAP_INBOX, sap_version
 
