@@ -44,23 +44,23 @@ def age_of(version: Version, now_ms: int) -> int:
 def look(
     lookup: AvroValue, versions: Sequence[Version], now_ms: int, constitution: Constitution
 ) -> LookupResult:
-    """versions: those that are considered, the newest first."""
+    """Choose among the versions that are considered, the newest first."""
     if not versions:
         return LookupResult(MISS, "there is no version of this key")
-    most: int | None = lookup["maxAgeSec"]
+    max_age: int | None = lookup["maxAgeSec"]
     ages = [age_of(version, now_ms) for version in versions]
-    seen = [
-        {"version": v.number, "ageSec": age, "fresh": most is None or age <= most}
+    candidates = [
+        {"version": v.number, "ageSec": age, "fresh": max_age is None or age <= max_age}
         | {"alignment": None}
         for v, age in zip(versions, ages, strict=True)
     ]
-    fresh = [n for n, candidate in enumerate(seen) if candidate["fresh"]]
+    fresh = [n for n, candidate in enumerate(candidates) if candidate["fresh"]]
     if not fresh:
-        reason = f"{len(seen)} considered, the youngest {min(ages)} s old, above {most} s"
-        return LookupResult(STALE, reason, tuple(seen))
+        reason = f"{len(candidates)} considered, the youngest {min(ages)} s old, above {max_age} s"
+        return LookupResult(STALE, reason, tuple(candidates))
     if not lookup["mustAlign"]:
-        return _hit(versions[fresh[0]], ages[fresh[0]], "not checked again", seen, None)
-    return _aligned(lookup, versions, ages, fresh, seen, constitution)
+        return _hit(versions[fresh[0]], ages[fresh[0]], "not checked again", candidates, None)
+    return _aligned(lookup, versions, ages, fresh, candidates, constitution)
 
 
 def _aligned(
@@ -68,24 +68,28 @@ def _aligned(
     versions: Sequence[Version],
     ages: Sequence[int],
     fresh: Sequence[int],
-    seen: list[AvroValue],
+    candidates: list[AvroValue],
     constitution: Constitution,
 ) -> LookupResult:
     task, policy = to_json(_TASK, lookup["task"]), _policy(lookup, constitution)
     newest: Evaluation | None = None
     for n in fresh:
         evaluation = _evaluate(task, policy, versions[n].json, constitution)
-        seen[n]["alignment"] = evaluation.alignment
+        candidates[n]["alignment"] = evaluation.alignment
         if evaluation.alignment == VALID:
-            return _hit(versions[n], ages[n], "checked again", seen, evaluation)
+            return _hit(versions[n], ages[n], "checked again", candidates, evaluation)
         newest = newest or evaluation
-    told = ", ".join(f"version {c['version']} {c['alignment']}" for c in seen if c["alignment"])
-    return LookupResult(MISALIGNED, f"{told}{_failed(newest)}", tuple(seen), checked=newest)
+    evaluated = [c for c in candidates if c["alignment"]]
+    versions_text = ", ".join(f"version {c['version']} {c['alignment']}" for c in evaluated)
+    reason = f"{versions_text}{_failed(newest)}"
+    return LookupResult(MISALIGNED, reason, tuple(candidates), checked=newest)
 
 
 def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
-    """What the evaluations go by: thresholds and learned checks hold only under the constitution
-    that they were derived under.  A READ names it as its reason, one of an earlier release none.
+    """Return what the evaluations go by.
+
+    Thresholds and learned checks hold only under the constitution that they were derived under.  A
+    READ names it as its reason, one of an earlier release none.
     """
     policy: AvroValue = lookup["policy"]
     if lookup["reason"] in (None, constitution.label):
@@ -94,10 +98,10 @@ def _policy(lookup: AvroValue, constitution: Constitution) -> AvroValue:
 
 
 def _hit(
-    version: Version, age: int, how: str, seen: list[AvroValue], checked: Evaluation | None
+    version: Version, age: int, how: str, candidates: list[AvroValue], checked: Evaluation | None
 ) -> LookupResult:
     reason = f"version {version.number}, {age} s old, {how}"
-    return LookupResult(HIT, reason, tuple(seen), version, age, checked)
+    return LookupResult(HIT, reason, tuple(candidates), version, age, checked)
 
 
 def _failed(evaluation: Evaluation | None) -> str:
@@ -132,9 +136,10 @@ def send_result(
     *,
     leader: bool = False,
 ) -> None:
-    """What a READ has found."""
-    found = result.version
-    more = {"version": found.number, "ageSec": result.age, "record": found.body} if found else {}
+    """Send the verdict on a READ."""
+    hit, more = result.version, {}
+    if hit is not None:
+        more = {"version": hit.number, "ageSec": result.age, "record": hit.body}
     _send(lookup, result.verdict, result.reason, slot, ctx, leader=leader, **_of(result), **more)
 
 
@@ -153,7 +158,7 @@ def send_verdict(
     ctx: DecisionContext,
     version: int | None = None,
 ) -> None:
-    """Any other verdict.  lookup: at least lookupId and taskId."""
+    """Send any other verdict.  lookup: at least lookupId and taskId."""
     _send(lookup, verdict, reason, slot, ctx, version=version)
 
 

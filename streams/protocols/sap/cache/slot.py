@@ -72,8 +72,8 @@ class CacheSlot:
     @property
     def waiters(self) -> list[AvroValue]:
         """SapWaiter of each, in the order of arrival."""
-        found: list[AvroValue] = self.head["waiters"]
-        return found
+        waiters: list[AvroValue] = self.head["waiters"]
+        return waiters
 
     def save(self) -> None:
         if self._state() != self._before:
@@ -93,9 +93,9 @@ class CacheSlot:
     def store_key(self, task_id: str) -> str:
         return sap_key(self.cache_key, task_id)
 
-    def newest_versions(self, most: int) -> list[Version]:
-        """The newest first."""
-        numbers = range(self.newest, max(0, self.newest - most), -1)
+    def newest_versions(self, max_count: int) -> list[Version]:
+        """Return versions, the newest first."""
+        numbers = range(self.newest, max(0, self.newest - max_count), -1)
         self.records.load(self.version_key(number) for number in numbers)
         return [self._version(number) for number in numbers]
 

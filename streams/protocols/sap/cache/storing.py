@@ -45,11 +45,11 @@ def _kept(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> tuple[str
     slot.records.put(slot.version_key(version), record)
     slot.stores.put(key, {"version": version})
     slot.head["version"], slot.head["recordSha256"] = version, record["recordSha256"]
-    own = f"sap:cache:{slot.cache_key}/{version}"
+    node = f"sap:cache:{slot.cache_key}/{version}"
     source = f"sap:outcome:{record['taskId'].lower()}/{record['outcomeSeq']}"
-    ctx.draw(Edge(own, "derived_from", source))
+    ctx.draw(Edge(node, "derived_from", source))
     if version > 1:
-        ctx.draw(Edge(own, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
+        ctx.draw(Edge(node, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
     return "stored", f"version {version}", version
 
 
@@ -69,12 +69,12 @@ def release(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> None:
     """A leader gives up, or a task waits no more; anyone else has nothing to give back."""
     task_id = lookup["taskId"]
     led = slot.leader == task_id
-    own = [waiter for waiter in slot.waiters if waiter["taskId"] == task_id]
-    for waiter in own:
+    waits = [waiter for waiter in slot.waiters if waiter["taskId"] == task_id]
+    for waiter in waits:
         flights.take(waiter, slot, ctx)
     if led:
         flights.end(FlightEvent.RELEASED, slot, ctx)
-    what = "the flight" if led else "a place among those who wait" if own else "nothing"
+    what = "the flight" if led else "a place among those who wait" if waits else "nothing"
     reason = f"{what} is given back: {lookup['reason'] or 'no reason given'}"
     send_verdict(lookup, "released", reason, slot, ctx)
     if led:

@@ -48,18 +48,18 @@ class Known(Sized, Container[str], Protocol):
 
 
 def room_for(name: str, known: Known) -> bool:
-    """Whether a map may count this name: it does already, or has room for it."""
+    """Return whether a map may count this name: it does already, or has room for it."""
     return name in known or (len(known) < NAMES and len(name) <= NAME_LENGTH)
 
 
 def checks_of(signal: Mapping[str, Any]) -> dict[str, str]:
-    """The status of each check by name; of two with one name the worse."""
-    found: dict[str, str] = {}
+    """Return the status of each check by name; of two with one name the worse."""
+    statuses: dict[str, str] = {}
     for check in signal["policyChecks"]:
         name, status = check["principle"], check["status"]
-        if status in _WORST and _WORST.index(status) >= _WORST.index(found.get(name, "PASS")):
-            found[name] = status
-    return found
+        if status in _WORST and _WORST.index(status) >= _WORST.index(statuses.get(name, "PASS")):
+            statuses[name] = status
+    return statuses
 
 
 def fold(row: AvroValue | None, signal: AvroValue) -> AvroValue:
@@ -184,18 +184,18 @@ _MAPS = (
 
 
 def most_counted(counts: Mapping[str, int], limit: int) -> list[str]:
-    """The names with the highest counts, equal ones by code point."""
+    """Return the names with the highest counts, equal ones by code point."""
     return sorted(counts, key=lambda name: (-counts[name], name))[:limit]
 
 
 def grow_citations(
-    shown: Mapping[str, int], cited: list[str], count_up: Callable[[str], int]
+    counts: Mapping[str, int], cited: list[str], count_up: Callable[[str], int]
 ) -> dict[str, int]:
-    """The most cited after one outcome; what it cites twice counts once.
+    """Return the most cited after one outcome; what it cites twice counts once.
 
     count_up: counts a citation in its row and returns how often it was named.
     """
-    after = dict(shown)
+    after = dict(counts)
     for citation in dict.fromkeys(cited):
         after[citation] = count_up(citation)
         after = {name: after[name] for name in most_counted(after, CITATIONS)}
@@ -208,21 +208,21 @@ ZERO = "0"
 
 
 def exact_decimal(number: float) -> Decimal:
-    """The decimal that RFC 8785 spells."""
+    """Return the decimal that RFC 8785 spells."""
     return Decimal(canonical_json(number).decode())
 
 
 def add_exactly(total: str, number: float) -> str:
-    """A sum, in decimal digits, with one more number."""
+    """Add a number to a sum in decimal digits."""
     return str(_EXACT.add(Decimal(total), exact_decimal(number)))
 
 
 def nearest_double(total: str) -> float:
-    """The double next to a sum; the largest there is where the sum lies beyond."""
+    """Return the double next to a sum; the largest there is where the sum lies beyond."""
     near = float(Decimal(total))
     return math.copysign(sys.float_info.max, near) if math.isinf(near) else near
 
 
 def mean_of(total: str, count: int) -> float:
-    """The double next to the exact mean."""
+    """Return the double next to the exact mean."""
     return float(Fraction(Decimal(total)) / count)

@@ -114,8 +114,9 @@ class CapabilityCounts:
             before = groups.get(key)
             after = volatile_keys.join(before, one["valueSha256"], signal["outputSha256"])
             groups.put(key, after)
-            told = volatile_keys.says(after) is not volatile_keys.Says.NOTHING
-            if told and room_for(name, self.head["members"]):
+            evidence = volatile_keys.evidence_of(after)
+            counts = evidence is not volatile_keys.Evidence.NOTHING
+            if counts and room_for(name, self.head["members"]):
                 total = totals.get(self._key(name))
                 totals.put(self._key(name), volatile_keys.count(total, before, after))
                 self._know("members", name)
@@ -169,8 +170,8 @@ class CapabilityCounts:
     def _rows_of(self, table: Table, names: Iterable[str]) -> dict[str, AvroValue]:
         rows, keys = self._work.rows(table), {name: self._key(name) for name in names}
         rows.load(keys.values())
-        found = {name: rows.get(key) for name, key in keys.items()}
-        return {name: row for name, row in found.items() if row is not None}
+        values = {name: rows.get(key) for name, key in keys.items()}
+        return {name: row for name, row in values.items() if row is not None}
 
     def _key(self, *parts: str) -> str:
         return sap_key(self.capability, *parts)

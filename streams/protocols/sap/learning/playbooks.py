@@ -54,8 +54,8 @@ def version(
     """
     active = qualifies(row, best)
     was_active = before is not None and before["active"]
-    asked = signal["kind"] != "outcome" or row["computed"] >= best["playbookDue"]
-    if active and (asked or not was_active):
+    due = signal["kind"] != "outcome" or row["computed"] >= best["playbookDue"]
+    if active and (due or not was_active):
         return _written(before, row, best, signal["at"], active=True)
     if was_active and not active:
         return _written(before, row, best, signal["at"], active=False)

@@ -123,9 +123,9 @@ def _derive(trigger: str, at: int, constitution: str, counts: CapabilityCounts, 
     row = heuristics.chained(row, work.cause, head["sha256"])
     key = sap_key(counts.capability, sap_version(row["version"]))
     work.rows(SAP_HEURISTICS_TABLE).put(key, row)
-    kept = {name: row[name] for name in heuristics.KEPT}
+    current = {name: row[name] for name in heuristics.KEPT}
     changed = row["extractorVersion"] != head["extractorVersion"]
-    counts.head = head | kept | {"complaints": 0 if changed else head["complaints"]}
+    counts.head = head | current | {"complaints": 0 if changed else head["complaints"]}
     heuristics.draw_version(row, at, work.cause, work)
 
 
@@ -134,10 +134,9 @@ def _fold(signal: AvroValue, version: int, work: Work) -> None:
     best = aggregates.best(work.rows(SAP_LEARNING_BEST).get(key), signal)
     row = aggregates.fold(work.rows(SAP_LEARNING_TABLE).get(key), signal)
     if signal["kind"] == "outcome":
-        shown = aggregates.grow_citations(
+        row["citationCounts"] = aggregates.grow_citations(
             row["citationCounts"], signal["citations"], _counter(key, work)
         )
-        row["citationCounts"] = shown
     row["bestTaskId"] = best["ratedTaskId"] or best["successTaskId"]
     row["heuristicsVersion"] = version
     work.rows(SAP_LEARNING_TABLE).put(key, row)
@@ -155,9 +154,9 @@ def _counter(key: str, work: Work) -> Callable[[str], int]:
     rows = work.rows(SAP_LEARNING_CITATIONS)
 
     def count_up(citation: str) -> int:
-        place = f"{key}/{sha256(citation.encode()).hexdigest()}"
-        count = (rows.get(place) or {"count": 0})["count"] + 1
-        rows.put(place, {"count": count})
+        citation_key = f"{key}/{sha256(citation.encode()).hexdigest()}"
+        count = (rows.get(citation_key) or {"count": 0})["count"] + 1
+        rows.put(citation_key, {"count": count})
         return int(count)
 
     return count_up

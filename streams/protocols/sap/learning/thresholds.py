@@ -49,8 +49,8 @@ def basis(bins: Sequence[Bin], base: float, on_exceed: str) -> dict[str, Any]:
 
     base, on_exceed: what the constitution says of it.
     """
-    asked = {_multiple(base) + step for step in (*LOWER, *RAISE)}
-    counted = [dict(one) for one in bins if one["low"] in asked]
+    lows = {_multiple(base) + step for step in (*LOWER, *RAISE)}
+    counted = [dict(one) for one in bins if one["low"] in lows]
     return {"base": base, "onExceed": on_exceed, "bins": counted}
 
 

@@ -38,8 +38,8 @@ NEW: Mapping[str, int] = {"supporting": 0, "supportingSamples": 0, "contradictin
 Row = Mapping[str, Any]
 
 
-class Says(StrEnum):
-    """What a group says of its member."""
+class Evidence(StrEnum):
+    """What a group shows of its member."""
 
     NOTHING = "nothing"
     SUPPORTS = "supports"
@@ -68,21 +68,21 @@ def join(group: Row | None, value_sha256: str, output_sha256: str) -> dict[str, 
     return {**group, **more}
 
 
-def says(group: Row | None) -> Says:
+def evidence_of(group: Row | None) -> Evidence:
     if group is None or len(group["values"]) < DISTINCT:
-        return Says.NOTHING
-    return Says.CONTRADICTS if group["outputsDiffer"] else Says.SUPPORTS
+        return Evidence.NOTHING
+    return Evidence.CONTRADICTS if group["outputsDiffer"] else Evidence.SUPPORTS
 
 
 def count(total: Row | None, before: Row | None, after: Row) -> dict[str, int]:
     """The total of a member after one of its groups has grown."""
     counted = dict(total or NEW)
     for group, step in ((before, -1), (after, 1)):
-        said = says(group)
-        if group is not None and said is Says.SUPPORTS:
+        evidence = evidence_of(group)
+        if group is not None and evidence is Evidence.SUPPORTS:
             counted["supporting"] += step
             counted["supportingSamples"] += step * group["samples"]
-        elif said is Says.CONTRADICTS:
+        elif evidence is Evidence.CONTRADICTS:
             counted["contradicting"] += step
     return counted
 

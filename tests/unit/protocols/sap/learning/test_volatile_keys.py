@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from streams.protocols.sap.learning.volatile_keys import (
     NEW,
-    Says,
+    Evidence,
     count,
     demoted,
     derive,
+    evidence_of,
     is_complaint,
     join,
     members,
-    says,
 )
 
 
@@ -46,15 +46,15 @@ def figures(
 
 
 def test_one_value_says_nothing() -> None:
-    assert says(None) is Says.NOTHING
-    assert says(group(("a", "x"), ("a", "x"))) is Says.NOTHING
-    assert says(group(("a", "x"), ("a", "y"))) is Says.NOTHING
+    assert evidence_of(None) is Evidence.NOTHING
+    assert evidence_of(group(("a", "x"), ("a", "x"))) is Evidence.NOTHING
+    assert evidence_of(group(("a", "x"), ("a", "y"))) is Evidence.NOTHING
 
 
 def test_two_values_support_with_one_output_and_contradict_with_two() -> None:
-    assert says(group(("a", "x"), ("b", "x"))) is Says.SUPPORTS
-    assert says(group(("a", "x"), ("b", "y"))) is Says.CONTRADICTS
-    assert says(group(("a", "x"), ("a", "y"), ("b", "x"))) is Says.CONTRADICTS
+    assert evidence_of(group(("a", "x"), ("b", "x"))) is Evidence.SUPPORTS
+    assert evidence_of(group(("a", "x"), ("b", "y"))) is Evidence.CONTRADICTS
+    assert evidence_of(group(("a", "x"), ("a", "y"), ("b", "x"))) is Evidence.CONTRADICTS
 
 
 def test_a_group_keeps_sixteen_values_and_counts_all_answers() -> None:
@@ -163,9 +163,9 @@ def test_totals_are_the_sum_over_the_groups(answers: list[tuple[str, str, str]])
         before = groups.get(name)
         groups[name] = join(before, value, output)
         total = count(total, before, groups[name])
-    supporting = [one for one in groups.values() if says(one) is Says.SUPPORTS]
+    supporting = [one for one in groups.values() if evidence_of(one) is Evidence.SUPPORTS]
     assert total == {
         "supporting": len(supporting),
         "supportingSamples": sum(one["samples"] for one in supporting),
-        "contradicting": sum(says(one) is Says.CONTRADICTS for one in groups.values()),
+        "contradicting": sum(evidence_of(one) is Evidence.CONTRADICTS for one in groups.values()),
     }
