@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from schemas import sha256_hex
+from schemas.sap.constants import AGENT_KINDS
 from streams.errors import SettingsError
 
-KINDS = ("user", "system", "agent")
 _SHOWN = 12
 _ADVICE = "Correct the file, or unset HEADRACE_SAP_AUTHORIZATION."
 
@@ -97,9 +97,9 @@ def _allow(rule: Any) -> Allow:
     if "agents" not in rule and "kinds" not in rule:
         raise ValueError("[[allow]] needs agents or kinds")
     kinds = _texts(rule, "kinds")
-    unknown = sorted(set(kinds or ()) - set(KINDS))
+    unknown = sorted(set(kinds or ()) - set(AGENT_KINDS))
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no kind of issuer; they are {', '.join(KINDS)}")
+        raise ValueError(f"{unknown[0]!r} is no kind of issuer; they are {', '.join(AGENT_KINDS)}")
     return Allow(capability, _texts(rule, "agents"), kinds)
 
 
