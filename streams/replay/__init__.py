@@ -1,1 +1,1 @@
-"""Facts read again: rows folded from them, queries as of a point, checks of each verdict."""
+"""Replay of facts: rows folded from them, as-of queries and checks of each verdict."""

@@ -1,4 +1,4 @@
-"""What a check of a verdict has at hand, and how it says what is wrong."""
+"""The context and the helpers of the checks of facts and rows."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from topology.keys import partition_of
 from topology.machine import Machine, step
 
 VERDICT_KINDS = frozenset({"accepted", "duplicate", "rejected"})
-"""What a command is owed one of."""
+"""Verdicts that answer a command; each command gets exactly one."""
 Said = Iterator[tuple[Fault, str]]
 
 
 class Given(NamedTuple):
-    """partitions: P.  seen: what the checks of earlier facts remember.  promised, kept: facts by
-    what they promise, and what came of it.  command: the value of the one at a position.  owed:
-    rows that must be there."""
+    """The context of a check.
+
+    partitions: P.  seen: what the checks of earlier facts stored.  promised, kept: facts by what
+    they promise, and the outcomes of these promises.  command: returns the value of the command at
+    a position.  owed: rows that must exist.
+    """
 
     partitions: int
     seen: Values
@@ -34,34 +37,34 @@ class Given(NamedTuple):
 
 
 Check = Callable[[Fact, Message | None, Given], Said]
-"""Derives again what a fact says.  The command is None where it is not on the log any more, and
-where a timer or another record is the cause."""
-
+"""Derives a fact again and yields the differences.  The command is None if it is not on the log
+any more, or if the cause is a timer or another record."""
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[str, Row]]
 RowProblems = Iterator[tuple[str, str]]
 RowCheck = Callable[[Rows, Given], RowProblems]
-"""Takes the rows of a table and a task, by key in order; says what is wrong with which."""
+"""Takes the rows of a table and a task in key order; yields row keys and what is wrong."""
 
 
-def _answers(fact: Mapping[str, Any]) -> bool:
+def _is_verdict(fact: Mapping[str, Any]) -> bool:
     return fact.get("verdict", "accepted") in VERDICT_KINDS
 
 
 class FactCheck(NamedTuple):
-    """How `verify` reads the facts on one topic.
+    """The rules by which `verify` checks the facts of one topic.
 
-    check: derives again what a fact says.  rules: the closed set that their rule is of, if any.
-    id_member: by which facts name themselves, as their header `ce_id` does.
-    answers: whether a fact is the verdict on its command.
-    promised_on: the topic with the facts that a fact on this one may promise.
+    check: derives the fact again.  rules: the closed set of rule codes that a fact may name, if
+    any.
+    id_member: the member that repeats the header `ce_id`.
+    answers: returns whether a fact is the verdict on its command.
+    promised_on: the topic of the facts that a fact of this one may promise.
     """
 
     check: Check | None = None
     rules: frozenset[str] | None = None
     id_member: str | None = None
-    answers: Callable[[Mapping[str, Any]], bool] = _answers
+    answers: Callable[[Mapping[str, Any]], bool] = _is_verdict
     promised_on: Topic | None = None
 
 
@@ -76,31 +79,31 @@ def same(what: str, recorded: object, derived: object) -> Said:
 
 
 def members(recorded: Mapping[str, Any], derived: Mapping[str, Any]) -> Said:
-    """Members of a fact that its command has too."""
+    """Compare the members of a fact that its command has too."""
     for name, value in derived.items():
         yield from same(name, recorded[name], value)
 
 
-def unless(holds: object, told: str) -> Said:
+def unless(holds: object, message: str) -> Said:
     if not holds:
-        yield Fault.NOT_BORNE_OUT, told
+        yield Fault.NOT_BORNE_OUT, message
 
 
-def numbered(what: str, key: tuple[object, ...], number: int, given: Given) -> Said:
-    """Numbers of one thing count up by one.  The first that the log still has may be any."""
-    last = given.seen.get("number", what, *key)
-    given.seen.put(number, "number", what, *key)
+def numbered(what: str, key: tuple[object, ...], number: int, context: Given) -> Said:
+    """Check that numbers of one thing count up by one.  The first one on the log may be any."""
+    last = context.seen.get("number", what, *key)
+    context.seen.put(number, "number", what, *key)
     if last is not None and number != last + 1:
         yield Fault.SEQUENCE, f"{what} {number} follows {last}"
 
 
-def in_place(key: bytes | None, expected: str, partition: int, given: Given) -> str | None:
-    """The rule that a record breaks by where it lies."""
+def in_place(key: bytes | None, expected: str, partition: int, context: Given) -> str | None:
+    """Return the rule that the key or the partition of a record violates, None if neither does."""
     if key != expected.encode():
         return "key_mismatch"
-    return None if partition_of(key, given.partitions) == partition else "partition_mismatch"
+    return None if partition_of(key, context.partitions) == partition else "partition_mismatch"
 
 
 def reachable(machine: Machine[Any], state: str, target: str) -> bool:
-    """Whether an edge of the machine leads there."""
+    """Return whether an edge of the machine leads from `state` to `target`."""
     return any(step(machine, state, event) == target for event in machine.events)

@@ -1,12 +1,14 @@
-"""Where a verification stands on each topic, so that a live log can be verified.
+"""The offsets that bound one verification, so that a live log can be verified.
 
-Rows and facts of one decision are written in one transaction, but no question asks for the ends of
-several partitions at one moment.  So the rows are held against a span of the facts: the ends of
-facts are asked for before the rows are read (what lies below is in the rows) and again after it
-(what is in the rows lies below).  A row must be what the facts come to somewhere in that span; on
-a log at rest both ends are one.  Which commands are decided, the tasks' own positions say, which
-lie in the changelog and are read before the rows.  So they say too which facts of another task
-are in the rows for certain, where a protocol reads what another task of its own says.
+The rows and facts of one decision are written in one transaction, but no request returns the ends
+of several partitions at one moment.  So the rows are compared with a span of the facts: the ends of
+the facts are read before the rows (everything below them is in the rows) and again after the rows
+(everything in the rows is below them).  A row must equal what the facts fold to somewhere in that
+span; on an idle log both ends are equal.
+
+The committed positions of the tasks tell which commands are decided.  They are in the changelog and
+are read before the rows.  So they also tell which facts of another task are certainly in the rows,
+where a protocol reads the facts of another of its tasks.
 """
 
 from __future__ import annotations
@@ -32,8 +34,10 @@ LETTERS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
 
 
 class Cut(NamedTuple):
-    """before, after: ends of facts and dead letters before the rows were read and after it.
-    starts: where these topics begin.  decided: the next offset of each input of each task.
+    """The offsets that bound one verification.
+
+    before, after: ends of facts and dead letters before the rows were read and after it.
+    starts: start offsets of these topics.  decided: the next offset of each input of each task.
     """
 
     before: Ends
@@ -43,51 +47,53 @@ class Cut(NamedTuple):
 
 
 class Live:
-    """The rows of all public tables as they are, and what is held back, in a scratch."""
+    """The current rows of all public tables, and of some internal ones, in a scratch store."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._scratch = scratch
         self.count = 0
 
     def put(self, task: int, key: bytes, row: bytes | None) -> None:
-        """key: table, NUL, row key."""
+        """Store a row under `key`: table, NUL, row key."""
         self._scratch.put(b"live\0%d\0%s" % (task, key), row)
 
     def get(self, table: Table, task: int, key: str) -> bytes | None:
         return self._scratch.get(b"live\0%d\0%s" % (task, store_key(table.name, key)))
 
     def rows(self, table: Table, task: int) -> Iterator[tuple[str, bytes]]:
-        """By row key, in order."""
+        """Iterate over the rows of a table and a task in the order of their keys."""
         prefix = b"live\0%d\0%s" % (task, store_key(table.name, ""))
         return ((key.decode(), row) for key, row in self._scratch.scan(prefix))
 
 
 def take(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> Cut:
-    """Read all rows between two questions for the ends of facts.
+    """Read all rows, and the ends of the facts before and after them.
 
-    internal: tables that are read beside the public ones.  Raises TopicsMismatch.
+    internal: tables that are read besides the public ones.  Raises TopicsMismatch.
     """
     names = [prefix + topic.name for topic in (*FACTS, *LETTERS)]
     tps = partitions(log, names)
     before = log.ends(tps)
-    _read(log, prefix, live, bar, internal)
-    return Cut(before, log.high_watermarks(tps), log.starts(tps), _decided(prefix, live, log))
+    _read_rows(log, prefix, live, bar, internal)
+    return Cut(
+        before, log.high_watermarks(tps), log.starts(tps), _decided_offsets(prefix, live, log)
+    )
 
 
-def _read(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> None:
-    """The positions of tasks first: what lies below them is in the rows that are read later."""
+def _read_rows(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> None:
+    """Read the tasks' positions first: records below them are in the rows that are read later."""
     shared = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, *internal))
     public = {prefix + t.topic.name: store_key(t.name, "") for t in PUBLIC if t.topic}
-    for of in ({prefix + CHANGELOG.name: b""}, public):
-        tps = partitions(log, of)
+    for key_prefixes in ({prefix + CHANGELOG.name: b""}, public):
+        tps = partitions(log, key_prefixes)
         for record in records(log, tps, log.high_watermarks(tps)):
-            key = of[record.topic] + (record.key or b"")
+            key = key_prefixes[record.topic] + (record.key or b"")
             if key.startswith((*shared, *public.values())):
                 live.put(record.partition, key, record.value)
             bar.advance()
 
 
-def _decided(prefix: str, live: Live, log: Log) -> Ends:
+def _decided_offsets(prefix: str, live: Live, log: Log) -> Ends:
     count = log.topics()[prefix + CHANGELOG.name].partitions
     return {
         TopicPartition(prefix + name, task): decode(row, INPUT_POSITIONS.record).value[
@@ -99,7 +105,7 @@ def _decided(prefix: str, live: Live, log: Log) -> Ends:
 
 
 def held(live: Live, partitions: int, tables: Sequence[Table]) -> Iterator[str]:
-    """Positions of the commands that these tables hold."""
+    """Yield the positions of the commands that are parked in these tables."""
     for table in tables:
         for task in range(partitions):
             for _, row in live.rows(table, task):

@@ -1,4 +1,4 @@
-"""Reading facts in their order, topics of one protocol together."""
+"""Reader of facts in log order; the topics of one protocol are read together."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from topology.declarations import Topic
 
 
 class Fact(NamedTuple):
-    """value: Avro; None if it cannot be read.  id: its `ce_id`.  settled: it lies below the first
-    end of the span, and the task that reads it, if one does, has read it.  cut_off: facts that
-    were before it are not on the log any more."""
+    """A fact as read from the log.
+
+    value: Avro; None if it cannot be decoded.  id: its `ce_id`.  settled: the fact lies below the
+    first end of the span, and if a task reads it, that task has read it.  cut_off: earlier facts of
+    its partition are not on the log any more.
+    """
 
     topic: Topic
     place: str
@@ -34,31 +37,31 @@ class Fact(NamedTuple):
 def facts_of(
     log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: Cut
 ) -> Iterator[Fact]:
-    """One partition of some topics; several are merged by time, ties in the order given.
+    """Yield the facts of one partition, merged by time across topics; ties in the order of `group`.
 
-    A fact that its reader, which is the task itself, has not read yet comes behind all that the
-    task has written till then.
+    Facts that the task reads itself and has not read yet come after those below the first end of
+    the span.
     """
-    waiting: list[Fact] = []
-    beyond = False
-    for fact, read in _in_time(log, prefix, group, partition, cut):
-        if not read and not beyond:
-            waiting.append(fact)
+    unread: list[Fact] = []
+    past_first_end = False
+    for fact, read in _merge_by_time(log, prefix, group, partition, cut):
+        if not read and not past_first_end:
+            unread.append(fact)
             continue
-        if not fact.settled and not beyond:
-            beyond = True
-            yield from waiting
+        if not fact.settled and not past_first_end:
+            past_first_end = True
+            yield from unread
         yield fact
-    if not beyond:
-        yield from waiting
+    if not past_first_end:
+        yield from unread
 
 
-def _in_time(
+def _merge_by_time(
     log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: Cut
 ) -> Iterator[tuple[Fact, bool]]:
-    """And whether a task that reads the fact has read it."""
+    """Yield each fact, and whether the task that reads it has read it."""
     streams = [
-        _merged(number, records(log, [tp], {tp: cut.after[tp]}, {tp: cut.starts[tp]}))
+        _with_sort_keys(number, records(log, [tp], {tp: cut.after[tp]}, {tp: cut.starts[tp]}))
         for number, topic in enumerate(group)
         if (tp := TopicPartition(prefix + topic.name, partition)) in cut.after
     ]
@@ -66,23 +69,25 @@ def _in_time(
         tp, topic = TopicPartition(record.topic, record.partition), group[number]
         read = not topic.is_input or record.offset < cut.decided.get(tp, 0)
         settled, cut_off = read and record.offset < cut.before[tp], cut.starts[tp] > 0
-        yield _fact(topic, record, settled, cut_off), read
+        yield _to_fact(topic, record, settled, cut_off), read
 
 
 def text_of(record: Record, name: str) -> str:
-    """A header; empty if there is none.  What is no text is shown as it can be."""
+    """Return a header as text, empty if there is none.  Bytes that are not UTF-8 are replaced."""
     return (header(record, name) or b"").decode(errors="replace")
 
 
-def _merged(number: int, found: Iterator[Record]) -> Iterator[tuple[int, int, int, Record]]:
-    """With what orders them.  A clock that stepped back does not reorder a partition."""
+def _with_sort_keys(
+    number: int, stream: Iterator[Record]
+) -> Iterator[tuple[int, int, int, Record]]:
+    """Yield records with their sort key.  A clock that steps back does not reorder a partition."""
     latest = 0
-    for record in found:
+    for record in stream:
         latest = max(latest, record.timestamp)
         yield latest, number, record.offset, record
 
 
-def _fact(topic: Topic, record: Record, settled: bool, cut_off: bool) -> Fact:
+def _to_fact(topic: Topic, record: Record, settled: bool, cut_off: bool) -> Fact:
     try:
         value = decode(record.value, topic.record or "").value
     except Undecodable:

@@ -1,4 +1,4 @@
-"""What a verification can find, and how what it has found is kept."""
+"""The violations that a verification can find, and the list of those it has found."""
 
 from __future__ import annotations
 
@@ -7,28 +7,31 @@ from enum import StrEnum
 from typing import NamedTuple
 
 MOST_SHOWN = 1000
-"""Findings that are kept one by one; those beyond are counted."""
+"""Findings that are stored one by one; further ones are only counted."""
 
 
 class Fault(StrEnum):
-    """The closed set of what may be wrong with a log."""
+    """The closed set of violations that a log can have."""
 
     UNANSWERED = "unanswered"  # a decided command has neither a verdict nor a dead letter
-    ANSWERED_TWICE = "answered_twice"  # a command has more than one of these
-    WITHOUT_RECORD = "without_record"  # a verdict on a record that is not there
-    REPEATED = "repeated"  # a fact stands on the log twice
-    MISPLACED = "misplaced"  # a fact lies on another partition than its cause
-    UNREADABLE = "unreadable"  # a fact or a row that no schema decodes
-    SEQUENCE = "sequence"  # numbers of a session or a task that do not follow each other
-    NOT_BORNE_OUT = "not_borne_out"  # what a fact says does not follow from what it rests on
-    PROMISE = "promise"  # what a verdict promises did not come
-    ROW_DIFFERS = "row_differs"  # a row is not what the facts come to
-    ROW_MISSING = "row_missing"  # the facts come to a row that is not there
-    ROW_UNFOUNDED = "row_unfounded"  # a row that no fact speaks of
+    ANSWERED_TWICE = "answered_twice"  # a command has two verdicts or dead letters
+    WITHOUT_RECORD = "without_record"  # the record that a verdict names does not exist
+    REPEATED = "repeated"  # a fact was written twice
+    MISPLACED = "misplaced"  # a fact is on another partition than its cause
+    UNREADABLE = "unreadable"  # no schema decodes a fact or a row
+    SEQUENCE = "sequence"  # numbers of a session or a task are not consecutive
+    NOT_BORNE_OUT = "not_borne_out"  # a fact does not follow from its inputs
+    PROMISE = "promise"  # an accepted command had no outcome
+    ROW_DIFFERS = "row_differs"  # a row differs from the folded one
+    ROW_MISSING = "row_missing"  # the facts require a row that does not exist
+    ROW_UNFOUNDED = "row_unfounded"  # no fact accounts for a row
 
 
 class Finding(NamedTuple):
-    """place: a position on the log, or table and row key.  told: one sentence for people."""
+    """One violation.
+
+    place: a position on the log, or table and row key.  told: one sentence for people.
+    """
 
     fault: Fault
     place: str
@@ -36,13 +39,16 @@ class Finding(NamedTuple):
 
 
 class Findings:
-    """counts: of all, by fault.  shown: the first ones."""
+    """The violations found so far.
+
+    counts: of all violations, by fault.  shown: the first `MOST_SHOWN` of them.
+    """
 
     def __init__(self) -> None:
         self.counts: Counter[Fault] = Counter()
         self.shown: list[Finding] = []
 
-    def add(self, fault: Fault, place: str, told: str) -> None:
+    def add(self, fault: Fault, place: str, message: str) -> None:
         self.counts[fault] += 1
         if len(self.shown) < MOST_SHOWN:
-            self.shown.append(Finding(fault, place, told))
+            self.shown.append(Finding(fault, place, message))

@@ -1,4 +1,4 @@
-"""Rows that facts speak of and that no folding makes: each of them must be there."""
+"""Rows that facts mention but no fold rebuilds; each must exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from topology.declarations import Table
 
 
 class Debt(NamedTuple):
-    """task: whose row it is.  fact: the position of one that speaks of it."""
+    """A row that must exist.
+
+    task: the task that has the row.  fact: the position of a fact that mentions it.
+    """
 
     table: str
     task: int
@@ -20,13 +23,13 @@ class Debt(NamedTuple):
 
 
 class Owed:
-    """In a scratch.  Tables in which rows have a lifetime owe nothing."""
+    """The rows that must exist, in a scratch store.  Tables with a row lifetime are ignored."""
 
     def __init__(self, scratch: Scratch) -> None:
         self._debts = Values(scratch, "owed")
 
     def row(self, table: Table, key: str, fact: Fact) -> None:
-        """A row of the task that wrote the fact."""
+        """Add a row that belongs to the task that wrote the fact."""
         if table.lifetime_ms is None:
             debt = Debt(table.name, fact.partition, key, fact.place)
             self._debts.put(debt, f"{table.name}/{fact.partition}/{key}")

@@ -1,4 +1,4 @@
-"""Where a verification keeps what does not fit into memory: a RocksDB of its own."""
+"""A temporary RocksDB for what a verification cannot keep in memory."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 from streams.engine.store import Store
 
-_FULL = 4000
-"""Rows that are gathered before they are written."""
+_BUFFER_LIMIT = 4000
+"""Rows that are buffered before they are written."""
 
 
 class Scratch:
-    """Bytes by key.  What was put is read at once."""
+    """A byte store with a write buffer.  Reads include what was just written."""
 
     def __init__(self, path: Path) -> None:
         self._store = Store(path)
@@ -22,7 +22,7 @@ class Scratch:
 
     def put(self, key: bytes, value: bytes | None) -> None:
         self._new[key] = value
-        if len(self._new) >= _FULL:
+        if len(self._new) >= _BUFFER_LIMIT:
             self.flush()
 
     def get(self, key: bytes) -> bytes | None:
@@ -38,7 +38,7 @@ class Scratch:
             self._new = {}
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """As it stands when this begins; keys without the prefix."""
+        """Iterate over the current rows whose key begins with `prefix`; yield keys without it."""
         self.flush()
         return ((key[len(prefix) :], row) for key, row in self._store.scan(prefix))
 
@@ -47,9 +47,9 @@ class Scratch:
 
 
 class Values:
-    """Python values in a scratch, under a name.
+    """Python values in a scratch store, under a name.
 
-    They are pickled: the directory is this process's own, and nobody else writes there.
+    They are pickled: the directory belongs to this process, and nobody else writes to it.
     """
 
     def __init__(self, scratch: Scratch, name: str) -> None:
@@ -57,7 +57,7 @@ class Values:
         self._prefix = name.encode() + b"\0"
 
     def get(self, *key: object) -> Any:
-        """None for what was never put."""
+        """Return the value of a key, None if it has none."""
         raw = self._scratch.get(self._key(key))
         return None if raw is None else pickle.loads(raw)
 
@@ -65,11 +65,11 @@ class Values:
         self._scratch.put(self._key(key), pickle.dumps(value))
 
     def get_many(self, keys: Iterable[str]) -> list[Any]:
-        found = self._scratch.get_many([self._key((key,)) for key in keys])
-        return [None if raw is None else pickle.loads(raw) for raw in found]
+        rows = self._scratch.get_many([self._key((key,)) for key in keys])
+        return [None if raw is None else pickle.loads(raw) for raw in rows]
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """By key; of keys with one part."""
+        """Iterate over the items in the order of their keys, which must have one part."""
         rows = self._scratch.scan(self._prefix)
         return ((key.decode(), pickle.loads(raw)) for key, raw in rows)
 

@@ -1,2 +1,5 @@
-"""A log verified: every command answered once, every verdict borne out, every row what the facts
-come to."""
+"""Verification of a log.
+
+Each command has one verdict, each verdict follows from its inputs, and
+each row is what the facts fold to.
+"""

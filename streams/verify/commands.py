@@ -1,4 +1,4 @@
-"""The commands that are decided, each owed one verdict or one dead letter."""
+"""The decided commands; each must have one verdict or one dead letter."""
 
 from __future__ import annotations
 
@@ -25,16 +25,19 @@ _CHUNK = 1000
 
 
 class Answer(NamedTuple):
-    """What a fact says of a command.  place: the fact's own."""
+    """A verdict or a dead letter of a command.
+
+    place: the position of the verdict or dead letter itself.
+    """
 
     cause: str
     place: str
 
 
 class Commands:
-    """All commands below the positions of the tasks, in a scratch.
+    """All commands below the positions of the tasks, in a scratch store.
 
-    Those of the log that retention or compaction has taken are nobody's fault.
+    Commands that retention or compaction has removed are no violation.
     """
 
     def __init__(self, log: Log, prefix: str, cut: Cut, scratch: Scratch) -> None:
@@ -45,49 +48,49 @@ class Commands:
         self._topics = {prefix + topic.name: topic for topic in VERDICTS}
         self._tps = [tp for tp in partitions(log, self._topics) if tp in cut.decided]
         self._starts = log.starts(self._tps)
-        self._since_when: dict[TopicPartition, int] = {}
+        self._complete_from: dict[TopicPartition, int] = {}
         self.counts: Counter[str] = Counter()
         self.unchecked = 0
 
     def read(self, bar: Bar) -> None:
         ends = {tp: self._cut.decided[tp] for tp in self._tps}
         for record in records(self._log, self._tps, ends, self._starts):
-            self._records.put(_plain(record), position(record))
+            self._records.put(_to_log_record(record), position(record))
             self.counts[self._topics[record.topic].name] += 1
             bar.advance()
 
     def get(self, place: str) -> Message | None:
-        """A command that decodes; None for one that is not there."""
+        """Return the decoded command at a position, None if there is none.  Raises Undecodable."""
         record = self._records.get(place)
         if record is None:
             return None
         topic = self._topics[record.topic]
         if record.value is None:
             return Message(topic, record, {}, b"", False)
-        read = decode(record.value, topic.record or "")
-        return Message(topic, record, read.value, read.body, False)
+        decoded = decode(record.value, topic.record or "")
+        return Message(topic, record, decoded.value, decoded.body, False)
 
     def value(self, place: str) -> Mapping[str, Any] | None:
-        """What foldings ask for."""
-        found = self.get(place)
-        return None if found is None else found.value
+        """Return the Avro value of the command at a position, for folds."""
+        message = self.get(place)
+        return None if message is None else message.value
 
-    def answer(self, topic: Topic | None, answer: Answer, found: Findings) -> None:
-        """Note a verdict (topic: of the fact) or a dead letter (None)."""
+    def answer(self, topic: Topic | None, answer: Answer, findings: Findings) -> None:
+        """Record a verdict (topic: of the fact) or a dead letter (topic: None)."""
         source = self._topics.get(answer.cause.rsplit("/", 2)[0])
         if source is None or (topic is not None and topic not in VERDICTS[source]):
             return
         first = self._answers.get(answer.cause)
         if first is not None:
-            told = f"{answer.cause} was answered by {first} already"
-            found.add(Fault.ANSWERED_TWICE, answer.place, told)
+            message = f"{answer.cause} was answered by {first} already"
+            findings.add(Fault.ANSWERED_TWICE, answer.place, message)
             return
         self._answers.put(answer.place, answer.cause)
-        if self._records.get(answer.cause) is None and self._ought_to_be(source, answer.cause):
-            told = f"it answers {answer.cause}, where no record lies"
-            found.add(Fault.WITHOUT_RECORD, answer.place, told)
+        if self._records.get(answer.cause) is None and self._should_exist(source, answer.cause):
+            message = f"it answers {answer.cause}, where no record lies"
+            findings.add(Fault.WITHOUT_RECORD, answer.place, message)
 
-    def _ought_to_be(self, source: Topic, cause: str) -> bool:
+    def _should_exist(self, source: Topic, cause: str) -> bool:
         name, number, offset = [*cause.rsplit("/", 2), "", ""][:3]
         if not (number.isdecimal() and offset.isdecimal()):
             return True
@@ -96,65 +99,76 @@ class Commands:
             return False
         return self._starts[tp] <= int(offset) < self._cut.decided[tp]
 
-    def letters(self, found: Findings) -> Mapping[str, int]:
-        """Take the dead letters as answers; returns, by topic, when the oldest kept one came.
+    def letters(self, findings: Findings) -> Mapping[str, int]:
+        """Record the dead letters as answers; return the time of each topic's oldest one.
 
-        A topic whose letters are all there has 0.
+        A topic that has lost no dead letter has 0.
         """
         oldest: dict[str, int] = {}
-        for letter in LETTERS:
-            tps = partitions(self._log, [self._prefix + letter.name])
-            begun = any(self._cut.starts[tp] for tp in tps)
+        for topic in LETTERS:
+            tps = partitions(self._log, [self._prefix + topic.name])
+            is_truncated = any(self._cut.starts[tp] for tp in tps)
             ends = {tp: self._cut.after[tp] for tp in tps}
-            oldest[letter.name] = 2**63 if begun else 0
+            oldest[topic.name] = 2**63 if is_truncated else 0
             for record in records(self._log, tps, ends):
                 answer = Answer(text_of(record, CAUSE), position(record))
-                self.answer(None, answer, found)
-                oldest[letter.name] = min(oldest[letter.name], record.timestamp)
+                self.answer(None, answer, findings)
+                oldest[topic.name] = min(oldest[topic.name], record.timestamp)
         return oldest
 
-    def unanswered(self, held: frozenset[str], oldest: Mapping[str, int], found: Findings) -> None:
-        """held: positions of those that wait.  Call it when all facts have been read."""
-        for place, record in self._unanswered():
+    def unanswered(
+        self, parked: frozenset[str], oldest: Mapping[str, int], findings: Findings
+    ) -> None:
+        """Add a finding for each command without an answer.  Call it when all facts have been read.
+
+        parked: positions of the commands that are parked.
+        """
+        for place, record in self._without_answer():
             topic = self._topics[record.topic]
-            letters = topics.dead_letters_of(topic).name
-            if place in held:
+            dead_letters = topics.dead_letters_of(topic).name
+            if place in parked:
                 continue
-            if record.timestamp < max(oldest[letters], self._since(topic, record.partition)):
-                self.unchecked += 1  # its dead letter or its verdict may be gone
+            if record.timestamp < max(
+                oldest[dead_letters], self._verdicts_complete_from(topic, record.partition)
+            ):
+                self.unchecked += 1  # its dead letter or verdict may have been removed
                 continue
-            told = f"the record on {topic.name} was read, and has neither verdict nor dead letter"
-            found.add(Fault.UNANSWERED, place, told)
+            message = (
+                f"the record on {topic.name} was read, and has neither verdict nor dead letter"
+            )
+            findings.add(Fault.UNANSWERED, place, message)
 
-    def _since(self, topic: Topic, partition: int) -> int:
-        """From when on the verdicts of a partition are all there; 0 where none is gone."""
+    def _verdicts_complete_from(self, topic: Topic, partition: int) -> int:
+        """Return the time since which no verdict of a partition is missing; 0 if none is."""
         names = [self._prefix + facts.name for facts in VERDICTS[topic]]
-        return max(self._kept_since(TopicPartition(name, partition)) for name in names)
+        return max(self._topic_complete_from(TopicPartition(name, partition)) for name in names)
 
-    def _kept_since(self, tp: TopicPartition) -> int:
-        if tp not in self._since_when:
+    def _topic_complete_from(self, tp: TopicPartition) -> int:
+        if tp not in self._complete_from:
             start, first = self._cut.starts.get(tp, 0), None
             if start:
                 first = next(records(self._log, [tp], self._cut.after, self._cut.starts), None)
-            beyond = 2**63 if first is None else first.timestamp + 1
-            self._since_when[tp] = beyond if start else 0
-        return self._since_when[tp]
+            complete_from = 2**63 if first is None else first.timestamp + 1
+            self._complete_from[tp] = complete_from if start else 0
+        return self._complete_from[tp]
 
-    def _unanswered(self) -> Iterator[tuple[str, LogRecord]]:
+    def _without_answer(self) -> Iterator[tuple[str, LogRecord]]:
         chunk: list[tuple[str, LogRecord]] = []
         for item in self._records.items():
             chunk.append(item)
             if len(chunk) == _CHUNK:
-                yield from self._without(chunk)
+                yield from self._filter_unanswered(chunk)
                 chunk = []
-        yield from self._without(chunk)
+        yield from self._filter_unanswered(chunk)
 
-    def _without(self, chunk: list[tuple[str, LogRecord]]) -> Iterator[tuple[str, LogRecord]]:
+    def _filter_unanswered(
+        self, chunk: list[tuple[str, LogRecord]]
+    ) -> Iterator[tuple[str, LogRecord]]:
         answers = self._answers.get_many([place for place, _ in chunk])
         return (item for item, answer in zip(chunk, answers, strict=True) if answer is None)
 
 
-def _plain(record: Record) -> LogRecord:
+def _to_log_record(record: Record) -> LogRecord:
     return LogRecord(
         record.topic,
         record.partition,

@@ -1,4 +1,4 @@
-"""Rows made of the facts anew, held against the rows that are there."""
+"""Rows folded from the facts, compared with the rows of the log."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from streams.replay.fold.folding import CommandGone, Commands, Folding, Row, sho
 from streams.replay.scratch import Scratch, Values
 from topology.declarations import Topic
 
-_GONE = "gone"
-"""In place of a row that cannot be made, since a command of it is not on the log any more."""
+_UNFOLDABLE = "gone"
+"""Replaces a row that cannot be folded because one of its commands is not on the log any more."""
 
 
 class Fold:
-    """The rows of one table and one task.
+    """The folded rows of one table and one task.
 
-    cut_off: the facts do not go back to the beginning, so what they come to proves nothing.
+    cut_off: the first facts are not on the log any more, so the folded rows prove nothing.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Fold:
         self._folding, self._task, self._live = folding, task, live
         self._commands, self._cut_off = commands, cut_off
         self._rows = Values(scratch, f"fold/{folding.table.name}/{task}")
-        self._open: dict[str, tuple[Row | None, str]] = {}
+        self._differing_rows: dict[str, tuple[Row | None, str]] = {}
         self.table = folding.table.name
         self.checked = 0
         self.unchecked = 0
@@ -44,88 +44,88 @@ class Fold:
         if key is None:
             return
         before = self._rows.get(key)
-        if before == _GONE:
+        if before == _UNFOLDABLE:
             return
         try:
             after: Row | str | None = self._folding.step(before, topic, fact, self._commands)
         except CommandGone:
-            after = _GONE
+            after = _UNFOLDABLE
         if after is not None:
             self._rows.put(after, key)
-        if key in self._open:
-            if isinstance(after, str):  # its command came after the cut
-                del self._open[key]
+        if key in self._differing_rows:
+            if isinstance(after, str):  # its command lies beyond the cut
+                del self._differing_rows[key]
                 self.checked, self.unchecked = self.checked - 1, self.unchecked + 1
-            elif self._difference(self._open[key][0], after) is None:
-                del self._open[key]
+            elif self._first_difference(self._differing_rows[key][0], after) is None:
+                del self._differing_rows[key]
 
     def compare(self) -> None:
-        """Hold all rows against each other, at the first end of the span."""
+        """Compare all folded rows with the live ones, at the first end of the span."""
         live, folded = self._live.rows(self._folding.table, self._task), self._rows.items()
-        row, made = next(live, None), next(folded, None)
-        while row is not None or made is not None:
-            if made is None or (row is not None and row[0] < made[0]):
+        row, folded_row = next(live, None), next(folded, None)
+        while row is not None or folded_row is not None:
+            if folded_row is None or (row is not None and row[0] < folded_row[0]):
                 assert row is not None
-                self._pair(row[0], row[1], None)
+                self._compare_row(row[0], row[1], None)
                 row = next(live, None)
-            elif row is None or made[0] < row[0]:
-                self._pair(made[0], None, made[1])
-                made = next(folded, None)
+            elif row is None or folded_row[0] < row[0]:
+                self._compare_row(folded_row[0], None, folded_row[1])
+                folded_row = next(folded, None)
             else:
-                self._pair(row[0], row[1], made[1])
-                row, made = next(live, None), next(folded, None)
+                self._compare_row(row[0], row[1], folded_row[1])
+                row, folded_row = next(live, None), next(folded, None)
 
-    def _pair(self, key: str, raw: bytes | None, made: Row | str | None) -> None:
-        if isinstance(made, str) or (made is None and self._cut_off):
+    def _compare_row(self, key: str, raw: bytes | None, folded: Row | str | None) -> None:
+        if isinstance(folded, str) or (folded is None and self._cut_off):
             self.unchecked += 1
             return
         self.checked += 1
         try:
             row = None if raw is None else decode(raw, self._folding.table.record).value
         except Undecodable as exc:
-            self._open[key] = None, f"it cannot be read: {exc}"
+            self._differing_rows[key] = None, f"it cannot be read: {exc}"
             return
-        told = self._difference(row, made)
-        if told is not None:
-            self._open[key] = row, told
+        difference = self._first_difference(row, folded)
+        if difference is not None:
+            self._differing_rows[key] = row, difference
 
-    def _difference(self, live: Row | None, made: Row | None) -> str | None:
-        """The first member that differs, None if there is none."""
-        if live is None or made is None:
-            return None if live is made else "it is not there" if live is None else "no fact"
-        left = self._folding.unfolded | self._folding.undetermined(live)
-        return next(_differing(live, shown(made), left, ""), None)
+    def _first_difference(self, live: Row | None, folded: Row | None) -> str | None:
+        """Return the first member that differs, None if there is none."""
+        if live is None or folded is None:
+            return None if live is folded else "it is not there" if live is None else "no fact"
+        excluded = self._folding.unfolded | self._folding.undetermined(live)
+        return next(_differences(live, shown(folded), excluded, ""), None)
 
-    def tell(self, found: Findings) -> None:
-        """What has not come to agree up to the second end of the span."""
-        for key, (row, told) in self._open.items():
-            place = f"{self.table} {key}"
-            if self._cut_off and (row is not None or told == "it is not there"):
+    def tell(self, findings: Findings) -> None:
+        """Add a finding for each row that still differs at the second end of the span."""
+        for key, (row, difference) in self._differing_rows.items():
+            location = f"{self.table} {key}"
+            if self._cut_off and (row is not None or difference == "it is not there"):
                 self.checked, self.unchecked = self.checked - 1, self.unchecked + 1
                 continue
-            if told == "no fact":
-                found.add(Fault.ROW_UNFOUNDED, place, "no fact on the log speaks of this row")
+            if difference == "no fact":
+                findings.add(Fault.ROW_UNFOUNDED, location, "no fact on the log speaks of this row")
             elif row is None:
-                fault = Fault.ROW_MISSING if told == "it is not there" else Fault.UNREADABLE
-                found.add(fault, place, f"the facts come to a row, and {told}")
+                fault = Fault.ROW_MISSING if difference == "it is not there" else Fault.UNREADABLE
+                findings.add(fault, location, f"the facts come to a row, and {difference}")
             else:
-                found.add(Fault.ROW_DIFFERS, place, told)
+                findings.add(Fault.ROW_DIFFERS, location, difference)
 
 
-def _differing(
-    live: Mapping[str, Any], made: Mapping[str, Any], left: frozenset[str], path: str
+def _differences(
+    live: Mapping[str, Any], folded: Mapping[str, Any], excluded: frozenset[str], path: str
 ) -> Iterator[str]:
-    for name in dict.fromkeys((*live, *made)):
-        place = f"{path}{name}"
-        if place in left:
+    for name in dict.fromkeys((*live, *folded)):
+        member_path = f"{path}{name}"
+        if member_path in excluded:
             continue
-        has, wanted = live.get(name), made.get(name)
-        if isinstance(has, Mapping) and isinstance(wanted, Mapping):
-            yield from _differing(has, wanted, left, f"{place}.")
-        elif has != wanted:
-            yield f"{place} is {_short(has)}, the facts make it {_short(wanted)}"
+        actual, expected = live.get(name), folded.get(name)
+        if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+            yield from _differences(actual, expected, excluded, f"{member_path}.")
+        elif actual != expected:
+            yield f"{member_path} is {_shorten(actual)}, the facts make it {_shorten(expected)}"
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 120 else f"{text[:117]}..."

@@ -1,4 +1,4 @@
-"""What a verification says in the end."""
+"""The result of a verification."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from streams.replay.findings import Findings
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """commands, facts, rows: how many were verified, by topic or table.
+    """The result of a verification.
 
-    waiting: commands that wait for others, and so have no answer yet.  unchecked: what rests on
-    records that the log does not keep any more.  decided: up to where the tasks had decided.
+    commands, facts, rows: how many were verified, by topic or table.
+    waiting: commands that are parked and so have no verdict yet.  unchecked: what depends on
+    records that are not on the log any more.  decided: the next offset of each input, by partition.
     """
 
     findings: Findings
@@ -31,13 +32,13 @@ class Report:
 
 
 def as_json(report: Report) -> dict[str, Any]:
-    """For machines."""
+    """Return the report as JSON members."""
     return {
         "clean": report.clean,
         "counts": {fault.value: count for fault, count in report.findings.counts.items()},
         "findings": [
-            {"fault": fault.value, "place": place, "told": told}
-            for fault, place, told in report.findings.shown
+            {"fault": fault.value, "place": place, "told": message}
+            for fault, place, message in report.findings.shown
         ],
         "commands": dict(report.commands),
         "facts": dict(report.facts),

@@ -1,4 +1,4 @@
-"""What a look back rests on."""
+"""The inputs of an as-of query."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from topology.declarations import Topic
 
 @dataclass(frozen=True)
 class Looking:
-    """view: as it is now.  ids: of the path, and parameters of the query that name a thing."""
+    """The inputs of an as-of query.
+
+    view: the current view.  ids: path parameters, and query parameters that name a thing.
+    """
 
     view: Reads
     log: Log
@@ -35,15 +38,15 @@ class Looking:
         return Position(self.prefix + topic.name, partition, offset)
 
     def caused(self, cause: str) -> tuple[Position, ...]:
-        found = place_of(cause)
-        return () if found is None else (found,)
+        position = place_of(cause)
+        return () if position is None else (position,)
 
     def until(self, steps: Sequence[Step]) -> int:
-        """How many of these lie at the point or before it."""
+        """Return how many of these steps lie at the point or before it."""
         return kept(steps, self.as_of)
 
     def folded(self, folding: Folding, steps: Sequence[Step], key: str) -> Row | None:
-        """The row of that key after these steps.  Raises Gone."""
+        """Return the row of a key after these steps.  Raises Gone."""
         row: Row | None = None
         try:
             for step in steps:
@@ -54,33 +57,33 @@ class Looking:
         return row
 
     def command(self, position: str) -> Any:
-        """The Avro value of the record there, None when it is there no more."""
+        """Return the Avro value of the record at a position, None if it is gone."""
         if position not in self._fetched:
             self._fetch([position])
         return self._fetched[position]
 
     def fetch(self, positions: Sequence[str]) -> None:
-        """Have these commands at hand; only a matter of speed."""
+        """Fetch these commands in one pass; this only saves time."""
         missing = sorted({each for each in positions if each not in self._fetched})
         if missing:
             self._fetch(missing)
 
     def _fetch(self, positions: Sequence[str]) -> None:
-        wanted: dict[TopicPartition, set[int]] = {}
+        offsets_of: dict[TopicPartition, set[int]] = {}
         for text in positions:
             self._fetched[text] = None
             topic, partition, offset = text.split("/")
-            wanted.setdefault(TopicPartition(topic, int(partition)), set()).add(int(offset))
-        for tp, offsets in wanted.items():
+            offsets_of.setdefault(TopicPartition(topic, int(partition)), set()).add(int(offset))
+        for tp, offsets in offsets_of.items():
             for record in fetched(self.log, tp, offsets):
-                self._note(record)
+                self._store(record)
 
-    def _note(self, record: Record) -> None:
+    def _store(self, record: Record) -> None:
         topic = topics.BY_NAME[record.topic.removeprefix(self.prefix)]
         text = f"{record.topic}/{record.partition}/{record.offset}"
         self._fetched[text] = value_of(topic, record.value)
 
 
 def value_of(topic: Topic, row: bytes | None) -> Any:
-    """As Avro."""
+    """Return a row as its Avro value."""
     return decode(row, topic.record or "").value

@@ -1,4 +1,4 @@
-"""Rows of a view as they were, over those that have not changed."""
+"""A view with the earlier rows of one thing laid over its current ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from streams.views.keys import after, key
 from streams.views.reads import Reads
 
 Rows = dict[bytes, bytes | None]
-"""What is different; None for a row that was not there."""
+"""The rows that differ from the view; None for a row that did not exist."""
 
 
 class Overlay:
-    """`Reads`."""
+    """A read-only view (`Reads`) in which some rows are replaced."""
 
     def __init__(self, view: Reads, rows: Mapping[bytes, bytes | None]) -> None:
         self._view = view
@@ -24,19 +24,21 @@ class Overlay:
         return self.get_many([key(*parts)])[0]
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        found = zip(keys, self._view.get_many(keys), strict=True)
-        return [self._rows.get(each, row) for each, row in found]
+        current = zip(keys, self._view.get_many(keys), strict=True)
+        return [self._rows.get(each, row) for each, row in current]
 
     def scan(
         self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
         low = prefix if start is None or reverse else max(prefix, start)
         high = after(prefix) if start is None or not reverse else min(after(prefix), start)
-        own = [(each, self._rows[each]) for each in self._keys if low <= each <= high]
+        replaced = [(each, self._rows[each]) for each in self._keys if low <= each <= high]
         live = (
             entry
             for entry in self._view.scan(prefix, start, reverse=reverse)
             if entry[0] not in self._rows
         )
-        both = merge(live, own[::-1] if reverse else own, key=lambda e: e[0], reverse=reverse)
-        return ((place, row) for place, row in both if row is not None)
+        both = merge(
+            live, replaced[::-1] if reverse else replaced, key=lambda e: e[0], reverse=reverse
+        )
+        return ((row_key, row) for row_key, row in both if row is not None)

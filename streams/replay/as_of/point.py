@@ -1,4 +1,4 @@
-"""A point of the log that a reader looks back to: `?as_of=`."""
+"""The parameter `?as_of=`: the point of the log that a query looks back to."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _AHEAD = "as_of_ahead"
 
 
 class AsOf(NamedTuple):
-    """at: ms since the epoch; of a position, when what lies there was written or decided.
+    """The point of an as-of query.
 
-    places: the position, and that of the record which caused what lies there; none of a time.
+    at: ms since the epoch; for a position, when its record was written or decided.
+    places: the position, and that of the record which caused it; empty if the query gave a time.
     """
 
     at: int
@@ -35,13 +36,13 @@ class AsOf(NamedTuple):
 
 
 def point(text: str, log: Log, view: Reads, prefix: str, now_ms: int) -> AsOf:
-    """What a caller looks back to.  prefix: of topic names.
+    """Return the point that the parameter `as_of` names.  prefix: of topic names.
 
-    Raises QueryError for what is neither a position nor a time, is not on the log or lies ahead
-    of it; Conflict while the view has not seen what was decided up to there.
+    Raises QueryError if it is neither a position nor a time, is not on the log, or lies ahead of
+    the log; Conflict while the view has not yet seen the decisions up to there.
     """
     if AFTER.fault(text) is None:
-        return _of_position(text, log, view, prefix)
+        return _from_position(text, log, view, prefix)
     at = parse_ms(text)
     if at is None:
         raise QueryError(NAME, "a position, topic/partition/offset, or an ISO 8601 time with zone")
@@ -50,58 +51,58 @@ def point(text: str, log: Log, view: Reads, prefix: str, now_ms: int) -> AsOf:
     return AsOf(at)
 
 
-def _of_position(text: str, log: Log, view: Reads, prefix: str) -> AsOf:
+def _from_position(text: str, log: Log, view: Reads, prefix: str) -> AsOf:
     name, partition, offset = text.split("/")
-    place = Position(name, int(partition), int(offset))
-    record = _record(place, log, prefix)
-    _check_seen(place, view, prefix)
+    target = Position(name, int(partition), int(offset))
+    record = _read_target(target, log, prefix)
+    _check_seen(target, view, prefix)
     at = header(record, "ce_time")
     decided = None if at is None else parse_ms(at.decode("ascii", "replace"))
-    caused = _caused(record)
-    places = (place,) if caused is None else (place, caused)
+    caused = _cause_of(record)
+    places = (target,) if caused is None else (target, caused)
     return AsOf(record.timestamp if decided is None else decided, places)
 
 
-def _record(place: Position, log: Log, prefix: str) -> Record:
-    topic = topics.BY_NAME.get(place.topic.removeprefix(prefix))
-    there = log.topics().get(place.topic)
-    row = topic is not None and topic.compacted and topic.kind is not Kind.COMMAND
-    if topic is None or there is None or row or prefix + topic.name != place.topic:
-        raise QueryError(NAME, f"{place.topic} is no topic of commands or facts")
-    if place.partition >= there.partitions:
-        raise QueryError(NAME, f"{place.topic} has no partition {place.partition}")
-    tp = TopicPartition(place.topic, place.partition)
+def _read_target(target: Position, log: Log, prefix: str) -> Record:
+    topic = topics.BY_NAME.get(target.topic.removeprefix(prefix))
+    metadata = log.topics().get(target.topic)
+    is_table = topic is not None and topic.compacted and topic.kind is not Kind.COMMAND
+    if topic is None or metadata is None or is_table or prefix + topic.name != target.topic:
+        raise QueryError(NAME, f"{target.topic} is no topic of commands or facts")
+    if target.partition >= metadata.partitions:
+        raise QueryError(NAME, f"{target.topic} has no partition {target.partition}")
+    tp = TopicPartition(target.topic, target.partition)
     end = log.ends([tp])[tp]
-    if place.offset >= end:
+    if target.offset >= end:
         raise QueryError(NAME, f"lies ahead of the log, which ends at {end} there", _AHEAD)
-    record = records_of(log)("/".join(map(str, place)))
+    record = records_of(log)("/".join(map(str, target)))
     if record is None:
         raise QueryError(NAME, "there is no record at that offset")
     return record
 
 
-def _check_seen(place: Position, view: Reads, prefix: str) -> None:
-    """What a view says of its own progress stands in its rows too."""
-    topic = topics.BY_NAME[place.topic.removeprefix(prefix)]
+def _check_seen(target: Position, view: Reads, prefix: str) -> None:
+    """Raise Conflict if the view has not seen the position; its progress is in its rows too."""
+    topic = topics.BY_NAME[target.topic.removeprefix(prefix)]
     if topic in VERDICTS:
-        row = view.get("", "answered", place.topic, place.partition)
+        row = view.get("", "answered", target.topic, target.partition)
         seen = -1 if row is None else int(orjson.loads(row)[2])
     else:
-        row = view.get("", "position", place.topic, place.partition)
-        seen = place.offset if row is None else int(row) - 1  # a view need not follow it
-    if seen < place.offset:
+        row = view.get("", "position", target.topic, target.partition)
+        seen = target.offset if row is None else int(row) - 1  # the view may not read this topic
+    if seen < target.offset:
         text = "what was decided up to as_of is not seen yet; ask again, or with `after` first"
         raise Conflict(text, "as_of_undecided")
 
 
-def _caused(record: Record) -> Position | None:
-    """The record that caused a fact; None for a timer's."""
+def _cause_of(record: Record) -> Position | None:
+    """Return the position of the record that caused a fact, None if a timer did."""
     cause = (header(record, CAUSE) or b"").decode("utf-8", "replace")
     return place_of(cause) if position(record) != cause else None
 
 
 def place_of(cause: str) -> Position | None:
-    """Of a record; None for what a timer is called."""
+    """Return the position that a cause names, None if it names a timer."""
     if AFTER.fault(cause) is not None or cause.startswith("timer/"):
         return None
     topic, partition, offset = cause.split("/")

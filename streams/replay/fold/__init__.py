@@ -1,4 +1,4 @@
-"""Rows made of facts again: what `?as_of=` shows and `headrace verify` compares.
+"""Folds that rebuild rows from facts, for `?as_of=` and `headrace verify`.
 
-Each protocol has one fold; it takes facts in their order and gives the row that they come to.
+Each protocol has its own folds.  A fold takes facts in log order and returns the row.
 """

@@ -1,4 +1,4 @@
-"""What a folding is: how the facts about one thing make its row."""
+"""The declaration of a fold: how the facts about one thing make its row."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from topology.declarations import Table, Topic
 Row = dict[str, Any]
 Fact = Mapping[str, Any]
 Commands = Callable[[str], Mapping[str, Any] | None]
-"""The Avro value of the command at `topic/partition/offset`, None when it is there no more."""
+"""Returns the Avro value of the command at `topic/partition/offset`, None if it is gone."""
 OWN = "_"
-"""What the names of a row's members begin with that only the fold needs."""
+"""Prefix of the members of a row that only the fold uses."""
 
 
 class CommandGone(Exception):
@@ -24,14 +24,15 @@ def _none(row: Row) -> frozenset[str]:
 
 
 class Folding(NamedTuple):
-    """The rows of a table, made of facts.  Rows and facts are Avro values.
+    """A fold that rebuilds the rows of a table from facts.  Rows and facts are Avro values.
 
-    facts: the topics that they are on.
-    row_key: takes a topic and a fact of it; the key of the row that it changes, None for none.
-    step: the row after one more fact; takes the row before (None for none), which it leaves as
-    it is, the topic and the fact, and what gives the commands.  It raises CommandGone.
-    unfolded: members that no fact tells, dotted; in a folded row they are empty.
-    undetermined: takes a row as it is there; more members that no fact tells in this one.
+    facts: the topics of the facts.
+    row_key: returns the key of the row that a fact of a topic changes, None if it changes none.
+    step: returns the row after one more fact.  It takes the row before (None if there is none),
+    which it does not change, the topic, the fact, and a function that returns commands.  It raises
+    CommandGone.
+    unfolded: dotted paths of members that no fact carries; in a folded row they are empty.
+    undetermined: returns more members that no fact determines in the given row.
     """
 
     table: Table
@@ -43,5 +44,5 @@ class Folding(NamedTuple):
 
 
 def shown(row: Row) -> Row:
-    """A row as its table has it."""
+    """Return a folded row without the members that only the fold uses."""
     return {name: member for name, member in row.items() if not name.startswith(OWN)}
