@@ -1,1 +1,1 @@
-"""A view in RocksDB: kept up to date from the log, and waited for by those who ask."""
+"""A view in RocksDB that follows the log, and waits for its rows."""

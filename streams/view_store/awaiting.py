@@ -1,4 +1,4 @@
-"""Who waits for a row of a view to be written, woken by the thread that writes it."""
+"""Futures for rows of a view, completed by the thread that writes the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 class Awaiting:
-    """Any thread may call anything."""
+    """The futures of callers that wait for a row.  Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,7 +18,10 @@ class Awaiting:
 
     @contextmanager
     def row(self, key: bytes) -> Iterator[Future[None]]:
-        """Done once the row is written, from now on: look whether it is there only afterwards."""
+        """Yield a future that completes when the row is next written.
+
+        A caller must look for the row after entering the context, so that it misses no write.
+        """
         done: Future[None] = Future()
         with self._lock:
             if self._closed is not None:
@@ -40,24 +43,24 @@ class Awaiting:
             self._waiting.pop(key, None)
 
     def written(self, keys: Collection[bytes]) -> None:
-        """These rows are there now."""
+        """Complete the futures of these rows."""
         if not self._waiting:
             return
         with self._lock:
             for key in [key for key in self._waiting if key in keys]:
-                _settle(self._waiting.pop(key))
+                _complete(self._waiting.pop(key))
 
     def close(self, exc: Exception) -> None:
-        """Everyone who waits, now or later, gets this."""
+        """Fail all present and future waits with this exception."""
         with self._lock:
             self._closed = exc
             for waiting in self._waiting.values():
-                _settle(waiting, exc)
+                _complete(waiting, exc)
             self._waiting.clear()
 
 
-def _settle(waiting: list[Future[None]], exc: Exception | None = None) -> None:
-    """Unless they were cancelled."""
+def _complete(waiting: list[Future[None]], exc: Exception | None = None) -> None:
+    """Complete the futures that were not cancelled."""
     for done in waiting:
         if not done.set_running_or_notify_cancel():
             continue

@@ -1,9 +1,9 @@
-"""The thread that keeps a live view: opens it, brings it to the end, follows, rebuilds.
+"""The thread that opens a live view, catches up, follows the log and rebuilds it.
 
     starting → rebuilding | catching_up → ready
         ↑___________________________________|   the copy is damaged, deleted or not continued
 
-While no broker answers it stays as it is.
+While no broker responds, the view stays in its state.
 """
 
 from __future__ import annotations
@@ -35,23 +35,24 @@ POLL_S = 0.05
 TICK_S = 0.5
 PAUSE_S = 0.5
 IDS_S = 60.0
-"""How long a reader that fails again and again goes without asking for the ids of its topics."""
+"""Minimum time between two requests for the topics' ids while a reader fails repeatedly."""
 SLICE = 500
-"""Most records of one step beside queries: they wait while a step converts what it has read."""
+"""Maximum number of records per step while queries are served: they wait for a step's decoding."""
 CLOSE_ENOUGH_S = 1.0
-_PASSING = (BrokerUnavailable, RegistryUnavailable, TopicsMismatch, StateLocked)
+_RETRIED = (BrokerUnavailable, RegistryUnavailable, TopicsMismatch, StateLocked)
 
 _log = logging.getLogger("streams.views.keeper")
 
 
 class Rebuild(Exception):
-    """The copy is of no more use; its text says why."""
+    """The store cannot be used any more; the text is the reason."""
 
 
 class Keeper:
-    """serving: the view that queries may read, None while there is none.
+    """The owner of a live view's store and of its state.
 
-    state: its name, since when (ms since the epoch) and why.
+    serving: the view that queries may read, None while there is none.
+    state: its name, the time when it began (ms since the epoch) and the reason.
     """
 
     def __init__(
@@ -70,15 +71,15 @@ class Keeper:
         self._lock: DirectoryLock | None = None
         self._frozen = False
         self._damage: str | None = None
-        self._why: str | None = None
-        self._mark: Ends | None = None
+        self._reason: str | None = None
+        self._pending_ends: Ends | None = None
         self._next_tick = self._next_ids = 0.0
-        self._before = self.stats = ViewStats()
+        self._stats_before = self.stats = ViewStats()
         self.serving: View | None = None
         self.state: tuple[State, int, str | None] = ("starting", clock(), None)
 
     def lock(self) -> None:
-        """Raises StateLocked when another process has the directory."""
+        """Lock the directory.  Raises StateLocked if another process has it."""
         self.release()
         self._lock = DirectoryLock(self._path)
 
@@ -91,11 +92,11 @@ class Keeper:
         self._stopping.set()
 
     def report(self, damage: str) -> None:
-        """A reader has met rows that cannot be read."""
+        """Record that a reader has met unreadable rows."""
         self._damage = damage
 
     def fail(self, reason: str) -> None:
-        """For good."""
+        """Enter the state `failed` for good."""
         self.serving = None
         self._enter("failed", reason)
         self._stopping.set()
@@ -109,96 +110,98 @@ class Keeper:
         self.state = (state, since if state == before else self._clock(), reason)
 
     def run(self) -> None:
-        """Until stopped."""
+        """Run until stopped."""
         while not self._stopping.is_set():
             try:
                 if self._lock is None:
                     self.lock()
-                with self._opened() as view:
-                    self._live(view)
+                with self._open_view() as view:
+                    self._run_view(view)
             except (Rebuild, StoreFailed) as exc:
-                self._rebuild(exc)
-                self.release()  # its file may have gone with the rows
+                self._enter_rebuilding(exc)
+                self.release()  # the lock's file may be gone with the rows
                 self._stopping.wait(PAUSE_S if isinstance(exc, StoreFailed) else 0)
-            except _PASSING as exc:
+            except _RETRIED as exc:
                 self._enter(self.state[0], exc.message)
                 self._stopping.wait(PAUSE_S)
 
     @contextmanager
-    def _opened(self) -> Iterator[View]:
-        """One copy.  It is removed if it turns out to be of no use, else closed."""
-        self._damage = self._mark = None
+    def _open_view(self) -> Iterator[View]:
+        """Open the store; at the end close it, or remove it if it must be rebuilt."""
+        self._damage = self._pending_ends = None
         view = View(self._log, self._path / "rows", self._prefix, self._clock)
         view.on_written = self._awaiting.written
         close = view.close
         try:
             yield view
         except (Rebuild, StoreFailed) as exc:
-            self._rebuild(exc)
+            self._enter_rebuilding(exc)
             close = view.drop
             raise
         finally:
-            self._leave(view)
+            self._stop_serving(view)
             close()
 
-    def _rebuild(self, exc: Rebuild | StoreFailed) -> None:
+    def _enter_rebuilding(self, exc: Rebuild | StoreFailed) -> None:
         self.serving = None
-        self._why = exc.message if isinstance(exc, StoreFailed) else str(exc)
-        self._enter("rebuilding", self._why)
+        self._reason = exc.message if isinstance(exc, StoreFailed) else str(exc)
+        self._enter("rebuilding", self._reason)
 
-    def _live(self, view: View) -> None:
+    def _run_view(self, view: View) -> None:
         if view.begun_anew:
-            self._enter("rebuilding", self._why or view.begun_anew)
-            self._before = self._before._replace(rebuilds=self._before.rebuilds + 1)
+            self._enter("rebuilding", self._reason or view.begun_anew)
+            self._stats_before = self._stats_before._replace(
+                rebuilds=self._stats_before.rebuilds + 1
+            )
         else:
             self._enter("catching_up")
         self._watch.follow(view)
         self._catch_up(view)
         if not self._stopping.is_set():
-            self._serve(view)
+            self._start_serving(view)
         while not self._stopping.is_set():
             self._step(view)
 
     def _catch_up(self, view: View) -> None:
-        """Until what came meanwhile was read at once, too."""
-        took = CLOSE_ENOUGH_S
-        while took >= CLOSE_ENOUGH_S and not self._stopping.is_set():
-            began = time.monotonic()
+        """Read to the end, again and again, until one pass takes less than `CLOSE_ENOUGH_S`."""
+        elapsed_s = CLOSE_ENOUGH_S
+        while elapsed_s >= CLOSE_ENOUGH_S and not self._stopping.is_set():
+            started = time.monotonic()
             ends = self._log.high_watermarks(view.partitions)
             while view.short_of(ends) and not self._stopping.is_set():
                 self._step(view)
-            took = time.monotonic() - began
+            elapsed_s = time.monotonic() - started
 
-    def _serve(self, view: View) -> None:
+    def _start_serving(self, view: View) -> None:
         if not self._frozen:
             gc.collect()
-            gc.freeze()  # full collections, which hold up everyone, then pass over what is there
+            gc.freeze()  # full collections stop every thread; they now skip these objects
             self._frozen = True
-        self._why = None
+        self._reason = None
         view.at_once = SLICE
         self.serving = view
         self._waiters.attach(view)
-        self.stats = self._counted(view)
+        self.stats = self._current_stats(view)
         self._enter("ready")
 
-    def _leave(self, view: View) -> None:
+    def _stop_serving(self, view: View) -> None:
         self.serving = None
         self._waiters.attach(None)
         self._watch.follow(None)
-        self._before = self.stats = self._counted(view)
+        self._stats_before = self.stats = self._current_stats(view)
 
     def _step(self, view: View) -> None:
         try:
             view.step(POLL_S)
         except BrokerUnavailable as exc:
-            self._reread(view, exc)
+            self._replace_reader(view, exc)
         self._waiters.moved()
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK_S
             self._tick(view)
 
-    def _reread(self, view: View, exc: BrokerUnavailable) -> None:
-        """The reader has failed: read on with another, if the log still continues the copy."""
+    def _replace_reader(self, view: View, exc: BrokerUnavailable) -> None:
+        """Replace a failed reader, if the log still continues the store; else raise Rebuild."""
         self._enter(self.state[0], exc.message)
         try:
             why = view.why_not(same_topics=not self._ids_are_due())
@@ -208,7 +211,7 @@ class Keeper:
             raise Rebuild(why)
         self._stopping.wait(PAUSE_S)
         view.reread()
-        self._enter(self.state[0], self._why)
+        self._enter(self.state[0], self._reason)
 
     def _ids_are_due(self) -> bool:
         due = time.monotonic() >= self._next_ids
@@ -220,14 +223,14 @@ class Keeper:
         damage = self._damage or view.damage() or self._watch.broken
         if damage is not None:
             raise Rebuild(damage)
-        self._mark = self._mark or self._watch.latest
-        if self._mark is not None and not view.short_of(self._mark.ends):
-            view.note_at_end(self._mark.at_ms)
-            self._mark = None
-        self.stats = self._counted(view)._replace(rows_bytes=view.rows_bytes())
+        self._pending_ends = self._pending_ends or self._watch.latest
+        if self._pending_ends is not None and not view.short_of(self._pending_ends.ends):
+            view.note_at_end(self._pending_ends.at_ms)
+            self._pending_ends = None
+        self.stats = self._current_stats(view)._replace(rows_bytes=view.rows_bytes())
 
-    def _counted(self, view: View) -> ViewStats:
-        before = self._before
+    def _current_stats(self, view: View) -> ViewStats:
+        before = self._stats_before
         return before._replace(
             applied=before.applied + view.applied,
             batches=before.batches + view.batches,

@@ -1,4 +1,4 @@
-"""Records of a later version: a view stops before them, and goes on once it can read them."""
+"""A check for records of a later version: the view stops before them until it can read them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from topology.declarations import Kind, Topic
 
 
 def refuse_later(topic: Topic, records: Sequence[Record]) -> None:
-    """Raises InternalUnreadable for one whose schema this version does not have.
+    """Raise InternalUnreadable for a record whose schema this version does not have.
 
-    Of what only processors write.  Left out it would be missing for good, as the view is kept.
+    Only topics that processors alone write are checked.  A skipped record would be missing for
+    good, because the store is kept.
     """
     if topic.kind not in (Kind.FACT, Kind.TABLE) or topic.record is None:
         return
     by_head = {record.value[:5]: record for record in records if record.value is not None}
     for head, record in by_head.items():
-        if head[:1] == b"\0" and _is_later(int.from_bytes(head[1:], "big"), record, topic.record):
-            said = f"{position(record)} has a schema that this version does not know"
-            raise InternalUnreadable(said, advice="Upgrade this process as well as the workers.")
+        if head[:1] == b"\0" and _is_newer(int.from_bytes(head[1:], "big"), record, topic.record):
+            message = f"{position(record)} has a schema that this version does not know"
+            raise InternalUnreadable(message, advice="Upgrade this process as well as the workers.")
 
 
-def _is_later(id: int, record: Record, name: str) -> bool:
-    """Ids of a registry say nothing of their order."""
+def _is_newer(id: int, record: Record, name: str) -> bool:
+    """Return whether a record's schema is newer; a registry's ids do not tell, so it is decoded."""
     if id >= FIRST_ID or written_id(name) >= FIRST_ID:
         return id > LATEST_ID
     try:

@@ -1,8 +1,8 @@
-"""A view that keeps itself up to date, and answers many at once beside whatever else runs.
+"""A view that keeps itself up to date and serves concurrent queries.
 
-One thread applies (`keeper`), another asks the broker (`watch`).
-Queries read a snapshot, in any thread.  A copy that is missing, damaged or deleted, or that the
-log no longer continues, is rebuilt; until it is whole nobody is answered.
+One thread applies records (`keeper`), another queries the broker (`watch`). Queries read a
+snapshot, in any thread.  A store that is missing, damaged or deleted, or that the log no longer
+continues, is rebuilt; until it is complete no query is answered.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ from streams.views.reads import Reads, SnapshotReads
 from streams.views.status import ViewStats, ViewStatus
 
 SWITCH_S = 0.0005
-"""How long the applying thread may keep the interpreter from those that answer queries."""
+"""How long the applying thread may hold the interpreter while query threads wait."""
 
 _log = logging.getLogger("streams.views.live")
 
 
 class LiveView:
-    """log: read by the threads of this view.  path: its directory; the rows lie in `rows` there.
+    """A view with its own threads.
 
-    settings: their prefix counts.  clock: ms since the epoch.
+    log: read by the threads of this view.  path: its directory; the rows are in `rows` there.
+    settings: only their prefix is used.  clock: ms since the epoch.
     """
 
     def __init__(
@@ -56,18 +57,18 @@ class LiveView:
         self._stopped = False
 
     def start(self) -> None:
-        """Raises StateLocked when another process has the directory."""
+        """Start the threads.  Raises StateLocked if another process has the directory."""
         if self._threads or self._stopped:
             return
         self._keeper.lock()
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_S))
         for name, work in (("apply", self._keeper.run), ("watch", self._watch.run)):
-            thread = threading.Thread(target=self._guarded, args=(work,), name=f"view-{name}")
+            thread = threading.Thread(target=self._run_guarded, args=(work,), name=f"view-{name}")
             thread.daemon = True
             self._threads.append(thread)
             thread.start()
 
-    def _guarded(self, work: Callable[[], None]) -> None:
+    def _run_guarded(self, work: Callable[[], None]) -> None:
         try:
             work()
         except Exception as exc:
@@ -78,7 +79,7 @@ class LiveView:
             self._awaiting.close(self._not_ready())
 
     def stop(self) -> None:
-        """Flush and close; who still waits is refused.  It cannot be started again."""
+        """Flush and close for good; pending waits raise ViewNotReady."""
         self._stopped = True
         self._keeper.stop()
         self._watch.stop()
@@ -89,7 +90,7 @@ class LiveView:
         self._keeper.release()
 
     def status(self) -> ViewStatus:
-        """Without asking anybody."""
+        """Return the status, without a request to the broker."""
         state, since_ms, reason = self._keeper.state
         view, latest = self._watch.view, self._watch.latest
         lag = 0 if view is None or latest is None else view.short_of(latest.ends)
@@ -98,7 +99,7 @@ class LiveView:
         return ViewStatus(state, lag, self.stats().applied, since_ms, reason)
 
     def stats(self) -> ViewStats:
-        """As of at most a second ago."""
+        """Return the statistics; they are at most a second old."""
         return self._keeper.stats
 
     def lag(self) -> int:
@@ -106,9 +107,10 @@ class LiveView:
 
     @contextmanager
     def reader(self) -> Iterator[Reads]:
-        """All rows as they are now, whatever is applied meanwhile.
+        """Open a snapshot of all current rows.
 
-        Raises ViewNotReady while there is no whole copy, also when that turns out inside.
+        Raises ViewNotReady while there is no complete store, also if that is detected inside the
+        context.
         """
         view = self._keeper.serving
         if view is None:
@@ -125,35 +127,35 @@ class LiveView:
                 reads.release()
 
     def wait(self, position: Position, timeout_s: float) -> None:
-        """Until readers see what was written with the answer to that record.
+        """Wait until readers see what was written with the verdict on a record.
 
-        Raises ViewBehind when they do not in time, ViewNotReady when there is no view by then.
+        Raises ViewBehind on timeout, ViewNotReady if there is no view by then.
         """
         done = self._waiters.add(position)
         try:
             done.result(timeout_s)
         except TimeoutError:
             done.cancel()
-            raise self._late(position) from None
+            raise self._timeout_error(position) from None
 
     async def wait_async(self, position: Position, timeout_s: float) -> None:
-        """As `wait`, without a thread."""
+        """Wait as `wait` does, without a thread."""
         done = asyncio.wrap_future(self._waiters.add(position))
         try:
             async with asyncio.timeout(timeout_s):
                 await done
         except TimeoutError:
-            raise self._late(position) from None
+            raise self._timeout_error(position) from None
 
     def awaiting(self, row: bytes) -> AbstractContextManager[Future[None]]:
-        """Inside, what is done once that row is written; who looks for it then misses nothing."""
+        """Open a future that completes when that row is written; see `Awaiting.row`."""
         return self._awaiting.row(row)
 
     def drain(self) -> None:
-        """Who waits for a row, now or later, is told that it is not known."""
+        """Refuse all present and future waits for a row."""
         self._awaiting.close(ViewNotReady("no more is waited for: the view is being stopped"))
 
-    def _late(self, position: Position) -> ViewBehind | ViewNotReady:
+    def _timeout_error(self, position: Position) -> ViewBehind | ViewNotReady:
         if self._keeper.serving is None:
             return self._not_ready()
         return ViewBehind(position, self.lag())

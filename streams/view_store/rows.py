@@ -1,11 +1,11 @@
-"""From records to the rows of a view, for all protocols and the graph of what came of what.
+"""The rows of a view: the projections of all protocols, and the lineage graph.
 
 | key                                          | value                                      |
 |----------------------------------------------|--------------------------------------------|
 | edge, cause, partition, offset               | LineageEdge as on its topic                |
 | graph …                                      | see `streams.view_store.graph.index`       |
 
-The rows of a protocol are described where its projection is.
+The rows of a protocol are described beside its projection.
 """
 
 from __future__ import annotations
@@ -28,37 +28,38 @@ _EDGE = key("edge")
 _VERDICT_ROWS = {name: row for side in QUERIES for name, row in side.verdict_rows.items()}
 
 
-def _edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    found = []
+def _apply_edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    edges = []
     for record, value in decoded(topic, records, graph.EDGES):
-        own = _EDGE + text_key(value["cause"]) + key(record.partition, record.offset)
-        rows[own] = record.value
-        found.append((value, own))
-    graph.note(found, rows)
+        row_key = _EDGE + text_key(value["cause"]) + key(record.partition, record.offset)
+        rows[row_key] = record.value
+        edges.append((value, row_key))
+    graph.note(edges, rows)
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    LINEAGE_EDGES.name: _edges,
+    LINEAGE_EDGES.name: _apply_edges,
     **{name: apply for side in QUERIES for name, apply in side.projection.items()},
 }
-"""What a view reads, and how; of dead letters it only notes what they answer."""
+"""The projection of each followed topic; None for dead letters, of which only causes are used."""
 
 
 def answer_row(position: Position) -> bytes | None:
-    """The row that the answer to a record writes, where later records may be answered earlier.
+    """Return the key of the row written with the verdict, for topics that hold records back.
 
-    position: with the topic's name without prefix.  None for other topics: there an answer stands
-    for all offsets below.
+    On these topics a later record may get its verdict earlier.  On other topics, for which this
+    returns None, a verdict implies verdicts for all lower offsets.  position: its topic is without
+    prefix.
     """
     row_key = _VERDICT_ROWS.get(position.topic)
     return None if row_key is None else row_key(position.partition, position.offset)
 
 
 def answered(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], int]:
-    """The last offset of each input partition that these records answer.
+    """Return the last offset of each input partition that these records answer.
 
-    A task judges a partition in order, so all offsets below it are answered on the log too, but
-    for records that it holds (`answer_row`).
+    A task decides a partition in order, so all lower offsets are answered on the log too, except
+    for records that it holds back (`answer_row`).
     """
     if topic.kind not in (Kind.FACT, Kind.DEAD_LETTER):
         return {}
@@ -69,9 +70,9 @@ def answered(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], i
             source, _, offset = cause.rpartition(b"/")
             if offset.isdigit() and int(offset) > latest.get(source, -1):
                 latest[source] = int(offset)
-    found = {}
+    answers = {}
     for source, last in latest.items():
         name, _, partition = source.decode().partition("/")
-        if partition.isdecimal():  # else a timer's
-            found[name, int(partition)] = last
-    return found
+        if partition.isdecimal():  # a timer's cause has no partition
+            answers[name, int(partition)] = last
+    return answers

@@ -1,4 +1,4 @@
-"""What a view follows on the log, and whether a kept copy may go on from where it stands."""
+"""The topics that a view follows, and the check whether an existing store can be continued."""
 
 from __future__ import annotations
 
@@ -15,32 +15,33 @@ from topology.declarations import Kind
 from topology.keeping import DELETE_RETENTION_MS
 
 FORMAT = 7
-"""Raised when the rows of a view change their form; older copies are then rebuilt."""
+"""Incremented when the format of a view's rows changes; older stores are then rebuilt."""
 
-
-_ANOTHER = "the topics, the cluster or the form of the rows are not those of the copy"
+_IDENTITY_CHANGED = "the topics, the cluster or the form of the rows are not those of the copy"
 
 
 class Source:
-    """The followed topics with this prefix.  Raises TopicsMismatch when one is missing."""
+    """The followed topics with this prefix.  Raises TopicsMismatch if one is missing."""
 
     def __init__(self, log: Log, prefix: str) -> None:
         self._log = log
         self.topics = {prefix + name: topics.BY_NAME[name] for name in FOLLOWED}
-        there = log.topics()
-        missing = sorted(set(self.topics) - set(there))
+        metadata = log.topics()
+        missing = sorted(set(self.topics) - set(metadata))
         if missing:
             raise TopicsMismatch(f"topics are missing: {', '.join(missing)}")
-        followed = [there[name] for name in sorted(self.topics)]
-        self.partitions = [TopicPartition(t.name, n) for t in followed for n in range(t.partitions)]
+        topic_metadata = [metadata[name] for name in sorted(self.topics)]
+        self.partitions = [
+            TopicPartition(t.name, n) for t in topic_metadata for n in range(t.partitions)
+        ]
         self._identity = {
             "format": FORMAT,
             "cluster": log.cluster_id(),
-            "topics": log.topic_ids([topic.name for topic in followed]),
+            "topics": log.topic_ids([topic.name for topic in topic_metadata]),
         }
 
     def of_task(self, number: int) -> list[TopicPartition]:
-        """Where a task writes: the partitions of its number, and that of dead letters."""
+        """Return the partitions that a task writes: those of its number and all dead letters."""
         return [
             tp
             for tp in self.partitions
@@ -48,38 +49,38 @@ class Source:
         ]
 
     def moved(self) -> str | None:
-        """Why these topics cannot be those that they were, without a look at their ids."""
-        return None if self._log.cluster_id() == self._identity["cluster"] else _ANOTHER
+        """Return why these topics cannot be the same as before, without a check of their ids."""
+        return None if self._log.cluster_id() == self._identity["cluster"] else _IDENTITY_CHANGED
 
     @property
     def identity(self) -> bytes:
-        """What must not change under a kept copy."""
+        """Return what must not change for a store that is continued."""
         return orjson.dumps(self._identity, option=orjson.OPT_SORT_KEYS)
 
     def why_not(
         self,
-        kept: bytes | None,
+        stored_identity: bytes | None,
         positions: Mapping[TopicPartition, int],
         at_end_ms: int,
         now_ms: int,
     ) -> str | None:
-        """Why a copy cannot go on from these positions, None if it can.
+        """Return why a store cannot be continued from these positions, None if it can.
 
-        kept: its identity.  at_end_ms: when it had last read everything.
+        stored_identity: its identity.  at_end_ms: when it had last read everything.
         """
-        if kept is None:
+        if stored_identity is None:
             return "there was no copy"
-        if kept != self.identity:
-            return _ANOTHER
+        if stored_identity != self.identity:
+            return _IDENTITY_CHANGED
         starts = self._log.starts(self.partitions)
-        ends = self._log.high_watermarks(self.partitions)  # the LSO may lie below what was read
+        ends = self._log.high_watermarks(self.partitions)  # the LSO may be below the positions
         for tp in self.partitions:
             if not starts[tp] <= positions[tp] <= ends[tp]:
                 return (
                     f"{tp.topic}/{tp.partition} holds offsets {starts[tp]} to {ends[tp]},"
                     f" the copy stands at {positions[tp]}"
                 )
-        behind = any(positions[tp] < ends[tp] for tp in self.partitions)
-        if behind and at_end_ms < now_ms - DELETE_RETENTION_MS:
+        is_behind = any(positions[tp] < ends[tp] for tp in self.partitions)
+        if is_behind and at_end_ms < now_ms - DELETE_RETENTION_MS:
             return "the copy is so old that it may have missed deletions"
         return None

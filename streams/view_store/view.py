@@ -1,7 +1,7 @@
-"""A read-only copy of fact and table topics in RocksDB, from which all queries are answered.
+"""A read-only view of fact and table topics in RocksDB, from which all queries are answered.
 
-It can be deleted at any time: it is rebuilt from the log.  One thread drives it; `LiveView` does
-that with a thread of its own.
+It can be deleted at any time: it is rebuilt from the log.  One thread drives it; `LiveView` uses a
+thread of its own for that.
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ _IDENTITY = key("", "identity")
 _AT_END = key("", "at end")
 _ANSWERED = key("", "answered")
 _POLL_S = 0.02
-_AT_ONCE = 10_000
+_STEP_RECORDS = 10_000
 
 
 class View(KeptReads):
-    """prefix: of topic names.  clock: ms since the epoch.
+    """A view over the log in one RocksDB store.
 
-    begun_anew: why it is empty, None when it goes on from an earlier copy.  at_once: most
-    records of one step.  applied, batches, apply_s: records and batches applied, and the seconds
-    that took.  on_written: is told the keys of the rows that a step has written.  What other
-    threads may read, `positions` and `has_answer`, never runs ahead of the rows.
+    prefix: of topic names.  clock: ms since the epoch.
+    begun_anew: why the store was rebuilt; None if the existing one is used.
+    at_once: maximum number of records per step.
+    applied, batches, apply_s: records and batches applied, and the seconds this took.
+    on_written: called with the keys of the rows that a step has written. Other threads may read
+    `positions` and `has_answer`; these never run ahead of the rows.
     """
 
     def __init__(
@@ -54,14 +56,14 @@ class View(KeptReads):
         self._log = log
         self._prefix = prefix
         self._clock = clock
-        self.at_once = _AT_ONCE
+        self.at_once = _STEP_RECORDS
         self.applied = self.batches = 0
         self.apply_s = 0.0
         self.on_written: Callable[[Collection[bytes]], None] = lambda keys: None
         self._source = Source(log, prefix)
         self._store = _open(path)
         self._load()
-        self.begun_anew = self._why_not(self._source)
+        self.begun_anew = self._rebuild_reason(self._source)
         if self.begun_anew:
             self._store.close()
             Store.destroy(path)
@@ -72,14 +74,14 @@ class View(KeptReads):
         self._reader: Reader = log.reader(self._positions, Pace.GATHERED)
 
     def _load(self) -> None:
-        """What the rows say of the copy itself."""
+        """Read the identity and the positions that the store holds about itself."""
         self._identity = self._store.get(_IDENTITY)
         self._at_end = int(self._store.get(_AT_END) or b"0")
         starts = self._log.starts(self._source.partitions)
-        kept = self._store.get_many([_position_key(tp) for tp in starts])
+        stored = self._store.get_many([_position_key(tp) for tp in starts])
         self._positions = {
             tp: start if offset is None else int(offset)
-            for (tp, start), offset in zip(starts.items(), kept, strict=True)
+            for (tp, start), offset in zip(starts.items(), stored, strict=True)
         }
         self._answered: dict[tuple[str, int], int] = {}
         for _, row in self._store.scan(_ANSWERED):
@@ -88,22 +90,22 @@ class View(KeptReads):
 
     @property
     def partitions(self) -> Sequence[TopicPartition]:
-        """All that is followed."""
+        """Return all followed partitions."""
         return self._source.partitions
 
     def of_task(self, number: int) -> Sequence[TopicPartition]:
-        """The partitions of these that the task of that number writes."""
+        """Return the followed partitions that a task writes."""
         return self._source.of_task(number)
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
-        """The next offset of each partition: all below it is applied."""
+        """Return the next offset of each partition; all records below it are applied."""
         return MappingProxyType(self._positions)
 
     def step(self, timeout_s: float) -> int:
-        """Read and apply what is there, waiting at most that long; how many records it was.
+        """Read and apply the available records, waiting at most `timeout_s`; return their number.
 
-        Raises InternalUnreadable before a record of a later version, and applies nothing then.
+        Raises InternalUnreadable before a record of a later version; then nothing is applied.
         """
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
@@ -114,12 +116,12 @@ class View(KeptReads):
             refuse_later(topic, group)
             if apply := FOLLOWED[topic.name]:
                 apply(topic, group, rows)
-            self._note_answers(answered(topic, group), rows, answers)
-        moved = self._moved(rows)
+            self._record_answers(answered(topic, group), rows, answers)
+        new_positions = self._update_positions(rows)
         if rows.settle():
             self._store.write(rows)
             self._answered.update(answers)
-            self._positions.update(moved)
+            self._positions.update(new_positions)
             self.on_written(rows.keys())
         if records:
             self.apply_s += time.perf_counter() - began
@@ -127,7 +129,7 @@ class View(KeptReads):
             self.batches += 1
         return len(records)
 
-    def _note_answers(
+    def _record_answers(
         self,
         latest: Mapping[tuple[str, int], int],
         rows: Changes,
@@ -138,26 +140,26 @@ class View(KeptReads):
                 answers[source] = offset
                 rows[_ANSWERED + key(*source)] = orjson.dumps((*source, offset))
 
-    def _moved(self, rows: Changes) -> dict[TopicPartition, int]:
-        """Positions that the reader has left."""
-        moved = {}
+    def _update_positions(self, rows: Changes) -> dict[TopicPartition, int]:
+        """Return the positions that have changed, and add them to the write batch."""
+        new_positions = {}
         for tp, known in self._positions.items():
             now = self._reader.position(tp)
             if now != known:
-                moved[tp] = now
+                new_positions[tp] = now
                 rows[_position_key(tp)] = b"%d" % now
-        return moved
+        return new_positions
 
     def catch_up(self, patience_s: float) -> None:
-        """Read up to the ends that the topics have now.
+        """Read up to the current ends of the topics.
 
-        Raises ViewBehind when nothing was read for that long.
+        Raises ViewBehind if nothing was read for `patience_s`.
         """
         began_ms, ends = self._clock(), self._log.high_watermarks(self.partitions)
         deadline, total = time.monotonic() + patience_s, self.short_of(ends)
         with progress("read the log into a view", total) as bar:
-            while left := self.short_of(ends):
-                bar.reach(total - left)
+            while remaining := self.short_of(ends):
+                bar.reach(total - remaining)
                 if self.step(_POLL_S):
                     deadline = time.monotonic() + patience_s
                 elif time.monotonic() >= deadline and self.short_of(ends):
@@ -165,9 +167,9 @@ class View(KeptReads):
         self.note_at_end(began_ms)
 
     def wait(self, position: Position, timeout_s: float) -> None:
-        """Until the answer to that record is seen, then up to the ends that the topics have.
+        """Read until the verdict on a record is seen, then up to the current ends of the topics.
 
-        With no time to wait, what is on the log now decides.  Raises ViewBehind.
+        With a timeout of 0 only records that are on the log now are read.  Raises ViewBehind.
         """
         deadline = time.monotonic() + timeout_s
         while not self.has_answer(position):
@@ -181,52 +183,54 @@ class View(KeptReads):
         self.note_at_end(began_ms)
 
     def note_at_end(self, at_ms: int) -> None:
-        """Everything that the topics held at that time is applied."""
+        """Record that everything the topics held at that time is applied."""
         self._at_end = at_ms
         self._store.write({_AT_END: str(at_ms).encode()})
 
     def has_answer(self, position: Position) -> bool:
-        """Whether the verdict or the dead letter of that record was seen."""
+        """Return whether the verdict or the dead letter of a record was seen."""
         if self._answered.get((position.topic, position.partition), -1) < position.offset:
             return False
         row = answer_row(position._replace(topic=position.topic.removeprefix(self._prefix)))
         return row is None or self._store.get(row) is not None
 
     def lag(self) -> int:
-        """How many offsets lie between the view and the ends that the topics have now."""
+        """Return how many offsets lie between the view and the current ends of the topics."""
         return self.short_of(self._log.ends(self.partitions))
 
     def short_of(self, ends: Mapping[TopicPartition, int]) -> int:
-        """How many offsets lie between the view and these."""
+        """Return how many offsets lie between the view and these ends."""
         return sum([max(0, end - self._positions[tp]) for tp, end in ends.items()])
 
     def why_not(self, *, same_topics: bool = False) -> str | None:
-        """Why this copy cannot go on, None if it can.  Asks the log; any thread may call it.
+        """Return why this store cannot be continued, None if it can.
 
-        same_topics: take for granted that none was created again, which the client cannot be asked
-        all the time.  Raises TopicsMismatch when topics are missing, BrokerUnavailable.
+        Queries the log; any thread may call it.
+        same_topics: do not check whether a topic was created again, which the client cannot be
+        asked often.
+        Raises TopicsMismatch if topics are missing, BrokerUnavailable.
         """
         if same_topics:
-            return self._source.moved() or self._why_not(self._source)
-        return self._why_not(Source(self._log, self._prefix))
+            return self._source.moved() or self._rebuild_reason(self._source)
+        return self._rebuild_reason(Source(self._log, self._prefix))
 
-    def _why_not(self, source: Source) -> str | None:
-        positions = dict(self._positions)  # as they were before the ends are asked for
+    def _rebuild_reason(self, source: Source) -> str | None:
+        positions = dict(self._positions)  # copied before the ends are read
         return source.why_not(self._identity, positions, self._at_end, self._clock())
 
     def damage(self) -> str | None:
-        """What is amiss with its files, None if nothing is."""
+        """Return what is wrong with the store's files, None if nothing is."""
         return self._store.damage()
 
     def rows_bytes(self) -> int:
         return self._store.size_bytes()
 
     def snapshot(self) -> Snapshot:
-        """The rows as they are now; any thread may read it."""
+        """Return the current rows; any thread may read them."""
         return self._store.snapshot()
 
     def reread(self) -> None:
-        """Go on with a new reader, after the old one has failed."""
+        """Replace the reader after it has failed."""
         self._reader.close()
         self._reader = self._log.reader(self._positions, Pace.GATHERED)
 
@@ -236,7 +240,7 @@ class View(KeptReads):
         self._store.close()
 
     def drop(self) -> None:
-        """Close it and remove the copy."""
+        """Close the store and remove it."""
         self._reader.close()
         with suppress(StoreFailed):
             self._store.close()

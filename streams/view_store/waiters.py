@@ -1,8 +1,9 @@
-"""Who waits for the answer to a record: first for the answer, then for what was written with it.
+"""Callers that wait for the verdict on a record, and then for everything written with it.
 
-Kafka shows the records of a transaction partition by partition.  So once the answer is seen, the
-ends (high watermarks) of the task's partitions are asked for, and the view must pass them: what
-the deciding task wrote in the same transaction lies below.  One question serves all who are due.
+Kafka shows the records of a transaction partition by partition.  So once the verdict is seen, the
+ends (high watermarks) of the task's partitions are read, and the view must pass them: everything
+that the deciding task wrote in the same transaction lies below.  One request serves all callers
+that are due.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class Waiter(NamedTuple):
 
 
 class Seen(Protocol):
-    """What a view has seen."""
+    """The progress of a view."""
 
     def has_answer(self, position: Position) -> bool: ...
 
@@ -32,7 +33,7 @@ class Seen(Protocol):
 
 
 class Waiters:
-    """Any thread may call anything."""
+    """The queues of waiting callers.  Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
@@ -43,60 +44,63 @@ class Waiters:
         self._passing: list[tuple[Waiter, Ends]] = []
 
     def add(self, position: Position) -> Future[None]:
-        """Done when a snapshot taken from then on shows what was written with the answer."""
+        """Return a future for a record's verdict.
+
+        When it completes, a new snapshot shows everything that was written with the verdict.
+        """
         waiter = Waiter(position, Future())
         with self._lock:
             if self._closed is not None:
                 waiter.done.set_exception(self._closed)
                 return waiter.done
             self._unanswered.append(waiter)
-            self._find_answered()
+            self._collect_answered()
         return waiter.done
 
     def attach(self, seen: Seen | None) -> None:
-        """From now on this view decides; None: nobody is served until there is one."""
+        """Use the progress of this view from now on; None: nobody is served until there is one."""
         with self._lock:
             self._seen = seen
             self._unanswered += [*self._due, *(waiter for waiter, _ in self._passing)]
             self._due, self._passing = [], []
-            self._find_answered()
+            self._collect_answered()
 
     def moved(self) -> None:
-        """The view has seen more than before."""
+        """Check the waiting callers again after the view has read more."""
         if not self._unanswered and not self._passing:
             return
         with self._lock:
-            self._find_answered()
-            self._find_passed()
+            self._collect_answered()
+            self._complete_passed()
 
-    def _find_answered(self) -> None:
+    def _collect_answered(self) -> None:
         seen = self._seen
         if seen is None:
             return
-        still: list[Waiter] = []
+        remaining: list[Waiter] = []
         for waiter in self._unanswered:
             if seen.has_answer(waiter.position):
                 self._due.append(waiter)
             elif not waiter.done.done():
-                still.append(waiter)
-        self._unanswered = still
+                remaining.append(waiter)
+        self._unanswered = remaining
         if self._due:
             self._lock.notify_all()
 
-    def _find_passed(self) -> None:
+    def _complete_passed(self) -> None:
         seen = self._seen
         if seen is None:
             return
-        still: list[tuple[Waiter, Ends]] = []
+        remaining: list[tuple[Waiter, Ends]] = []
         for waiter, ends in self._passing:
             if not seen.short_of(ends):
-                _settle(waiter)
+                _complete(waiter)
             elif not waiter.done.done():
-                still.append((waiter, ends))
-        self._passing = still
+                remaining.append((waiter, ends))
+        self._passing = remaining
 
     def due(self, timeout_s: float) -> Sequence[Waiter]:
-        """Take those for whom the ends are to be asked now, waiting for one at most that long."""
+        """Take the callers that now need the end offsets; wait at most `timeout_s` for one."""
         with self._lock:
             if not self._due:
                 self._lock.wait(timeout_s)
@@ -104,41 +108,42 @@ class Waiters:
             return due
 
     def passing(self, due: Sequence[Waiter], ends: Mapping[int, Ends], seen: Seen) -> None:
-        """The ends, by partition number, that were asked for after `due` had given these waiters.
+        """Set the ends, by partition number, that these callers must wait for.
 
-        seen: the view that was asked for; when another has taken its place they wait on.
+        due: callers that `due` returned before the ends were read.  seen: the view that the ends
+        were read for; if another view has replaced it, the callers wait from the start.
         """
         with self._lock:
             if seen is self._seen:
                 self._passing += [(waiter, ends[waiter.position.partition]) for waiter in due]
-                self._find_passed()
+                self._complete_passed()
             else:
                 self._unanswered += due
-                self._find_answered()
+                self._collect_answered()
 
     def put_back(self, due: Sequence[Waiter]) -> None:
-        """The ends could not be asked for."""
+        """Put callers back after the ends could not be read."""
         with self._lock:
             self._due += [waiter for waiter in due if not waiter.done.done()]
 
     def wake(self) -> None:
-        """Let `due` return."""
+        """Make a blocked `due` return."""
         with self._lock:
             self._lock.notify_all()
 
     def close(self, exc: Exception) -> None:
-        """Everyone who waits, now or later, gets this."""
+        """Fail all present and future waits with this exception."""
         with self._lock:
             self._closed = exc
             waiting = [*self._unanswered, *self._due, *(waiter for waiter, _ in self._passing)]
             self._unanswered, self._due, self._passing = [], [], []
             for waiter in waiting:
-                _settle(waiter, exc)
+                _complete(waiter, exc)
             self._lock.notify_all()
 
 
-def _settle(waiter: Waiter, exc: Exception | None = None) -> None:
-    """Unless it was cancelled."""
+def _complete(waiter: Waiter, exc: Exception | None = None) -> None:
+    """Complete the future unless it was cancelled."""
     if not waiter.done.set_running_or_notify_cancel():
         return
     if exc is None:

@@ -1,7 +1,8 @@
-"""A thread that asks the broker, so that the one that applies never waits for an answer.
+"""A thread that queries the broker, so that the applying thread never waits for a response.
 
-It asks for the ends whenever someone waits for a record, once for all who do; every second, to
-know the lag; and now and then whether the log still is the one that the view was read from.
+It reads the end offsets whenever a caller waits for a record, once for all callers; every second,
+to compute the lag; and from time to time it checks that the log is still the one that the view was
+read from.
 """
 
 from __future__ import annotations
@@ -19,25 +20,25 @@ from streams.view_store.waiters import Waiter, Waiters
 
 LOOK_S = 1.0
 CHECK_EVERY = 5
-"""Looks from one check to the next of whether the log still has what the view is to read."""
+"""Polls between two checks that the log still has the records that the view must read."""
 TOPICS_EVERY = 300
-"""Looks from one check to the next of whether its topics are the same; after trouble, at once."""
+"""Polls between two checks that the topics are the same; an error makes the check due at once."""
 SILENCE_S = 2.0
 _PAUSE_S = 0.2
 
 
 class Ends(NamedTuple):
-    """The ends of all followed partitions, and when (ms since the epoch) they were asked for."""
+    """The ends of all followed partitions, and the time (ms since the epoch) of the request."""
 
     at_ms: int
     ends: Mapping[TopicPartition, int]
 
 
 class Watch:
-    """view: what is watched, None while there is none.
+    """The poller of end offsets.
 
-    latest: the ends as last asked for.  broken: why the view cannot go on, as far as the log
-    tells.
+    view: the current view, None while there is none.  latest: the ends at the last poll.
+    broken: why the view cannot go on, as far as the log shows.
     """
 
     def __init__(self, log: Log, waiters: Waiters, clock: Callable[[], int]) -> None:
@@ -45,15 +46,15 @@ class Watch:
         self._waiters = waiters
         self._clock = clock
         self._stopped = threading.Event()
-        self._asking_since: float | None = None
-        self._trouble: str | None = None
-        self._looks = 0
+        self._request_since: float | None = None
+        self._error: str | None = None
+        self._poll_count = 0
         self.view: View | None = None
         self.latest: Ends | None = None
         self.broken: str | None = None
 
     def follow(self, view: View | None) -> None:
-        """Watch this one from now on."""
+        """Poll for this view from now on."""
         self.latest, self.broken = None, None
         self.view = view
         self._waiters.wake()
@@ -63,18 +64,18 @@ class Watch:
         self._waiters.wake()
 
     def trouble(self) -> str | None:
-        """Why the broker cannot be asked, None when it answers."""
-        since = self._asking_since
+        """Return why the broker cannot be queried, None if it responds."""
+        since = self._request_since
         silence = 0.0 if since is None else time.monotonic() - since
         if silence > SILENCE_S:
             return f"no answer from Kafka for {silence:.0f} s"
-        return self._trouble
+        return self._error
 
     def run(self) -> None:
-        """Until stopped."""
-        next_look = 0.0
+        """Poll until stopped."""
+        next_poll = 0.0
         while not self._stopped.is_set():
-            due = self._waiters.due(max(0.0, next_look - time.monotonic()))
+            due = self._waiters.due(max(0.0, next_poll - time.monotonic()))
             view = self.view
             if self._stopped.is_set():
                 return
@@ -84,38 +85,40 @@ class Watch:
                 continue
             try:
                 if due:
-                    self._serve(due, view)
-                if time.monotonic() >= next_look:
-                    self._look(view)
-                    next_look = time.monotonic() + LOOK_S
-                self._trouble = None
+                    self._read_ends(due, view)
+                if time.monotonic() >= next_poll:
+                    self._poll(view)
+                    next_poll = time.monotonic() + LOOK_S
+                self._error = None
             except (BrokerUnavailable, TopicsMismatch) as exc:
-                self._trouble, self._looks = exc.message, 0
+                self._error, self._poll_count = exc.message, 0
                 self._stopped.wait(_PAUSE_S)
             finally:
-                since, self._asking_since = self._asking_since, None
+                since, self._request_since = self._request_since, None
                 if since is not None and time.monotonic() - since > SILENCE_S:
-                    self._looks = 0  # the client rides out what it does not tell of
+                    self._poll_count = 0  # the client retries without reporting an error
 
-    def _serve(self, due: Sequence[Waiter], view: View) -> None:
+    def _read_ends(self, due: Sequence[Waiter], view: View) -> None:
         numbers = {waiter.position.partition for waiter in due}
-        own = {number: view.of_task(number) for number in numbers}
-        self._asking_since = time.monotonic()
+        tps_of = {number: view.of_task(number) for number in numbers}
+        self._request_since = time.monotonic()
         try:
-            found = self._log.high_watermarks(sorted({tp for tps in own.values() for tp in tps}))
+            end_offsets = self._log.high_watermarks(
+                sorted({tp for tps in tps_of.values() for tp in tps})
+            )
         except BaseException:
             self._waiters.put_back(due)
             raise
-        ends = {number: {tp: found[tp] for tp in tps} for number, tps in own.items()}
+        ends = {number: {tp: end_offsets[tp] for tp in tps} for number, tps in tps_of.items()}
         self._waiters.passing(due, ends, view)
 
-    def _look(self, view: View) -> None:
-        self._asking_since = time.monotonic()
+    def _poll(self, view: View) -> None:
+        self._request_since = time.monotonic()
         at_ms = self._clock()
         ends = self._log.ends(view.partitions)
-        check, topics = (self._looks % every == 0 for every in (CHECK_EVERY, TOPICS_EVERY))
-        broken = view.why_not(same_topics=not topics) if check else None
-        self._looks += 1
+        check, topics = (self._poll_count % every == 0 for every in (CHECK_EVERY, TOPICS_EVERY))
+        reason = view.why_not(same_topics=not topics) if check else None
+        self._poll_count += 1
         if view is self.view:
             self.latest = Ends(at_ms, ends)
-            self.broken = self.broken or broken
+            self.broken = self.broken or reason

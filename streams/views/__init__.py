@@ -1,1 +1,1 @@
-"""Read-only copies of what the service wrote, and the queries over them."""
+"""Read-only views of what the service wrote, and the queries over them."""

@@ -1,4 +1,4 @@
-"""The rows that one batch of records changes, read through what they were before."""
+"""The write batch of a view: changed rows, and reads of the rows as they were before."""
 
 from __future__ import annotations
 
@@ -14,74 +14,81 @@ T = TypeVar("T")
 
 
 class Cell(NamedTuple, Generic[T]):
-    """How figures are read from a row, and what row they make, None for none."""
+    """A codec for a row that many records of a batch change.
+
+    load: decodes a row.  dump: encodes it again, None to delete it.
+    """
 
     load: Callable[[bytes | None], T]
     dump: Callable[[T], bytes | None]
 
 
 class Changes(dict[bytes, bytes | None]):
-    """What is to be written, None for a row to be deleted.
+    """The rows to be written, None for a row to be deleted.
 
-    Rows of which many records of a batch change a little are kept as cells; `settle` comes last.
+    Rows that many records of a batch change a little are held decoded, as cells; call `settle`
+    last.
     """
 
-    def __init__(self, kept: Kept) -> None:
+    def __init__(self, store: Kept) -> None:
         super().__init__()
-        self._kept = kept
+        self._store = store
         self._loaded: dict[bytes, bytes | None] = {}
         self._indexed: dict[bytes, set[bytes]] = {}
         self._cells: dict[bytes, tuple[Any, Cell[Any]]] = {}
 
     def cell(self, key: bytes, kind: Cell[T]) -> T:
-        """The figures in a row, to be changed in place; it must not be read or set otherwise."""
-        held = self._cells.get(key)
-        if held is None:
-            held = self._cells[key] = kind.load(self.read(key)), kind
-        figures: T = held[0]
-        return figures
+        """Return the decoded content of a row, to be changed in place.
+
+        The row must not be read or set in another way.
+        """
+        cell = self._cells.get(key)
+        if cell is None:
+            cell = self._cells[key] = kind.load(self.read(key)), kind
+        content: T = cell[0]
+        return content
 
     def settle(self) -> Self:
-        """Turn cells into rows."""
-        for key, (figures, kind) in self._cells.items():
-            self[key] = kind.dump(figures)
+        """Encode all cells as rows."""
+        for key, (content, kind) in self._cells.items():
+            self[key] = kind.dump(content)
         self._cells.clear()
         return self
 
     def index(self, prefix: bytes, key: bytes, row: bytes | None) -> None:
-        """Set a row that `last` is to find."""
+        """Set a row that `last` must find."""
         self[key] = row
         self._indexed.setdefault(prefix, set()).add(key)
 
     def load(self, keys: Iterable[bytes]) -> None:
-        """Fetch rows that will be asked for, in one call; only a matter of speed."""
-        wanted = [key for key in set(keys) if key not in self and key not in self._loaded]
-        if wanted:
-            self._loaded.update(zip(wanted, self._kept.get_many(wanted), strict=True))
+        """Read rows that will be needed in one call; this only saves time."""
+        missing = [key for key in set(keys) if key not in self and key not in self._loaded]
+        if missing:
+            self._loaded.update(zip(missing, self._store.get_many(missing), strict=True))
 
     def read(self, key: bytes) -> bytes | None:
         if key in self:
             return self[key]
         if key not in self._loaded:
-            (self._loaded[key],) = self._kept.get_many([key])
+            (self._loaded[key],) = self._store.get_many([key])
         return self._loaded[key]
 
     def under(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """The rows that begin with prefix, as they are now, in no order."""
-        kept = dict(self._kept.scan(prefix))
-        own = {key: row for key, row in self.items() if key.startswith(prefix)}
-        return ((key, row) for key, row in {**kept, **own}.items() if row is not None)
+        """Iterate over the rows under `prefix`, with this batch applied, in no order."""
+        stored = dict(self._store.scan(prefix))
+        changed = {key: row for key, row in self.items() if key.startswith(prefix)}
+        return ((key, row) for key, row in {**stored, **changed}.items() if row is not None)
 
     def last(self, prefix: bytes) -> bytes | None:
-        """The greatest key that begins with prefix; of those in this batch only indexed ones."""
-        own = (key for key in self._indexed.get(prefix, ()) if self[key] is not None)
-        kept = self._kept.scan(prefix, after(prefix), reverse=True)
-        still = islice((key for key, _ in kept if key not in self), 1)
-        return max((*own, *still), default=None)
+        """Return the greatest key under `prefix`; of this batch's keys only indexed ones count."""
+        indexed = (key for key in self._indexed.get(prefix, ()) if self[key] is not None)
+        stored = self._store.scan(prefix, after(prefix), reverse=True)
+        unchanged = islice((key for key, _ in stored if key not in self), 1)
+        return max((*indexed, *unchanged), default=None)
 
 
 class Memory:
-    """Rows in memory, for what is computed and dropped."""
+    """A store in memory, for temporary rows."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, bytes] = {}
@@ -106,6 +113,6 @@ class Memory:
         low, high = prefix, after(prefix)
         if start is not None:
             low, high = (low, min(high, start)) if reverse else (max(low, start), high)
-        found = self._keys[bisect_left(self._keys, low) : bisect_right(self._keys, high)]
-        for key in reversed(found) if reverse else found:
+        keys = self._keys[bisect_left(self._keys, low) : bisect_right(self._keys, high)]
+        for key in reversed(keys) if reverse else keys:
             yield key, self._rows[key]

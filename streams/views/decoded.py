@@ -1,4 +1,4 @@
-"""Records of a topic, as far as rows are made of them."""
+"""Decoding of the members that the views need."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _log = logging.getLogger("streams.views.rows")
 
 
 def decoded(
-    topic: Topic, records: Sequence[Record], wanted: Projection
+    topic: Topic, records: Sequence[Record], projection: Projection
 ) -> list[tuple[Record, dict[str, Any]]]:
-    """Records with what is wanted of them; one that nobody can read is left out, with a warning."""
-    found = []
-    values = wanted.many([record.value for record in records])
+    """Decode the projected members of records; skip an unreadable record with a warning."""
+    rows = []
+    values = projection.many([record.value for record in records])
     for record, value in zip(records, values, strict=True):
         if isinstance(value, Undecodable):
             _log.warning("%s is no %s: %s", position(record), topic.record, value)
         else:
-            found.append((record, value))
-    return found
+            rows.append((record, value))
+    return rows

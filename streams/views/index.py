@@ -1,4 +1,4 @@
-"""Where lists of rows find them: by age, or by age among those that have a certain member."""
+"""Secondary indexes for lists of rows: by age, and by age per value of a member."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from streams.views.keys import key, text_key
 
 
 class Index(NamedTuple):
-    """all, of: what its keys begin with, those of all rows and those of filters.
+    """A secondary index of a table's rows.
 
+    all, of: key prefixes of the index of all rows, and of the indexes by value.
     fixed: members that never change and may be null, the most selective one first.
-    state: the one that changes.  created_at: time (ms) of a row.  id: of a row.
+    state: the member that changes.  created_at: the member with a row's time (ms).
+    id: the member with a row's id.
     """
 
     all: bytes
@@ -25,34 +27,38 @@ class Index(NamedTuple):
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Of a row, that the index rests on."""
+        """Return the members of a row that the index needs."""
         return (self.id, *self.fixed, self.state, self.created_at)
 
     def note(
-        self, row: Mapping[str, Any], before: Mapping[str, Any] | None, own: bytes, rows: Changes
+        self,
+        row: Mapping[str, Any],
+        before: Mapping[str, Any] | None,
+        row_key: bytes,
+        rows: Changes,
     ) -> None:
-        """Point to the row whose key is `own`.  before: the row as it was, if it was there."""
-        place = self.place(row)
+        """Update the index for a row.  before: the earlier row, if there was one."""
+        sort_key = self.place(row)
         if before is None:
-            rows[self.all + place] = own
+            rows[self.all + sort_key] = row_key
             for name in self.fixed:
                 if row[name] is not None:
-                    rows[self.filtered(name, row[name]) + place] = own
+                    rows[self.filtered(name, row[name]) + sort_key] = row_key
         elif before[self.state] != row[self.state]:
-            rows[self.filtered(self.state, before[self.state]) + place] = None
+            rows[self.filtered(self.state, before[self.state]) + sort_key] = None
         if before is None or before[self.state] != row[self.state]:
-            rows[self.filtered(self.state, row[self.state]) + place] = own
+            rows[self.filtered(self.state, row[self.state]) + sort_key] = row_key
 
     def place(self, row: Mapping[str, Any]) -> bytes:
-        """By age, then id."""
+        """Return the sort key of a row: age, then id."""
         return key(row[self.created_at]) + text_key(row[self.id])
 
     def filtered(self, name: str, value: str) -> bytes:
-        """What the keys of rows with this value begin with."""
+        """Return the prefix of the index keys of rows with this value."""
         return self.of + key(name) + text_key(value)
 
-    def among(self, wanted: Mapping[str, str]) -> bytes:
-        """What the keys begin with among which all rows are that have these members."""
+    def among(self, members: Mapping[str, str]) -> bytes:
+        """Return the prefix of the most selective index of all rows with these members."""
         names = (*self.fixed, self.state)
-        name = next((name for name in names if name in wanted), None)
-        return self.all if name is None else self.filtered(name, wanted[name])
+        name = next((name for name in names if name in members), None)
+        return self.all if name is None else self.filtered(name, members[name])

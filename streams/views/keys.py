@@ -1,7 +1,7 @@
-"""Keys of a view's rows: tuples, encoded so that bytes sort as the tuples do.
+"""Row keys of a view: tuples, encoded so that their bytes sort as the tuples do.
 
 A text ends with 00 01, and a NUL inside it is written 00 FF; so no encoded tuple is a prefix of
-another unless its parts are.  Numbers take eight bytes, with the sign bit turned.
+another unless its parts are.  Numbers take eight bytes, with the sign bit flipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _SIGN = 1 << 63
 
 
 def key(*parts: str | int) -> bytes:
-    """Numbers must fit in 64 bits, with sign."""
+    """Encode a tuple as a key.  Numbers must fit into 64 bits with sign."""
     return b"".join([_text(p) if isinstance(p, str) else _number(p) for p in parts])
 
 
@@ -27,12 +27,12 @@ def _text(text: str) -> bytes:
 
 
 def text_key(text: str) -> bytes:
-    """`key` of one text that will hardly be asked for again."""
+    """Encode one text as `key` does, without caching it."""
     return text.encode().replace(b"\0", b"\0\xff") + b"\0\1"
 
 
 def texts_in(encoded: bytes) -> list[str]:
-    """The parts of a key, all of which are texts."""
+    """Decode a key whose parts are all texts."""
     return [part.replace(b"\0\xff", b"\0").decode() for part in encoded.split(b"\0\1")[:-1]]
 
 
@@ -40,24 +40,24 @@ _PLACE = Struct(">QQQ").pack
 
 
 def place_key(at: int, partition: int, offset: int) -> bytes:
-    """`key` of a place, whose numbers are not negative."""
+    """Encode a time, a partition and an offset as `key` does; none of them may be negative."""
     return _PLACE(at + _SIGN, partition + _SIGN, offset + _SIGN)
 
 
 def number_at_end(encoded: bytes) -> int:
-    """The last part of a key, which is a number."""
+    """Decode the last part of a key, which must be a number."""
     return int.from_bytes(encoded[-8:], "big") - _SIGN
 
 
 def after(encoded: bytes) -> bytes:
-    """The least key that is greater than this one and all that begin with it.
+    """Return the least key that is greater than this one and all keys that begin with it.
 
-    Parts never begin with FF, so nothing lies between.
+    Parts never begin with FF, so no key lies between.
     """
     return encoded + b"\xff"
 
 
 def place_at_end(encoded: bytes) -> tuple[int, int, int]:
-    """The last three parts of a key, which are numbers."""
+    """Decode the last three parts of a key, which must be numbers."""
     first, second, third = (number_at_end(encoded[: len(encoded) - at]) for at in (16, 8, 0))
     return first, second, third

@@ -1,4 +1,4 @@
-"""Lists with `limit` and `cursor`, forwards or backwards."""
+"""Pagination of lists with `limit` and `cursor`, forwards or backwards."""
 
 from __future__ import annotations
 
@@ -14,29 +14,35 @@ from streams.views.reads import Reads
 
 Json = dict[str, Any]
 Entries = Iterator[tuple[bytes, Any]]
-"""Keys in the order of the list, each with its item, or with None when that does not fit."""
+"""Keys in the order of the list, each with its item, or with None if a filter excludes it."""
 
 _CHUNK = 128
 
 
 def listed(params: Params, prefix: bytes, entries: Callable[[bytes | None], Entries]) -> Json:
-    """`{"items", "next"}`.  entries: those behind a key, or all; their keys begin with prefix."""
+    """Return one page of a list: `{"items", "next"}`.
+
+    entries: yields the entries after a key, or all; their keys begin with `prefix`.
+    """
     return page(params.limit(), params.text("cursor"), prefix, entries)
 
 
 def page(
-    most: int, cursor: str | None, prefix: bytes, entries: Callable[[bytes | None], Entries]
+    limit: int, cursor: str | None, prefix: bytes, entries: Callable[[bytes | None], Entries]
 ) -> Json:
-    """As `listed`, of at most so many.  Raises QueryError for a cursor of another query."""
+    """Return one page of at most `limit` items, as `listed` does.
+
+    Raises QueryError for a cursor of another query.
+    """
     items: list[Any] = []
     last = prefix
-    for place, item in entries(_resume(prefix, cursor)):
+    for entry_key, item in entries(_decode_cursor(prefix, cursor)):
         if item is None:
             continue
-        if len(items) == most:
-            return {"items": items, "next": _cursor(last)}
+        if len(items) == limit:
+            return {"items": items, "next": _encode_cursor(last)}
         items.append(item)
-        last = place
+        last = entry_key
     return {"items": items, "next": None}
 
 
@@ -47,14 +53,14 @@ def rows_of(
     start: bytes | None = None,
     end: bytes | None = None,
 ) -> Callable[[bytes | None], Entries]:
-    """Rows under a prefix, from `start` on, to `end` at most."""
+    """Return the entries of the rows under a prefix, from `start` to `end`, both inclusive."""
 
-    def entries(behind: bytes | None) -> Entries:
-        first = max(start or prefix, prefix if behind is None else after(behind))
-        found = view.scan(prefix, first)
+    def entries(after_key: bytes | None) -> Entries:
+        first = max(start or prefix, prefix if after_key is None else after(after_key))
+        rows = view.scan(prefix, first)
         if end is not None:
-            found = takewhile(lambda entry: entry[0] <= end, found)
-        return ((place, item(row)) for place, row in found)
+            rows = takewhile(lambda entry: entry[0] <= end, rows)
+        return ((row_key, item(row)) for row_key, row in rows)
 
     return entries
 
@@ -62,11 +68,11 @@ def rows_of(
 def rows_back(
     view: Reads, prefix: bytes, item: Callable[[bytes], Any]
 ) -> Callable[[bytes | None], Entries]:
-    """Rows under a prefix, the last first."""
+    """Return the entries of the rows under a prefix in reverse order."""
 
-    def entries(behind: bytes | None) -> Entries:
-        found = view.scan(prefix, behind, reverse=True)
-        return ((place, item(row)) for place, row in found if place != behind)
+    def entries(before_key: bytes | None) -> Entries:
+        rows = view.scan(prefix, before_key, reverse=True)
+        return ((row_key, item(row)) for row_key, row in rows if row_key != before_key)
 
     return entries
 
@@ -76,24 +82,24 @@ def rows_by(
     index: Callable[[bytes | None], Entries],
     item: Callable[[bytes], Any],
 ) -> Callable[[bytes | None], Entries]:
-    """The rows whose keys an index holds."""
+    """Return the entries of the rows whose keys an index holds, in the order of the index."""
 
-    def entries(behind: bytes | None) -> Entries:
-        places = index(behind)
-        while chunk := list(islice(places, _CHUNK)):
+    def entries(after_key: bytes | None) -> Entries:
+        index_entries = index(after_key)
+        while chunk := list(islice(index_entries, _CHUNK)):
             rows = view.get_many([row_key for _, row_key in chunk])
-            for (place, _), row in zip(chunk, rows, strict=True):
-                yield place, None if row is None else item(row)
+            for (index_key, _), row in zip(chunk, rows, strict=True):
+                yield index_key, None if row is None else item(row)
 
     return entries
 
 
-def _cursor(last: bytes) -> str:
+def _encode_cursor(last: bytes) -> str:
     return base64.urlsafe_b64encode(last).decode().rstrip("=")
 
 
-def _resume(prefix: bytes, cursor: str | None) -> bytes | None:
-    """The key behind which the page begins.  A cursor of another query is refused."""
+def _decode_cursor(prefix: bytes, cursor: str | None) -> bytes | None:
+    """Return the key after which the page begins.  Raises QueryError for another query's cursor."""
     if cursor is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Query parameters, declared: what a value may be, and what it means."""
+"""Declarations of query parameters: the allowed values, and their meaning."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOST = 2**53 - 1
 
 
 class Form(StrEnum):
-    """How a value is spelled."""
+    """The syntax of a value."""
 
     TEXT = "text"
     WHOLE = "whole number"
@@ -23,10 +23,11 @@ class Form(StrEnum):
 
 
 class Parameter(NamedTuple):
-    """low, high: bounds of a number, both allowed; of a text, low is its least length.
+    """The declaration of a query parameter.
 
+    low, high: inclusive bounds of a number; low is also the minimum length of a text.
     choices: the only texts allowed, if any.
-    default: used when the parameter is absent.  rule: the code of a value that is not allowed.
+    default: used if the parameter is absent.  rule: the rule code for a value that is not allowed.
     """
 
     name: str
@@ -41,7 +42,7 @@ class Parameter(NamedTuple):
     example: str | None = None
 
     def fault(self, text: str) -> str | None:
-        """What is wrong with a value; None for one that is allowed."""
+        """Return what is wrong with a value, None if it is allowed."""
         if self.choices and text not in self.choices:
             return f"one of {', '.join(self.choices)}"
         match self.form:
@@ -87,7 +88,7 @@ CURSOR = Parameter("cursor", "`next` of the page before", Form.CURSOR)
 
 
 def limit(default: int, high: int = MOST, rule: str = "query_value") -> Parameter:
-    """Of a list."""
+    """Return the declaration of a list's `limit`."""
     return Parameter("limit", "most rows", Form.WHOLE, 1, high, default, rule=rule)
 
 

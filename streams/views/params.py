@@ -1,4 +1,4 @@
-"""Query parameters, read as they are declared."""
+"""Parser of query parameters, by their declarations."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from streams.errors import InvalidInput
 from streams.views.parameters import AFTER, Parameter
 from streams.views.positions import Position
 
-_MOST_FIELDS = 100
+_MAX_FIELDS = 100
 
 
 class QueryError(InvalidInput):
-    """A parameter is unknown, missing or has no allowed value."""
+    """A query parameter is unknown, missing or has a value that is not allowed."""
 
     default_advice = "Correct the query."
 
@@ -23,16 +23,16 @@ class QueryError(InvalidInput):
 
 
 class Params:
-    """The parameters of one request.
+    """The query parameters of one request.
 
-    Raises QueryError for one that is unknown, repeated, missing or not allowed.
+    Raises QueryError for a parameter that is unknown, repeated, missing or not allowed.
     """
 
     def __init__(self, query: str, declared: Sequence[Parameter]) -> None:
         known = {parameter.name: parameter for parameter in declared}
         self._declared = known
         self._values: dict[str, str] = {}
-        for name, value in _pairs(query):
+        for name, value in _parse_pairs(query):
             if name not in known:
                 names = ", ".join(known) or "none"
                 raise QueryError(name, f"unknown query parameter; known are {names}")
@@ -40,10 +40,10 @@ class Params:
                 raise QueryError(name, "given more than once")
             self._values[name] = value
         for name, parameter in known.items():
-            given = self._values.get(name)
-            if given is None and parameter.required:
+            text = self._values.get(name)
+            if text is None and parameter.required:
                 raise QueryError(name, "a query parameter that must be given")
-            if given is not None and (fault := parameter.fault(given)):
+            if text is not None and (fault := parameter.fault(text)):
                 raise QueryError(name, fault, parameter.rule)
 
     def text(self, name: str) -> str | None:
@@ -53,7 +53,7 @@ class Params:
         return self._values[name]
 
     def number(self, name: str) -> int | None:
-        """A whole number; the default when it is not given."""
+        """Return a whole number; the default if the request does not have the parameter."""
         value = self._values.get(name)
         return self._declared[name].default if value is None else int(value)
 
@@ -69,17 +69,15 @@ class Params:
         return None if value is None else parse_position(value, name)
 
 
-def _pairs(query: str) -> list[tuple[str, str]]:
+def _parse_pairs(query: str) -> list[tuple[str, str]]:
     try:
-        return parse_qsl(
-            query, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
-        )
+        return parse_qsl(query, keep_blank_values=True, errors="strict", max_num_fields=_MAX_FIELDS)
     except ValueError as exc:
         raise QueryError("", "a query of at most 100 percent-encoded UTF-8 parameters") from exc
 
 
 def parse_position(text: str, name: str = "after") -> Position:
-    """`topic/partition/offset`."""
+    """Parse `topic/partition/offset`.  Raises QueryError."""
     fault = AFTER.fault(text)
     if fault is not None:
         raise QueryError(name, fault)

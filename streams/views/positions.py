@@ -1,4 +1,4 @@
-"""Places on the log that a caller waits for."""
+"""Positions on the log that a caller waits for."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from streams.errors import InfrastructureError
 
 
 class Position(NamedTuple):
-    """A record of an input topic; topic is the full name."""
+    """The position of a record of an input topic; `topic` is the full name."""
 
     topic: str
     partition: int
@@ -16,7 +16,7 @@ class Position(NamedTuple):
 
 
 class ViewBehind(InfrastructureError):
-    """The view has not seen in time what was asked for.  lag: records it still has to read."""
+    """The view has not reached the requested position in time.  lag: records still to read."""
 
     default_advice = "Ask again later; `headrace up` or `headrace worker` must be running."
 

@@ -1,4 +1,4 @@
-"""How the records of a topic become rows of a view."""
+"""The function type that turns the records of a topic into rows of a view."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from topology.declarations import Topic
 from topology.keys import split
 
 Apply = Callable[[Topic, Sequence[Record], Changes], None]
-"""Takes records of one topic in their order, and the rows that it changes."""
+"""Takes records of one topic in log order, and the write batch that it changes."""
 
 
 def table(name: str) -> Apply:
-    """Rows as on their topic, under the name and the parts of their keys."""
+    """Return a function that copies a table's rows, keyed by `name` and the parts of the key."""
 
     def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         for record in records:

@@ -1,4 +1,4 @@
-"""What query functions read from: one consistent state of a view's rows."""
+"""The read interface of query functions: one consistent state of a view's rows."""
 
 from __future__ import annotations
 
@@ -9,43 +9,43 @@ from streams.views.keys import key
 
 
 class Kept(Protocol):
-    """Rows in key order."""
+    """A store of rows in key order."""
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
 
     def scan(
         self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        """Rows whose key begins with prefix, in key order or against it; start counts."""
+        """Yield the rows under `prefix` in either order, from `start` on (inclusive)."""
 
 
 class Reads(Kept, Protocol):
-    """Rows that do not change while they are looked at."""
+    """A read-only store whose rows do not change during a query."""
 
     def get(self, *parts: str | int) -> bytes | None:
-        """The row under the key of these parts."""
+        """Return the row whose key has these parts, None if there is none."""
 
 
 class KeptReads:
-    """`Reads` of rows."""
+    """The `Reads` interface over a store of rows."""
 
-    def __init__(self, kept: Kept) -> None:
-        self._kept = kept
+    def __init__(self, store: Kept) -> None:
+        self._rows = store
 
     def get(self, *parts: str | int) -> bytes | None:
-        return self._kept.get_many([key(*parts)])[0]
+        return self._rows.get_many([key(*parts)])[0]
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]:
-        return self._kept.get_many(keys) if keys else []
+        return self._rows.get_many(keys) if keys else []
 
     def scan(
         self, prefix: bytes, start: bytes | None = None, *, reverse: bool = False
     ) -> Iterator[tuple[bytes, bytes]]:
-        return self._kept.scan(prefix, start, reverse=reverse)
+        return self._rows.scan(prefix, start, reverse=reverse)
 
 
 class SnapshotReads(KeptReads):
-    """Of a snapshot, until it is released: its store can be opened again only then."""
+    """The `Reads` of a snapshot.  Its store cannot be reopened until `release` is called."""
 
     def release(self) -> None:
-        del self._kept
+        del self._rows

@@ -1,4 +1,4 @@
-"""What a live view says of itself."""
+"""The status and the statistics of a live view."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ State = Literal["starting", "rebuilding", "catching_up", "ready", "failed"]
 
 
 class ViewStatus(NamedTuple):
-    """state: queries are answered in `ready` alone.
+    """The status of a live view.
 
-    lag: offsets between the view and the ends that the topics had when last asked.  applied:
-    records, since the process began.  since_ms: when it came into this state, in ms since the
-    epoch.  reason: why it is not ready, or why it may fall behind (no broker answers).
+    state: queries are answered in `ready` only.
+    lag: offsets between the view and the topics' ends at the last poll.
+    applied: records since the process began.
+    since_ms: when the view entered this state, in ms since the epoch.
+    reason: why it is not ready, or why it may fall behind (no broker answers).
     """
 
     state: State
@@ -29,11 +31,11 @@ class ViewStatus(NamedTuple):
 
 
 class ViewStats(NamedTuple):
-    """Figures to be exported; totals since the process began.
+    """Statistics of a view for metrics; totals since the process began.
 
-    apply_s: seconds spent in applying, waiting not counted.  rebuilds: copies begun anew.
-    positions: the next offset of each partition, as far as it is applied.  rows_bytes: on disk
-    and in memory, about.
+    apply_s: seconds spent applying records, without waiting.  rebuilds: how often the store was
+    rebuilt.  positions: the next offset of each partition to be applied.  rows_bytes: approximate
+    size on disk and in memory.
     """
 
     applied: int = 0

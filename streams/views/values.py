@@ -1,4 +1,4 @@
-"""Rows as JSON, and what a query asks of them."""
+"""Conversion of rows to JSON, and filters on them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Json = dict[str, Any]
 
 
 def json_of(topic: Topic, row: bytes) -> Json:
-    """A record of that topic in its JSON form."""
+    """Return a record of a topic in its JSON form."""
     assert topic.record is not None
     return to_json(topic.record, decode(row, topic.record).value)
 
 
 def wanted(params: Params, names: Iterable[str]) -> dict[str, str]:
-    """The parameters that are given, of these."""
+    """Return those of the named parameters that the request has."""
     return {name: value for name in names if (value := params.text(name)) is not None}
 
 

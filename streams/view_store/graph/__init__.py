@@ -1,4 +1,4 @@
-"""The lineage graph of all protocols: `lineage.edges`, indexed in both directions and walked."""
+"""The lineage graph of all protocols: `lineage.edges`, indexed in both directions."""
 
 from streams.view_store.graph.index import EDGES, note
 from streams.view_store.graph.queries import GRAPH_PARAMS, lineage_graph

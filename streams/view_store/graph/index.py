@@ -1,11 +1,11 @@
-"""Rows by which edges are found from either end.
+"""The index rows that find edges from either end.
 
 | key                              | value                                                 |
 |----------------------------------|-------------------------------------------------------|
-| graph out, from, relation, to    | time and key of the edge's row, of where it came first |
+| graph out, from, relation, to    | time and key of the row of the edge's first record     |
 | graph in, to, relation, from     | empty                                                 |
 
-An edge that was written more than once is one row: that of its first place (time, partition,
+An edge that was written more than once is one row: that of its first position (time, partition,
 offset), in whatever order the partitions are read.
 """
 
@@ -23,19 +23,19 @@ from topology.core import LINEAGE_EDGES
 
 EDGES = Projection(LINEAGE_EDGES.record or "", ("from_node", "relation", "to_node", "at", "cause"))
 _OUT, _IN = key("graph out"), key("graph in")
-_PLACE = 16
-"""Bytes at the end of an edge's row key: partition and offset."""
+_POSITION_LENGTH = 16
+"""Length in bytes of the partition and offset at the end of an edge's row key."""
 
 
 class Way(StrEnum):
-    """Along an edge: to what its node came of, or back to what came of its node."""
+    """The direction of a walk: from a node to its causes, or from a node to its effects."""
 
     ANCESTORS = "ancestors"
     DESCENDANTS = "descendants"
 
 
 class Link(NamedTuple):
-    """An edge by what makes it: the names of its nodes and what lies between."""
+    """An edge's identity: the names of its nodes, and the relation."""
 
     source: str
     relation: str
@@ -43,14 +43,15 @@ class Link(NamedTuple):
 
     @property
     def place(self) -> bytes:
-        """Of the row that leads to the edge's own."""
+        """Return the key of the index row that points to the edge's own row."""
         return _OUT + b"".join(map(text_key, self))
 
 
 class Step(NamedTuple):
     """An edge as seen from one of its ends.
 
-    ahead: the node at the other.  order: bytes that sort steps by node, relation and other node.
+    ahead: the node at the other end.  order: bytes that sort steps by node, relation and other
+    node.
     """
 
     link: Link
@@ -59,40 +60,43 @@ class Step(NamedTuple):
 
 
 def note(edges: Iterable[tuple[Mapping[str, Any], bytes]], rows: Changes) -> None:
-    """Index edges; each with the key of its own row."""
+    """Index edges; each comes with the key of its own row."""
     first: dict[bytes, tuple[bytes, bytes]] = {}
     for edge, row_key in edges:
         source, target = text_key(edge["from_node"]), text_key(edge["to_node"])
         relation = key(edge["relation"])
-        place, row = _OUT + source + relation + target, key(edge["at"]) + row_key
-        other = first.get(place)
-        if other is None or _when(row) < _when(other[0]):
-            first[place] = row, _IN + target + relation + source
+        index_key, row = _OUT + source + relation + target, key(edge["at"]) + row_key
+        earlier = first.get(index_key)
+        if earlier is None or _first_position(row) < _first_position(earlier[0]):
+            first[index_key] = row, _IN + target + relation + source
     rows.load(first)
-    for place, (row, back) in first.items():
-        known = rows.read(place)
-        if known is None:
+    for index_key, (row, back) in first.items():
+        stored = rows.read(index_key)
+        if stored is None:
             rows[back] = b""
-        if known is None or _when(row) < _when(known):
-            rows[place] = row
+        if stored is None or _first_position(row) < _first_position(stored):
+            rows[index_key] = row
 
 
-def _when(row: bytes) -> tuple[bytes, bytes]:
-    return row[:8], row[-_PLACE:]
+def _first_position(row: bytes) -> tuple[bytes, bytes]:
+    return row[:8], row[-_POSITION_LENGTH:]
 
 
 def steps(view: Kept, node: str, way: Way, only: str | None = None) -> Iterator[Step]:
-    """The edges of a node on that side, by relation and other node.  only: of this relation."""
+    """Yield the edges of a node in one direction, by relation and other node.
+
+    only: yield edges of this relation only.
+    """
     index = _OUT if way is Way.ANCESTORS else _IN
-    own = index + text_key(node)
-    for place, _ in view.scan(own if only is None else own + text_key(only)):
-        relation, ahead = texts_in(place[len(own) :])
+    prefix = index + text_key(node)
+    for index_key, _ in view.scan(prefix if only is None else prefix + text_key(only)):
+        relation, ahead = texts_in(index_key[len(prefix) :])
         ends = (node, ahead) if way is Way.ANCESTORS else (ahead, node)
-        yield Step(Link(ends[0], relation, ends[1]), ahead, place[len(index) :])
+        yield Step(Link(ends[0], relation, ends[1]), ahead, index_key[len(index) :])
 
 
 def edges_of(view: Kept, links: Iterable[Link]) -> list[bytes]:
-    """LineageEdge of each, as it was written first."""
-    places = view.get_many([link.place for link in links])
-    edges = view.get_many([place[8:] for place in places if place is not None])
+    """Return the first LineageEdge record of each link."""
+    index_rows = view.get_many([link.place for link in links])
+    edges = view.get_many([index_row[8:] for index_row in index_rows if index_row is not None])
     return [edge for edge in edges if edge is not None]

@@ -1,4 +1,4 @@
-"""A page of the graph with one name for each node: a trace that is written in two ways is one."""
+"""A page of the graph in which equivalent spellings of a node are one node."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ from typing import Any
 
 from topology.lineage import spellings
 
-_ENDS = ("from_node", "to_node")
+_END_MEMBERS = ("from_node", "to_node")
 
 
 def joined(page: Mapping[str, Any]) -> dict[str, Any]:
-    """For drawings: the edges on the log keep the names that they were written with."""
-    nodes = {_name(node["node"]): node for node in page["nodes"]}
-    edges = [{**edge, **{end: _name(edge[end]) for end in _ENDS}} for edge in page["items"]]
+    """Merge equivalent nodes of a page, for drawings.
+
+    The edges on the log keep the names that they were written with.
+    """
+    nodes = {_canonical_name(node["node"]): node for node in page["nodes"]}
+    edges = [
+        {**edge, **{end: _canonical_name(edge[end]) for end in _END_MEMBERS}}
+        for edge in page["items"]
+    ]
     return {**page, "nodes": [{**nodes[name], "node": name} for name in nodes], "items": edges}
 
 
-def _name(node: str) -> str:
+def _canonical_name(node: str) -> str:
     return min(spellings(node))

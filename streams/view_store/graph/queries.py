@@ -1,4 +1,4 @@
-"""`GET /v1/lineage/graph`: what a node came of, what came of it, and what a retraction reaches."""
+"""The query `GET /v1/lineage/graph`: ancestors, descendants and blast radius of a node."""
 
 from __future__ import annotations
 
@@ -49,32 +49,32 @@ GRAPH_PARAMS = (
 
 
 def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
-    """A page of edges, by distance, and the nodes at their ends.
+    """Return a page of edges by distance, and the nodes at their ends.
 
-    size: most edges on all pages.  Raises NotFound when no edge names the node.
+    size: maximum number of edges on all pages.  Raises NotFound if no edge names the node.
     """
     node, depth = params.required("node"), params.number("depth") or DEPTH
     direction = params.text("direction") or BOTH
-    start = _start(view, node, direction)
+    start = _start_nodes(view, node, direction)
     stops = (REPLACES, RETRACTS) if direction == BLAST_RADIUS else ()
     walk = Walk(view, start, WAYS[direction], depth, size, stops)
     prefix = key("graph", node, direction, depth)
 
-    def entries(behind: bytes | None) -> Entries:
-        found = ((prefix + order, link) for order, link in walk)
-        return found if behind is None else (each for each in found if each[0] > behind)
+    def entries(after_key: bytes | None) -> Entries:
+        edges = ((prefix + order, link) for order, link in walk)
+        return edges if after_key is None else (each for each in edges if each[0] > after_key)
 
     page = listed(params, prefix, entries)
     links: list[Link] = page["items"]
     first = start if params.text("cursor") is None else ()
-    named = {*first, *chain.from_iterable((link.source, link.target) for link in links)}
+    names = {*first, *chain.from_iterable((link.source, link.target) for link in links)}
     return {
         "node": node,
         "direction": direction,
         "depth": depth,
         "nodes": [
-            _node(view, name, walk.distance[name])
-            for name in sorted(named, key=lambda name: (walk.distance[name], name))
+            _node_json(view, name, walk.distance[name])
+            for name in sorted(names, key=lambda name: (walk.distance[name], name))
         ],
         "items": [json_of(LINEAGE_EDGES, row) for row in edges_of(view, links)],
         "next": page["next"],
@@ -82,26 +82,26 @@ def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
     }
 
 
-def _start(view: Reads, node: str, direction: str) -> list[str]:
-    """Raises NotFound."""
-    start = [name for name in spellings(node) if _is_named(view, name)]
+def _start_nodes(view: Reads, node: str, direction: str) -> list[str]:
+    """Return the nodes where the walk begins.  Raises NotFound."""
+    start = [name for name in spellings(node) if _has_edges(view, name)]
     if not start:
         raise NotFound(f"no edge of the lineage graph names {node}", "node_unknown")
     if direction == BLAST_RADIUS:
-        retracted = [step.ahead for step in steps(view, node, Way.ANCESTORS, RETRACTS)]
-        return retracted or start
+        targets = [step.ahead for step in steps(view, node, Way.ANCESTORS, RETRACTS)]
+        return targets or start
     return start
 
 
-def _is_named(view: Reads, node: str) -> bool:
+def _has_edges(view: Reads, node: str) -> bool:
     return any(True for way in Way for _ in islice(steps(view, node, way), 1))
 
 
-def _node(view: Reads, name: str, distance: int) -> Json:
-    retracting = steps(view, name, Way.DESCENDANTS, RETRACTS)
+def _node_json(view: Reads, name: str, distance: int) -> Json:
+    retractions = steps(view, name, Way.DESCENDANTS, RETRACTS)
     return {
         "node": name,
         "kind": kind_of(name),
         "distance": distance,
-        "retracted_by": [step.ahead for step in islice(retracting, MOST_RETRACTIONS)],
+        "retracted_by": [step.ahead for step in islice(retractions, MOST_RETRACTIONS)],
     }

@@ -1,4 +1,4 @@
-"""From a node along the edges, the nearest first."""
+"""Breadth-first traversal of the lineage graph."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from streams.views.reads import Kept
 
 
 class Cut(NamedTuple):
-    """Which bound left edges out, and how much it is."""
+    """The limit that truncated a walk, and its value."""
 
     by: Literal["depth", "size"]
     bound: int
 
 
-class _Cone:
-    """What was reached in one direction.  edge: the nodes reached last, by name."""
+class _Frontier:
+    """The nodes reached in one direction.  nodes: those of the last level, by name."""
 
     def __init__(self, way: Way, start: Collection[str]) -> None:
         self.way = way
         self.seen = set(start)
-        self.edge = sorted(self.seen)
+        self.nodes = sorted(self.seen)
 
 
 class Walk:
-    """All edges on the ways from `start`, each once.
+    """All edges that are reachable from `start`, each once.
 
-    depth: most edges between a node and the start.  size: most edges in all.  stops: relations
-    behind which it does not go on.
+    depth: maximum number of edges between a node and the start.  size: maximum number of edges.
+    stops: relations behind which the walk does not go on.
     distance: of each node met so far; it is 0 at the start.
-    cut: why edges are missing, None if none is; known when all were looked at.
+    cut: why edges are missing, None if none is; known after the last edge.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Walk:
         stops: Collection[str] = (),
     ) -> None:
         self._view = view
-        self._cones = [_Cone(way, start) for way in ways]
+        self._frontiers = [_Frontier(way, start) for way in ways]
         self._depth = depth
         self._size = size
         self._stops = stops
@@ -53,33 +53,35 @@ class Walk:
         self.cut: Cut | None = None
 
     def __iter__(self) -> Iterator[tuple[bytes, Link]]:
-        """Edges by distance, direction, node, relation and other node; bytes sort them so."""
-        shown: set[Link] = set()
+        """Yield edges with sort keys, by distance, direction, node, relation and other node."""
+        yielded: set[Link] = set()
         for level in range(1, self._depth + 1):
-            if not any(cone.edge for cone in self._cones):
+            if not any(frontier.nodes for frontier in self._frontiers):
                 return
-            for number, cone in enumerate(self._cones):
-                for order, link in self._level(cone, level, key(level, number)):
-                    if link in shown:
+            for number, frontier in enumerate(self._frontiers):
+                for order, link in self._level(frontier, level, key(level, number)):
+                    if link in yielded:
                         continue
-                    if len(shown) == self._size:
+                    if len(yielded) == self._size:
                         self.cut = Cut("size", self._size)
                         return
-                    shown.add(link)
+                    yielded.add(link)
                     yield order, link
-        if any(self._goes_on(cone) for cone in self._cones):
+        if any(self._has_more(frontier) for frontier in self._frontiers):
             self.cut = Cut("depth", self._depth)
 
-    def _level(self, cone: _Cone, level: int, prefix: bytes) -> Iterator[tuple[bytes, Link]]:
-        reached = []
-        for node in cone.edge:
-            for link, ahead, order in steps(self._view, node, cone.way):
+    def _level(
+        self, frontier: _Frontier, level: int, prefix: bytes
+    ) -> Iterator[tuple[bytes, Link]]:
+        next_nodes = []
+        for node in frontier.nodes:
+            for link, ahead, order in steps(self._view, node, frontier.way):
                 self.distance.setdefault(ahead, level)
                 yield prefix + order, link
-                if ahead not in cone.seen and link.relation not in self._stops:
-                    cone.seen.add(ahead)
-                    reached.append(ahead)
-        cone.edge = sorted(reached)
+                if ahead not in frontier.seen and link.relation not in self._stops:
+                    frontier.seen.add(ahead)
+                    next_nodes.append(ahead)
+        frontier.nodes = sorted(next_nodes)
 
-    def _goes_on(self, cone: _Cone) -> bool:
-        return any(True for node in cone.edge for _ in steps(self._view, node, cone.way))
+    def _has_more(self, frontier: _Frontier) -> bool:
+        return any(True for node in frontier.nodes for _ in steps(self._view, node, frontier.way))
