@@ -1,4 +1,4 @@
-"""Who asks: tokens and their principals, roles, and as whom a principal may speak."""
+"""Access control: tokens, principals and roles, and the sender names a principal may use."""
 
 from streams.access.callers import OPERATOR_NAME, Caller, Role
 from streams.access.tokens import TokenFile

@@ -1,4 +1,4 @@
-"""Who makes a request, and what routes ask of them."""
+"""The caller of a request, and the roles that a route requires."""
 
 from __future__ import annotations
 
@@ -8,29 +8,31 @@ from typing import NamedTuple
 from streams.errors import SettingsError
 
 OPERATOR_NAME = "operator"
-"""The principal that every operator may also go by."""
+"""The name that every operator may also use."""
 RESERVED = ("service", "unauthenticated")
-"""What facts show where there is no principal."""
+"""Names that facts carry when there is no principal."""
 
 
 def bearer(token: str | None) -> dict[str, str]:
-    """The headers of a request with that token, if there is one; space around it is dropped.
+    """Return the headers of a request with this token, if there is one.
 
-    Raises SettingsError, which does not quote it, as what sends a header would.
+    Space around the token is dropped.  Raises SettingsError for an invalid token; its message does
+    not quote the token.
     """
-    word = "" if token is None else token.strip()
-    if not word.isascii() or not word.isprintable() or " " in word:
+    stripped = "" if token is None else token.strip()
+    if not stripped.isascii() or not stripped.isprintable() or " " in stripped:
         raise SettingsError(
             "HEADRACE_TOKEN is not a token: it has characters that no header may have",
             advice="Give it as `headrace tokens new` has printed it.",
         )
-    return {"Authorization": f"Bearer {word}"} if word else {}
+    return {"Authorization": f"Bearer {stripped}"} if stripped else {}
 
 
 class Role(StrEnum):
-    """reader: asks queries and follows events.  producer: sends envelopes, as itself.
+    """The roles of a token.
 
-    operator: registers and withdraws agents, signals, turns back; may do what the others may.
+    reader: sends queries and follows events.  producer: sends envelopes in its own name.
+    operator: registers and withdraws agents, sends signals, rewinds; has all other roles too.
     """
 
     READER = "reader"
@@ -39,7 +41,7 @@ class Role(StrEnum):
 
 
 class Caller(NamedTuple):
-    """principal: whom the token names.  token_id: of that token."""
+    """The caller of a request.  principal: the name in the token file."""
 
     principal: str
     roles: frozenset[Role]
@@ -50,18 +52,19 @@ class Caller(NamedTuple):
         return Role.OPERATOR in self.roles
 
     def has(self, needed: tuple[Role, ...]) -> bool:
-        """Whether one of these roles is theirs; nothing is needed where there are none."""
+        """Return whether the caller has one of these roles; true if none is needed."""
         return not needed or self.is_operator or not self.roles.isdisjoint(needed)
 
     def is_called(self, name: str | None) -> bool:
-        """Whether they may go by that name."""
+        """Return whether the caller may use that name."""
         return name == self.principal or (name == OPERATOR_NAME and self.is_operator)
 
 
 class Need(NamedTuple):
-    """What a route needs of a token.  roles: one of which it must have.  rule: of the refusal.
+    """The access rule of a route.
 
-    own: the endpoint itself says who may do what, in words of its protocol.
+    roles: the token must have one of them.  rule: the rule code of the refusal.
+    own: the endpoint checks access itself, by the rules of its protocol.
     """
 
     roles: tuple[Role, ...]
@@ -70,9 +73,9 @@ class Need(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """For everybody, with or without a token."""
+        """Return whether the route is open to everybody, with or without a token."""
         return not self.roles
 
 
 OPEN = Need(())
-"""What shows nothing that anybody has sent."""
+"""The access rule of routes that return nothing that a caller has sent."""

@@ -1,4 +1,4 @@
-"""Which member of an envelope names its sender, and as whom a principal may speak."""
+"""The member of an envelope that names its sender, and the names a principal may use there."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from streams.access.callers import Caller
 
 
 class Sender(NamedTuple):
-    """rule: of the refusal.  path: the member that names the sender.
+    """The rule for the sender of an envelope.
 
-    name: that member's value.  may: whether the caller may send a value in that name; default: it
-    is their own.  fills: who sends without a name, sends in their own.
+    rule: the rule code of the refusal.  path: the member that names the sender.
+    name: returns that member's value.  may: returns whether the caller may use that name; by
+    default it must be the caller's own.
+    fills: an envelope without a sender is sent in the caller's own name.
     """
 
     rule: str
@@ -22,7 +24,7 @@ class Sender(NamedTuple):
     fills: bool = False
 
 
-def _at(*path: str) -> Callable[[Any], str | None]:
+def _member_at(*path: str) -> Callable[[Any], str | None]:
     def name(value: Any) -> str | None:
         for part in path:
             value = value.get(part) if isinstance(value, dict) else None
@@ -32,11 +34,11 @@ def _at(*path: str) -> Callable[[Any], str | None]:
 
 
 def own(rule: str, *path: str, fills: bool = False) -> Sender:
-    return Sender(rule, "/" + "/".join(path), _at(*path), fills=fills)
+    return Sender(rule, "/" + "/".join(path), _member_at(*path), fills=fills)
 
 
 def or_operator(rule: str, *path: str) -> Sender:
-    """Operators may send it in any name."""
+    """Return the rule of a sender whose name operators may choose freely."""
 
     def may(caller: Caller, name: str | None) -> bool:
         return caller.is_operator or caller.is_called(name)

@@ -1,7 +1,7 @@
-"""Bearer tokens: `hr_<id>_<secret>`, of which a file keeps the SHA-256 only.
+"""Bearer tokens: `hr_<id>_<secret>`; the token file stores only their SHA-256.
 
-The secret has 256 random bits, so a plain hash of it cannot be turned back by guessing.  The id
-is no secret: it finds the line, whose hash is then compared in constant time.
+The secret has 256 random bits, so its plain hash cannot be reversed by guessing.  The id is not
+secret: it finds the line, whose hash is then compared in constant time.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from streams.errors import SettingsError
 
 log = logging.getLogger(__name__)
 
-_START = "hr"
+_TOKEN_PREFIX = "hr"
 _ID_LETTERS = string.ascii_lowercase + string.digits
 _ID_LENGTH = 8
 _HEX = frozenset("0123456789abcdef")
-_NOBODY = "0" * 64
+_NO_DIGEST = "0" * 64
 _MEMBERS = ("id", "principal", "roles", "sha256", "expires")
 _ADVICE = "Make lines with `headrace tokens new`; docs/security.md says what they mean."
 MAX_PRINCIPAL = 200
-"""Characters; Summit takes no longer name of a caller."""
+"""Maximum length in characters; Summit accepts no longer caller name."""
 
 
 class Entry(NamedTuple):
-    """A line of the file.  digest: hex.  expires: None for never."""
+    """A line of the token file.  digest: hex.  expires: None if it never expires."""
 
     id: str
     principal: str
@@ -43,16 +43,16 @@ class Entry(NamedTuple):
     expires: datetime | None = None
 
     def line(self) -> str:
-        """As JSON."""
-        told: dict[str, Any] = {
+        """Return the line as JSON."""
+        members: dict[str, Any] = {
             "id": self.id,
             "principal": self.principal,
             "roles": sorted(self.roles),
             "sha256": self.digest,
         }
         if self.expires is not None:
-            told["expires"] = self.expires.isoformat().replace("+00:00", "Z")
-        return json.dumps(told, ensure_ascii=False)
+            members["expires"] = self.expires.isoformat().replace("+00:00", "Z")
+        return json.dumps(members, ensure_ascii=False)
 
     def expired(self, now: datetime) -> bool:
         return self.expires is not None and self.expires <= now
@@ -61,9 +61,9 @@ class Entry(NamedTuple):
 def new_token(
     principal: str, roles: frozenset[Role], expires: datetime | None = None
 ) -> tuple[str, Entry]:
-    """A token and its line.  Raises SettingsError for a principal that cannot be."""
+    """Return a new token and its line.  Raises SettingsError for an invalid principal."""
     id = "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH))
-    token = f"{_START}_{id}_{secrets.token_urlsafe(32)}"
+    token = f"{_TOKEN_PREFIX}_{id}_{secrets.token_urlsafe(32)}"
     entry = Entry(id, principal, roles, digest_of(token), expires)
     return token, parse_line(entry.line())
 
@@ -73,12 +73,12 @@ def digest_of(token: str) -> str:
 
 
 def load(path: Path) -> dict[str, Entry]:
-    """The lines of a file by id; empty lines and those that begin with # are skipped.
+    """Read the lines of a token file, by id; empty lines and those that begin with # are skipped.
 
     Raises SettingsError.
     """
     try:
-        text = path.read_text("utf-8-sig")  # some editors begin a file with a mark
+        text = path.read_text("utf-8-sig")  # some editors write a byte order mark
         if path.stat().st_mode & 0o002:
             raise SettingsError(
                 f"HEADRACE_TOKENS: everybody can write to {path}", advice=f"Run `chmod o-w {path}`."
@@ -92,8 +92,8 @@ def load(path: Path) -> dict[str, Entry]:
         try:
             entry = parse_line(line)
         except SettingsError as exc:
-            where = f"HEADRACE_TOKENS: {path}, line {number}: {exc.message}"
-            raise SettingsError(where, advice=_ADVICE) from exc
+            message = f"HEADRACE_TOKENS: {path}, line {number}: {exc.message}"
+            raise SettingsError(message, advice=_ADVICE) from exc
         if entry.id in entries:
             raise SettingsError(
                 f"HEADRACE_TOKENS: {path}, line {number}: the id {entry.id} stands there twice",
@@ -104,7 +104,7 @@ def load(path: Path) -> dict[str, Entry]:
 
 
 def parse_line(line: str) -> Entry:
-    """Raises SettingsError."""
+    """Parse a line of the token file.  Raises SettingsError."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as exc:
@@ -116,19 +116,19 @@ def parse_line(line: str) -> Entry:
         raise SettingsError("id is not of small letters and digits", advice=_ADVICE)
     if not isinstance(digest, str) or len(digest) != 64 or not _HEX.issuperset(digest):
         raise SettingsError("sha256 is not of 64 small hex digits", advice=_ADVICE)
-    roles = _roles(value.get("roles"))
-    principal = _principal(value.get("principal"), roles)
-    return Entry(id, principal, roles, digest, _time(value.get("expires")))
+    roles = _parse_roles(value.get("roles"))
+    principal = _parse_principal(value.get("principal"), roles)
+    return Entry(id, principal, roles, digest, _parse_time(value.get("expires")))
 
 
-def _roles(value: Any) -> frozenset[Role]:
+def _parse_roles(value: Any) -> frozenset[Role]:
     names = value if isinstance(value, list) else []
     if not names or not all(isinstance(name, str) and name in list(Role) for name in names):
         raise SettingsError(f"roles is not a list of {', '.join(Role)}", advice=_ADVICE)
     return frozenset(Role(name) for name in names)
 
 
-def _principal(value: Any, roles: frozenset[Role]) -> str:
+def _parse_principal(value: Any, roles: frozenset[Role]) -> str:
     if not isinstance(value, str) or not value or not value.isprintable():
         raise SettingsError("principal is not a text that can be printed", advice=_ADVICE)
     if value != value.strip():
@@ -142,43 +142,43 @@ def _principal(value: Any, roles: frozenset[Role]) -> str:
     return value
 
 
-def _time(value: Any) -> datetime | None:
+def _parse_time(value: Any) -> datetime | None:
     if value is None:
         return None
     try:
-        found = datetime.fromisoformat(value)
+        expires = datetime.fromisoformat(value)
     except (TypeError, ValueError) as exc:
         raise SettingsError("expires is not a time in ISO 8601", advice=_ADVICE) from exc
-    return found.replace(tzinfo=found.tzinfo or UTC)
+    return expires.replace(tzinfo=expires.tzinfo or UTC)
 
 
 class TokenFile:
-    """The tokens of a gateway.  A changed file counts from the next request on.
+    """The tokens of a gateway.  A changed file takes effect with the next request.
 
-    One that cannot be read then is told in the log, and what was known goes on: a slip of an editor
-    locks nobody out.  It is tried again with each request, as the fault may be the process's own
-    (too many open files), and a revocation must not be lost by it.
-    Raises SettingsError when it cannot be read at the start.
+    If a changed file cannot be read, the error is logged and the earlier tokens stay valid, so that
+    an editing mistake locks nobody out.  Each request tries again, because the process itself may
+    be at fault (too many open files) and a revocation must not be lost.
+    Raises SettingsError if the file cannot be read at the start.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._told = ""
-        self._stamp = _stamp(path)
+        self._last_error = ""
+        self._file_stamp = _file_stamp(path)
         self._entries: Mapping[str, Entry] = load(path)
 
     def caller(self, token: str) -> Caller | None:
-        """Whose token it is; None when nobody has it, or not any more."""
+        """Return the caller that a token belongs to, None if it is unknown or expired."""
         self._refresh()
         parts = token.split("_", 2)
         entry = self._entries.get(parts[1]) if len(parts) == 3 else None
-        known = hmac.compare_digest(digest_of(token), entry.digest if entry else _NOBODY)
-        if entry is None or not known or entry.expired(datetime.now(UTC)):
+        matches = hmac.compare_digest(digest_of(token), entry.digest if entry else _NO_DIGEST)
+        if entry is None or not matches or entry.expired(datetime.now(UTC)):
             return None
         return Caller(entry.principal, entry.roles, entry.id)
 
     def holds(self, caller: Caller) -> bool:
-        """Whether the token that they came with still counts, with the same roles."""
+        """Return whether the caller's token is still valid, with the same principal and roles."""
         self._refresh()
         entry = self._entries.get(caller.token_id)
         if entry is None or entry.expired(datetime.now(UTC)):
@@ -186,26 +186,26 @@ class TokenFile:
         return (entry.principal, entry.roles) == (caller.principal, caller.roles)
 
     def _refresh(self) -> None:
-        stamp = _stamp(self._path)
-        if stamp == self._stamp:
+        stamp = _file_stamp(self._path)
+        if stamp == self._file_stamp:
             return
         try:
             self._entries = load(self._path)
         except SettingsError as exc:
-            if exc.message != self._told:
+            if exc.message != self._last_error:
                 log.error("the tokens are as they were: %s", exc)
-            self._told = exc.message
+            self._last_error = exc.message
             if not isinstance(exc.__cause__, OSError):
-                self._stamp = stamp  # the same bytes say the same
+                self._file_stamp = stamp  # the same bytes fail in the same way
         else:
-            self._stamp, self._told = stamp, ""
+            self._file_stamp, self._last_error = stamp, ""
             log.info("%d tokens are read anew", len(self._entries))
 
 
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """What changes when the file does."""
+def _file_stamp(path: Path) -> tuple[int, ...] | None:
+    """Return file metadata that changes when the file does, None if there is no file."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino
+    return stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino

@@ -1,4 +1,4 @@
-"""What a process does about the schema registry, if one is set."""
+"""The use of a schema registry by a process, if one is set."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from streams.registry.register import Told, register
 from streams.settings.connection import ConnectionSettings
 
 COMMAND_S = 30.0
-"""How long a command waits for the registry."""
+"""How long a command retries its requests to the registry."""
 
 
 @contextmanager
 def bound(
     settings: ConnectionSettings, patience_s: float | None = None
 ) -> Iterator[RegistryIds | None]:
-    """Values are framed with the registry's ids, and read by them, for as long as this lasts.
+    """Frame and read values with the registry's ids while the context is open.
 
-    patience_s: how long to wait for the registry whenever it is asked; None: for ever.
-    Without a registry nothing changes, and there is nothing to get.
+    patience_s: how long each request retries; None: without limit. Without a registry nothing
+    changes, and the context yields None.
     """
     if settings.schema_registry_url is None:
         yield None
@@ -37,9 +37,12 @@ def bound(
         ids.close()
 
 
-def register_schemas(settings: ConnectionSettings, told: Told) -> None:
-    """With the registry that is set, if one is.  Raises RegistryUnavailable, SchemasMismatch."""
+def register_schemas(settings: ConnectionSettings, on_registered: Told) -> None:
+    """Register the catalogue's schemas at the configured registry, if there is one.
+
+    Raises RegistryUnavailable, SchemasMismatch.
+    """
     if settings.schema_registry_url is not None:
         tls = settings.registry_tls()
         with closing(Registry(settings.schema_registry_url, COMMAND_S, tls)) as registry:
-            register(registry, settings.prefix, told)
+            register(registry, settings.prefix, on_registered)

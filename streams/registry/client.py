@@ -1,4 +1,4 @@
-"""The schema registry at SCHEMA_REGISTRY_URL, asked through Confluent's client."""
+"""A client of the schema registry at SCHEMA_REGISTRY_URL, on top of Confluent's client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 REQUEST_S = 10.0
 _PAUSE_S = 1.0
-_LATER = (408, 429, 500, 502, 503, 504)
+_RETRIED_STATUSES = (408, 429, 500, 502, 503, 504)
 
 
 class Registered(NamedTuple):
@@ -33,12 +33,14 @@ class Registered(NamedTuple):
 
 
 class Registry:
-    """url: may hold user and password.  patience_s: how long calls wait for it; None: for ever.
+    """A blocking client of a schema registry; it may be called from any thread.
+
+    url: may contain user and password.  patience_s: how long calls retry; None: without limit.
     tls: properties of Confluent's client, `ssl.ca.location` and so on.
 
-    Calls block, in any thread.  They raise RegistryUnavailable once patience is over or the
-    registry was closed, and SchemasMismatch for what it refuses.  A registry that has never
-    answered and is not trusted (RegistryUntrusted) is not waited for.
+    Calls raise RegistryUnavailable when `patience_s` is over or the client was closed, and
+    SchemasMismatch if the registry refuses a request.  A registry that has never answered and is
+    not trusted (RegistryUntrusted) is not retried.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Registry:
         self._name = _without_user(url)
         self._patience_s = patience_s
         self._closed = threading.Event()
-        self._answered = False
+        self._has_answered = False
         config = {"url": url, "max.retries": 0, "timeout": REQUEST_S, **tls}
         try:
             self._client = SchemaRegistryClient(config)
@@ -63,85 +65,89 @@ class Registry:
             ) from exc
 
     def close(self) -> None:
-        """Who waits is refused."""
+        """Close the client; calls that wait raise RegistryUnavailable."""
         self._closed.set()
         self._client.close()
 
     def schema(self, id: int, patience_s: float | None = None) -> Any | None:
-        """JSON; None for an unknown id, and for what is no Avro.
+        """Return a schema as JSON, None if the id is unknown or the schema is not Avro.
 
-        patience_s: instead of its own.
+        patience_s: overrides that of the client.
         """
-        found = self._call(lambda: self._client.get_schema(id), patience_s)
-        if found is None or found.schema_type != "AVRO":
+        response = self._call(lambda: self._client.get_schema(id), patience_s)
+        if response is None or response.schema_type != "AVRO":
             return None
-        return _json(found.schema_str)
+        return _json(response.schema_str)
 
     def versions(self, subject: str) -> list[Registered]:
-        """From the latest to the first; none of an unknown subject."""
+        """Return the versions of a subject, the latest first; none for an unknown subject."""
         numbers = self._call(lambda: self._client.get_versions(subject)) or []
-        found = []
+        versions = []
         for number in sorted(numbers, reverse=True):
             version = self._version(subject, number)
             if version is not None:
-                found.append(version)
-        return found
+                versions.append(version)
+        return versions
 
     def _version(self, subject: str, number: int) -> Registered | None:
-        found = self._call(lambda: self._client.get_version(subject, number))
-        if found is None:
+        response = self._call(lambda: self._client.get_version(subject, number))
+        if response is None:
             return None
-        return Registered(found.schema_id, number, _json(found.schema.schema_str))
+        return Registered(response.schema_id, number, _json(response.schema.schema_str))
 
     def register(self, subject: str, entry: SchemaEntry) -> int:
-        """Its id.  What is registered already stays as it is."""
+        """Register a schema and return its id; a schema that is already registered keeps its id."""
         from confluent_kafka.schema_registry import Schema
 
         schema = Schema(text_of(entry), "AVRO")
-        found = self._call(lambda: self._client.register_schema(subject, schema))
-        if found is None:
+        schema_id = self._call(lambda: self._client.register_schema(subject, schema))
+        if schema_id is None:
             raise SchemasMismatch(f"the registry at {self._name} has no {subject} after all")
-        return int(found)
+        return int(schema_id)
 
     def keep_compatible(self, subject: str) -> None:
-        """Have the registry refuse versions that would break the rule of the catalogue."""
+        """Set the registry's compatibility rule of a subject to that of the catalogue."""
         self._call(lambda: self._client.set_compatibility(subject, COMPATIBILITY))
 
-    def _call(self, ask: Callable[[], T], patience_s: float | None = None) -> T | None:
-        """None for what is not there."""
+    def _call(self, request: Callable[[], T], patience_s: float | None = None) -> T | None:
+        """Call the registry and retry while it is unavailable; return None for a 404."""
         patience = self._patience_s if patience_s is None else patience_s
         deadline = None if patience is None else time.monotonic() + patience
-        told = False
+        has_warned = False
         while True:
             try:
-                return self._once(ask)
+                return self._call_once(request)
             except RegistryUnavailable as exc:
-                if isinstance(exc, RegistryUntrusted) and not self._answered:
+                if isinstance(exc, RegistryUntrusted) and not self._has_answered:
                     raise
                 if self._closed.is_set() or (deadline and time.monotonic() + _PAUSE_S > deadline):
                     raise
-                if not told:
+                if not has_warned:
                     log.warning("waiting for the schema registry: %s", exc.message)
-                    told = True
+                    has_warned = True
             if self._closed.wait(_PAUSE_S):
                 raise RegistryUnavailable(f"the registry at {self._name} is not asked any more")
 
-    def _once(self, ask: Callable[[], T]) -> T | None:
+    def _call_once(self, request: Callable[[], T]) -> T | None:
         from confluent_kafka.schema_registry.error import SchemaRegistryError
 
         try:
-            found = ask()
-            self._answered = True
-            return found
+            response = request()
+            self._has_answered = True
+            return response
         except SchemaRegistryError as exc:
-            self._answered = True
+            self._has_answered = True
             if exc.http_status_code == 404:
                 return None
-            said = f"the registry at {self._name} says {exc.http_status_code}: {exc.error_message}"
-            if exc.http_status_code in _LATER:
-                raise RegistryUnavailable(said) from exc
-            raise SchemasMismatch(said, advice="Look at the registry, and at its access.") from exc
-        except Exception as exc:  # of the HTTP client below, which is the library's own affair
+            message = (
+                f"the registry at {self._name} says {exc.http_status_code}: {exc.error_message}"
+            )
+            if exc.http_status_code in _RETRIED_STATUSES:
+                raise RegistryUnavailable(message) from exc
+            raise SchemasMismatch(
+                message, advice="Look at the registry, and at its access."
+            ) from exc
+        except Exception as exc:  # raised by whichever HTTP client the library uses
             kind = RegistryUntrusted if _is_tls(exc) else RegistryUnavailable
             raise kind(f"no registry answers at {self._name}: {exc}") from exc
 
@@ -153,7 +159,7 @@ def _is_tls(exc: BaseException | None) -> bool:
 
 
 def _json(text: str | None) -> Any:
-    """None for what is no JSON."""
+    """Parse JSON; return None if the text is not JSON."""
     try:
         return json.loads(text or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""The ids that a schema registry gave to the schemas of the catalogue."""
+"""The ids that a schema registry assigned to the catalogue's schemas."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from streams.registry.client import Registry
 from streams.registry.subjects import Subject, subjects
 
 UNKNOWN_S = 30.0
-"""How long an id that the registry does not know is not asked for again."""
-_MOST_UNKNOWN = 100_000
-_HIGHEST = 2**31 - 1
-_FRAME = b"\x00"
+"""How long an id that the registry does not know is not requested again."""
+_MAX_UNKNOWN = 100_000
+_MAX_ID = 2**31 - 1
+_MAGIC_BYTE = b"\x00"
 
 
 class RegistryIds:
-    """A `schemas.Ids`.  Ids are asked for when they are first needed, or all at once (`load`).
+    """The schema ids of a registry, as a `schemas.Ids`.
 
-    What they stand for never changes, so that each is asked for once.  Any thread may call.
+    Ids are requested when they are first needed, or all at once (`load`).  An id never changes its
+    meaning, so each is requested once.  Safe to call from any thread.
     """
 
     def __init__(self, registry: Registry, prefix: str) -> None:
@@ -35,38 +36,44 @@ class RegistryIds:
         self._lock = threading.Lock()
 
     def load(self) -> None:
-        """All ids of the catalogue's schemas.  Blocks; raises SchemasMismatch if one is missing."""
+        """Fetch the ids of all schemas of the catalogue.  Blocks; raises SchemasMismatch."""
         for record in CATALOGUE.records():
             self.written(CATALOGUE.latest(record))
 
     def written(self, entry: SchemaEntry) -> int:
-        """Blocks on the first call for a record.  Raises SchemasMismatch, RegistryUnavailable."""
+        """Return the registry's id for a schema of the catalogue.
+
+        Blocks on the first call for a record.  Raises SchemasMismatch, RegistryUnavailable.
+        """
         if entry.id not in self._written:
-            self._ask_subject(self._subject_of[entry.record])
-        found = self._written.get(entry.id)
-        if found is None:
+            self._request_subject(self._subject_of[entry.record])
+        registry_id = self._written.get(entry.id)
+        if registry_id is None:
             name = self._subject_of[entry.record].name
             raise SchemasMismatch(f"{name} lacks version {entry.version} at the schema registry")
-        return found
+        return registry_id
 
     def known(self, entry: SchemaEntry) -> int:
-        """As far as is known without asking; the catalogue's own id else."""
+        """Return the registry's id if it is known without a request, else the catalogue's own."""
         return self._written.get(entry.id, entry.id)
 
     def known_committed(self, id: int) -> int | None:
-        """`committed`, as far as is known without asking."""
+        """Return the same as `committed` without a request, None if the id is not known."""
         return self._committed.get(id)
 
     def committed(self, id: int) -> int | None:
-        """Blocks for an id that was not seen before.  Raises RegistryUnavailable."""
+        """Return the catalogue's id for a registry's id, None if the catalogue lacks the schema.
+
+        Blocks for an id that was not seen before.  Raises RegistryUnavailable.
+        """
         known = self._committed.get(id)
         if known is not None or self._is_unknown(id):
             return known
-        return self._ask_id(id, None)
+        return self._request_id(id, None)
 
     def missing(self, values: Iterable[bytes | None]) -> set[int]:
-        """The ids of framed values that `committed` would ask for."""
-        heads = {value[1:5] for value in values if value is not None and value[:1] == _FRAME}
+        """Return the ids of framed values that `committed` would request."""
+        heads = {value[1:5] for value in values if value is not None and value[:1] == _MAGIC_BYTE}
         ids = {int.from_bytes(head, "big") for head in heads if len(head) == 4}
         return {
             id
@@ -75,46 +82,43 @@ class RegistryIds:
         }
 
     def resolve(self, ids: Iterable[int]) -> None:
-        """Ask for those not known yet, without waiting for a registry that is away.
-
-        Raises RegistryUnavailable.
-        """
+        """Request the ids that are not known yet, without retries.  Raises RegistryUnavailable."""
         for id in ids:
             if id not in self._committed and not self._is_unknown(id):
-                self._ask_id(id, 0.0)
+                self._request_id(id, 0.0)
 
     def close(self) -> None:
         self._registry.close()
 
     def _is_unknown(self, id: int) -> bool:
-        return id > _HIGHEST or time.monotonic() - self._unknown.get(id, -UNKNOWN_S) < UNKNOWN_S
+        return id > _MAX_ID or time.monotonic() - self._unknown.get(id, -UNKNOWN_S) < UNKNOWN_S
 
-    def _ask_id(self, id: int, patience_s: float | None) -> int | None:
+    def _request_id(self, id: int, patience_s: float | None) -> int | None:
         schema = self._registry.schema(id, patience_s)
-        found = None if schema is None else committed_id(schema)
+        catalogue_id = None if schema is None else committed_id(schema)
         with self._lock:
-            if found is not None:
-                self._committed[id] = found
+            if catalogue_id is not None:
+                self._committed[id] = catalogue_id
             else:
-                if len(self._unknown) >= _MOST_UNKNOWN:
+                if len(self._unknown) >= _MAX_UNKNOWN:
                     self._unknown.clear()
                 self._unknown[id] = time.monotonic()
-        return found
+        return catalogue_id
 
-    def _ask_subject(self, subject: Subject) -> None:
+    def _request_subject(self, subject: Subject) -> None:
         for version in self._registry.versions(subject.name):
-            found = committed_id(version.schema)
-            if found is None:
+            catalogue_id = committed_id(version.schema)
+            if catalogue_id is None:
                 continue
-            _check_free(version.id, found)
+            _check_conflict(version.id, catalogue_id)
             with self._lock:
-                self._written[found] = version.id
-                self._committed[version.id] = found
+                self._written[catalogue_id] = version.id
+                self._committed[version.id] = catalogue_id
 
 
-def _check_free(id: int, found: int) -> None:
-    """Ids of the catalogue are read as the catalogue's.  Raises SchemasMismatch."""
-    if id in CATALOGUE and id != found:
+def _check_conflict(id: int, catalogue_id: int) -> None:
+    """Raise SchemasMismatch if the registry uses an id of the catalogue for another schema."""
+    if id in CATALOGUE and id != catalogue_id:
         raise SchemasMismatch(
             f"the schema registry gave the id {id}, which means another schema in the catalogue",
             advice="Use a registry whose ids are below 1,000,000,000, or one that took them over.",

@@ -1,7 +1,7 @@
-"""The registry's read API over the catalogue, as Confluent's schema registry answers it.
+"""The read API of Confluent's schema registry over the catalogue.
 
-Pure: what a request names comes in, an answer with its JSON goes out.  Codes of faults are the
-registry's own: 404xx what is not there, 42202 no version, 42205 no writing.
+Pure functions: from what a request names to a response with its JSON.  Error codes are the
+registry's own: 404xx not found, 42202 invalid version, 42205 read-only.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ READ_ONLY = 42205
 _LATEST = ("latest", "-1")
 _NUMBER = re.compile(r"[0-9]{1,10}", re.ASCII)
 _WHOLE = re.compile(r"-?[0-9]{1,10}", re.ASCII)
-_MOST = 2**31 - 1
+_MAX_NUMBER = 2**31 - 1
 
 
 class Answer(NamedTuple):
-    """body: JSON."""
+    """A response.  body: JSON."""
 
     status: int
     body: Any
 
 
 class Fault(Exception):
-    """code: the registry's `error_code`, whose first three digits are the status."""
+    """An error response.  code: the registry's `error_code`; its first three digits: the status."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -50,9 +50,10 @@ class Fault(Exception):
 
 
 class Reading:
-    """prefix: of topic names.
+    """The read API of a schema registry.
 
-    id_of: the id that an entry has here.  committed: the catalogue's id for one of those.
+    prefix: of topic names.  id_of: returns the id of an entry at this registry.
+    committed: returns the catalogue's id for such an id.
     """
 
     def __init__(
@@ -66,10 +67,10 @@ class Reading:
         self._committed = committed
 
     def list_subjects(self, query: Mapping[str, str]) -> Any:
-        """query: `subjectPrefix`, `offset` and `limit` count; a limit of -1 is none."""
+        """Return subject names.  query: `subjectPrefix`, `offset` and `limit` (-1: unlimited)."""
         start = query.get("subjectPrefix", "")
         names = [name for name in self._subjects if name.startswith(start)]
-        offset, limit = _whole(query, "offset", 0), _whole(query, "limit", -1)
+        offset, limit = _parse_whole(query, "offset", 0), _parse_whole(query, "limit", -1)
         return names[offset:][: None if limit == -1 else limit]
 
     def list_versions(self, subject: str) -> Any:
@@ -105,28 +106,28 @@ class Reading:
         ]
 
     def compatibility(self, subject: str | None = None) -> Any:
-        self._there(subject)
+        self._require_subject(subject)
         return {"compatibilityLevel": COMPATIBILITY}
 
     def mode(self, subject: str | None = None) -> Any:
-        self._there(subject)
+        self._require_subject(subject)
         return {"mode": MODE}
 
-    def _there(self, subject: str | None) -> None:
+    def _require_subject(self, subject: str | None) -> None:
         if subject is not None:
             self._subject(subject)
 
     def _subject(self, name: str) -> Subject:
-        found = self._subjects.get(name)
-        if found is None:
+        subject = self._subjects.get(name)
+        if subject is None:
             raise Fault(SUBJECT_NOT_FOUND, f"Subject '{name}' not found.")
-        return found
+        return subject
 
     def _version(self, subject: str, version: str) -> SchemaEntry:
         entries = self._subject(subject).entries
         if version in _LATEST:
             return entries[-1]
-        if not _NUMBER.fullmatch(version) or not 1 <= int(version) <= _MOST:
+        if not _NUMBER.fullmatch(version) or not 1 <= int(version) <= _MAX_NUMBER:
             raise Fault(
                 INVALID_VERSION,
                 f"The specified version '{version}' is not a valid version id. Allowed values are"
@@ -145,7 +146,7 @@ class Reading:
 
 
 def read_only(subject: str) -> Fault:
-    """What a registry in read-only mode says to who would register a schema."""
+    """Return the error for an attempt to register a schema."""
     return Fault(
         READ_ONLY,
         f"Subject {subject} is in read-only mode: the gateway serves the committed catalogue,"
@@ -154,16 +155,16 @@ def read_only(subject: str) -> Fault:
 
 
 def text_of(entry: SchemaEntry) -> str:
-    """The schema as a registry keeps it: JSON text."""
+    """Return a schema as JSON text, as a registry stores it."""
     return json.dumps(entry.schema, separators=(",", ":"), ensure_ascii=False)
 
 
-def _whole(query: Mapping[str, str], name: str, least: int) -> int:
-    """least: the default too."""
+def _parse_whole(query: Mapping[str, str], name: str, minimum: int) -> int:
+    """Parse a whole number of the query.  minimum: also the default."""
     text = query.get(name)
     if text is None:
-        return least
-    if not _WHOLE.fullmatch(text) or not least <= int(text) <= _MOST:
-        allowed = f"a whole number from {least} to {_MOST}"
+        return minimum
+    if not _WHOLE.fullmatch(text) or not minimum <= int(text) <= _MAX_NUMBER:
+        allowed = f"a whole number from {minimum} to {_MAX_NUMBER}"
         raise Fault(422, f"The query parameter '{name}' is {allowed}, not '{text}'")
     return int(text)

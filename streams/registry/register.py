@@ -1,4 +1,4 @@
-"""`headrace topics create` with a registry: what is missing there is registered."""
+"""Registration of missing schemas at a registry, for `headrace topics create`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from streams.registry.subjects import Subject, subjects
 Told = Callable[[str], object]
 
 
-def register(registry: Registry, prefix: str, told: Told) -> None:
-    """Every version of every subject, the earlier ones first; told of each one registered.
+def register(registry: Registry, prefix: str, on_registered: Told) -> None:
+    """Register every missing version of every subject, the earlier ones first.
 
-    Raises RegistryUnavailable, SchemasMismatch.
+    on_registered: called with a message about each.  Raises RegistryUnavailable, SchemasMismatch.
     """
     for subject in subjects(prefix).values():
-        _register(registry, subject, told)
+        _register(registry, subject, on_registered)
 
 
-def missing(subject: Subject, found: Sequence[Registered]) -> list[SchemaEntry]:
-    """Versions that are not among those that a registry has, the earlier ones first."""
-    there = {committed_id(version.schema) for version in found}
-    return [entry for entry in subject.entries if entry.id not in there]
+def missing(subject: Subject, registered: Sequence[Registered]) -> list[SchemaEntry]:
+    """Return the versions that the registry lacks, the earlier ones first."""
+    known_ids = {committed_id(version.schema) for version in registered}
+    return [entry for entry in subject.entries if entry.id not in known_ids]
 
 
-def _register(registry: Registry, subject: Subject, told: Told) -> None:
-    found = registry.versions(subject.name)
-    for entry in missing(subject, found):
+def _register(registry: Registry, subject: Subject, on_registered: Told) -> None:
+    registered = registry.versions(subject.name)
+    for entry in missing(subject, registered):
         id = registry.register(subject.name, entry)
-        told(f"{subject.name} version {entry.version} has schema id {id}")
-    if not found:
+        on_registered(f"{subject.name} version {entry.version} has schema id {id}")
+    if not registered:
         registry.keep_compatible(subject.name)

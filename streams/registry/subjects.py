@@ -1,8 +1,9 @@
-"""The catalogue as a schema registry has it: subjects with numbered versions.
+"""The catalogue in the form of a schema registry: subjects with numbered versions.
 
 A topic's values have the subject `<topic>-value` (TopicNameStrategy); those of the shared
 changelog, which holds several records, `<topic>-<record>` (TopicRecordNameStrategy).  Keys are
-plain UTF-8 text in no framing, and so have no subjects; nor have dead letters, which are bytes.
+plain UTF-8 text without framing, so they have no subjects; neither have dead letters, which are
+bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from topology.core import CHANGELOG
 
 
 class Subject(NamedTuple):
-    """entries: its versions, counted from 1."""
+    """A subject and its versions, counted from 1."""
 
     name: str
     record: str
@@ -24,7 +25,7 @@ class Subject(NamedTuple):
 
 
 def subjects(prefix: str = "") -> Mapping[str, Subject]:
-    """By name, in the order of names.  prefix: of topic names."""
+    """Return the subjects by name, sorted.  prefix: of topic names."""
     records = {f"{prefix}{t.name}-value": t.record for t in topics.ALL if t.record is not None}
     inner = {table.record for table in tables.ALL if table.topic is None}
     records |= {f"{prefix}{CHANGELOG.name}-{record}": record for record in inner}
