@@ -54,7 +54,7 @@ def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
 
     settings = Settings.load()
     with common.interrupts() as interrupted, common.connect(settings) as log:
-        sink = Sink(log, db, settings.prefix, accept_gap=accept_gap, said=_say)
+        sink = Sink(log, db, settings.prefix, accept_gap=accept_gap, on_gap=_say)
         with sink, progress("sink") as bar:
             teller = _Teller(sink, bar)
             done = sink.run(once, interrupted.is_set, teller.tell)

@@ -1,1 +1,1 @@
-"""What operators run: brokers, topics, rights, audits, redrives, rewinds, sinks, the doctor."""
+"""Operator tools: brokers, topics, ACLs, audits, redrives, rewinds, sinks, the doctor."""

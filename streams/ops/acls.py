@@ -10,7 +10,7 @@ from streams.engine.kafka_admin import Acl
 from topology.acls import Allowed, Pattern, Resource, Role, allowed
 
 PLACEHOLDERS = {role: (f"User:headrace-{role}",) for role in Role}
-"""Shown when no principal is named."""
+"""Principals that are printed when none is named."""
 _OPTIONS = {
     Resource.TOPIC: "--topic",
     Resource.GROUP: "--group",
@@ -19,19 +19,19 @@ _OPTIONS = {
 
 
 class Granted(NamedTuple):
-    """What one principal may do to one resource."""
+    """The operations that one principal may perform on one resource."""
 
     principal: str
     what: Allowed
 
     def acls(self) -> list[Acl]:
-        """One for each operation, as Kafka keeps them."""
+        """Return one ACL per operation, as Kafka stores them."""
         _, resource, pattern, name, operations = self.what
         return [Acl(self.principal, resource, pattern, name, each) for each in operations]
 
 
 def granted(principals: Mapping[Role, Sequence[str]], prefix: str) -> list[Granted]:
-    """principals: e.g. `User:alice`, by role; one may have several."""
+    """Return the grants of all principals.  principals: by role, e.g. `User:alice`."""
     return [
         Granted(principal, what)
         for role in Role
@@ -41,17 +41,17 @@ def granted(principals: Mapping[Role, Sequence[str]], prefix: str) -> list[Grant
 
 
 def script(grants: Iterable[Granted], bootstrap: str) -> list[str]:
-    """The same as commands of the tool that comes with Kafka."""
+    """Return the grants as commands of the tool that comes with Kafka."""
     return [_command(grant, bootstrap) for grant in grants]
 
 
 def _command(grant: Granted, bootstrap: str) -> str:
     what = grant.what
-    words = ["kafka-acls.sh", "--bootstrap-server", bootstrap, "--add"]
-    words += ["--allow-principal", grant.principal]
+    arguments = ["kafka-acls.sh", "--bootstrap-server", bootstrap, "--add"]
+    arguments += ["--allow-principal", grant.principal]
     for operation in what.operations:
-        words += ["--operation", operation.title().replace(" ", "")]
-    words += [_OPTIONS[what.resource], what.name]
+        arguments += ["--operation", operation.title().replace(" ", "")]
+    arguments += [_OPTIONS[what.resource], what.name]
     if what.pattern is Pattern.PREFIXED:
-        words += ["--resource-pattern-type", "prefixed"]
-    return shlex.join(words)
+        arguments += ["--resource-pattern-type", "prefixed"]
+    return shlex.join(arguments)

@@ -1,4 +1,4 @@
-"""Everything on this machine: a broker, the topics, a worker and a gateway as processes."""
+"""A complete system on this machine: a broker, the topics, a worker and a gateway process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 READY_LIMIT_S = 120.0
 STOP_PATIENCE_S = 20.0
 ANY_PORT = "127.0.0.1:0"
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 class PartEnded(InfrastructureError):
@@ -36,7 +36,7 @@ class PartEnded(InfrastructureError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One of the processes.  log: what it prints."""
+    """One of the processes.  log: the file with its output."""
 
     name: str
     child: Child
@@ -47,12 +47,12 @@ class Part:
         return self.child.process.pid
 
     def check(self) -> None:
-        """Raises PartEnded when it has ended."""
+        """Raise PartEnded if it has ended."""
         if self.child.exit_code.done():
             code = self.child.exit_code.result()
-            raise PartEnded(f"the {self.name} ended with {code} ({self.log}): {self._last_words()}")
+            raise PartEnded(f"the {self.name} ended with {code} ({self.log}): {self._last_line()}")
 
-    def _last_words(self) -> str:
+    def _last_line(self) -> str:
         lines = self._lines()
         return lines[-1].removeprefix("headrace: ") if lines else "it said nothing"
 
@@ -62,14 +62,14 @@ class Part:
         return self.log.read_text(errors="replace").strip().splitlines()
 
     def said(self, word: str) -> str | None:
-        """The rest of the first line that begins with a word."""
-        found = (line for line in self._lines() if line.startswith(f"{word} "))
-        return next((line.removeprefix(f"{word} ") for line in found), None)
+        """Return the text after a word in the first output line that begins with it, else None."""
+        matching = (line for line in self._lines() if line.startswith(f"{word} "))
+        return next((line.removeprefix(f"{word} ") for line in matching), None)
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """settings: with the broker's address.  url: of the gateway."""
+    """A running system.  settings: with the broker's address.  url: of the gateway."""
 
     settings: Settings
     worker: Part
@@ -77,14 +77,14 @@ class System:
     url: str
 
     def check(self) -> None:
-        """Raises PartEnded when one of the processes has ended."""
+        """Raise PartEnded if one of the processes has ended."""
         self.worker.check()
         self.gateway.check()
 
 
 @contextmanager
 def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
-    """For as long as the context lasts.  State stays in the state directory.
+    """Run a system while the context is open.  State stays in the state directory.
 
     Raises BrokerUnavailable, ExtraMissing, TopicsMismatch, PartEnded.
     """
@@ -99,10 +99,10 @@ def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
             log.close()
         progress("topics are there; starting a worker and a gateway")
         (worker_directory(settings) / READY_FILE).unlink(missing_ok=True)
-        metrics = ("--metrics", settings.metrics or "off")  # else a child asks the environment
-        worker = stack.enter_context(_part(settings, progress, "worker", "--static", *metrics))
+        metrics = ("--metrics", settings.metrics or "off")  # else a child reads the environment
+        worker = stack.enter_context(_run_part(settings, progress, "worker", "--static", *metrics))
         listen = ("--listen", settings.gateway)
-        gateway = stack.enter_context(_part(settings, progress, "gateway", *listen))
+        gateway = stack.enter_context(_run_part(settings, progress, "gateway", *listen))
         ready = worker_directory(settings) / READY_FILE
         _wait([worker, gateway], lambda: ready.exists(), "the worker")
         progress("the worker is ready")
@@ -112,8 +112,8 @@ def running_system(settings: Settings, progress: Progress) -> Iterator[System]:
 
 
 @contextmanager
-def _part(settings: Settings, progress: Progress, name: str, *more: str) -> Iterator[Part]:
-    """A process for as long as the context lasts."""
+def _run_part(settings: Settings, progress: Progress, name: str, *more: str) -> Iterator[Part]:
+    """Run a process while the context is open."""
     log = settings.state_dir / f"{name}.log"
     options = ["--bootstrap", str(settings.bootstrap), "--state-dir", str(settings.state_dir)]
     command = [sys.executable, "-m", "streams.cli", name, *options, *more]
@@ -132,39 +132,39 @@ def _wait(parts: list[Part], ready: Callable[[], object], what: str) -> None:
             part.check()
         if time.monotonic() > deadline:
             raise PartEnded(f"{what} was not ready after {READY_LIMIT_S:.0f} s")
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 @contextmanager
 def temporary_system(settings: Settings, progress: Progress) -> Iterator[System]:
-    """A system of its own, gone without a trace afterwards."""
+    """Run a system in a temporary state directory, which is removed afterwards."""
     home = Home(settings.state_dir)
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
-        own = replace(settings, bootstrap=None, state_dir=Path(folder), gateway=ANY_PORT)
-        own = replace(own, metrics=None)  # its address may be another worker's
-        kept = Home(own.state_dir)
-        kept.make()
+        temporary = replace(settings, bootstrap=None, state_dir=Path(folder), gateway=ANY_PORT)
+        temporary = replace(temporary, metrics=None)  # its address may be another worker's
+        temporary_home = Home(temporary.state_dir)
+        temporary_home.make()
         if home.classpath.exists():
-            shutil.copy(home.classpath, kept.classpath)
-        with running_system(own, progress) as system:
-            if kept.classpath.exists():
+            shutil.copy(home.classpath, temporary_home.classpath)
+        with running_system(temporary, progress) as system:
+            if temporary_home.classpath.exists():
                 home.make()
-                shutil.copy(kept.classpath, home.classpath)
+                shutil.copy(temporary_home.classpath, home.classpath)
             yield system
 
 
 @contextmanager
 def running_gateway(settings: Settings, progress: Progress) -> Iterator[str]:
-    """The address of the gateway on this state directory; without one, of a temporary one.
+    """Yield the address of this state directory's gateway; without one, run a temporary gateway.
 
     Raises PartEnded.
     """
-    kept = address_file(settings)
-    if kept.exists() and answers(url := kept.read_text().strip()):
+    url_file = address_file(settings)
+    if url_file.exists() and answers(url := url_file.read_text().strip()):
         yield url
         return
     with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
-        own = replace(settings, state_dir=Path(folder))
-        with _part(own, progress, "gateway", "--listen", ANY_PORT) as gateway:
+        temporary = replace(settings, state_dir=Path(folder))
+        with _run_part(temporary, progress, "gateway", "--listen", ANY_PORT) as gateway:
             _wait([gateway], lambda: gateway.said("gateway"), "the gateway")
             yield gateway.said("gateway") or ""

@@ -1,4 +1,4 @@
-"""Topics on a log as the topology declares them: what is missing, what differs, creating them."""
+"""The declared topics compared with those on a log: missing ones, differences, creation."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from topology.keeping import HOUR_MS
 
 
 class Standing(StrEnum):
-    """How a declared topic stands on a log."""
+    """The status of a declared topic on a log."""
 
     MISSING = "missing"
     THERE = "there"
-    MISMATCH = "mismatch"  # there, with another number of partitions
+    MISMATCH = "mismatch"  # it exists with another number of partitions
 
 
 class PlannedTopic(NamedTuple):
-    """name: in full, prefix included.  found: its partitions on the log, None if it is missing."""
+    """A declared topic and its state on a log.
+
+    name: in full, with the prefix.  found: its partitions on the log, None if it is missing.
+    """
 
     topic: Topic
     name: str
@@ -37,35 +40,35 @@ class PlannedTopic(NamedTuple):
 
 
 def plan(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
-    """Every declared topic against the log, in the order of their declaration."""
-    there = log.topics()
+    """Compare every declared topic with the log, in the order of their declaration."""
+    existing = log.topics()
     planned = []
     for topic in topics.ALL:
         name = topics.full_name(topic, settings.prefix)
-        info = there.get(name)
-        wanted = topics.partitions_of(topic, settings.partitions)
-        planned.append(PlannedTopic(topic, name, wanted, info.partitions if info else None))
+        info = existing.get(name)
+        expected = topics.partitions_of(topic, settings.partitions)
+        planned.append(PlannedTopic(topic, name, expected, info.partitions if info else None))
     return planned
 
 
 def create_topics(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
-    """Create what is missing; returns what was created, as it was planned.
+    """Create the missing topics; return those that were created, as planned.
 
-    Raises TopicsMismatch, and creates nothing, when a topic has another number of partitions:
-    keys would go elsewhere than the state that belongs to them.  Raises SettingsError when more
-    replicas must be in sync than there are to be.
+    Raises TopicsMismatch, and creates nothing, if a topic has another number of partitions: its
+    keys would be in other partitions than the state that belongs to them.  Raises SettingsError if
+    more replicas must be in sync than the topics will have.
     """
-    _refuse_unwritable(settings)
+    _check_replication(settings)
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
     missing = [one for one in planned if one.standing is Standing.MISSING]
     if missing:
-        log.create([_new(one, settings) for one in missing])
+        log.create([_new_topic(one, settings) for one in missing])
     return missing
 
 
 def require_topics(log: Log, settings: ServiceSettings) -> None:
-    """Raises TopicsMismatch unless every declared topic is there with its partitions."""
+    """Raise TopicsMismatch unless every declared topic exists with its partitions."""
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
     missing = [one.name for one in planned if one.standing is Standing.MISSING]
@@ -78,16 +81,18 @@ def require_topics(log: Log, settings: ServiceSettings) -> None:
 def refuse_mismatch(planned: list[PlannedTopic], settings: ServiceSettings) -> None:
     differ = [one for one in planned if one.standing is Standing.MISMATCH]
     if differ:
-        listed = ", ".join(f"{one.name} has {one.found}, not {one.partitions}" for one in differ)
+        mismatches = ", ".join(
+            f"{one.name} has {one.found}, not {one.partitions}" for one in differ
+        )
         raise TopicsMismatch(
-            f"partitions are fixed once a topic is created: {listed}",
+            f"partitions are fixed once a topic is created: {mismatches}",
             advice=f"Set HEADRACE_PARTITIONS (now {settings.partitions}) to what the topics have, "
             "or HEADRACE_PREFIX to a new prefix.",
         )
 
 
 def config_of(topic: Topic, settings: ServiceSettings) -> dict[str, str]:
-    """The broker's settings with which the topic is created."""
+    """Return the broker settings with which the topic is created."""
     config = topics.config_of(topic)
     hours = settings.retention_h().get(topic.name)
     if hours is not None:
@@ -97,7 +102,7 @@ def config_of(topic: Topic, settings: ServiceSettings) -> dict[str, str]:
     return config
 
 
-def _refuse_unwritable(settings: ServiceSettings) -> None:
+def _check_replication(settings: ServiceSettings) -> None:
     replicas, in_sync = settings.replication_factor, settings.min_insync_replicas
     if replicas is not None and in_sync is not None and in_sync > replicas:
         raise SettingsError(
@@ -106,6 +111,6 @@ def _refuse_unwritable(settings: ServiceSettings) -> None:
         )
 
 
-def _new(planned: PlannedTopic, settings: ServiceSettings) -> NewTopic:
+def _new_topic(planned: PlannedTopic, settings: ServiceSettings) -> NewTopic:
     config = config_of(planned.topic, settings)
     return NewTopic(planned.name, planned.partitions, config, settings.replication_factor)

@@ -1,12 +1,12 @@
 """Chains of checkpoints: one per partition of facts.
 
-The running hash begins with the partition's name; each record is hashed with the hash before it,
-whole: offset, time, key, value and headers, each with its length.  So no record can be changed,
-left out, added or moved without changing all hashes behind it.  Transaction markers are no records
-and are not hashed.
+The running hash begins with the partition's name; each record is hashed together with the hash
+before it: offset, time, key, value and headers, each with its length.  So no record can be changed,
+removed, added or moved without changing all later hashes.  Transaction markers are not records and
+are not hashed.
 
-A checkpoint names the checkpoint before it by its hash and is signed: the chain as a whole
-stands or falls with its last one.
+A checkpoint names the checkpoint before it by its hash and is signed: the last checkpoint proves
+the whole chain.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from topology.core import AUDIT_CHECKPOINTS
 from topology.declarations import Kind, Topic
 
 ZEROS = "0" * 64
-"""What the first checkpoint of a chain follows."""
+"""The `previous_sha256` of the first checkpoint of a chain."""
 _GENESIS = b"headrace-audit-1\0"
 _LENGTH = struct.Struct(">q")
 _ABSENT = _LENGTH.pack(-1)
@@ -35,15 +35,16 @@ COVERED: tuple[Topic, ...] = tuple(
     for topic in topics.ALL
     if topic.kind in (Kind.FACT, Kind.AUDIT) and topic is not AUDIT_CHECKPOINTS
 )
-"""What is kept for ever and never rewritten: the facts, and what operators' tools did."""
+"""Topics that are never deleted or rewritten: the facts, and the audit of operators' tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """How far a partition is hashed.
+    """The state of a chain: how far a partition is hashed.
 
-    start: the offset that the chain begins at.  offset: the next one.  records: how many there
-    were.  digest: the running hash.  sequence, previous: of the last checkpoint, and its hash.
+    start: the offset at which the chain begins.  offset: the next one.  records: how many were
+    hashed.
+    digest: the running hash.  sequence, previous: number and hash of the last checkpoint.
     """
 
     tp: TopicPartition
@@ -56,18 +57,18 @@ class Head:
 
     @classmethod
     def genesis(cls, tp: TopicPartition, start: int) -> Self:
-        return cls(tp, start, start, 0, _first(tp))
+        return cls(tp, start, start, 0, _genesis_digest(tp))
 
     def over(self, records: Iterable[Record]) -> Head:
-        """After more records of the partition, in their order."""
+        """Return the head after more records of the partition, in log order."""
         digest, offset, count = self.digest, self.offset, self.records
         for record in records:
-            digest = hashlib.sha256(digest + _bytes(record)).digest()
+            digest = hashlib.sha256(digest + _record_bytes(record)).digest()
             offset, count = record.offset + 1, count + 1
         return replace(self, digest=digest, offset=offset, records=count)
 
     def sealed(self, signer: Signer, at_ms: int) -> tuple[Head, dict[str, Any]]:
-        """The next checkpoint (AuditCheckpoint), and the head behind it."""
+        """Return the next checkpoint (AuditCheckpoint), and the head after it."""
         checkpoint: dict[str, Any] = {
             "topic": self.tp.topic,
             "partition": self.tp.partition,
@@ -84,7 +85,7 @@ class Head:
         return self.behind(checkpoint), checkpoint
 
     def behind(self, checkpoint: Mapping[str, Any]) -> Head:
-        """The head that a checkpoint leaves."""
+        """Return the head after a checkpoint."""
         return Head(
             self.tp,
             checkpoint["start"],
@@ -97,40 +98,40 @@ class Head:
 
 
 def signature_fault(checkpoint: Mapping[str, Any], keys: Keys) -> str | None:
-    """Why a checkpoint is not one that a holder of these keys has made; None if it is."""
-    said = {name: value for name, value in checkpoint.items() if name != "signature"}
+    """Return why these keys do not verify a checkpoint's signature, None if they do."""
+    signed = {name: value for name, value in checkpoint.items() if name != "signature"}
     verifier = keys.get(checkpoint["key_id"])
     if verifier is None:
         return f"is signed with the key {checkpoint['key_id']}, not with {', '.join(keys)}"
-    if not verifier.holds(checkpoint["signature"], canonical_json(said)):
+    if not verifier.holds(checkpoint["signature"], canonical_json(signed)):
         return "has a signature that does not hold"
     return None
 
 
 def read(record: Record) -> Mapping[str, Any] | None:
-    """The checkpoint (AuditCheckpoint) that a record holds; None for bytes that are none."""
+    """Decode a checkpoint (AuditCheckpoint), None if the record is not one."""
     try:
-        found: Mapping[str, Any] = decode(record.value, AUDIT_CHECKPOINTS.record or "").value
+        checkpoint: Mapping[str, Any] = decode(record.value, AUDIT_CHECKPOINTS.record or "").value
     except Undecodable:
         return None
-    return found
+    return checkpoint
 
 
 def partition_of(checkpoint: Mapping[str, Any]) -> TopicPartition:
-    """Of what a checkpoint is about."""
+    """Return the partition that a checkpoint covers."""
     return TopicPartition(checkpoint["topic"], checkpoint["partition"])
 
 
-def _first(tp: TopicPartition) -> bytes:
+def _genesis_digest(tp: TopicPartition) -> bytes:
     return hashlib.sha256(_GENESIS + f"{tp.topic}/{tp.partition}".encode()).digest()
 
 
-def _bytes(record: Record) -> bytes:
+def _record_bytes(record: Record) -> bytes:
     headers = [part for name, value in record.headers or () for part in (name.encode(), value)]
     parts = [record.key, record.value, *headers]
-    places = _LENGTH.pack(record.offset) + _LENGTH.pack(record.timestamp)
-    return places + b"".join(map(_part, parts))
+    numbers = _LENGTH.pack(record.offset) + _LENGTH.pack(record.timestamp)
+    return numbers + b"".join(map(_with_length, parts))
 
 
-def _part(part: bytes | None) -> bytes:
+def _with_length(part: bytes | None) -> bytes:
     return _ABSENT if part is None else _LENGTH.pack(len(part)) + part

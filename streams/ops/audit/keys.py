@@ -1,4 +1,4 @@
-"""The key that checkpoints are signed with, and the one that they are held against.
+"""The key that signs checkpoints, and the keys that verify them.
 
 Both are PEM files: PKCS#8 without a password for the private key, SubjectPublicKeyInfo for the
 public one.
@@ -36,16 +36,16 @@ class Verifier:
         self.id = sha256_hex(key.public_bytes(Encoding.Raw, PublicFormat.Raw))[:16]
 
     def holds(self, signature: str, message: bytes) -> bool:
-        """signature: base64."""
+        """Return whether the signature (base64) is that of the message."""
         try:
             self._key.verify(b64decode(signature, validate=True), message)
-        except (InvalidSignature, ValueError):  # no base64, too
+        except (InvalidSignature, ValueError):  # ValueError: not base64
             return False
         return True
 
 
 Keys = Mapping[str, Verifier]
-"""Public keys by their ids: one, and those that it took the place of."""
+"""Public keys by their ids: the current one, and those that it has replaced."""
 
 
 class Signer:
@@ -56,15 +56,15 @@ class Signer:
         self.verifier = Verifier(key.public_key())
 
     def sign(self, message: bytes) -> str:
-        """Base64."""
+        """Return the signature in base64."""
         return b64encode(self._key.sign(message)).decode()
 
 
 def new_pair(path: Path) -> Verifier:
-    """Write a private key to a new file that its owner alone can read, and its public key beside
-    it, to the same name with `.pub`.
+    """Write a new key pair: a private key that only its owner can read, and a public key beside it.
 
-    Raises UsageError when one of the files is there.
+    The public key's file has the same name with `.pub`.  Raises UsageError if one of the files
+    exists.
     """
     key = Ed25519PrivateKey.generate()
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -75,7 +75,7 @@ def new_pair(path: Path) -> Verifier:
 
 
 def public_path(path: Path) -> Path:
-    """Where the public key of a private one lies."""
+    """Return the path of the public key that belongs to a private key."""
     return path.with_name(path.name + ".pub")
 
 
@@ -91,7 +91,7 @@ def _write(path: Path, text: bytes, mode: int) -> None:
 
 
 def signer(path: Path | None) -> Signer:
-    """Raises SettingsError."""
+    """Load a private key.  Raises SettingsError."""
     if path is None:
         raise SettingsError("HEADRACE_AUDIT_KEY names no private key", advice=_ADVICE)
     try:
@@ -104,11 +104,11 @@ def signer(path: Path | None) -> Signer:
 
 
 def keys_of(paths: Sequence[Path]) -> Keys:
-    """Of files with public keys.  Raises SettingsError."""
-    return {key.id: key for key in map(_public, paths)}
+    """Load public keys.  Raises SettingsError."""
+    return {key.id: key for key in map(_load_public_key, paths)}
 
 
-def _public(path: Path) -> Verifier:
+def _load_public_key(path: Path) -> Verifier:
     try:
         key = load_pem_public_key(_read(path))
     except ValueError as exc:

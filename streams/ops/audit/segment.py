@@ -1,8 +1,8 @@
-"""A segment: records and their checkpoints in a file, to be checked where there is no broker.
+"""A segment: a file of records and their checkpoints, to be verified where there is no broker.
 
-JSON lines: a line that says what it is, then checkpoints as their topic has them, then records,
-those of each partition in the order of the log, keys, values and headers in base64.  A name that
-ends in `.gz` is compressed.
+JSON lines: a line with the format, then checkpoints as their topic has them, then records, those of
+each partition in log order, with keys, values and headers in base64.  If the name ends in `.gz`,
+the file is compressed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CHECKPOINT = AUDIT_CHECKPOINTS.record or ""
 
 
 class Segment(NamedTuple):
-    """records: read as they are asked for, once."""
+    """The content of a segment.  records: read from the file on iteration, once."""
 
     checkpoints: list[Mapping[str, Any]]
     records: Iterator[Record]
@@ -37,34 +37,34 @@ class Segment(NamedTuple):
 def write(
     path: Path, checkpoints: Iterable[Mapping[str, Any]], records: Iterable[Record]
 ) -> tuple[int, int]:
-    """How many checkpoints and records it holds."""
+    """Write a segment; return the numbers of its checkpoints and of its records."""
     counts = [0, 0]
     with _open(path, "wb") as file:
-        file.write(_line({"format": FORMAT}))
+        file.write(_json_line({"format": FORMAT}))
         for checkpoint in checkpoints:
-            file.write(_line({"checkpoint": checkpoint}))
+            file.write(_json_line({"checkpoint": checkpoint}))
             counts[0] += 1
         for record in records:
-            file.write(_line({"record": _shown(record)}))
+            file.write(_json_line({"record": _record_json(record)}))
             counts[1] += 1
     return counts[0], counts[1]
 
 
 def read(path: Path) -> Segment:
-    """Raises InvalidInput, also while its records are read, and UsageError."""
+    """Read a segment.  Raises InvalidInput, also while its records are read, and UsageError."""
     lines = _lines(path)
     first = next(lines, None)
     if first != {"format": FORMAT}:
         raise _malformed(path, 1, f"a segment begins with the format {FORMAT}")
     checkpoints: list[Mapping[str, Any]] = []
-    begun: list[dict[str, Any]] = []
+    first_records: list[dict[str, Any]] = []
     for line in lines:
         if "checkpoint" not in line:
-            begun.append(line)
+            first_records.append(line)
             break
-        checkpoints.append(_checkpoint(path, len(checkpoints) + 2, line["checkpoint"]))
-    numbered = enumerate(chain(begun, lines), len(checkpoints) + 2)
-    return Segment(checkpoints, (_record(path, number, line) for number, line in numbered))
+        checkpoints.append(_parse_checkpoint(path, len(checkpoints) + 2, line["checkpoint"]))
+    numbered = enumerate(chain(first_records, lines), len(checkpoints) + 2)
+    return Segment(checkpoints, (_parse_record(path, number, line) for number, line in numbered))
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -82,30 +82,35 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
         raise UsageError(f"{path} cannot be read: {exc.strerror}") from exc
 
 
-def _record(path: Path, number: int, line: Mapping[str, Any]) -> Record:
+def _parse_record(path: Path, number: int, line: Mapping[str, Any]) -> Record:
     try:
-        told = line["record"]
-        headers = [(_is(str, name), cast(bytes, _bytes(value))) for name, value in told["headers"]]
-        partition, offset, timestamp = (_is(int, told[n]) for n in _NUMBERS)
-        place = (_is(str, told["topic"]), partition, offset, timestamp)
-        return LogRecord(*place, _bytes(told["key"]), _bytes(told["value"]), headers)
+        members = line["record"]
+        headers = [
+            (_require_type(str, name), cast(bytes, _from_base64(value)))
+            for name, value in members["headers"]
+        ]
+        partition, offset, timestamp = (_require_type(int, members[n]) for n in _NUMBERS)
+        coordinates = (_require_type(str, members["topic"]), partition, offset, timestamp)
+        return LogRecord(
+            *coordinates, _from_base64(members["key"]), _from_base64(members["value"]), headers
+        )
     except (KeyError, TypeError, ValueError) as exc:
         raise _malformed(path, number, "this is no record") from exc
 
 
-def _is(kind: type[Any], value: Any) -> Any:
+def _require_type(kind: type[Any], value: Any) -> Any:
     if type(value) is not kind or (kind is int and not -1 <= value < 1 << 63):
         raise TypeError(f"{value!r} is not of {kind}")
     return value
 
 
-def _checkpoint(path: Path, number: int, found: Any) -> Mapping[str, Any]:
-    """With the members that the topic's schema names, and no others."""
+def _parse_checkpoint(path: Path, number: int, value: Any) -> Mapping[str, Any]:
+    """Decode a checkpoint; it must have exactly the members of the topic's schema."""
     try:
-        same: Mapping[str, Any] = decode(encode(_CHECKPOINT, found), _CHECKPOINT).value
+        checkpoint: Mapping[str, Any] = decode(encode(_CHECKPOINT, value), _CHECKPOINT).value
     except (Unencodable, Undecodable) as exc:
         raise _malformed(path, number, "this is no checkpoint") from exc
-    return same
+    return checkpoint
 
 
 def _malformed(path: Path, number: int, what: str) -> InvalidInput:
@@ -113,27 +118,27 @@ def _malformed(path: Path, number: int, what: str) -> InvalidInput:
     return InvalidInput([Problem("segment_invalid", "", message)], advice="Export it again.")
 
 
-def _shown(record: Record) -> dict[str, Any]:
+def _record_json(record: Record) -> dict[str, Any]:
     return {
         "topic": record.topic,
         "partition": record.partition,
         "offset": record.offset,
         "timestamp": record.timestamp,
-        "key": _text(record.key),
-        "value": _text(record.value),
-        "headers": [[name, _text(value)] for name, value in record.headers or ()],
+        "key": _to_base64(record.key),
+        "value": _to_base64(record.value),
+        "headers": [[name, _to_base64(value)] for name, value in record.headers or ()],
     }
 
 
-def _text(value: bytes | None) -> str | None:
+def _to_base64(value: bytes | None) -> str | None:
     return None if value is None else b64encode(value).decode()
 
 
-def _bytes(text: str | None) -> bytes | None:
+def _from_base64(text: str | None) -> bytes | None:
     return None if text is None else b64decode(text, validate=True)
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
+def _json_line(value: Mapping[str, Any]) -> bytes:
     return orjson.dumps(value, option=orjson.OPT_APPEND_NEWLINE)
 
 

@@ -1,4 +1,4 @@
-"""Holding records against the chains that were signed over them."""
+"""Verification of records against the signed chains."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ Checkpoint = Mapping[str, Any]
 
 
 class Finding(NamedTuple):
-    """place: topic/partition.  first, last: offsets between which it is; what: in words.
+    """One violation.
 
+    place: topic/partition.  first, last: the offsets between which it lies.  what: a sentence.
     code: checkpoint_invalid, chain_broken, records_differ or records_missing.
     """
 
@@ -27,9 +28,10 @@ class Finding(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """A partition: what its chain covers, and how many records lie behind that.
+    """The result for one partition.
 
     sequence, offset, at: of the last checkpoint; 0, 0 and None without one.
+    records: how many the chain covers.  beyond: how many records come after the last checkpoint.
     """
 
     place: str
@@ -41,23 +43,23 @@ class Standing(NamedTuple):
 
 
 class Chain:
-    """The checkpoints of one partition, held against its records as they come.
+    """The checkpoints of one partition, compared with its records as they are read.
 
-    A chain that does not begin with its first checkpoint is broken; it is followed from the one
-    that it does begin with.  Behind a difference the check goes on from what the next checkpoint
-    says.  A checkpoint that comes again is broken too, and not gone on from.
+    A chain that does not begin with checkpoint 1 is broken; it is followed from its first one.
+    After a difference the check continues from the values of the next checkpoint.  A repeated
+    checkpoint is a violation too, and the check does not continue from it.
     """
 
     def __init__(self, tp: TopicPartition, checkpoints: Sequence[Checkpoint], keys: Keys) -> None:
         self.tp = tp
         self.findings: list[Finding] = []
-        self._due = self._signed(checkpoints, keys)
-        self._last = self._due[-1] if self._due else None
-        start = self._due[0]["start"] if self._due else 0
-        self._head = self._sealed = Head.genesis(tp, start)
-        self._whole = not self._due or self._due[0]["sequence"] == 1
-        if not self._whole:
-            self._head = self._sealed = self._head.behind(self._due.pop(0))
+        self._pending = self._verify_signatures(checkpoints, keys)
+        self._last = self._pending[-1] if self._pending else None
+        start = self._pending[0]["start"] if self._pending else 0
+        self._head = self._last_head = Head.genesis(tp, start)
+        self._is_complete = not self._pending or self._pending[0]["sequence"] == 1
+        if not self._is_complete:
+            self._head = self._last_head = self._head.behind(self._pending.pop(0))
         self.begin = self._head.offset
         self._beyond = self._below = 0
 
@@ -66,57 +68,57 @@ class Chain:
         return f"{self.tp.topic}/{self.tp.partition}"
 
     def take(self, record: Record) -> None:
-        """The next record of the partition, in the order of the log."""
+        """Hash the next record of the partition; records come in log order."""
         if record.offset < self.begin:
             self._below += 1
             return
-        while self._due and record.offset >= self._due[0]["offset"]:
-            self._hold(self._due.pop(0))
-        if self._due:
+        while self._pending and record.offset >= self._pending[0]["offset"]:
+            self._compare(self._pending.pop(0))
+        if self._pending:
             self._head = self._head.over([record])
         else:
             self._beyond += 1
 
     def close(self) -> Standing:
-        """After the last record."""
-        while self._due:
-            self._hold(self._due.pop(0))
-        if self._below and self._whole:
+        """Check the remaining checkpoints after the last record; return the result."""
+        while self._pending:
+            self._compare(self._pending.pop(0))
+        if self._below and self._is_complete:
             what = f"{self._below} records lie below the offset {self.begin} that it begins at"
-            self._note(0, self.begin - 1, "records_differ", what)
+            self._add_finding(0, self.begin - 1, "records_differ", what)
         last = self._last
         if last is None:
             return Standing(self.place, 0, 0, 0, None, self._beyond)
         counts = (last["sequence"], last["offset"], last["records"])
         return Standing(self.place, *counts, iso_ms(last["at"]), self._beyond)
 
-    def _hold(self, checkpoint: Checkpoint) -> None:
-        """All records below its offset have come."""
+    def _compare(self, checkpoint: Checkpoint) -> None:
+        """Compare the running hash with a checkpoint; all records below its offset were read."""
         if self._head.digest.hex() != checkpoint["running_sha256"]:
-            first, last = self._sealed.offset, checkpoint["offset"] - 1
+            first, last = self._last_head.offset, checkpoint["offset"] - 1
             missing = checkpoint["records"] - self._head.records
             what = "a record was changed or moved"
             if missing:
                 what = f"{abs(missing)} records are {'missing' if missing > 0 else 'too many'}"
             code = "records_missing" if missing > 0 else "records_differ"
-            self._note(first, last, code, f"between the offsets {first} and {last} {what}")
-        self._head = self._sealed = self._head.behind(checkpoint)
+            self._add_finding(first, last, code, f"between the offsets {first} and {last} {what}")
+        self._head = self._last_head = self._head.behind(checkpoint)
 
-    def _signed(self, checkpoints: Sequence[Checkpoint], keys: Keys) -> list[Checkpoint]:
-        """Those that the keys have signed; of these each must follow the one before."""
-        found: list[Checkpoint] = []
+    def _verify_signatures(self, checkpoints: Sequence[Checkpoint], keys: Keys) -> list[Checkpoint]:
+        """Return the checkpoints that the keys have signed; each must follow the one before."""
+        signed: list[Checkpoint] = []
         for checkpoint in checkpoints:
             fault, code = signature_fault(checkpoint, keys), "checkpoint_invalid"
             if fault is None:
-                fault, code = self._break(found, checkpoint), "chain_broken"
-                if not found or checkpoint["sequence"] > found[-1]["sequence"]:
-                    found.append(checkpoint)
+                fault, code = self._chain_fault(signed, checkpoint), "chain_broken"
+                if not signed or checkpoint["sequence"] > signed[-1]["sequence"]:
+                    signed.append(checkpoint)
             if fault is not None:
                 text = f"checkpoint {checkpoint['sequence']} {fault}"
-                self._note(checkpoint["offset"], checkpoint["offset"], code, text)
-        return found
+                self._add_finding(checkpoint["offset"], checkpoint["offset"], code, text)
+        return signed
 
-    def _break(self, before: Sequence[Checkpoint], checkpoint: Checkpoint) -> str | None:
+    def _chain_fault(self, before: Sequence[Checkpoint], checkpoint: Checkpoint) -> str | None:
         if not before:
             if checkpoint["sequence"] > 1:
                 below = checkpoint["offset"]
@@ -132,12 +134,12 @@ class Chain:
             return f"does not follow checkpoint {head.sequence}, which is before it"
         return None if grows else "covers less than the one before it"
 
-    def _note(self, first: int, last: int, code: str, what: str) -> None:
+    def _add_finding(self, first: int, last: int, code: str, what: str) -> None:
         self.findings.append(Finding(self.place, first, last, code, what))
 
 
 class Account(NamedTuple):
-    """What a check has come to.  findings: none when all is as it was signed."""
+    """The result of a verification; without findings, all records are as they were signed."""
 
     partitions: tuple[Standing, ...]
     findings: tuple[Finding, ...]
@@ -149,14 +151,17 @@ def verify(
     tps: Iterable[TopicPartition],
     keys: Keys,
 ) -> Account:
-    """records: those of each partition in the order of the log.  tps: those to be looked at."""
+    """Verify records against their checkpoints.
+
+    records: those of each partition in log order.  tps: partitions to report on in any case.
+    """
     by_chain: dict[TopicPartition, list[Checkpoint]] = {tp: [] for tp in tps}
     for checkpoint in checkpoints:
         by_chain.setdefault(partition_of(checkpoint), []).append(checkpoint)
-    chains = {tp: Chain(tp, found, keys) for tp, found in by_chain.items()}
+    chains = {tp: Chain(tp, chain_checkpoints, keys) for tp, chain_checkpoints in by_chain.items()}
     for record in records:
         tp = TopicPartition(record.topic, record.partition)
-        if tp not in chains:  # no checkpoint speaks of it
+        if tp not in chains:  # no checkpoint covers it
             chains[tp] = Chain(tp, [], keys)
         chains[tp].take(record)
     standings = [chain.close() for _, chain in sorted(chains.items())]

@@ -1,8 +1,8 @@
-"""The audit writer: follows the facts and seals what it has read.
+"""The audit writer: it follows the facts and writes signed checkpoints over them.
 
-There is one chain per partition however many writers are run: each checkpoint is written by a
-transaction of one transactional id, so a new writer fences the one before it, and then goes on from
-what that one has committed.
+There is one chain per partition, however many writers run: each checkpoint is written in a
+transaction of one transactional id, so a new writer fences the previous one and continues from what
+that one has committed.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from topology.core import AUDIT_CHECKPOINTS
 from topology.topics import full_name
 
 AT_ONCE = 200_000
-"""Records after which what was read is sealed, though there are more."""
+"""Number of records after which `read` returns, so that they are sealed, even if there are more."""
 _POLL_S = 0.2
 _RECORD = AUDIT_CHECKPOINTS.record or ""
 
 
 class AuditWriter:
-    """clock: ms since the epoch.  before: public keys that the signer's took the place of.
+    """The writer of all chains of an environment.
+
+    clock: ms since the epoch.  before: public keys that the signer's key has replaced.
 
     Opening raises BrokerUnavailable, TopicsMismatch, SettingsError, InputTruncated.
     """
@@ -43,20 +45,20 @@ class AuditWriter:
         clock: Callable[[], int],
         before: Keys | None = None,
     ) -> None:
-        own = signer.verifier
-        self._keys: Keys = {**(before or {}), own.id: own}
+        verifier = signer.verifier
+        self._keys: Keys = {**(before or {}), verifier.id: verifier}
         self._log, self._prefix, self._signer, self._clock = log, settings.prefix, signer, clock
         self._topic = full_name(AUDIT_CHECKPOINTS, settings.prefix)
         self._producer = log.producer(f"{settings.prefix}headrace-audit")
         self._heads: dict[TopicPartition, Head] = {}
-        self._sealed: dict[TopicPartition, int] = {}
+        self._checkpointed: dict[TopicPartition, int] = {}
         self._reader: Reader | None = None
 
     def __enter__(self) -> Self:
-        self._producer.open()  # first: what another one has not committed by now, it never will
+        self._producer.open()  # first: it fences the previous writer, so the log is final
         self._heads = heads(self._log, self._prefix, self._keys)
-        self._check_there()
-        self._sealed = {tp: head.offset for tp, head in self._heads.items() if head.sequence}
+        self._check_not_truncated()
+        self._checkpointed = {tp: head.offset for tp, head in self._heads.items() if head.sequence}
         self._reader = self._log.reader({tp: head.offset for tp, head in self._heads.items()})
         return self
 
@@ -67,8 +69,8 @@ class AuditWriter:
             self._reader.close()
         self._producer.close()
 
-    def _check_there(self) -> None:
-        """What a chain has sealed must still be on the log: else it can only be broken by more."""
+    def _check_not_truncated(self) -> None:
+        """Raise InputTruncated if the next record of a chain is not on the log any more."""
         starts, ends = self._log.starts(list(self._heads)), self._log.ends(list(self._heads))
         for tp, head in self._heads.items():
             if not starts[tp] <= head.offset <= ends[tp]:
@@ -79,7 +81,7 @@ class AuditWriter:
                 )
 
     def read(self) -> int:
-        """Hash what is there now, or a first part of it; how many records it was."""
+        """Hash the records that are there now, `AT_ONCE` at most; return their number."""
         assert self._reader is not None, "the writer is open"
         ends = self._log.ends(list(self._heads))
         missing = sum(max(0, end - self._heads[tp].offset) for tp, end in ends.items())
@@ -88,32 +90,34 @@ class AuditWriter:
             while count < AT_ONCE and any(
                 self._reader.position(tp) < end for tp, end in ends.items()
             ):
-                found = self._reader.poll(_POLL_S)
-                self._take(found)
-                bar.advance(len(found))
-                count += len(found)
+                records = self._reader.poll(_POLL_S)
+                self._hash_records(records)
+                bar.advance(len(records))
+                count += len(records)
         return count
 
-    def _take(self, found: list[Record]) -> None:
+    def _hash_records(self, records: list[Record]) -> None:
         groups: dict[TopicPartition, list[Record]] = {}
-        for record in found:
+        for record in records:
             tp = TopicPartition(record.topic, record.partition)
             groups.setdefault(tp, []).append(record)
         for tp, group in groups.items():
             self._heads[tp] = self._heads[tp].over(group)
 
     def seal(self) -> list[dict[str, Any]]:
-        """Write a checkpoint for each partition that has grown; these (AuditCheckpoint).
+        """Write a checkpoint for each partition that has grown; return them (AuditCheckpoint).
 
-        Raises Fenced when another writer has begun, CommitFailed, BrokerUnavailable.
+        Raises Fenced if another writer has begun, CommitFailed, BrokerUnavailable.
         """
         at = self._clock()
-        grown = [h for tp, h in self._heads.items() if h.offset > self._sealed.get(tp, h.start)]
+        grown = [
+            h for tp, h in self._heads.items() if h.offset > self._checkpointed.get(tp, h.start)
+        ]
         sealed = [head.sealed(self._signer, at) for head in grown]
         if sealed:
             self._commit([checkpoint for _, checkpoint in sealed])
         for head, _ in sealed:
-            self._heads[head.tp], self._sealed[head.tp] = head, head.offset
+            self._heads[head.tp], self._checkpointed[head.tp] = head, head.offset
         return [checkpoint for _, checkpoint in sealed]
 
     def _commit(self, checkpoints: list[dict[str, Any]]) -> None:
@@ -130,36 +134,35 @@ class AuditWriter:
 
 
 def checkpoints(log: Log, prefix: str) -> list[Mapping[str, Any]]:
-    """All there are (AuditCheckpoint), those of a chain in the order of the log.
+    """Return all checkpoints (AuditCheckpoint), those of a chain in log order.
 
-    Bytes that are no checkpoint are passed over: whoever may write there, but has no key, must
+    Records that are not checkpoints are skipped: a client that may write there but has no key must
     not stop the audit.
     """
     tps = partitions(log, [full_name(AUDIT_CHECKPOINTS, prefix)])
-    found = records(log, tps, log.high_watermarks(tps))
-    return [checkpoint for checkpoint in map(read, found) if checkpoint is not None]
+    stored = records(log, tps, log.high_watermarks(tps))
+    return [checkpoint for checkpoint in map(read, stored) if checkpoint is not None]
 
 
 def heads(log: Log, prefix: str, keys: Keys) -> dict[TopicPartition, Head]:
-    """Where each chain stands; of a partition without one, its beginning.
+    """Return the head of each chain; for a partition without a chain, its beginning.
 
-    Checkpoints that these keys have not signed are passed over, and repetitions of earlier ones:
-    anybody may have written them.
-    Raises SettingsError where there are no others.
+    Checkpoints that these keys have not signed are skipped, and so are repeated ones: any client
+    may have written them.  Raises SettingsError if a chain has only unverified checkpoints.
     """
     tps = partitions(log, [full_name(topic, prefix) for topic in COVERED])
-    found = {tp: Head.genesis(tp, start) for tp, start in log.starts(tps).items()}
+    chain_heads = {tp: Head.genesis(tp, start) for tp, start in log.starts(tps).items()}
     foreign: dict[TopicPartition, str] = {}
     for checkpoint in checkpoints(log, prefix):
         tp, fault = partition_of(checkpoint), signature_fault(checkpoint, keys)
         if fault is not None:
             foreign[tp] = fault
-        elif tp in found and checkpoint["sequence"] > found[tp].sequence:
-            found[tp] = found[tp].behind(checkpoint)
+        elif tp in chain_heads and checkpoint["sequence"] > chain_heads[tp].sequence:
+            chain_heads[tp] = chain_heads[tp].behind(checkpoint)
     for tp, fault in foreign.items():
-        if tp in found and not found[tp].sequence:
+        if tp in chain_heads and not chain_heads[tp].sequence:
             raise SettingsError(
                 f"the last checkpoint of {tp.topic}/{tp.partition} {fault}",
                 advice="Sign with that key, or name its public key with --previous-key.",
             )
-    return found
+    return chain_heads

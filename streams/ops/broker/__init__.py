@@ -1,7 +1,6 @@
-"""The Kafka broker: one that is configured, one started here from its jars, or one in Docker.
+"""The Kafka broker: a configured one, one started here from its jars, or one in Docker.
 
-`running_broker` is what most callers want; `run`, `stop` and `status` stand behind
-`headrace broker`.
+Most callers need `running_broker`; `run`, `stop` and `status` implement `headrace broker`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["BrokerStatus", "Choice", "choose", "run", "running_broker", "status"
 Progress = Callable[[str], None]
 
 
-def _quiet(_: str) -> None:
+def _ignore_progress(_: str) -> None:
     pass
 
 
@@ -29,39 +28,39 @@ def _quiet(_: str) -> None:
 def running_broker(
     settings: ServiceSettings,
     *,
-    progress: Progress = _quiet,
+    progress: Progress = _ignore_progress,
     config: Mapping[str, str] | None = None,
 ) -> Iterator[str]:
-    """A broker for as long as the context lasts; gives its address, host:port.
+    """Provide a broker while the context is open; yield its address, host:port.
 
-    In this order: the one that HEADRACE_BOOTSTRAP names, the one that runs already on this state
-    directory, a new one.  A new one ends with the context, and with this process if that is
-    killed; its data stay in the state directory (in Docker they go).
-    config: broker settings for a new one.  progress: is told what takes time.
-    Raises BrokerUnavailable when there is none of the three, and ExtraMissing when only Docker is
-    left and the extra `container` is not installed.
+    In this order: the one that HEADRACE_BOOTSTRAP names, the one that already runs on this state
+    directory, a new one.  A new one ends with the context, and with this process if that is killed;
+    its data stay in the state directory (in Docker they are removed).
+    config: broker settings for a new one.  progress: called with a message about each slow step.
+    Raises BrokerUnavailable if there is none of the three, and ExtraMissing if only Docker is left
+    and the extra `container` is not installed.
     """
     match choose(settings):
         case Choice.CONFIGURED:
-            yield _configured(settings)
+            yield _configured_broker(settings)
         case Choice.LOCAL:
             with local.running(settings, progress, config or {}) as bootstrap:
                 yield bootstrap
         case Choice.DOCKER:
-            from streams.ops.broker import container  # slow to import, and of an extra
+            from streams.ops.broker import container  # slow to import, and needs an extra
 
             with container.running(settings, progress, config or {}) as bootstrap:
                 yield bootstrap
 
 
 def run(
-    settings: ServiceSettings, *, foreground: bool = True, progress: Progress = _quiet
+    settings: ServiceSettings, *, foreground: bool = True, progress: Progress = _ignore_progress
 ) -> BrokerStatus:
     """Start the local broker of this state directory, unless it runs already.
 
-    foreground: return only when it has ended, and end it on an interrupt; otherwise return when
-    it is ready and leave it running.  Raises BrokerUnavailable, and UsageError when
-    HEADRACE_BOOTSTRAP names another broker.
+    foreground: return only when it has ended, and end it on an interrupt; otherwise return when it
+    is ready and leave it running.  Raises BrokerUnavailable, and UsageError if HEADRACE_BOOTSTRAP
+    names another broker.
     """
     if settings.bootstrap:
         raise UsageError(
@@ -76,19 +75,19 @@ def run(
     return local.run(settings, foreground, progress)
 
 
-def stop(settings: ServiceSettings, *, progress: Progress = _quiet) -> bool:
-    """End the local broker of this state directory; False when none ran."""
+def stop(settings: ServiceSettings, *, progress: Progress = _ignore_progress) -> bool:
+    """End the local broker of this state directory; return False if none ran."""
     return local.stop(Home(settings.state_dir), progress)
 
 
 def status(settings: ServiceSettings) -> BrokerStatus:
-    """Of the configured broker, else of the local one of this state directory."""
+    """Return the status of the configured broker, else of this state directory's local one."""
     if settings.bootstrap:
         return BrokerStatus(reachable(settings.bootstrap), settings.bootstrap, None, None, None)
     return local.status(Home(settings.state_dir))
 
 
-def _configured(settings: ServiceSettings) -> str:
+def _configured_broker(settings: ServiceSettings) -> str:
     bootstrap = settings.bootstrap or ""
     if not reachable(bootstrap):
         raise BrokerUnavailable(

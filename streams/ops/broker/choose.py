@@ -1,4 +1,4 @@
-"""Which broker is used: the configured one, a local one from Java and Maven, one in Docker."""
+"""The choice of a broker: the configured one, a local one from Java and Maven, one in Docker."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ def choose(
     which: Which = shutil.which,
     java_major: Callable[[str], int | None] = jars.java_major,
 ) -> Choice:
-    """Raises BrokerUnavailable, naming all that could be installed, when there is no way."""
+    """Choose the broker to use.
+
+    Raises BrokerUnavailable, naming everything that could be installed, if there is none.
+    """
     if settings.bootstrap:
         return Choice.CONFIGURED
     home = Home(settings.state_dir)
     if home.running() is not None:
         return Choice.LOCAL
-    missing = _missing(home, which, java_major)
+    missing = _missing_tool(home, which, java_major)
     if missing is None:
         return Choice.LOCAL
     if which("docker"):
@@ -42,14 +45,14 @@ def choose(
     )
 
 
-def _missing(home: Home, which: Which, java_major: Callable[[str], int | None]) -> str | None:
+def _missing_tool(home: Home, which: Which, java_major: Callable[[str], int | None]) -> str | None:
     java = which("java")
     if java is None:
         return "`java` is not on the PATH"
     major = java_major(java)
     if major is None or major < jars.JAVA_LEAST:
-        found = "of unknown version" if major is None else f"Java {major}"
-        return f"`java` is {found}, and Kafka needs {jars.JAVA_LEAST} or later"
+        version = "of unknown version" if major is None else f"Java {major}"
+        return f"`java` is {version}, and Kafka needs {jars.JAVA_LEAST} or later"
     if which("mvn") is None and jars.cached(home) is None:
         return "`mvn` (Maven), which fetches Kafka's jars, is not on the PATH"
     return None

@@ -1,4 +1,4 @@
-"""How the local broker is set: one node, loopback only, nothing deleted unless a topic says so."""
+"""Settings of the local broker: one node, loopback only, no deletion unless a topic asks for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ JVM = (
     "-Djava.awt.headless=true",
 )
 
-# Warnings only, but for the line that says the broker has started.
+# Warnings only, except for the line that says that the broker has started.
 LOGGING = """\
 status = warn
 appender.console.type = Console
@@ -65,7 +65,7 @@ COMMON = {
 
 
 def listeners(port: int, controller_port: int) -> dict[str, str]:
-    """Both on 127.0.0.1 only."""
+    """Return the listener settings, on 127.0.0.1 only."""
     clients = f"CLIENTS://127.0.0.1:{port}"
     return {
         "listeners": f"{clients},CONTROLLER://127.0.0.1:{controller_port}",
@@ -75,6 +75,6 @@ def listeners(port: int, controller_port: int) -> dict[str, str]:
 
 
 def properties(settings: Mapping[str, str]) -> str:
-    """As a Java properties file, in which a backslash escapes."""
+    """Return the settings as a Java properties file, in which a backslash escapes."""
     lines = (f"{name}={value.replace(chr(92), chr(92) * 2)}" for name, value in settings.items())
     return "\n".join(lines) + "\n"

@@ -1,6 +1,6 @@
 """Apache Kafka in Docker, through testcontainers: for machines without Java and Maven.
 
-Importing it raises ExtraMissing when the extra `container` is not installed.
+Importing this module raises ExtraMissing if the extra `container` is not installed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ READY_LIMIT_S = 120.0
 
 
 def environment(config: Mapping[str, str]) -> dict[str, str]:
-    """Broker settings as the image takes them: `log.dirs` is KAFKA_LOG_DIRS."""
+    """Return broker settings as the image expects them: `log.dirs` is KAFKA_LOG_DIRS."""
     return {f"KAFKA_{name.upper().replace('.', '_')}": value for name, value in config.items()}
 
 
@@ -31,13 +31,18 @@ def environment(config: Mapping[str, str]) -> dict[str, str]:
 def running(
     settings: ServiceSettings, progress: Callable[[str], None], config: Mapping[str, str]
 ) -> Iterator[str]:
-    """In the host's network, so that it listens on 127.0.0.1 only.  Its data go with it."""
+    """Run a broker in Docker while the context is open; its data are removed with it.
+
+    It uses the host's network, so that it listens on 127.0.0.1 only.
+    """
     port, controller_port = network.pick_ports([settings.broker_port], 2)
-    wanted = broker_config.COMMON | broker_config.listeners(port, controller_port) | dict(config)
+    broker_settings = (
+        broker_config.COMMON | broker_config.listeners(port, controller_port) | dict(config)
+    )
     progress(f"starting {IMAGE} in Docker on 127.0.0.1:{port}")
     try:
         container = DockerContainer(IMAGE).with_kwargs(network_mode="host")
-        container.with_envs(**environment(wanted)).start()
+        container.with_envs(**environment(broker_settings)).start()
     except (DockerException, OSError) as exc:
         raise BrokerUnavailable(f"Docker cannot run {IMAGE}: {exc}", advice=jars.ADVICE) from exc
     try:
@@ -51,9 +56,9 @@ def _wait(container: DockerContainer, port: int) -> None:
     deadline = time.monotonic() + READY_LIMIT_S
     while network.cluster_id(port) is None:
         if time.monotonic() > deadline:
-            said = b"".join(container.get_logs()).decode(errors="replace").strip()
+            output = b"".join(container.get_logs()).decode(errors="replace").strip()
             raise BrokerUnavailable(
-                f"{IMAGE} did not answer within {READY_LIMIT_S:.0f} s: {said[-300:]}",
+                f"{IMAGE} did not answer within {READY_LIMIT_S:.0f} s: {output[-300:]}",
                 advice=jars.ADVICE,
             )
         time.sleep(0.2)

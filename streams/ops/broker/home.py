@@ -1,4 +1,4 @@
-"""The broker's part of the state directory: its files, who runs on it, and the lock to start."""
+"""The broker's part of the state directory: its files, its process, and the lock for starting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _LOCK_LIMIT_S = 120
 
 
 class BrokerStatus(NamedTuple):
-    """bootstrap: host:port, None when the local broker never ran.  data, log: of a local one."""
+    """The status of a broker.
+
+    bootstrap: host:port, None if the local broker never ran.  data, log: of a local broker.
+    """
 
     running: bool
     bootstrap: str | None
@@ -39,7 +42,7 @@ class Started(NamedTuple):
 
 
 class Home:
-    """`<state_dir>/kafka`."""
+    """The directory `<state_dir>/kafka`."""
 
     def __init__(self, state_dir: Path) -> None:
         self.path = state_dir.absolute() / "kafka"
@@ -68,9 +71,9 @@ class Home:
 
     def last(self) -> Started | None:
         try:
-            kept = json.loads(self._started.read_text())
-            process = Process(int(kept["pid"]), int(kept["ticks"]))
-            return Started(process, int(kept["port"]), str(kept["cluster_id"]))
+            stored = json.loads(self._started.read_text())
+            process = Process(int(stored["pid"]), int(stored["ticks"]))
+            return Started(process, int(stored["port"]), str(stored["cluster_id"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 
@@ -80,11 +83,11 @@ class Home:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """One starts or stops at a time.  The lock goes with the process that holds it."""
+        """Hold the lock for starting and stopping.  It is released when the process ends."""
         self.make()
         with (self.path / "lock").open("w") as lock:
             deadline = time.monotonic() + _LOCK_LIMIT_S
-            while not _taken(lock.fileno()):
+            while not _try_lock(lock.fileno()):
                 if time.monotonic() > deadline:
                     raise BrokerUnavailable(
                         f"another process has been starting a broker in {self.path} "
@@ -94,7 +97,7 @@ class Home:
             yield
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,8 +1,8 @@
-"""Runs a command that gets SIGTERM when the process that asked for it ends (Linux).
+"""A script that runs a command which gets SIGTERM when its parent process ends (Linux).
 
     python launch.py PARENT-PID COMMAND [ARGUMENT …]
 
-Run as a script, so it imports nothing of this package.
+It runs as a script, so it imports nothing of this package.
 """
 
 import ctypes
@@ -15,7 +15,7 @@ PR_SET_PDEATHSIG = 1
 
 def main(parent: int, command: list[str]) -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
-    if os.getppid() == parent:  # else it ended before prctl, and nothing would tell us
+    if os.getppid() == parent:  # else the parent ended before prctl, and no signal would come
         os.execv(command[0], command)
 
 

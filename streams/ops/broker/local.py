@@ -25,15 +25,15 @@ READY_LIMIT_S = 60.0
 STOP_PATIENCE_S = 20.0
 DISK_LEAST_BYTES = 256 << 20
 _PORT_TRIES = 3
-_ENDED_ON_REQUEST = (0, 143, -15)  # what Java and the system say after a SIGTERM
+_ENDED_ON_REQUEST = (0, 143, -15)  # exit codes after a SIGTERM
 
 
 class _PortTaken(BrokerUnavailable):
-    """By another program, after it was found free."""
+    """The port was taken by another program after it was found free."""
 
 
 class Running(NamedTuple):
-    """child: None when another process started it."""
+    """A running broker.  child: None if another process started it."""
 
     started: Started
     child: Child | None
@@ -43,7 +43,7 @@ class Running(NamedTuple):
 def running(
     settings: ServiceSettings, progress: Progress, config: Mapping[str, str]
 ) -> Iterator[str]:
-    """Reuse the broker of this state directory, or have one for as long as the context lasts."""
+    """Reuse the broker of this state directory, or run one while the context is open."""
     broker = start(settings, progress, config, bound=True)
     try:
         yield broker.started.bootstrap
@@ -61,14 +61,14 @@ def run(settings: ServiceSettings, foreground: bool, progress: Progress) -> Brok
         finally:
             broker.started.process.end(STOP_PATIENCE_S)
         if code not in _ENDED_ON_REQUEST:
-            raise _died(home)
+            raise _exit_error(home)
     return status(home)
 
 
 def stop(home: Home, progress: Progress) -> bool:
     if home.running() is None:
         return False
-    with home.locked():  # a start that is under way comes to its end first
+    with home.locked():  # waits for a start in progress
         last = home.running()
         if last is None:
             return False
@@ -90,7 +90,10 @@ def status(home: Home) -> BrokerStatus:
 def start(
     settings: ServiceSettings, progress: Progress, config: Mapping[str, str], *, bound: bool
 ) -> Running:
-    """A broker that is ready.  bound: it ends with this process, if this process starts it."""
+    """Start a broker, or reuse the running one, and wait until it is ready.
+
+    bound: a broker that this process starts ends with this process.
+    """
     home = Home(settings.state_dir)
     try:
         with home.locked():
@@ -108,28 +111,28 @@ def start(
 
 
 def _start(
-    home: Home, wanted: int, progress: Progress, config: Mapping[str, str], bound: bool
+    home: Home, preferred_port: int, progress: Progress, config: Mapping[str, str], bound: bool
 ) -> Running:
-    """Of two that start in one moment and pick the same ports, the slower one picks again."""
+    """Start a broker on free ports; try again if another program takes them in the meantime."""
     for _ in range(_PORT_TRIES - 1):
         try:
-            return _start_on_free_ports(home, wanted, progress, config, bound)
+            return _start_on_free_ports(home, preferred_port, progress, config, bound)
         except _PortTaken as exc:
             progress(str(exc))
-    return _start_on_free_ports(home, wanted, progress, config, bound)
+    return _start_on_free_ports(home, preferred_port, progress, config, bound)
 
 
 def _start_on_free_ports(
-    home: Home, wanted: int, progress: Progress, config: Mapping[str, str], bound: bool
+    home: Home, preferred_port: int, progress: Progress, config: Mapping[str, str], bound: bool
 ) -> Running:
-    begun = time.monotonic()
+    started_at = time.monotonic()
     _require_room(home.path)
     java = jars.java()
     classpath = jars.classpath(home, progress)
     last = home.last()
-    port, controller_port = network.pick_ports([wanted, *([last.port] if last else [])], 2)
+    port, controller_port = network.pick_ports([preferred_port, *([last.port] if last else [])], 2)
     _write_files(home, config, port, controller_port)
-    cluster_id = _formatted(home, java, classpath)
+    cluster_id = _format_data(home, java, classpath)
     progress(f"starting Kafka on 127.0.0.1:{port}")
     if home.log.exists():
         home.log.replace(home.log.with_suffix(".log.1"))
@@ -142,7 +145,7 @@ def _start_on_free_ports(
     except BaseException:
         child.process.end(STOP_PATIENCE_S)
         raise
-    progress(f"Kafka is ready on {started.bootstrap} ({time.monotonic() - begun:.1f} s)")
+    progress(f"Kafka is ready on {started.bootstrap} ({time.monotonic() - started_at:.1f} s)")
     return Running(started, child)
 
 
@@ -162,28 +165,32 @@ def _write_files(home: Home, config: Mapping[str, str], port: int, controller_po
     home.logging.write_text(broker_config.LOGGING)
 
 
-def _formatted(home: Home, java: str, classpath: list[str]) -> str:
-    """The cluster id of the data directory, which is formatted first if it is new."""
+def _format_data(home: Home, java: str, classpath: list[str]) -> str:
+    """Return the cluster id of the data directory; format the directory first if it is new."""
     meta = home.data / "meta.properties"
     if not meta.exists():
-        shutil.rmtree(home.data, ignore_errors=True)  # a format that was interrupted
+        shutil.rmtree(home.data, ignore_errors=True)  # left by an interrupted format
         tool = ["kafka.tools.StorageTool", "format", "-t", new_cluster_id()]
         command = java_command(home, java, classpath, *tool, "-c", str(home.properties))
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        if ran.returncode != 0:
-            raise _failure(f"Kafka could not format {home.data}", ran.stdout + ran.stderr)
+        completed = subprocess.run(command, capture_output=True, text=True, check=False)
+        if completed.returncode != 0:
+            raise _kafka_error(
+                f"Kafka could not format {home.data}", completed.stdout + completed.stderr
+            )
     entries = (line.partition("=") for line in meta.read_text().splitlines())
     return next(value for name, _, value in entries if name == "cluster.id")
 
 
 def new_cluster_id() -> str:
-    """A Kafka uuid: base64 of 16 bytes, the first below 128 so that it never begins with `-`."""
-    first, *rest = uuid.uuid4().bytes
-    return base64.urlsafe_b64encode(bytes([first & 127, *rest])).decode().rstrip("=")
+    """Return a Kafka uuid: 16 bytes in base64; the first is below 128, so it never begins with
+    `-`.
+    """
+    first, *remaining = uuid.uuid4().bytes
+    return base64.urlsafe_b64encode(bytes([first & 127, *remaining])).decode().rstrip("=")
 
 
 def java_command(home: Home, java: str, classpath: list[str], *arguments: str) -> list[str]:
-    """A class of Kafka's jars, as this home is set to log."""
+    """Return the command that runs a class of Kafka's jars with this home's logging settings."""
     logging = f"-Dlog4j2.configurationFile={home.logging.as_uri()}"
     return [java, *broker_config.JVM, logging, "-cp", ":".join(classpath), *arguments]
 
@@ -192,7 +199,7 @@ def _wait(home: Home, started: Started) -> None:
     deadline = time.monotonic() + READY_LIMIT_S
     while network.cluster_id(started.port) != started.cluster_id:
         if Process.of(started.process.pid) != started.process:
-            raise _died(home)
+            raise _exit_error(home)
         if time.monotonic() > deadline:
             raise BrokerUnavailable(
                 f"Kafka (process {started.process.pid}) did not answer on {started.bootstrap} "
@@ -213,17 +220,17 @@ _CAUSES = (
 )
 
 
-def _died(home: Home) -> BrokerUnavailable:
-    said = home.log.read_text(errors="replace") if home.log.exists() else ""
-    return _failure(f"Kafka ended (log: {home.log})", said)
+def _exit_error(home: Home) -> BrokerUnavailable:
+    output = home.log.read_text(errors="replace") if home.log.exists() else ""
+    return _kafka_error(f"Kafka ended (log: {home.log})", output)
 
 
-def _failure(what: str, said: str) -> BrokerUnavailable:
-    """Of what Kafka said, the known cause, else the first exception or the last line."""
+def _kafka_error(what: str, output: str) -> BrokerUnavailable:
+    """Return an error with a known cause, else Kafka's first exception or last line."""
     for mark, cause, advice in _CAUSES:
-        if mark in said:
+        if mark in output:
             kind = _PortTaken if mark == _PORT_IN_USE else BrokerUnavailable
             return kind(f"{what}: {cause}", advice=advice)
-    lines = said.strip().splitlines() or ["it said nothing"]
+    lines = output.strip().splitlines() or ["it said nothing"]
     reason = next((line for line in lines if "Exception" in line), lines[-1])
     return BrokerUnavailable(f"{what}: {reason}", advice="Set HEADRACE_STATE_DIR to a new one.")

@@ -1,4 +1,4 @@
-"""Whether everything is there that headrace needs, and what to do about what is not."""
+"""Checks of everything that headrace needs, with advice for each failure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
 
 
 def examine(load: Callable[[], Settings] = Settings.load) -> Iterator[Finding]:
-    """All findings, as they come.  Nothing is changed."""
+    """Run all checks and yield their findings.  Nothing is changed."""
     try:
         settings = load()
     except SettingsError as exc:

@@ -1,4 +1,4 @@
-"""What the doctor says: one finding for each thing that it looks at."""
+"""The findings of the doctor: one for each check."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from streams.errors import HeadraceError
 
 class Level(StrEnum):
     OK = "ok"
-    WARN = "warn"  # it works, but look at it
-    FAIL = "fail"  # something that headrace needs is not as it must be
+    WARN = "warn"  # it works, but needs attention
+    FAIL = "fail"  # headrace cannot work like this
 
 
 class Finding(NamedTuple):
-    """check: what was looked at, one or two words.  advice: what to do; empty when all is well."""
+    """The result of one check.
+
+    check: its name, one or two words.  advice: what to do; empty if nothing is wrong.
+    """
 
     check: str
     level: Level
@@ -23,16 +26,16 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def ok(check: str, said: str) -> Finding:
-    return Finding(check, Level.OK, said)
+def ok(check: str, message: str) -> Finding:
+    return Finding(check, Level.OK, message)
 
 
-def warn(check: str, said: str, advice: str) -> Finding:
-    return Finding(check, Level.WARN, said, advice)
+def warn(check: str, message: str, advice: str) -> Finding:
+    return Finding(check, Level.WARN, message, advice)
 
 
-def fail(check: str, said: str, advice: str) -> Finding:
-    return Finding(check, Level.FAIL, said, advice)
+def fail(check: str, message: str, advice: str) -> Finding:
+    return Finding(check, Level.FAIL, message, advice)
 
 
 def failed(check: str, exc: HeadraceError) -> Finding:

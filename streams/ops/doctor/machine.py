@@ -1,4 +1,4 @@
-"""What the machine offers: Java, Maven and Docker for a local broker, ports, the disk."""
+"""Checks of the machine: Java, Maven and Docker for a local broker, ports, the disk."""
 
 from __future__ import annotations
 
@@ -26,55 +26,55 @@ Which = Callable[[str], str | None]
 
 
 def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Finding]:
-    """Look for Java and Maven, or Docker and its extra: a local broker needs them."""
-    java, maven, docker = _java(which), _maven(settings, which), _docker(which)
-    wanted = "" if settings.bootstrap is None else "; not needed, HEADRACE_BOOTSTRAP is set"
-    other = wanted or (docker[0] and "; Docker can stand in")
-    for name, (good, said) in (("java", java), ("maven", maven)):
+    """Check for Java and Maven, or Docker and its extra: a local broker needs them."""
+    java, maven, docker = _check_java(which), _check_maven(settings, which), _check_docker(which)
+    not_needed = "" if settings.bootstrap is None else "; not needed, HEADRACE_BOOTSTRAP is set"
+    other = not_needed or (docker[0] and "; Docker can stand in")
+    for name, (good, message) in (("java", java), ("maven", maven)):
         if good or other:
-            yield ok(name, said if good else f"{said}{other}")
+            yield ok(name, message if good else f"{message}{other}")
         else:
-            yield fail(name, said, jars.ADVICE)
-    spare = wanted or (java[0] and maven[0] and "; not needed with Java and Maven")
+            yield fail(name, message, jars.ADVICE)
+    spare = not_needed or (java[0] and maven[0] and "; not needed with Java and Maven")
     if docker[0] or spare:
         yield ok("docker", docker[1] if docker[0] else f"{docker[1]}{spare}")
     else:
         yield fail("docker", docker[1], jars.ADVICE)
 
 
-def _java(which: Which) -> tuple[bool, str]:
+def _check_java(which: Which) -> tuple[bool, str]:
     path = which("java")
     if path is None:
         return False, "`java` is not on the PATH"
     major = jars.java_major(path)
     if major is None:
         return False, f"{path} does not run"
-    least = "" if major >= jars.JAVA_LEAST else f", and Kafka needs {jars.JAVA_LEAST} or later"
-    return not least, f"Java {major} at {path}{least}"
+    too_old = "" if major >= jars.JAVA_LEAST else f", and Kafka needs {jars.JAVA_LEAST} or later"
+    return not too_old, f"Java {major} at {path}{too_old}"
 
 
-def _maven(settings: Settings, which: Which) -> tuple[bool, str]:
+def _check_maven(settings: Settings, which: Which) -> tuple[bool, str]:
     if jars.cached(Home(settings.state_dir)) is not None:
         return True, "Kafka's jars are there already"
     path = which("mvn")
     return path is not None, f"Maven at {path}" if path else "`mvn` is not on the PATH"
 
 
-def _docker(which: Which) -> tuple[bool, str]:
+def _check_docker(which: Which) -> tuple[bool, str]:
     path = which("docker")
     if path is None:
         return False, "`docker` is not on the PATH"
     command = [path, "version", "--format", "{{.Server.Version}}"]
     try:
-        ran = subprocess.run(
+        completed = subprocess.run(
             command, capture_output=True, text=True, timeout=_DOCKER_LIMIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return False, "`docker` does not answer"
-    if ran.returncode != 0:
+    if completed.returncode != 0:
         return False, "no Docker daemon answers"
     missing = _extra_missing()
-    return not missing, f"Docker {ran.stdout.strip()}{missing}"
+    return not missing, f"Docker {completed.stdout.strip()}{missing}"
 
 
 def _extra_missing() -> str:
@@ -86,14 +86,14 @@ def _extra_missing() -> str:
 
 
 def ports(settings: Settings) -> Iterator[Finding]:
-    yield _gateway_port(settings)
+    yield _check_gateway_port(settings)
     if settings.bootstrap is not None:
         yield ok("broker port", "not needed, HEADRACE_BOOTSTRAP is set")
         return
     local = Home(settings.state_dir).running()
     if local is not None:
         yield ok("broker port", f"the local broker listens on {local.bootstrap}")
-    elif _free("127.0.0.1", settings.broker_port):
+    elif _is_free("127.0.0.1", settings.broker_port):
         yield ok("broker port", f"127.0.0.1:{settings.broker_port} is free")
     else:
         yield warn(
@@ -103,15 +103,15 @@ def ports(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _gateway_port(settings: Settings) -> Finding:
+def _check_gateway_port(settings: Settings) -> Finding:
     try:
         address = Address.parse(settings.gateway)
     except SettingsError as exc:
         return failed("gateway port", exc)
-    if address.port == 0 or _free(address.host, address.port):
+    if address.port == 0 or _is_free(address.host, address.port):
         return ok("gateway port", f"{settings.gateway} is free")
-    kept = address_file(settings)
-    if kept.exists() and answers(url := kept.read_text().strip()):
+    url_file = address_file(settings)
+    if url_file.exists() and answers(url := url_file.read_text().strip()):
         return ok("gateway port", f"a gateway answers at {url}")
     return fail(
         "gateway port",
@@ -120,7 +120,7 @@ def _gateway_port(settings: Settings) -> Finding:
     )
 
 
-def _free(host: str, port: int) -> bool:
+def _is_free(host: str, port: int) -> bool:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -132,41 +132,45 @@ def _free(host: str, port: int) -> bool:
 
 
 def disk(settings: Settings) -> Iterator[Finding]:
-    """The state directory: whether it can be written, its room, who has it."""
+    """Check the state directory: its permissions, its free space, and the processes that use it."""
     directory = settings.state_dir.absolute()
-    there = next(path for path in (directory, *directory.parents) if path.exists())
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+    existing = next(path for path in (directory, *directory.parents) if path.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         advice = "Set HEADRACE_STATE_DIR to a directory that can be written."
-        yield fail("state directory", f"{there} cannot be written", advice)
+        yield fail("state directory", f"{existing} cannot be written", advice)
         return
     yield ok(
-        "state directory", str(directory) if there == directory else f"{directory}, to be made"
+        "state directory", str(directory) if existing == directory else f"{directory}, to be made"
     )
-    free = shutil.disk_usage(there).free
-    said, advice = f"{free // MIB} MiB are free", "Make room, or set HEADRACE_STATE_DIR."
+    free = shutil.disk_usage(existing).free
+    message, advice = f"{free // MIB} MiB are free", "Make room, or set HEADRACE_STATE_DIR."
     if free < ROOM_LEAST:
-        yield fail("disk space", f"{said}, and Kafka needs {ROOM_LEAST // MIB}", advice)
+        yield fail("disk space", f"{message}, and Kafka needs {ROOM_LEAST // MIB}", advice)
     elif free < ROOM_ENOUGH:
-        yield warn("disk space", said, advice)
+        yield warn("disk space", message, advice)
     else:
-        yield ok("disk space", said)
-    yield _users(settings)
+        yield ok("disk space", message)
+    yield _check_users(settings)
 
 
-def _users(settings: Settings) -> Finding:
+def _check_users(settings: Settings) -> Finding:
     from streams.engine.worker import worker_directory
 
-    places: dict[str, Path] = {
+    directories: dict[str, Path] = {
         "a worker": worker_directory(settings),
         "a gateway": gateway_directory(settings) / "view",
     }
-    held = [f"{who} ({pid})" for who, path in places.items() if (pid := _holder(path)) is not None]
-    said = f"in use by {' and '.join(held)}" if held else "nobody uses the state directory"
-    return ok("locks", said)
+    users = [
+        f"{who} ({pid})"
+        for who, path in directories.items()
+        if (pid := _lock_holder(path)) is not None
+    ]
+    message = f"in use by {' and '.join(users)}" if users else "nobody uses the state directory"
+    return ok("locks", message)
 
 
-def _holder(directory: Path) -> str | None:
-    """Who has the lock of a directory, as its file says; None when nobody has."""
+def _lock_holder(directory: Path) -> str | None:
+    """Return who holds the lock of a directory, as its file says; None if nobody does."""
     try:
         with (directory / "lock").open() as file:
             try:

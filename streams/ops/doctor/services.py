@@ -1,4 +1,4 @@
-"""What headrace talks to: the broker, its topics, the schema registry; and who may call."""
+"""Checks of the broker, its topics, the schema registry and the tokens."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from streams.settings.addresses import Address
 
 TESTED_FROM = "4.0"
 PATIENCE_S = 5.0
-"""How long the schema registry is waited for."""
-_SHOWN = 5
+"""How long requests to the schema registry are retried."""
+_MAX_NAMES = 5
 
 
 def kafka(settings: Settings) -> Iterator[Finding]:
-    """The broker, and what is there of the declared topics."""
+    """Check the broker, and the declared topics on it."""
     if settings.bootstrap is None and not status(settings).running:
         advice = "Run `headrace up`, or set HEADRACE_BOOTSTRAP to a broker that runs."
         yield warn("broker", "none is set, and no local one runs", advice)
@@ -38,7 +38,7 @@ def kafka(settings: Settings) -> Iterator[Finding]:
         try:
             yield ok("broker", f"cluster {log.cluster_id()} answers")
             yield broker_version(settings)
-            yield from _topics(log, settings)
+            yield from _check_topics(log, settings)
         except HeadraceError as exc:
             yield failed("topics", exc)
 
@@ -55,13 +55,15 @@ def broker_version(settings: Settings) -> Finding:
         return warn("broker version", f"not known: {exc}", advice)
     if release is None:
         return fail("broker version", "Kafka before 2.8", f"Run Kafka {TESTED_FROM} or later.")
-    said = f"Kafka {release} or later"
+    message = f"Kafka {release} or later"
     if release < TESTED_FROM:
-        return warn("broker version", said, f"headrace is tested with Kafka {TESTED_FROM} and on.")
-    return ok("broker version", said)
+        return warn(
+            "broker version", message, f"headrace is tested with Kafka {TESTED_FROM} and on."
+        )
+    return ok("broker version", message)
 
 
-def _topics(log: KafkaLog, settings: Settings) -> Iterator[Finding]:
+def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Finding]:
     planned = plan(log, settings)
     missing = [one.name for one in planned if one.standing is Standing.MISSING]
     differ = [
@@ -71,37 +73,37 @@ def _topics(log: KafkaLog, settings: Settings) -> Iterator[Finding]:
     ]
     if differ:
         advice = "Set HEADRACE_PARTITIONS to what the topics have, or HEADRACE_PREFIX to a new one."
-        yield fail("topics", _listed(differ), advice)
+        yield fail("topics", _join_names(differ), advice)
     if missing:
-        said = f"{len(missing)} of {len(planned)} are missing: {_listed(missing)}"
+        message = f"{len(missing)} of {len(planned)} are missing: {_join_names(missing)}"
         advice = "Run `headrace topics create`; without the right to see a topic it is missing too."
-        yield fail("topics", said, advice)
+        yield fail("topics", message, advice)
     if not differ and not missing:
         yield ok("topics", f"all {len(planned)} are there, with their partitions")
-    yield _configs(log, settings)
+    yield _check_configs(log, settings)
 
 
-def _configs(log: KafkaLog, settings: Settings) -> Finding:
-    there = [one for one in plan(log, settings) if one.found is not None]
+def _check_configs(log: KafkaLog, settings: Settings) -> Finding:
+    existing = [one for one in plan(log, settings) if one.found is not None]
     try:
-        found = log.admin().configs(one.name for one in there)
+        configs = log.admin().configs(one.name for one in existing)
     except AccessDenied:
         advice = "Ask as an operator; see `headrace topics acls`."
         return warn("topic settings", "not known: this user may not see them", advice)
     differ = [
-        f"{name} of {one.name} is {found[one.name].get(name)}, not {wanted}"
-        for one in there
-        for name, wanted in config_of(one.topic, settings).items()
-        if found[one.name].get(name) != wanted
+        f"{name} of {one.name} is {configs[one.name].get(name)}, not {expected}"
+        for one in existing
+        for name, expected in config_of(one.topic, settings).items()
+        if configs[one.name].get(name) != expected
     ]
     if differ:
         advice = "Alter them with kafka-configs.sh, unless you changed them on purpose."
-        return warn("topic settings", _listed(differ), advice)
-    return ok("topic settings", f"{len(there)} topics are set as declared")
+        return warn("topic settings", _join_names(differ), advice)
+    return ok("topic settings", f"{len(existing)} topics are set as declared")
 
 
 def registry(settings: Settings) -> Iterator[Finding]:
-    """Whether the schema registry has every version of every schema."""
+    """Check that the schema registry has every version of every schema."""
     from streams.registry.client import Registry
     from streams.registry.register import missing
     from streams.registry.subjects import subjects
@@ -111,45 +113,45 @@ def registry(settings: Settings) -> Iterator[Finding]:
         return
     try:
         url, tls = settings.schema_registry_url, settings.registry_tls()
-        with closing(Registry(url, PATIENCE_S, tls)) as asked:
+        with closing(Registry(url, PATIENCE_S, tls)) as client:
             lacking = [
                 f"{subject.name} version {entry.version}"
                 for subject in subjects(settings.prefix).values()
-                for entry in missing(subject, asked.versions(subject.name))
+                for entry in missing(subject, client.versions(subject.name))
             ]
     except HeadraceError as exc:
         yield failed("schemas", exc)
         return
     if lacking:
-        said = f"the registry lacks {len(lacking)} versions: {_listed(lacking)}"
-        yield fail("schemas", said, "Run `headrace topics create`, which registers them.")
+        message = f"the registry lacks {len(lacking)} versions: {_join_names(lacking)}"
+        yield fail("schemas", message, "Run `headrace topics create`, which registers them.")
     else:
         yield ok("schemas", f"the registry has all {len(subjects(settings.prefix))} subjects")
 
 
 def tokens(settings: Settings) -> Iterator[Finding]:
-    """Who may call a gateway."""
+    """Check that a gateway has tokens if it needs them."""
     from streams.access.tokens import load
 
     if settings.tokens is None:
-        yield _without_tokens(settings)
+        yield _check_no_tokens(settings)
         return
     try:
         known = load(settings.tokens)
     except SettingsError as exc:
         yield failed("tokens", exc)
         return
-    said = f"{len(known)} in {settings.tokens}"
+    message = f"{len(known)} in {settings.tokens}"
     if not known:
-        yield warn("tokens", said, "Make one with `headrace tokens new`; nobody may call now.")
+        yield warn("tokens", message, "Make one with `headrace tokens new`; nobody may call now.")
     elif settings.principal_key is None:
         advice = "Set HEADRACE_PRINCIPAL_KEY in gateways and workers alike."
-        yield warn("tokens", f"{said}; facts do not show who sent a record", advice)
+        yield warn("tokens", f"{message}; facts do not show who sent a record", advice)
     else:
-        yield ok("tokens", said)
+        yield ok("tokens", message)
 
 
-def _without_tokens(settings: Settings) -> Finding:
+def _check_no_tokens(settings: Settings) -> Finding:
     try:
         host = Address.parse(settings.gateway).host
         local = host == "localhost" or ipaddress.ip_address(host).is_loopback
@@ -161,6 +163,6 @@ def _without_tokens(settings: Settings) -> Finding:
     return fail("tokens", f"none are set, and a gateway would listen on {settings.gateway}", advice)
 
 
-def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
+def _join_names(names: list[str]) -> str:
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(names[:_MAX_NAMES]) + more

@@ -1,4 +1,4 @@
-"""Dead letters sent back to where they came from: what that would do, and doing it."""
+"""Redrive of dead letters: sending them back to their topics, and a dry run of that."""
 
 from streams.ops.redrive.letters import Letter as Letter
 from streams.ops.redrive.letters import Standing as Standing

@@ -1,4 +1,4 @@
-"""Dead letters as records that may be sent again, or the reason why one may not."""
+"""Dead letters as records that may be sent again, or the reason why not."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ from topology import headers, topics
 from topology.declarations import Topic
 
 REDRIVEN_FROM = headers.REDRIVEN_FROM.name
-_PLACE = ("topic", "partition", "offset")
-_OWN = frozenset({CAUSE, OVERSIZE, MASKED, REDRIVEN_FROM})
-"""Headers that the service put on the dead letter or its record, beside those of `DLT`."""
+_POSITION_PARTS = ("topic", "partition", "offset")
+_SERVICE_HEADERS = frozenset({CAUSE, OVERSIZE, MASKED, REDRIVEN_FROM})
+"""Headers that the service adds to a dead letter or its record, besides those of `DLT`."""
 
 
 class Standing(StrEnum):
-    """Whether a dead letter can be sent back."""
+    """The redrive status of a dead letter."""
 
     READY = "ready"
     DONE = "done"  # it was sent back before
-    FAILED_AGAIN = "failed_again"  # it came from a record that was sent back already
-    UNDECODABLE = "undecodable"  # its bytes are still none that this version reads
-    MASKED = "masked"  # what is kept of it is masked text, not its bytes
-    GONE = "gone"  # it was too large to keep, and its topic holds it no more
-    NO_RECORD = "no_record"  # a timer that failed; there is nothing to send
+    FAILED_AGAIN = "failed_again"  # its record was itself sent back before
+    UNDECODABLE = "undecodable"  # this version still cannot decode it
+    MASKED = "masked"  # only masked text is stored, not its bytes
+    GONE = "gone"  # it was too large to store, and its topic has removed it
+    NO_RECORD = "no_record"  # a timer has failed; there is nothing to send
 
 
 class Letter(NamedTuple):
-    """place: its position.  source: of the record that it was.  topic: of that record.
+    """A dead letter, and the record that it was made from.
 
-    key, value, headers: of the record as it was sent, at sent_at (ms).  code: why it became a
+    place: its position.  source: the position of the record.  topic: the record's topic.
+    key, value, headers: those of the record as it was sent, at sent_at (ms).  code: why it became a
     dead letter.
     """
 
@@ -61,17 +62,17 @@ class Letter(NamedTuple):
     standing: Standing
 
     def record(self, name: str) -> LogRecord:
-        """As it lay on its topic, whose full name this is."""
+        """Return the record as it was on its topic.  name: the topic's full name."""
         offset = int(self.source.rpartition("/")[2] or 0)
-        place = (name, self.partition, offset, self.sent_at)
-        return LogRecord(*place, self.key, self.value, self.headers)
+        coordinates = (name, self.partition, offset, self.sent_at)
+        return LogRecord(*coordinates, self.key, self.value, self.headers)
 
 
 class Wanted(NamedTuple):
-    """Which dead letters.  Empty sets want all.
+    """A filter of dead letters.  An empty set selects all.
 
-    topics: names of input topics, without the prefix.  places: their own positions or those of
-    the records they were.  again: those too that failed once more after they were sent back.
+    topics: names of input topics, without the prefix.  places: positions of dead letters, or of
+    their records.  again: include those that failed once more after they were sent back.
     """
 
     topics: frozenset[str] = frozenset()
@@ -80,11 +81,11 @@ class Wanted(NamedTuple):
     again: bool = False
 
     def check(self) -> None:
-        """Raises UsageError for a topic that has no dead letters."""
+        """Raise UsageError for a topic that has no dead letters."""
         known = {source.name for source in _SOURCES.values()}
         for name in sorted(self.topics - known):
-            listed = ", ".join(sorted(known))
-            raise UsageError(f"{name} has no dead letters", advice=f"Those have: {listed}.")
+            names = ", ".join(sorted(known))
+            raise UsageError(f"{name} has no dead letters", advice=f"Those have: {names}.")
 
     def takes(self, letter: Letter) -> bool:
         return (
@@ -101,24 +102,24 @@ _SOURCES = {
 """The input topic of each topic of dead letters."""
 
 
-def letters(log: Log, prefix: str, wanted: Wanted, done: Collection[str]) -> Iterator[Letter]:
-    """Those that are wanted, in the order of their topics and positions.
+def letters(log: Log, prefix: str, selection: Wanted, done: Collection[str]) -> Iterator[Letter]:
+    """Yield the selected dead letters in the order of their topics and positions.
 
     done: the positions of those that were sent back.
     """
-    wanted.check()
+    selection.check()
     for dead, source in _SOURCES.items():
-        if wanted.topics and source.name not in wanted.topics:
+        if selection.topics and source.name not in selection.topics:
             continue
         for record in read(log, dead, prefix):
-            letter = _letter(record, source)
-            if wanted.takes(letter):
-                yield _judged(letter, record, log, wanted, done)
+            letter = _to_letter(record, source)
+            if selection.takes(letter):
+                yield _with_standing(letter, record, log, selection, done)
 
 
-def _letter(record: Record, topic: Topic) -> Letter:
-    told = headers_json(record)
-    name, partition, offset = (told.get(f"{DLT}original-{part}") for part in _PLACE)
+def _to_letter(record: Record, topic: Topic) -> Letter:
+    dlt_headers = headers_json(record)
+    name, partition, offset = (dlt_headers.get(f"{DLT}original-{part}") for part in _POSITION_PARTS)
     source = "" if name is None else f"{name}/{partition}/{offset}"
     return Letter(
         position(record),
@@ -127,31 +128,35 @@ def _letter(record: Record, topic: Topic) -> Letter:
         partition or 0,
         record.key,
         record.value,
-        [(n, v) for n, v in record.headers or () if not n.startswith(DLT) and n not in _OWN],
-        told.get(f"{DLT}original-timestamp") or 0,
-        told.get(f"{DLT}exception-fqcn", ""),
+        [
+            (n, v)
+            for n, v in record.headers or ()
+            if not n.startswith(DLT) and n not in _SERVICE_HEADERS
+        ],
+        dlt_headers.get(f"{DLT}original-timestamp") or 0,
+        dlt_headers.get(f"{DLT}exception-fqcn", ""),
         Standing.READY,
     )
 
 
-def _judged(
-    letter: Letter, record: Record, log: Log, wanted: Wanted, done: Collection[str]
+def _with_standing(
+    letter: Letter, record: Record, log: Log, selection: Wanted, done: Collection[str]
 ) -> Letter:
-    """The letter with what stands against sending it, the first reason of all."""
+    """Return the dead letter with the first reason that prevents sending it."""
     if letter.place in done:
         return letter._replace(standing=Standing.DONE)
     if header(record, MASKED) is not None:
         return letter._replace(standing=Standing.MASKED)
     if not letter.source:
         return letter._replace(standing=Standing.NO_RECORD)
-    if not wanted.again and header(record, REDRIVEN_FROM) is not None:
+    if not selection.again and header(record, REDRIVEN_FROM) is not None:
         return letter._replace(standing=Standing.FAILED_AGAIN)
     if header(record, OVERSIZE) is not None:
-        original = _original(log, letter.source)
+        original = _read_original(log, letter.source)
         if original is None:
             return letter._replace(standing=Standing.GONE)
-        given = [(n, v) for n, v in original.headers or () if n not in _OWN]
-        letter = letter._replace(key=original.key, value=original.value, headers=given)
+        sent_headers = [(n, v) for n, v in original.headers or () if n not in _SERVICE_HEADERS]
+        letter = letter._replace(key=original.key, value=original.value, headers=sent_headers)
     if not _decodes(letter):
         return letter._replace(standing=Standing.UNDECODABLE)
     return letter
@@ -167,11 +172,15 @@ def _decodes(letter: Letter) -> bool:
     return True
 
 
-def _original(log: Log, source: str) -> Record | None:
-    """The record that a dead letter was too small to hold, if its topic still has it."""
+def _read_original(log: Log, source: str) -> Record | None:
+    """Return the record that was too large for its dead letter, if its topic still has it."""
     name, number, offset = source.rsplit("/", 2)
-    tp, place = TopicPartition(name, int(number)), int(offset)
-    if tp not in partitions(log, [name]) or place < log.starts([tp])[tp]:
+    tp, record_offset = TopicPartition(name, int(number)), int(offset)
+    if tp not in partitions(log, [name]) or record_offset < log.starts([tp])[tp]:
         return None
-    found = (r for r in records(log, [tp], {tp: place + 1}, {tp: place}) if r.offset == place)
-    return next(found, None)
+    matching = (
+        r
+        for r in records(log, [tp], {tp: record_offset + 1}, {tp: record_offset})
+        if r.offset == record_offset
+    )
+    return next(matching, None)

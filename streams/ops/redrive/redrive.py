@@ -1,8 +1,8 @@
 """Sending dead letters back, each at most once.
 
-The record and the fact that says so (`audit.redrives`) are one transaction, so that whoever comes
-after a kill reads from the facts what is done.  One redrive at a time: all share one transactional
-id, and who begins fences the one before, whose next transaction fails.
+A record and the fact about it (`audit.redrives`) are one transaction, so after a kill the facts
+show what is done.  Only one redrive runs at a time: all use one transactional id, and a new one
+fences the previous one, whose next transaction fails.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from topology.keys import partition_of
 from topology.topics import full_name
 
 Pause = Callable[[float], None]
-"""Waits that many seconds."""
+"""Sleeps for a number of seconds."""
 Elapsed = Callable[[], float]
-"""Seconds since any moment; they never go back."""
+"""Returns monotonic seconds."""
 
 
 class Order(NamedTuple):
-    """operator: who orders it.  reason: why, in words.  rate: most records a second, at any time;
-    None: as many as go."""
+    """A redrive request.
+
+    operator: who requests it.  reason: free text.  rate: maximum number of records per second;
+    None: unlimited.
+    """
 
     operator: str
     reason: str | None = None
@@ -43,11 +46,11 @@ class Order(NamedTuple):
 
 
 class Redrive:
-    """While it is open, no other one of this environment sends.
+    """A redrive.  While it is open, no other redrive of this environment can send.
 
-    done: the positions of dead letters that were ever sent back.  Whose sender was proved is
-    signed anew, if this process has the key.
-    Opening raises BrokerUnavailable, Fenced, TopicsMismatch.
+    done: the positions of dead letters that were ever sent back.  A record whose sender was
+    verified is signed again if this process has the key. Opening raises BrokerUnavailable, Fenced,
+    TopicsMismatch.
     """
 
     def __init__(
@@ -68,7 +71,7 @@ class Redrive:
 
     def __enter__(self) -> Self:
         refuse_mismatch(plan(self._log, self._settings), self._settings)
-        self._producer.open()  # first: what another one has not committed by now, it never will
+        self._producer.open()  # first: it fences the previous redrive, so the log is final
         self.done = sent_back(self._log, self._prefix)
         return self
 
@@ -78,10 +81,10 @@ class Redrive:
         self._producer.close()
 
     def send(self, letters: Iterable[Letter], order: Order) -> Iterator[tuple[Letter, str | None]]:
-        """Each with its new position; None for one that is not sent (see its standing).
+        """Send dead letters; yield each with its new position, None if it is not sent.
 
-        Raises Fenced when another redrive has begun, CommitFailed, BrokerUnavailable: whoever
-        runs it again goes on after what is done.
+        The standing of a dead letter tells why it is not sent.  Raises Fenced if another redrive
+        has begun, CommitFailed, BrokerUnavailable; a new run continues after what is done.
         """
         due = self._elapsed()
         for letter in letters:
@@ -91,9 +94,9 @@ class Redrive:
             if order.rate is not None:
                 self._pause(max(0.0, due - self._elapsed()))
                 due = self._elapsed() + 1 / order.rate
-            place = self._commit(letter, order)
+            new_position = self._commit(letter, order)
             self.done.add(letter.place)
-            yield letter, place
+            yield letter, new_position
 
     def _commit(self, letter: Letter, order: Order) -> str:
         name = full_name(letter.topic, self._prefix)
@@ -121,7 +124,7 @@ class Redrive:
         return f"{name}/{tp.partition}/{ends[tp] - 1}"
 
     def _partition(self, letter: Letter) -> int:
-        """Where the key belongs; a record without one goes where it lay."""
+        """Return the partition of the key; a record without a key keeps its partition."""
         if letter.key is None:
             return letter.partition
         return partition_of(letter.key, self._partitions)
@@ -142,12 +145,12 @@ class Redrive:
 
 
 def sent_back(log: Log, prefix: str) -> set[str]:
-    """The positions of all dead letters that were sent back."""
+    """Return the positions of all dead letters that were sent back."""
     tps = partitions(log, [full_name(AUDIT_REDRIVES, prefix)])
     ends: dict[TopicPartition, int] = log.high_watermarks(tps)
     record = AUDIT_REDRIVES.record or ""
-    found = (decode(one.value or b"", record).value for one in records(log, tps, ends))
-    return {str(fact["dead_letter"]) for fact in found}
+    facts = (decode(one.value or b"", record).value for one in records(log, tps, ends))
+    return {str(fact["dead_letter"]) for fact in facts}
 
 
 def _text(key: bytes | None) -> str | None:

@@ -1,8 +1,8 @@
-"""What would become of dead letters if they were sent back now.
+"""A dry run of a redrive: the verdicts that dead letters would get now.
 
-The state of each task that would judge one is restored into a directory of its own, the copies
-that processors ask beside it, and the processor judges the records one after another, each on top
-of the rows of those before it.  Nothing is written to the log.
+The state of each task that would decide one is restored into its own directory, beside the global
+tables that processors read, and the processor decides the records one after another, each on top of
+the rows of those before it.  Nothing is written to the log.
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ from topology.keys import partition_of
 
 
 class Verdict(NamedTuple):
-    """verdict: accepted, duplicate, rejected, held (no answer yet), decided (of what owes none),
-    or dead_letter with the code as its rule."""
+    """The verdict on a record.
+
+    verdict: accepted, duplicate, rejected, held (parked, no verdict yet), decided (the topic's
+    records get no verdict), or dead_letter with the code as its rule.
+    """
 
     verdict: str
     rule: str | None = None
@@ -46,7 +49,7 @@ def tried(
     folder: Path,
     now_ms: int,
 ) -> Iterator[tuple[Letter, Verdict | None]]:
-    """Each with its verdict; None for one that cannot be sent."""
+    """Yield each dead letter with its verdict; None for one that cannot be sent."""
     trial = Trial(log, settings, processors, folder, now_ms)
     try:
         for letter in letters:
@@ -57,9 +60,9 @@ def tried(
 
 
 class Trial:
-    """folder: for states and copies.
+    """The restored states of a dry run.  folder: for states and global tables.
 
-    Raises TopicsMismatch, what restoring raises, BrokerUnavailable and so on.
+    Raises TopicsMismatch, BrokerUnavailable and the errors of restoring a state.
     """
 
     def __init__(
@@ -86,19 +89,19 @@ class Trial:
         state = self._state(number)
         rows = self._rows[number]
         settings = self._settings.as_work()
-        context = Context(number, count, prefix, settings, self._copied())
+        context = Context(number, count, prefix, settings, self._open_copies())
         step = Step(processor, context, layered([rows], state.get_many))
         step.records([(letter.topic, record)])
         rows.update(step.effects.rows)
         cause = f"{record.topic}/{number}/{record.offset}".encode()
-        return _answer(step.effects.outputs, cause, prefix, letter.topic.kind)
+        return _find_verdict(step.effects.outputs, cause, prefix, letter.topic.kind)
 
     def _record(self, letter: Letter, tp: TopicPartition) -> LogRecord:
-        """As it would lie on the log."""
+        """Return the record as it would be appended to its topic."""
         offset = self._ends.get(tp) or self._log.high_watermarks([tp])[tp]
         self._ends[tp] = offset + 1
-        place = (tp.topic, tp.partition, offset)
-        return LogRecord(*place, self._now, letter.key, letter.value, letter.headers)
+        coordinates = (tp.topic, tp.partition, offset)
+        return LogRecord(*coordinates, self._now, letter.key, letter.value, letter.headers)
 
     def _state(self, number: int) -> State:
         if number not in self._states:
@@ -109,7 +112,7 @@ class Trial:
             self._states[number], self._rows[number] = state, {}
         return self._states[number]
 
-    def _copied(self) -> Copies:
+    def _open_copies(self) -> Copies:
         if self._copies is None:
             settings, tables = self._settings, copied(p.declaration for p in self._processors)
             path = self._folder / "copies"
@@ -125,16 +128,16 @@ class Trial:
             self._copies.close()
 
 
-def _answer(outputs: Sequence[Output], cause: bytes, prefix: str, kind: Kind) -> Verdict:
-    """What the record is answered with, among all that it causes."""
+def _find_verdict(outputs: Sequence[Output], cause: bytes, prefix: str, kind: Kind) -> Verdict:
+    """Return the verdict on a record among the outputs that it causes."""
     for output in outputs:
         topic = topics.BY_NAME[output.topic.removeprefix(prefix)]
         headers = dict(output.headers)
         if headers.get(CAUSE) != cause:
             continue
         if topic.kind is Kind.DEAD_LETTER:
-            code, told = (headers[f"kafka_dlt-exception-{name}"] for name in ("fqcn", "message"))
-            return Verdict("dead_letter", code.decode(), told.decode())
+            code, message = (headers[f"kafka_dlt-exception-{name}"] for name in ("fqcn", "message"))
+            return Verdict("dead_letter", code.decode(), message.decode())
         value = _value(topic.record, output) if topic.kind is Kind.FACT else {}
         if value.get("verdict") in ("accepted", "duplicate", "rejected"):
             why = value.get("message") or value.get("detail") or value.get("reason")

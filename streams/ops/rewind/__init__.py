@@ -1,4 +1,4 @@
-"""Turning a session and its git work tree back to a commit, as one."""
+"""Rewind of a session and its git work tree to a commit, as one operation."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ __all__ = [
 
 
 class Place(NamedTuple):
-    """Where a rewind happens.
+    """The work tree and the gateway of a rewind.
 
-    git: the work tree.  gateway: of the service.  connect: to a gateway, for as long as its
-    context lasts.  say: takes a line for people.
+    git: the work tree.  gateway: the address of the service.  connect: opens a client of a gateway.
+    say: prints a line for people.
     """
 
     git: Git
@@ -53,38 +53,38 @@ class Place(NamedTuple):
         connect: Callable[[str], AbstractContextManager[RewindService]],
         say: Callable[[str], None],
     ) -> Place:
-        """Raises RewindUsage when the path is in no git work tree."""
+        """Return the context for a path.  Raises RewindUsage if it is in no git work tree."""
         return cls(Git.at(path), gateway, connect, say)
 
 
-def rewind(place: Place, request: Request) -> Json:
-    """The SaopRewindLogged by which the session moved; the work tree is at its commit.
+def rewind(ctx: Place, request: Request) -> Json:
+    """Rewind the session and its work tree; return the SaopRewindLogged.
 
-    An earlier rewind that was left half-way is settled first; when it is this one, and has been
-    applied, that is the answer.  Raises RewindError.
+    An earlier rewind that was interrupted is settled first; if it is the same one and has been
+    applied, its fact is returned.  Raises RewindError.
     """
-    with Interrupts() as interrupts, _locked(place.git):
-        settled = _settle(place, interrupts, request)
-        if settled is not None:
-            return settled
-        with place.connect(place.gateway) as service:
-            journal = Journal(place.git.directory)
-            rewinder = Rewinder(place.git, journal, service, place.gateway, interrupts, place.say)
+    with Interrupts() as interrupts, _WorkTreeLock(ctx.git):
+        fact = _settle(ctx, interrupts, request)
+        if fact is not None:
+            return fact
+        with ctx.connect(ctx.gateway) as service:
+            journal = Journal(ctx.git.directory)
+            rewinder = Rewinder(ctx.git, journal, service, ctx.gateway, interrupts, ctx.say)
             return rewinder.run(request)
 
 
-def resume(place: Place) -> None:
-    """Only settle what an earlier rewind has left.  Raises RewindError."""
-    with Interrupts() as interrupts, _locked(place.git):
-        if Journal(place.git.directory).read() is None:
-            place.say("There is nothing to settle.")
-        _settle(place, interrupts, None)
+def resume(ctx: Place) -> None:
+    """Settle an interrupted rewind, and do nothing else.  Raises RewindError."""
+    with Interrupts() as interrupts, _WorkTreeLock(ctx.git):
+        if Journal(ctx.git.directory).read() is None:
+            ctx.say("There is nothing to settle.")
+        _settle(ctx, interrupts, None)
 
 
-def plan(place: Place, request: Request) -> Json:
-    """What a rewind would move; nothing changes.  Raises TargetUnknown, ServiceFailed."""
+def plan(ctx: Place, request: Request) -> Json:
+    """Return what a rewind would move; nothing changes.  Raises TargetUnknown, ServiceFailed."""
     try:
-        with place.connect(place.gateway) as service:
+        with ctx.connect(ctx.gateway) as service:
             return service.plan(request.session_id, request.target)
     except Refused as exc:
         kind = TargetUnknown if exc.rule in UNKNOWN else ServiceFailed
@@ -93,21 +93,21 @@ def plan(place: Place, request: Request) -> Json:
         raise ServiceFailed(str(exc)) from exc
 
 
-def _settle(place: Place, interrupts: Interrupts, request: Request | None) -> Json | None:
-    journal = Journal(place.git.directory)
+def _settle(ctx: Place, interrupts: Interrupts, request: Request | None) -> Json | None:
+    journal = Journal(ctx.git.directory)
     entry = journal.read()
     if entry is None:
         return None
-    with place.connect(entry.gateway) as service:
-        rewinder = Rewinder(place.git, journal, service, entry.gateway, interrupts, place.say)
-        found = settle(entry, rewinder)
-    if found is not None:
-        place.say("It is applied.")
-    return found if request is not None and answers(entry, request) else None
+    with ctx.connect(entry.gateway) as service:
+        rewinder = Rewinder(ctx.git, journal, service, entry.gateway, interrupts, ctx.say)
+        fact = settle(entry, rewinder)
+    if fact is not None:
+        ctx.say("It is applied.")
+    return fact if request is not None and answers(entry, request) else None
 
 
-class _locked:
-    """The work tree, for one rewind at a time.  Raises GitFailed."""
+class _WorkTreeLock:
+    """A lock that allows one rewind at a time in a work tree.  Raises GitFailed."""
 
     def __init__(self, git: Git) -> None:
         self._git = git
@@ -115,5 +115,5 @@ class _locked:
     def __enter__(self) -> None:
         self._git.lock()
 
-    def __exit__(self, *ended: object) -> None:
+    def __exit__(self, *exc_info: object) -> None:
         self._git.unlock()

@@ -1,18 +1,15 @@
-"""How a rewind ends when it does not end well.
+"""The errors of a rewind.
 
-RewindError
-├── RewindUsage        exit 1: the command makes no sense, or PATH is no git work tree
-├── TargetUnknown      exit 2: the service knows no such task or commit, or several
-├── TreeUnclean        exit 3: the work tree holds changes, or a merge or rebase is under way
-├── CommitMissing      exit 4: the commit is not in the repository
-├── GitFailed          exit 5: git did not do what was asked
-├── ServiceFailed      exit 6: the service was not reached, or refused
-│   ├── Undone           it refused the last step, and the work tree was put back
-│   └── Unresolved       whether the session moved is not known; the journal is kept
-└── Interrupted        exit 130
+RewindError ├── RewindUsage        exit 1: the command makes no sense, or PATH is no git work tree
+├── TargetUnknown      exit 2: the service knows no such task or commit, or several ├── TreeUnclean
+exit 3: the work tree holds changes, or a merge or rebase is under way ├── CommitMissing      exit
+4: the commit is not in the repository ├── GitFailed          exit 5: git did not do what was asked
+├── ServiceFailed      exit 6: the service was not reached, or refused │   ├── Undone           it
+refused the last step, and the work tree was put back │   └── Unresolved       whether the session
+moved is not known; the journal is kept └── Interrupted        exit 130
 
-These codes are the command's own, other than those of `streams.errors`: scripts tell the causes
-apart.  Source: SAOP/RTES spec, 6.4.
+These exit codes belong to this command and differ from those of `streams.errors`, so that scripts
+can tell the causes apart.  Source: SAOP/RTES spec, 6.4.
 """
 
 from __future__ import annotations

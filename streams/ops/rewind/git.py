@@ -1,7 +1,7 @@
-"""Git, through its executable: what a rewind asks of a work tree, and the little it does there.
+"""Git, through its executable: the queries and the few changes of a rewind in a work tree.
 
-Hooks are off, submodules stay as they are, and no branch ever moves.  Git runs in a process group
-of its own, so that Ctrl-C does not stop it half-way.
+Hooks are off, submodules stay as they are, and no branch ever moves.  Git runs in its own process
+group, so that Ctrl-C does not stop it half-way.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from streams.settings import environment_without
 HASH = re.compile(r"[0-9a-fA-F]{4,64}")
 LOCK_WAIT_S = 30.0
 _LOCK_PAUSE_S = 0.1
-_SHOWN = 5
+_MAX_LINES = 5
 
 _OPTIONS = (
     "core.hooksPath=/dev/null",
@@ -32,7 +32,7 @@ _OPTIONS = (
     "maintenance.auto=false",
 )
 _CHECKOUT = ("checkout", "--quiet", "--no-recurse-submodules")
-_UNDER_WAY = {
+_OPERATION_FILES = {
     "MERGE_HEAD": "a merge",
     "rebase-merge": "a rebase",
     "rebase-apply": "a rebase",
@@ -41,14 +41,15 @@ _UNDER_WAY = {
     "sequencer": "a cherry-pick or revert",
     "BISECT_LOG": "a bisect",
 }
-"""Files in the git directory that say what has been begun and not ended."""
+"""Files in the git directory that show an operation in progress."""
 
-
-_STALE = "If no git is at work there, one was killed: delete that file, and run the command again."
+_STALE_LOCK_ADVICE = (
+    "If no git is at work there, one was killed: delete that file, and run the command again."
+)
 
 
 class Head(NamedTuple):
-    """branch: its full ref, None when HEAD is detached."""
+    """The commit of HEAD.  branch: its full ref, None if HEAD is detached."""
 
     commit: str
     branch: str | None
@@ -61,19 +62,19 @@ class Answer(NamedTuple):
 
     @property
     def raw(self) -> bytes:
-        """What it printed, byte by byte."""
+        """Return the output as bytes."""
         return os.fsencode(self.out)
 
     @property
     def why(self) -> str:
-        """What git said about a failure, in one line."""
-        said = [line.strip() for line in self.err.splitlines() if line.strip()]
-        faults = [line for line in said if line.startswith(("fatal: ", "error: "))]
-        return next(iter([*faults, *said]), f"git ended with {self.code}")
+        """Return git's message about a failure, in one line."""
+        lines = [line.strip() for line in self.err.splitlines() if line.strip()]
+        faults = [line for line in lines if line.startswith(("fatal: ", "error: "))]
+        return next(iter([*faults, *lines]), f"git ended with {self.code}")
 
 
 class Git:
-    """One work tree.  top: its upper directory.  directory: its own git directory."""
+    """One work tree.  top: its top directory.  directory: its own git directory."""
 
     def __init__(self, top: Path, directory: Path) -> None:
         self.top = top
@@ -82,17 +83,17 @@ class Git:
 
     @classmethod
     def at(cls, path: Path) -> Self:
-        """The work tree that holds the path.  Raises RewindUsage when there is none."""
-        asked = _run(path, ("rev-parse", "--show-toplevel", "--absolute-git-dir"))
-        top, _, directory = asked.out.strip("\n").rpartition("\n")
-        if asked.code != 0 or not top:
-            raise RewindUsage(f"{path} is no git work tree: {asked.why}")
+        """Return the work tree that contains the path.  Raises RewindUsage if there is none."""
+        result = _run(path, ("rev-parse", "--show-toplevel", "--absolute-git-dir"))
+        top, _, directory = result.out.strip("\n").rpartition("\n")
+        if result.code != 0 or not top:
+            raise RewindUsage(f"{path} is no git work tree: {result.why}")
         return cls(Path(top), Path(directory))
 
     def lock(self) -> None:
-        """Keep other rewinds away, until this process and its git have ended.
+        """Lock out other rewinds until this process and its git have ended.
 
-        Git inherits the lock: after a kill, whoever comes next waits until it has ended too.
+        Git inherits the lock: after a kill, the next rewind waits until git has ended too.
         Raises GitFailed.
         """
         self._lock = os.open(self.directory, os.O_RDONLY | os.O_CLOEXEC)
@@ -113,19 +114,19 @@ class Git:
             self._lock = None
 
     def ask(self, *args: str, index: Path | None = None) -> Answer:
-        """Run git in the work tree; index: another one than the work tree's own."""
+        """Run git in the work tree.  index: an index file other than the work tree's own."""
         return _run(self.top, args, index, () if self._lock is None else (self._lock,))
 
     def must(self, *args: str, index: Path | None = None) -> str:
-        """What git prints.  Raises GitFailed."""
+        """Run git and return its output.  Raises GitFailed."""
         answer = self.ask(*args, index=index)
         if answer.code != 0:
-            advice = _STALE if "index.lock" in answer.why else None
+            advice = _STALE_LOCK_ADVICE if "index.lock" in answer.why else None
             raise GitFailed(f"git {args[0]} failed: {answer.why}", advice=advice)
         return answer.out
 
     def head(self) -> Head:
-        """Raises GitFailed on a branch without a commit."""
+        """Return HEAD.  Raises GitFailed on a branch without a commit."""
         commit = self.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
         if commit.code != 0:
             raise GitFailed(f"HEAD of {self.top} has no commit to come back to")
@@ -133,40 +134,40 @@ class Git:
         return Head(commit.out.strip(), branch.out.strip() if branch.code == 0 else None)
 
     def status(self) -> list[str]:
-        """A line for each path that is changed or untracked."""
+        """Return a line for each path that is changed or untracked."""
         options = ("--porcelain", "--untracked-files=all")
         return self.must("--no-optional-locks", "status", *options).splitlines()
 
     def under_way(self) -> str | None:
-        """What was begun in this work tree and has not ended."""
-        for name, what in _UNDER_WAY.items():
+        """Return the operation in progress in the work tree (a merge ...), None if none is."""
+        for name, what in _OPERATION_FILES.items():
             if (self.directory / name).exists():
                 return what
         return None
 
     def check_clean(self) -> None:
-        """Raises TreeUnclean."""
+        """Raise TreeUnclean if the work tree has changes or an operation in progress."""
         if what := self.under_way():
             raise TreeUnclean(f"{what} is under way in {self.top}")
         if changed := self.status():
             raise TreeUnclean(f"{self.top} is not clean: {shown(changed)}")
 
     def commit_of(self, text: str) -> str:
-        """The full hash of the one commit that a hash names.  Raises CommitMissing.
+        """Return the full hash of the one commit that a hash names.  Raises CommitMissing.
 
-        A branch or a tag that is spelled like the hash is not meant.
+        A branch or a tag that is spelled like the hash is ignored.
         """
         if not HASH.fullmatch(text):
             raise CommitMissing(f"the recorded hash {text!r} is no hash of a commit", advice="")
-        named = {self._commit_at(text)} if self._is_object(text) else self._commits_like(text)
-        found = sorted(commit for commit in named if commit is not None)
-        if len(found) != 1:
-            what = f"{len(found)} commits" if found else "no commit"
+        candidates = {self._commit_at(text)} if self._is_object(text) else self._commits_like(text)
+        commits = sorted(commit for commit in candidates if commit is not None)
+        if len(commits) != 1:
+            what = f"{len(commits)} commits" if commits else "no commit"
             raise CommitMissing(f"{text} names {what} of {self.top}")
-        return found[0]
+        return commits[0]
 
     def _is_object(self, text: str) -> bool:
-        """Whether the text is read as a hash, and not as the name of a branch or tag."""
+        """Return whether git reads the text as a hash, not as the name of a branch or tag."""
         answer = self.ask("rev-parse", "--verify", "--quiet", text)
         return answer.code == 0 and answer.out.startswith(text.lower())
 
@@ -184,12 +185,12 @@ class Git:
         self._check_head(Head(commit, None))
 
     def force_checkout(self, commit: str) -> None:
-        """Detach HEAD at a commit, whatever lies in the work tree.  Raises GitFailed."""
+        """Detach HEAD at a commit and overwrite the work tree.  Raises GitFailed."""
         self.must(*_CHECKOUT, "--force", "--detach", commit, "--")
         self._check_head(Head(commit, None))
 
     def switch_back(self, head: Head) -> None:
-        """To a branch, else to a detached commit.  Raises GitFailed."""
+        """Check out a head's branch, else its commit, detached.  Raises GitFailed."""
         if head.branch is None or not head.branch.startswith("refs/heads/"):
             self.checkout(head.commit)
             return
@@ -198,28 +199,28 @@ class Git:
         if self.head().branch != head.branch:
             raise GitFailed(f"HEAD of {self.top} is not on {name}")
 
-    def _check_head(self, wanted: Head) -> None:
-        if self.head() != wanted:
-            raise GitFailed(f"HEAD of {self.top} is not at {wanted.commit}")
+    def _check_head(self, expected: Head) -> None:
+        if self.head() != expected:
+            raise GitFailed(f"HEAD of {self.top} is not at {expected.commit}")
 
 
 def shown(lines: Sequence[str]) -> str:
-    """The first few of them in one line."""
-    more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-    return ", ".join(line.strip() for line in lines[:_SHOWN]) + more
+    """Return the first few lines as one line."""
+    more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
+    return ", ".join(line.strip() for line in lines[:_MAX_LINES]) + more
 
 
 def _run(
-    where: Path, args: Sequence[str], index: Path | None = None, keep: Sequence[int] = ()
+    directory: Path, args: Sequence[str], index: Path | None = None, keep: Sequence[int] = ()
 ) -> Answer:
-    """keep: open files that git inherits."""
+    """Run git in a directory.  keep: file descriptors that git inherits."""
     options = [word for option in _OPTIONS for word in ("-c", option)]
     environment = environment_without("GIT_")
     if index is not None:
         environment["GIT_INDEX_FILE"] = str(index)
     try:
-        ended = subprocess.run(
-            ["git", "-C", str(where), *options, *args],
+        completed = subprocess.run(
+            ["git", "-C", str(directory), *options, *args],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             env=environment | {"LC_ALL": "C"},
@@ -229,5 +230,5 @@ def _run(
         )
     except OSError as exc:
         raise GitFailed(f"git cannot be run: {exc}", advice="Install git.") from exc
-    out, err = (os.fsdecode(stream) for stream in (ended.stdout, ended.stderr))
-    return Answer(ended.returncode, out, err)
+    out, err = (os.fsdecode(stream) for stream in (completed.stdout, completed.stderr))
+    return Answer(completed.returncode, out, err)

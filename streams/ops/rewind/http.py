@@ -1,4 +1,4 @@
-"""The service, through its gateway."""
+"""An HTTP client of the gateway for rewinds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from streams.ops.rewind.errors import RewindUsage
 from streams.ops.rewind.service import Json, OutcomeUnknown, Refused, Target, Unreachable
 
 ANSWER_S = 15.0
-"""How long an answer may take; the gateway itself waits 10 s for the fact."""
+"""Timeout of a response; the gateway itself waits 10 s for the fact."""
 ABORT_S = 5.0
-"""The same for an abort, which is best effort."""
+"""Timeout of the response to an abort, which is best effort."""
 CONNECT_S = 3.0
 _NEVER_SENT = (
     httpx.ConnectError,
@@ -29,7 +29,7 @@ _NEVER_SENT = (
 class HttpService:
     """A `RewindService` over HTTP.
 
-    gateway: host:port, or a URL.  token: sent as bearer, if there is one.  Raises RewindUsage.
+    gateway: host:port, or a URL.  token: a bearer token, if there is one.  Raises RewindUsage.
     """
 
     def __init__(self, gateway: str, answer_s: float = ANSWER_S, token: str | None = None) -> None:
@@ -42,40 +42,40 @@ class HttpService:
 
     def plan(self, session_id: str, target: Target) -> Json:
         query = urlencode(target.as_json())
-        return self._ask("GET", f"{_session(session_id)}/rewind-plan?{query}")
+        return self._request("GET", f"{_session(session_id)}/rewind-plan?{query}")
 
     def prepare(self, session_id: str, rewind_id: str, target: Target, reason: str | None) -> Json:
         body = {"phase": "prepare", "rewind_id": rewind_id, **target.as_json()}
         if reason is not None:
             body["reason"] = reason
-        return self._ask("POST", f"{_session(session_id)}/rewind", body)
+        return self._request("POST", f"{_session(session_id)}/rewind", body)
 
     def confirm(self, session_id: str, rewind_id: str) -> Json:
-        return self._ask("POST", f"{_session(session_id)}/rewinds/{rewind_id}/confirm")
+        return self._request("POST", f"{_session(session_id)}/rewinds/{rewind_id}/confirm")
 
     def abort(self, session_id: str, rewind_id: str) -> Json:
         path = f"{_session(session_id)}/rewinds/{rewind_id}/abort"
-        return self._ask("POST", path, answer_s=ABORT_S)
+        return self._request("POST", path, answer_s=ABORT_S)
 
     def find(self, session_id: str, rewind_id: str) -> Json | None:
         try:
-            return self._ask("GET", f"{_session(session_id)}/rewinds/{rewind_id}")
+            return self._request("GET", f"{_session(session_id)}/rewinds/{rewind_id}")
         except Refused as exc:
             if exc.rule == "not_found":
                 return None
             raise
 
-    def _ask(
+    def _request(
         self, method: str, path: str, body: Json | None = None, answer_s: float | None = None
     ) -> Json:
         timeout = httpx.Timeout(answer_s or self._answer_s, connect=CONNECT_S)
         try:
-            answer = self._client.request(method, path, json=body, timeout=timeout)
+            response = self._client.request(method, path, json=body, timeout=timeout)
         except _NEVER_SENT as exc:
             raise Unreachable(f"no gateway at {self._client.base_url}: {exc}") from exc
         except httpx.HTTPError as exc:
             raise OutcomeUnknown(f"no answer from {self._client.base_url}: {exc}") from exc
-        return _judge(answer)
+        return _parse_response(response)
 
     def close(self) -> None:
         self._client.close()
@@ -89,16 +89,16 @@ class HttpService:
         self.close()
 
 
-def _judge(answer: httpx.Response) -> Json:
+def _parse_response(response: httpx.Response) -> Json:
     try:
-        body = answer.json()
+        body = response.json()
     except ValueError:
         body = None
     value: Json = body if isinstance(body, dict) else {}
-    if answer.status_code == 200 and value:
+    if response.status_code == 200 and value:
         return value
-    detail = str(value.get("detail") or f"the answer was {answer.status_code}")
-    if 400 <= answer.status_code < 500:
+    detail = str(value.get("detail") or f"the answer was {response.status_code}")
+    if 400 <= response.status_code < 500:
         raise Refused(detail, _text(value.get("rule")), _text(_fact(value).get("state")))
     raise OutcomeUnknown(detail)
 
@@ -113,5 +113,5 @@ def _text(value: Any) -> str | None:
 
 
 def _session(session_id: str) -> str:
-    """Its path.  A dot is encoded too, because `..` in a path means another one."""
+    """Return a session's path.  A dot is encoded too, because `..` in a path is resolved."""
     return f"/v1/saop/sessions/{quote(session_id, safe='').replace('.', '%2E')}"

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM end a rewind between its steps, or while it waits for an answer; never git."""
+"""Handling of Ctrl-C and SIGTERM: they end a rewind between its steps, never in git."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ _PAUSE_S = 0.05
 
 
 class Interrupts:
-    """Inside its context the signals are noted; KeyboardInterrupt is raised where that is safe."""
+    """A context that records signals and raises KeyboardInterrupt only where that is safe."""
 
     def __init__(self) -> None:
         self.seen = False
         self._open = False
-        self._before: dict[int, signal._HANDLER] = {}
+        self._previous_handlers: dict[int, signal._HANDLER] = {}
 
     def __enter__(self) -> Self:
         for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._note)
+            self._previous_handlers[number] = signal.signal(number, self._on_signal)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, exc: BaseException | None, tb: TracebackType | None
     ) -> None:
-        for number, handler in self._before.items():
+        for number, handler in self._previous_handlers.items():
             signal.signal(number, handler)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self.seen = True
         if self._open:
             raise KeyboardInterrupt
 
     def check(self) -> None:
-        """Between two steps.  Raises KeyboardInterrupt."""
+        """Raise KeyboardInterrupt if a signal has come.  Call it between two steps."""
         if self.seen:
             raise KeyboardInterrupt
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        """Inside, a signal raises KeyboardInterrupt at once."""
+        """Let a signal raise KeyboardInterrupt at once while the context is open."""
         self._open = True
         try:
             self.check()
@@ -52,7 +52,7 @@ class Interrupts:
             self._open = False
 
     def pause(self, seconds: float) -> None:
-        """Raises KeyboardInterrupt."""
+        """Sleep.  Raises KeyboardInterrupt."""
         with self.open():
             end = time.monotonic() + seconds
             while time.monotonic() < end:

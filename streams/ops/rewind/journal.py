@@ -1,6 +1,6 @@
-"""What a rewind has begun in a work tree, kept there until it has ended, whatever kills it.
+"""The journal of a rewind in progress, which survives a kill.
 
-The file lies in the work tree's own git directory.  Each step is on the disk before it begins.
+The file is in the work tree's own git directory.  Each step is on the disk before it begins.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class Step(StrEnum):
 class Entry:
     """One rewind.
 
-    task_id, asked_hash: the target as asked for.  recorded_hash: its commit, as the service says.
-    commit: the same in full, as git says.  original_branch: None when HEAD was detached.
+    task_id, asked_hash: the requested target.  recorded_hash: its commit, as the service says.
+    commit: the same in full, as git says.  original_branch: None if HEAD was detached.
     gateway: the service that knows the rewind.
     """
 
@@ -57,7 +57,7 @@ class Entry:
 
 
 class Journal:
-    """At most one entry.  Raises GitFailed when the disk does not take or give it."""
+    """A journal file with at most one entry.  Raises GitFailed on disk errors."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME
@@ -68,11 +68,11 @@ class Journal:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as exc:
-            raise self._failed("read", exc) from exc
+            raise self._disk_error("read", exc) from exc
         try:
-            return _entry(json.loads(text))
+            return _parse_entry(json.loads(text))
         except (ValueError, TypeError, KeyError) as exc:
-            raise self._failed("understood", exc) from exc
+            raise self._disk_error("understood", exc) from exc
 
     def write(self, entry: Entry) -> None:
         text = json.dumps({"format": FORMAT, **asdict(entry)}, indent=2)
@@ -85,29 +85,29 @@ class Journal:
             fresh.replace(self.path)
             self._sync()
         except OSError as exc:
-            raise self._failed("written", exc) from exc
+            raise self._disk_error("written", exc) from exc
 
     def delete(self) -> None:
         try:
             self.path.unlink(missing_ok=True)
             self._sync()
         except OSError as exc:
-            raise self._failed("deleted", exc) from exc
+            raise self._disk_error("deleted", exc) from exc
 
     def _sync(self) -> None:
-        """A name is on the disk only when its directory is."""
+        """Sync the directory: a new name is durable only after that."""
         directory = os.open(self.path.parent, os.O_RDONLY)
         try:
             os.fsync(directory)
         finally:
             os.close(directory)
 
-    def _failed(self, what: str, exc: Exception) -> GitFailed:
+    def _disk_error(self, what: str, exc: Exception) -> GitFailed:
         advice = "It names the place to go back to; delete it once the work tree is as you want it."
         return GitFailed(f"the journal {self.path} cannot be {what}: {exc}", advice=advice)
 
 
-def _entry(value: Mapping[str, Any]) -> Entry:
+def _parse_entry(value: Mapping[str, Any]) -> Entry:
     members = dict(value)
     if members.pop("format") != FORMAT:
         raise ValueError("it is of another version")

@@ -2,18 +2,18 @@
 
 | step | |
 |---|---|
-| 1 | what an earlier rewind has left is settled (`streams.ops.rewind.settle`) |
-| 2 | the work tree is clean, and nothing is under way in it |
-| 3 | the journal is written, the service is asked to prepare, and names the commit |
+| 1 | an earlier, interrupted rewind is settled (`streams.ops.rewind.settle`) |
+| 2 | the work tree is clean, and no git operation is in progress |
+| 3 | the journal is written; the service prepares the rewind, and names the commit |
 | 4 | the commit is in the repository |
 | 5 | the work tree is still clean |
 | 6 | the commit is checked out, detached, without force and without hooks |
-| 7 | the service is asked to confirm: only now the session moves |
+| 7 | the service confirms the rewind: only now the session moves |
 | 8 | the journal is deleted |
 
-The log is the commit point.  Until the confirm every failure leaves the log as it was, and the
-work tree is put back.  Only a lost answer to the confirm leaves something to settle, and the
-journal says what.
+The log is the commit point.  Until the confirm every failure leaves the log unchanged, and the work
+tree is restored.  Only a lost response to the confirm leaves something to settle, which the journal
+records.
 
 Source: SAOP/RTES spec, 6.4.
 """
@@ -48,14 +48,14 @@ from streams.ops.rewind.service import (
 )
 
 CONFIRM_S = 30.0
-"""How long the confirm is repeated."""
+"""How long the confirm is retried."""
 PAUSE_S = 0.5
 UNKNOWN = frozenset(
     {"session_unknown", "task_unknown", "task_without_hash", "hash_unknown", "hash_ambiguous"}
 )
 _APPLIED = "applied"
-_OVER = frozenset({"rewind_unknown", "rewind_aborted", "rewind_lapsed"})
-"""Rules by which the service itself says that a rewind was not applied, and will not be."""
+_FINAL_RULES = frozenset({"rewind_unknown", "rewind_aborted", "rewind_lapsed"})
+"""Rule codes for a rewind that was not applied and never will be."""
 
 
 class Request(NamedTuple):
@@ -66,7 +66,7 @@ class Request(NamedTuple):
 
 @dataclass(frozen=True)
 class Rewinder:
-    """One work tree and one gateway.  say: takes a line for people."""
+    """A rewind in one work tree through one gateway.  say: prints a line for people."""
 
     git: Git
     journal: Journal
@@ -76,7 +76,7 @@ class Rewinder:
     say: Callable[[str], None]
 
     def run(self, request: Request) -> Json:
-        """Steps 2 to 8: the SaopRewindLogged that was applied.  Raises RewindError."""
+        """Perform steps 2 to 8; return the applied SaopRewindLogged.  Raises RewindError."""
         self.git.check_clean()
         head = self.git.head()
         entry = Entry(
@@ -117,7 +117,7 @@ class Rewinder:
         return entry
 
     def _check_out(self, entry: Entry) -> Entry:
-        """Steps 4 to 6."""
+        """Perform steps 4 to 6."""
         try:
             commit = self.git.commit_of(entry.recorded_hash or "")
             self.git.check_clean()
@@ -134,9 +134,9 @@ class Rewinder:
         return entry
 
     def confirm(self, entry: Entry, *, sent: bool = False) -> Json:
-        """Steps 7 and 8.  sent: a confirm may have reached the service before.
+        """Perform steps 7 and 8.  sent: an earlier confirm may have reached the service.
 
-        Raises Undone when the service refused, and Unresolved when no answer decides.
+        Raises Undone if the service refuses, and Unresolved if no response decides.
         """
         entry = replace(entry, step=Step.CONFIRMING)
         self.journal.write(entry)
@@ -150,7 +150,7 @@ class Rewinder:
             except Refused as exc:
                 if exc.rule == "rewind_already_applied" or exc.state == _APPLIED:
                     return self.applied(entry, None)
-                if exc.rule in _OVER or not sent:
+                if exc.rule in _FINAL_RULES or not sent:
                     self.undo(entry)
                     raise Undone(_refusal(exc), advice=NOTHING) from exc
                 why = str(exc)
@@ -180,20 +180,20 @@ class Rewinder:
         raise ServiceFailed(why, advice=NOTHING)
 
     def applied(self, entry: Entry, fact: Json | None) -> Json:
-        """The session has moved: the fact that says so, which an answer need not be."""
+        """Delete the journal after the session has moved; return the fact, fetched if necessary."""
         self.journal.delete()
         if fact is not None and fact.get("verdict") == "accepted":
             return fact
         try:
-            found = self.service.find(entry.session_id, entry.rewind_id)
+            logged = self.service.find(entry.session_id, entry.rewind_id)
         except (Refused, Unreachable, OutcomeUnknown):
-            found = None
-        return found or fact or {"moved": [], "unchanged": [], "git_hash": entry.recorded_hash}
+            logged = None
+        return logged or fact or {"moved": [], "unchanged": [], "git_hash": entry.recorded_hash}
 
     def undo(self, entry: Entry) -> None:
-        """The work tree goes back, the service is told, the journal is deleted.
+        """Restore the work tree, abort the rewind at the service, and delete the journal.
 
-        Raises GitFailed, and keeps the journal, when git cannot go back.
+        Raises GitFailed, and keeps the journal, if git cannot go back.
         """
         try:
             if entry.commit is not None:
@@ -208,7 +208,9 @@ class Rewinder:
         self.journal.delete()
 
     def abort(self, entry: Entry) -> bool:
-        """Whether the service answered; best effort, for a rewind that hears nothing lapses."""
+        """Abort at the service, best effort; return whether it responded.  A rewind expires
+        anyway.
+        """
         try:
             self.service.abort(entry.session_id, entry.rewind_id)
         except Refused as exc:

@@ -1,15 +1,15 @@
-"""What a rewind needs of the service, and how that can fail."""
+"""The interface of the service that a rewind needs, and its errors."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
 Json = dict[str, Any]
-"""A SaopRewindLogged, or a plan: the members that both have are what is used here."""
+"""A SaopRewindLogged, or a plan; only members that both have are used here."""
 
 
 class Target(NamedTuple):
-    """Where to: a task's commit, or a commit.  Exactly one is given."""
+    """The target of a rewind: a task's commit, or a commit.  Exactly one is set."""
 
     task_id: str | None = None
     git_hash: str | None = None
@@ -19,10 +19,10 @@ class Target(NamedTuple):
 
 
 class Refused(Exception):
-    """An answer that says no.
+    """The service has refused the request.
 
-    rule: the service's code for why, None when the answer was not the service's.  state: of the
-    rewind, as the log has it, where the answer names it.
+    rule: the service's rule code, None if the response was not the service's.  state: the state of
+    the rewind on the log, if the response names it.
     """
 
     def __init__(self, detail: str, rule: str | None = None, state: str | None = None) -> None:
@@ -36,11 +36,11 @@ class Unreachable(Exception):
 
 
 class OutcomeUnknown(Exception):
-    """The request may have reached the service, and no answer came, or none that decides."""
+    """The request may have reached the service, but no response decides."""
 
 
 class RewindService(Protocol):
-    """One gateway.  Every call raises Refused, Unreachable or OutcomeUnknown."""
+    """A client of one gateway.  Every call raises Refused, Unreachable or OutcomeUnknown."""
 
     def plan(self, session_id: str, target: Target) -> Json: ...
 
@@ -53,4 +53,4 @@ class RewindService(Protocol):
     def abort(self, session_id: str, rewind_id: str) -> Json: ...
 
     def find(self, session_id: str, rewind_id: str) -> Json | None:
-        """The rewind as it stands, None when the service has not seen it."""
+        """Return the current state of the rewind, None if the service has not seen it."""

@@ -1,13 +1,13 @@
-"""Ending what an earlier rewind has begun in a work tree and left, killed or without an answer.
+"""Settlement of an earlier rewind that was killed or got no response.
 
 | the journal says | then |
 |---|---|
 | `preparing` | the rewind is aborted |
-| `checking_out` | the work tree goes back, and the rewind is aborted |
-| `confirming` | the service is asked: see below |
+| `checking_out` | the work tree is restored, and the rewind is aborted |
+| `confirming` | the service is queried: see below |
 
-A rewind that the service has applied is done.  One that is still prepared is confirmed, while the
-work tree is at its target.  Of any other the work tree goes back.
+A rewind that the service has applied is done.  One that is still prepared is confirmed, if the work
+tree is at its target.  Otherwise the work tree is restored.
 
 Source: SAOP/RTES spec, 6.4.
 """
@@ -23,10 +23,10 @@ from streams.ops.rewind.service import Json, OutcomeUnknown, Refused, Unreachabl
 
 
 def settle(entry: Entry, rewinder: Rewinder) -> Json | None:
-    """The SaopRewindLogged when it turns out to be applied; else all is as it was.
+    """Settle a rewind; return the SaopRewindLogged if it is applied, else None.
 
-    rewinder: over the gateway that the journal names.  Raises RewindError; the journal is then
-    kept.
+    None: the work tree is restored.  rewinder: over the gateway that the journal names.
+    Raises RewindError; the journal is then kept.
     """
     rewinder.say(f"An earlier rewind of session {entry.session_id} stopped while {entry.step}.")
     if entry.step is not Step.CONFIRMING:
@@ -51,17 +51,17 @@ def settle(entry: Entry, rewinder: Rewinder) -> Json | None:
 
 
 def _state(entry: Entry, rewinder: Rewinder) -> str:
-    """Of the rewind.  One that the service does not show may still be on its way there."""
+    """Return the rewind's state; "prepared" if the service does not know it (yet)."""
     try:
         with rewinder.interrupts.open():
-            found = rewinder.service.find(entry.session_id, entry.rewind_id)
+            logged = rewinder.service.find(entry.session_id, entry.rewind_id)
     except (Refused, Unreachable, OutcomeUnknown) as exc:
         raise Unresolved(f"{exc}; {UNRESOLVED}") from exc
     except KeyboardInterrupt as exc:
         raise Interrupted(UNRESOLVED, advice=Unresolved.default_advice) from exc
-    return "prepared" if found is None else str(found["state"])
+    return "prepared" if logged is None else str(logged["state"])
 
 
 def answers(entry: Entry, request: Request) -> bool:
-    """Whether the earlier rewind is the one that is asked for now."""
+    """Return whether the earlier rewind is the one that is requested now."""
     return entry.session_id == request.session_id and entry.target == request.target

@@ -1,4 +1,4 @@
-"""Copying turns and events from the log into a database file, every record exactly once."""
+"""A sink: it copies turns and events from the log into a database file, each exactly once."""
 
 from streams.ops.sink.database import Database, FileFailed, FileRefused
 from streams.ops.sink.run import LogTruncated, Progress, Sink

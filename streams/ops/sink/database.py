@@ -1,8 +1,8 @@
 """The file of a sink.  The only module that imports sqlite3.
 
-Rows and the offsets behind them are committed together, so after a kill the file says itself where
-to go on.  Before each batch the offsets are compared with what this process has written last: if
-they differ, another sink writes to the file.
+Rows and their offsets are committed together, so after a kill the file shows where to continue.
+Before each batch the offsets are compared with what this process wrote last: if they differ,
+another sink writes to the file.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from streams.ops.sink import tables
 from streams.ops.sink.rows import Change
 
 BUSY_S = 30.0
-"""How long a lock that another process holds is waited for."""
+"""How long to wait for a lock that another process holds."""
 
 Offsets = Mapping[TopicPartition, int]
 
 
 class FileRefused(NegativeAnswer):
-    """The file is not this sink's to write."""
+    """The file does not belong to this sink."""
 
     default_advice = "Give another file with --db."
 
@@ -36,21 +36,22 @@ class FileFailed(InfrastructureError):
 
 
 class Database:
-    """meta: what must not change under a kept file, by name.
+    """A sink's SQLite database.
 
+    meta: values that must not change for an existing file, by name.
     offsets: the next offset of each partition, as committed.
-    Raises FileRefused for a file of something else, FileFailed when SQLite fails.
+    Raises FileRefused for a file of something else, FileFailed if SQLite fails.
     """
 
     def __init__(self, path: Path, meta: Mapping[str, str]) -> None:
         self.path = path
-        self._wanted = {"format": tables.FORMAT, **meta}
-        with self._failures():
+        self._expected_meta = {"format": tables.FORMAT, **meta}
+        with self._wrap_errors():
             self._connection = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
         try:
-            with self._failures():
+            with self._wrap_errors():
                 self._open()
-            self.offsets: dict[TopicPartition, int] = self._stored()
+            self.offsets: dict[TopicPartition, int] = self._read_offsets()
         except BaseException:
             self._connection.close()
             raise
@@ -61,7 +62,7 @@ class Database:
             if not self._names():
                 for statement in tables.TABLES.split(";"):
                     self._connection.execute(statement)
-                rows = list(self._wanted.items())
+                rows = list(self._expected_meta.items())
                 self._connection.executemany("INSERT INTO sink_meta VALUES (?, ?)", rows)
             self._check()
         self._connection.execute("PRAGMA journal_mode = WAL")
@@ -72,19 +73,21 @@ class Database:
     def _check(self) -> None:
         if "sink_meta" not in self._names():
             raise FileRefused(f"{self.path} is another program's database")
-        found = dict(self._connection.execute("SELECT name, value FROM sink_meta"))
-        for name, value in self._wanted.items():
-            if found.get(name) != value:
-                raise FileRefused(f"{self.path} is of {name} {found.get(name)!r}, not {value!r}")
+        stored_meta = dict(self._connection.execute("SELECT name, value FROM sink_meta"))
+        for name, value in self._expected_meta.items():
+            if stored_meta.get(name) != value:
+                raise FileRefused(
+                    f"{self.path} is of {name} {stored_meta.get(name)!r}, not {value!r}"
+                )
 
-    def _stored(self) -> dict[TopicPartition, int]:
+    def _read_offsets(self) -> dict[TopicPartition, int]:
         rows = self._connection.execute('SELECT topic, "partition", next_offset FROM sink_offsets')
         return {TopicPartition(topic, number): offset for topic, number, offset in rows}
 
     def write(self, changes: Sequence[Change], offsets: Offsets) -> None:
-        """One batch: all of it or nothing.  offsets: the next of each partition that moved."""
-        with self._failures(), self._transaction():
-            if self._stored() != self.offsets:
+        """Write one batch atomically.  offsets: the next one of each partition that has moved."""
+        with self._wrap_errors(), self._transaction():
+            if self._read_offsets() != self.offsets:
                 raise FileRefused(
                     f"another sink writes to {self.path}", advice="Stop one of the two."
                 )
@@ -108,7 +111,7 @@ class Database:
         self._connection.execute("COMMIT")
 
     @contextmanager
-    def _failures(self) -> Iterator[None]:
+    def _wrap_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.IntegrityError as exc:

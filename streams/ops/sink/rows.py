@@ -1,4 +1,4 @@
-"""What a record becomes in a sink's file."""
+"""Conversion of records to rows of a sink's file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Change(NamedTuple):
 
 
 def changes(topic: Topic, records: Sequence[Record]) -> Iterator[Change]:
-    """Of records of one topic, in their order.  Raises InternalUnreadable."""
+    """Yield the changes of records of one topic, in their order.  Raises InternalUnreadable."""
     assert topic.record is not None
     make = _turn if topic is SAOP_LOG else _event
     decoded = decode_many([record.value for record in records], topic.record)
@@ -48,7 +48,7 @@ def _text(value: Any) -> str | None:
 
 
 def _turn(logged: Json) -> Change:
-    """logged: SaopTurnLogged."""
+    """Return the change for a SaopTurnLogged."""
     turn = logged["turn"]
     task_id = turn["metadata"]["task_id"]
     log = {
@@ -65,7 +65,7 @@ def _turn(logged: Json) -> Change:
 
 
 def _event(record: Json) -> Change:
-    """record: RtesRecord."""
+    """Return the change for an RtesRecord."""
     payload = record["payload"]
     log = {
         **_EMPTY,
@@ -80,10 +80,12 @@ def _event(record: Json) -> Change:
     }
     if payload["type"] == "THOUGHT_STREAM":
         log |= {"turn_index": payload["turn_index"], "agent_id": payload["agent_id"]}
-    return Change(log, list(_moves(record)) if payload["type"] == "TASK_TRANSITION" else ())
+    return Change(
+        log, list(_task_statements(record)) if payload["type"] == "TASK_TRANSITION" else ()
+    )
 
 
-def _moves(record: Json) -> Iterator[tuple[str, dict[str, Any]]]:
+def _task_statements(record: Json) -> Iterator[tuple[str, dict[str, Any]]]:
     transition = record["payload"]
     task = {
         "id": transition["task_id"],

@@ -1,4 +1,4 @@
-"""Reading the log from where a file stands, batch by batch."""
+"""A sink's read loop: it reads the log from the file's offsets, batch by batch."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class LogTruncated(NegativeAnswer):
 
 
 class Progress(NamedTuple):
-    """records: written in all by this process.  left: offsets up to the end that is known."""
+    """The progress of a sink.  records: written by this process.  left: offsets to the end."""
 
     records: int
     left: int
 
 
 class Sink:
-    """One file and one log.
+    """A sink from one log to one file.
 
-    accept_gap: go on behind records that are gone; `said` takes a line about each gap.
+    accept_gap: continue after records that are gone; `on_gap` is called with a line about each gap.
     Raises FileRefused, FileFailed, LogTruncated, TopicsMismatch.
     """
 
@@ -44,18 +44,18 @@ class Sink:
         prefix: str,
         *,
         accept_gap: bool = False,
-        said: Callable[[str], None] = lambda line: None,
+        on_gap: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._log = log
         self._topics = {prefix + topic.name: topic for topic in TOPICS}
-        there = _there(log, self._topics)
-        self._tps = [TopicPartition(t.name, n) for t in there for n in range(t.partitions)]
-        ids = {f"topic_id {n}": i for n, i in log.topic_ids([t.name for t in there]).items()}
+        topic_infos = _require_topics(log, self._topics)
+        self._tps = [TopicPartition(t.name, n) for t in topic_infos for n in range(t.partitions)]
+        ids = {f"topic_id {n}": i for n, i in log.topic_ids([t.name for t in topic_infos]).items()}
         meta = {"cluster_id": log.cluster_id(), "prefix": prefix, **ids}
-        self._said = said
+        self._on_gap = on_gap
         self._database = Database(path, meta)
         try:
-            self._positions = self._begin(accept_gap)
+            self._positions = self._start_positions(accept_gap)
         except BaseException:
             self._database.close()
             raise
@@ -63,7 +63,7 @@ class Sink:
         self._records = 0
         self._ends = log.ends(self._tps)
 
-    def _begin(self, accept_gap: bool) -> dict[TopicPartition, int]:
+    def _start_positions(self, accept_gap: bool) -> dict[TopicPartition, int]:
         starts, ends = self._log.starts(self._tps), self._log.ends(self._tps)
         positions = {}
         for tp in self._tps:
@@ -74,7 +74,7 @@ class Sink:
                 gap = f"{_name(tp)} is kept from {starts[tp]}, the file goes to {stored}"
                 if not accept_gap:
                     raise LogTruncated(f"log_truncated: {gap}")
-                self._said(f"{gap}; the records between are not in the file")
+                self._on_gap(f"{gap}; the records between are not in the file")
                 self._database.write([], {tp: starts[tp]})
             positions[tp] = starts[tp] if stored is None else max(stored, starts[tp])
         return positions
@@ -85,30 +85,32 @@ class Sink:
         stopped: Callable[[], bool] = lambda: False,
         progress: Callable[[Progress], None] = lambda progress: None,
     ) -> bool:
-        """Until stopped, which is asked between batches; with `once` up to the ends of the start.
+        """Copy until `stopped` returns true; with `once`, up to the ends at the start.
 
-        Whether it got there.
+        `stopped` is called between batches.  Return whether these ends were reached.
         """
         while True:
-            if once and not self._left(self._ends):
+            if once and not self._remaining(self._ends):
                 return True
             if stopped():
                 return False
             self._step()
-            progress(Progress(self._records, self._left(self._ends)))
+            progress(Progress(self._records, self._remaining(self._ends)))
 
     def ask_ends(self) -> None:
-        """Let progress count up to the ends of now."""
+        """Let progress count up to the current ends."""
         self._ends = self._log.ends(self._tps)
 
     def _step(self) -> None:
         records = self._reader.poll(_POLL_S, BATCH)
         rows = self._changes(records)
-        now = {tp: self._reader.position(tp) for tp in self._tps}
-        moved = {tp: offset for tp, offset in now.items() if offset != self._positions[tp]}
-        if moved:
-            self._database.write(rows, moved)
-            self._positions.update(moved)
+        current = {tp: self._reader.position(tp) for tp in self._tps}
+        new_offsets = {
+            tp: offset for tp, offset in current.items() if offset != self._positions[tp]
+        }
+        if new_offsets:
+            self._database.write(rows, new_offsets)
+            self._positions.update(new_offsets)
         self._records += len(records)
 
     def _changes(self, records: Sequence[Record]) -> list[Change]:
@@ -117,7 +119,7 @@ class Sink:
             groups.setdefault(record.topic, []).append(record)
         return [c for name, group in groups.items() for c in changes(self._topics[name], group)]
 
-    def _left(self, ends: Mapping[TopicPartition, int]) -> int:
+    def _remaining(self, ends: Mapping[TopicPartition, int]) -> int:
         return sum(max(0, end - self._positions[tp]) for tp, end in ends.items())
 
     def close(self) -> None:
@@ -133,12 +135,12 @@ class Sink:
         self.close()
 
 
-def _there(log: Log, names: Mapping[str, object]) -> list[TopicInfo]:
-    there = log.topics()
-    missing = sorted(set(names) - set(there))
+def _require_topics(log: Log, names: Mapping[str, object]) -> list[TopicInfo]:
+    existing = log.topics()
+    missing = sorted(set(names) - set(existing))
     if missing:
         raise TopicsMismatch(f"topics are missing: {', '.join(missing)}")
-    return [there[name] for name in sorted(names)]
+    return [existing[name] for name in sorted(names)]
 
 
 def _name(tp: TopicPartition) -> str:

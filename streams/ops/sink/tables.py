@@ -68,7 +68,7 @@ INSERT INTO tasks (id, session_id, origin, updated_at)
 SELECT :id, NULL, '', :updated_at
 WHERE NOT EXISTS (SELECT 1 FROM tasks WHERE id = :id AND origin = '')
 """
-"""A task of which only turns are known; no transition has said yet which session it is of."""
+"""Adds a task of which only turns are known; no transition has named its session yet."""
 
 FORGET_TASK_OF_TURN = """
 DELETE FROM tasks WHERE id = :id AND origin = '' AND session_id IS NULL

@@ -47,7 +47,7 @@ def copy(log: MemoryLog, path: Path) -> Callable[..., list[str]]:
 
     def run(accept_gap: bool = False) -> list[str]:
         said: list[str] = []
-        with Sink(log, path, "", accept_gap=accept_gap, said=said.append) as sink:
+        with Sink(log, path, "", accept_gap=accept_gap, on_gap=said.append) as sink:
             assert sink.run(once=True)
         return said
 
