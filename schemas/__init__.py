@@ -1,4 +1,4 @@
-"""What the bytes are: Avro schemas and their catalogue, the codec, and the protocols' models."""
+"""Avro schemas and their catalogue, the codec, and the models of the protocols."""
 
 from schemas.canonical import (
     canonical_json,

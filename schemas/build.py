@@ -1,7 +1,7 @@
-"""Writes what is derived from the sources: `python -m schemas.build [--check]`.
+"""The command that writes the files derived from the sources: `python -m schemas.build [--check]`.
 
 The catalogue gains a version for each record whose sources changed, and is never rewritten; the
-JSON Schemas of the protocols' models are exported anew, and so are Avro sources made from models.
+JSON Schemas of the protocols' models and the Avro sources made from models are written again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ HERE = Path(__file__).parent
 
 
 def updated_catalogue(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The entries given, and one more for each record whose schema is not the latest given."""
+    """Return the entries, and a new one for each record whose schema differs from its latest
+    entry.
+    """
     result = list(entries)
     for record in RECORDS:
         schema = self_contained(record, UNIONS)
@@ -43,7 +45,7 @@ def catalogue_text(entries: list[dict[str, Any]]) -> str:
 
 
 def derived() -> dict[Path, str]:
-    """Every derived file and the text it ought to have."""
+    """Return the expected text of every derived file, by path."""
     path = HERE / "catalogue.json"
     entries = json.loads(path.read_text("utf-8")) if path.exists() else []
     files = {path: catalogue_text(updated_catalogue(entries))}

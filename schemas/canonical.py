@@ -29,25 +29,25 @@ _ASTRAL = re.compile(rb"[\xf0-\xf7]")
 
 
 def canonical_json(value: Any) -> bytes:
-    """The RFC 8785 form of a JSON value.
+    """Return the RFC 8785 form of a JSON value.
 
-    An integer beyond ±(2^53 - 1) stands for the nearest double, as the RFC has it.  Raises
+    An integer beyond ±(2^53 - 1) is written as the nearest double, as the RFC requires.  Raises
     ValueError for NaN, infinities, lone surrogates and values that are not JSON.
     """
     try:
         text = orjson.dumps(value, option=_OPTIONS)
     except TypeError:
-        return _slow(value)
-    if (text.isascii() or not _ASTRAL.search(text)) and _same_spelling(value):
+        return _dump_rfc8785(value)
+    if (text.isascii() or not _ASTRAL.search(text)) and _has_rfc8785_numbers(value):
         return text
-    return _slow(value)
+    return _dump_rfc8785(value)
 
 
-def _same_spelling(value: Any) -> bool:
-    """Whether orjson spells every number in it as RFC 8785 does.
+def _has_rfc8785_numbers(value: Any) -> bool:
+    """Return whether orjson spells every number in a value as RFC 8785 does.
 
     It does not where a float is integral (1.0), is written with an exponent (1e16, 1e-7), or is
-    not finite (null), and where an integer is beyond the doubles' exact range.
+    not finite (null), and where an integer is beyond the exact range of doubles.
     """
     kind = type(value)
     if kind is str or kind is bool or value is None:
@@ -55,7 +55,7 @@ def _same_spelling(value: Any) -> bool:
     if kind is dict or kind is list:
         for item in value.values() if kind is dict else value:
             # Strings are most of it, and are not worth a call.
-            if type(item) is not str and not _same_spelling(item):
+            if type(item) is not str and not _has_rfc8785_numbers(item):
                 return False
         return True
     if kind is int:
@@ -65,18 +65,18 @@ def _same_spelling(value: Any) -> bool:
     return False
 
 
-def _slow(value: Any) -> bytes:
+def _dump_rfc8785(value: Any) -> bytes:
     try:
-        return rfc8785.dumps(_doubles(value))
+        return rfc8785.dumps(_with_float_integers(value))
     except (OverflowError, RecursionError, UnicodeError) as exc:
         raise ValueError(f"no RFC 8785 form: {exc}") from exc
 
 
-def _doubles(value: Any) -> Any:
+def _with_float_integers(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _doubles(member) for name, member in value.items()}
+        return {name: _with_float_integers(member) for name, member in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_doubles(item) for item in value]
+        return [_with_float_integers(item) for item in value]
     if isinstance(value, int) and abs(value) > MAX_SAFE_INTEGER:
         return float(value)
     return value
@@ -91,9 +91,9 @@ _URL = uuid.NAMESPACE_URL.bytes
 
 @lru_cache(maxsize=4096)
 def uuid5_url(name: str) -> str:
-    """The UUIDv5 of a name in the URL namespace, in lower case (RFC 9562, section 5.5).
+    """Return the UUIDv5 of a name in the URL namespace, in lower case (RFC 9562, section 5.5).
 
-    As `uuid.uuid5` makes it, in a third of the time: records ask for several each.
+    The result is that of `uuid.uuid5`, in a third of the time: each record needs several.
     """
     digest = hashlib.sha1(_URL + name.encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(digest[16], 16) & 3]
@@ -101,10 +101,11 @@ def uuid5_url(name: str) -> str:
 
 
 def parse_ijson(text: str | bytes, *, surrogates: bool = False) -> Any:
-    """The value of a JSON text that keeps I-JSON: UTF-8, no duplicate names, no lone surrogates.
+    """Parse an I-JSON text: UTF-8, no duplicate names, no lone surrogates.
 
-    A number beyond the doubles is read as an infinity, so that the rule of its member can say so.
-    surrogates: let lone ones pass, for protocols that have a rule of their own for them.
+    A number beyond the range of doubles becomes an infinity, so that the rule of its member can
+    report it.
+    surrogates: accept lone surrogates, for protocols that have their own rule for them.
     Raises ShapeError `json_invalid`.
     """
     try:
@@ -125,23 +126,23 @@ def _reason(exc: Exception) -> str:
     return "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
 
 
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         raise ValueError("an object has two members of one name")
     return members
 
 
-def _constant(word: str) -> NoReturn:
+def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
 
 
-def _integer(digits: str) -> int | float:
+def _parse_integer(digits: str) -> int | float:
     return int(digits) if len(digits) <= 309 else math.copysign(math.inf, -(digits[0] == "-") or 1)
 
 
 def has_lone_surrogate(value: Any) -> bool:
-    """Whether a string in a JSON value, member names included, is not Unicode text."""
+    """Return whether a string in a JSON value, member names included, has a lone surrogate."""
     try:
         orjson.dumps(value)
     except TypeError:  # of this, or of something else that orjson does not write
@@ -153,5 +154,5 @@ def has_lone_surrogate(value: Any) -> bool:
 
 
 _DECODER = json.JSONDecoder(
-    object_pairs_hook=_members, parse_constant=_constant, parse_int=_integer
+    object_pairs_hook=_unique_members, parse_constant=_refuse_constant, parse_int=_parse_integer
 )

@@ -1,7 +1,7 @@
 """The committed catalogue of schema ids, `catalogue.json`.
 
-Ids start at 1,000,000,000 and are never given twice: the file is only appended to, and keeps
-every version of every record, so that old bytes stay readable.
+Ids start at 1,000,000,000 and are never reused: the file is only appended to, and keeps every
+version of every record, so that old bytes stay readable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ FIRST_ID = 1_000_000_000
 
 
 class SchemaEntry(NamedTuple):
-    """One version of one record.  schema: self-contained, without documentation."""
+    """One version of one record.
+
+    schema: self-contained, without documentation.
+    """
 
     id: int
     record: str
@@ -39,11 +42,13 @@ class Catalogue:
         return id in self._by_id
 
     def entry(self, id: int) -> SchemaEntry:
-        """Raises KeyError for an id that is not in the catalogue."""
+        """Return the entry with this id.  Raises KeyError for an unknown id."""
         return self._by_id[id]
 
     def latest(self, record: str) -> SchemaEntry:
-        """The entry that values of this record are written with; KeyError for an unknown name."""
+        """Return the entry that new values of this record are encoded with; KeyError for an unknown
+        name.
+        """
         return self._latest[record]
 
     def id_of(self, record: str) -> int:
@@ -57,7 +62,7 @@ class Catalogue:
 
 
 def load() -> Catalogue:
-    """The catalogue as committed."""
+    """Read the committed catalogue."""
     text = files("schemas").joinpath("catalogue.json").read_text("utf-8")
     return Catalogue([SchemaEntry(**entry) for entry in json.loads(text)])
 
@@ -68,7 +73,10 @@ LATEST_ID = max(entry.id for entry in CATALOGUE)
 
 
 def schema_of(record: str) -> Schema:
-    """The latest schema of a record; of one that is only a part of others, as its source has it."""
+    """Return the latest schema of a record.
+
+    A record that only occurs inside other records is not in the catalogue; its source is read.
+    """
     if record in CATALOGUE.records():
         return CATALOGUE.latest(record).schema
     return self_contained(record)

@@ -1,6 +1,6 @@
-"""Numbers of packets as exact decimals (spec 1): the double 0.1 is the decimal 0.1.
+"""Exact decimal arithmetic on the numbers of packets (spec 1): the double 0.1 is the decimal 0.1.
 
-Comparisons of Decimals are exact as they are.  Arithmetic must go through `product`, `total` and
+Comparisons of Decimals are exact.  Arithmetic must go through `product`, `total` and
 `difference`, since the default context rounds to 28 digits.
 """
 
@@ -14,7 +14,7 @@ _MAX_SAFE_INTEGER = 2**53 - 1
 
 
 def dec(number: float) -> Decimal:
-    """The decimal that the RFC 8785 spelling of a finite number says."""
+    """Return the decimal that the RFC 8785 spelling of a finite number denotes."""
     if isinstance(number, int) and abs(number) <= _MAX_SAFE_INTEGER:
         return Decimal(number)
     return Decimal(repr(float(number)))
@@ -33,7 +33,7 @@ def total(a: Decimal, b: Decimal) -> Decimal:
 
 
 def plain(number: Decimal) -> str:
-    """All digits, without an exponent and without zeros that say nothing: `0.84`, `1`."""
+    """Format a number without an exponent and without trailing zeros: `0.84`, `1`."""
     text = format(number, "f")
     if "." in text:
         text = text.rstrip("0").rstrip(".")
@@ -41,12 +41,12 @@ def plain(number: Decimal) -> str:
 
 
 def round6(number: Decimal | Fraction | float) -> float:
-    """Rounded half-even to 6 decimal places, as formulas write their results."""
+    """Round half-even to 6 decimal places, as formulas write their results."""
     return float(Decimal(_scaled(number, 6)).scaleb(-6))
 
 
 def to_nano(number: Decimal | Fraction | float) -> int:
-    """In units of 10^-9, rounded half-even (spec 5.6)."""
+    """Convert to units of 10^-9, rounded half-even (spec 5.6)."""
     return _scaled(number, 9)
 
 

@@ -1,10 +1,10 @@
 """Avro binary decoding, compiled: one Python function per record, made from its schema.
 
-Strict where fast readers are lax, because bytes that were read here are spliced into other
-records and must be readable by every Avro library: no index outside its union or enum, no integer
-beyond its type, no boolean but 0 and 1, no length that leaves the buffer, block sizes that are
-true.  Values of unions of several records come as `(full name, value)`, a string among them as it
-is; those of unions of null, long and string as they are.
+The functions are stricter than fast readers usually are, because the bytes are spliced into other
+records and every Avro library must be able to read them: no index outside its union or enum, no
+integer beyond its type, no boolean but 0 and 1, no length beyond the buffer, correct block sizes.
+Values of unions of several records are `(full name, value)`; a string in such a union, and values
+of unions of null, long and string, are plain values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SHORT = [n >> 1 if n < 128 and not n & 1 else -1 for n in range(256)]
 
 
 def long(b: bytes, p: int) -> tuple[int, int]:
-    """A zig-zag variable-length integer at p, and the place behind it."""
+    """Read a zig-zag variable-length integer at p; return it and the position after it."""
     result = shift = 0
     while True:
         byte = b[p]
@@ -56,7 +56,9 @@ def length(b: bytes, p: int) -> tuple[int, int]:
 
 
 def block(b: bytes, p: int) -> tuple[int, int, int]:
-    """The head of a block: how many items, where they begin, where they must end (-1: unsaid)."""
+    """Read a block header at p: item count, start position, required end position (-1 if not
+    given).
+    """
     n, p = long(b, p)
     if n >= 0:
         return n, p, -1
@@ -65,12 +67,12 @@ def block(b: bytes, p: int) -> tuple[int, int, int]:
 
 
 def full_name(schema: Schema) -> str:
-    """Of a record or enum."""
+    """Return the full name of a record or enum schema."""
     return f"{schema['namespace']}.{schema['name']}"
 
 
 class Compiler:
-    """Writes the source of the decoding functions of one self-contained schema."""
+    """A compiler of one self-contained schema to the source of its decoding functions."""
 
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {
@@ -87,7 +89,7 @@ class Compiler:
         self.lines: list[str] = []
 
     def function(self, name: str) -> Any:
-        """One of the functions, compiled with all that it calls."""
+        """Compile the collected source and return the named function."""
         exec(compile("\n".join(self.lines), "<avro decoder>", "exec"), self.scope)
         for table, branches in self.scope.items():
             if table.startswith("BRANCHES_"):
@@ -107,7 +109,7 @@ class Compiler:
         return function
 
     def value(self, schema: Any, x: str, indent: int, depth: int) -> list[str]:
-        """Lines that read a value into the variable x and move p behind it."""
+        """Return lines that read a value into the variable x and move p past it."""
         return indented(self._lines(schema, x, depth), indent)
 
     def _lines(self, schema: Any, x: str, depth: int) -> list[str]:
@@ -135,7 +137,9 @@ class Compiler:
         return [f"{x}, p = {self.names[name]}(b, p)"]
 
     def defined(self, schema: Any) -> str:
-        """The full name of a record or enum, which `names` has from then on."""
+        """Return the full name of a record or enum, after adding it to `names` if it is a
+        definition.
+        """
         if isinstance(schema, str):
             return schema
         name = full_name(schema)
@@ -173,7 +177,7 @@ class Compiler:
         ]
 
     def head(self, n: str, end: str, indent: int) -> list[str]:
-        """Lines that read the head of a block, as `block` does."""
+        """Return lines that read a block header, as `block` does."""
         lines = [
             f"{n} = SHORT[b[p]]",
             f"if {n} >= 0: p += 1; {end} = -1",
@@ -191,7 +195,7 @@ class Compiler:
         return self._records(schema, x)
 
     def _records(self, schema: list[Any], x: str) -> list[str]:
-        """Lines for the records among the branches of a union."""
+        """Return lines that read the records among the branches of a union."""
         table = f"BRANCHES_{len(self.scope)}"
         branches: dict[int, Any] = {}
         self.scope[table] = branches
@@ -203,7 +207,7 @@ class Compiler:
 
 
 def after_null(*branches: list[str]) -> list[str]:
-    """Lines for the branches of a union behind null; each branch's own are indented."""
+    """Return lines for the union branches that follow null; each branch's lines are indented."""
     lines = []
     for i, some in enumerate(branches, 1):
         lines += [f"elif b[p] == {i * 2}:", " p += 1", *some]
@@ -215,10 +219,10 @@ def indented(lines: list[str], by: int = 1) -> list[str]:
 
 
 def compile_decoder(schema: Schema) -> Decode:
-    """The decoding function of a self-contained record schema: (buffer, place) → (value, place).
+    """Compile the decoding function of a record schema: (buffer, position) → (value, position).
 
-    The place returned may lie behind the buffer's end: the caller compares it with where the
-    value ought to end.  Raises `ERRORS`.
+    schema: self-contained.  The position returned may be beyond the buffer's end: the caller
+    compares it with the expected end of the value.  Raises `ERRORS`.
     """
     compiler = Compiler()
     decode: Decode = compiler.function(compiler.record(schema))

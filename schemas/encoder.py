@@ -1,10 +1,10 @@
 """Avro binary encoding, compiled: one Python function per record, made from its schema.
 
 A record's encoding is the concatenation of its fields' encodings, so a field that is itself a
-record may be given as the bytes it was read from (`AvroBody`), which are spliced in as they are.
+record may be passed as its encoded bytes (`AvroBody`), which are spliced in unchanged.
 The functions append to a bytearray.  Values of unions of several records are `(full name, value)`.
-A union is either null and one other type, or null and several of `_PYTHON`, or several records, or
-a string and records, whose strings stand as they are; there are no others.
+Four kinds of union are supported: null and one other type; null and several of `_PYTHON`; several
+records; a string and records, where strings are plain values.
 """
 
 from __future__ import annotations
@@ -19,23 +19,25 @@ Encode = Callable[[dict[str, Any], bytearray], None]
 
 
 class AvroBody(bytes):
-    """The Avro encoding of a record, without framing, standing for its value in another record."""
+    """The Avro encoding of a record, without framing, used in place of its value in another
+    record.
+    """
 
 
 class Unencodable(ValueError):
-    """A value that its record's schema cannot carry."""
+    """An error for a value that its record's schema cannot carry."""
 
 
 def varint(n: int) -> bytes:
-    """A zig-zag variable-length integer of up to 64 bits."""
+    """Encode an integer of up to 64 bits as a zig-zag variable-length integer."""
     if not -(1 << 63) <= n < 1 << 63:
         raise ValueError("an integer does not fit 64 bits")
-    rest = n * 2 if n >= 0 else -n * 2 - 1
+    remaining = n * 2 if n >= 0 else -n * 2 - 1
     out = bytearray()
-    while rest > 127:
-        out.append(rest & 127 | 128)
-        rest >>= 7
-    out.append(rest)
+    while remaining > 127:
+        out.append(remaining & 127 | 128)
+        remaining >>= 7
+    out.append(remaining)
     return bytes(out)
 
 
@@ -53,7 +55,7 @@ _PYTHON = {"long": "int", "string": "str"}
 
 
 class _Compiler:
-    """Writes the source of the encoding functions of one self-contained schema."""
+    """A compiler of one self-contained schema to the source of its encoding functions."""
 
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {
@@ -81,7 +83,7 @@ class _Compiler:
         return function
 
     def value(self, schema: Any, x: str, depth: int) -> list[str]:
-        """Lines that append the encoding of the variable x, indented by depth."""
+        """Return lines that append the encoding of the variable x, indented by depth."""
         return [" " * depth + line for line in self._lines(schema, x, depth)]
 
     def _lines(self, schema: Any, x: str, depth: int) -> list[str]:
@@ -159,7 +161,7 @@ class _Compiler:
         return self._records(branches, x)
 
     def _records(self, branches: list[tuple[int, Any]], x: str) -> list[str]:
-        """Lines for records among the branches of a union, each with its index there."""
+        """Return lines that append the records among the branches, each with its index."""
         table = f"BRANCH_{len(self.scope)}"
         branch_of: dict[str, tuple[bytes, str]] = {}
         self.scope[table] = branch_of
@@ -171,7 +173,7 @@ class _Compiler:
 
 
 def compile_encoder(schema: Schema) -> Encode:
-    """The encoding function of a self-contained record schema.
+    """Compile the encoding function of a self-contained record schema.
 
     It raises KeyError, TypeError, AttributeError, ValueError or struct.error for a value that the
     schema cannot carry; `codec.encode` wraps these.

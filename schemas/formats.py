@@ -1,4 +1,4 @@
-"""Textual formats of the protocols: ids and times."""
+"""The text formats of ids and times in the protocols."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def is_uuid(text: str) -> bool:
-    """8-4-4-4-12 hexadecimal digits in any case, any version (apc spec 1)."""
+    """Return whether a text is 8-4-4-4-12 hexadecimal digits, any case and version (apc spec 1)."""
     return _UUID.fullmatch(text) is not None
 
 
 def is_rfc_uuid(text: str) -> bool:
-    """A UUID of version 1 to 8 and variant 8 to b in any case, or the nil UUID (saop spec 3.2)."""
+    """Return whether a text is an RFC UUID or the nil UUID, in any case (saop spec 3.2).
+
+    An RFC UUID has version 1 to 8 and variant 8 to b.
+    """
     return _RFC_UUID.fullmatch(text) is not None
 
 
 def parse_time(text: str) -> int | None:
-    """Nanoseconds since the epoch of an RFC 3339 date-time, or None if it is none.
+    """Parse an RFC 3339 date-time to nanoseconds since the epoch; None if it is not one.
 
-    Of a real instant, with `Z` or an offset, at most nine fraction digits, no leap second
-    (apc spec 2.1).
+    The date and time must exist, with `Z` or an offset, at most nine fraction digits, and no leap
+    second (apc spec 2.1).
     """
     match = _TIME.fullmatch(text)
     if match is None:
@@ -54,9 +57,9 @@ def parse_time(text: str) -> int | None:
 
 
 def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: int) -> int:
-    """Seconds since the epoch; ValueError for what is no date or time of day.
+    """Return seconds since the epoch; raise ValueError for an invalid date or time of day.
 
-    Year 0 is taken as year 400, which has the same days, and moved back.
+    Python has no year 0: year 400, which has the same days, is used and shifted back.
     """
     shift = 0
     if year == 0:
@@ -66,7 +69,7 @@ def _seconds(year: int, month: int, day: int, hour: int, minute: int, second: in
 
 
 def is_saop_time(text: str) -> bool:
-    """`YYYY-MM-DDThh:mm[:ss[.fraction]]Z` of a real Gregorian date (saop spec 3.2)."""
+    """Check for `YYYY-MM-DDThh:mm[:ss[.fraction]]Z` with a valid Gregorian date (saop spec 3.2)."""
     match = _SAOP_TIME.fullmatch(text)
     if match is None:
         return False
@@ -79,14 +82,16 @@ def is_saop_time(text: str) -> bool:
 
 
 def iso_ms(ms: int) -> str:
-    """`YYYY-MM-DDThh:mm:ss.mmmZ` of milliseconds since the epoch."""
+    """Format milliseconds since the epoch as `YYYY-MM-DDThh:mm:ss.mmmZ`."""
     moment = _EPOCH + timedelta(milliseconds=ms)
     return moment.isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def iso_us(us: int) -> str:
-    """`YYYY-MM-DDThh:mm:ssZ` of microseconds since the epoch, with six fraction digits if there
-    are any (asap spec 2.1); the number itself as text where it is no date of four digits.
+    """Format microseconds since the epoch as `YYYY-MM-DDThh:mm:ssZ` (asap spec 2.1).
+
+    There are six fraction digits if the fraction is not zero.  A number outside years 1 to 9999 is
+    returned as decimal text.
     """
     try:
         return (_EPOCH + timedelta(microseconds=us)).isoformat()[:-6] + "Z"
@@ -95,12 +100,12 @@ def iso_us(us: int) -> str:
 
 
 def parse_us(text: str) -> int | None:
-    """Microseconds since the epoch, floored, of a date-time as `parse_time` takes it."""
+    """Parse a date-time as `parse_time` does, to microseconds since the epoch, rounded down."""
     ns = parse_time(text)
     return None if ns is None else ns // 1_000
 
 
 def parse_ms(text: str) -> int | None:
-    """Milliseconds since the epoch, floored, of a date-time as `parse_time` takes it."""
+    """Parse a date-time as `parse_time` does, to milliseconds since the epoch, rounded down."""
     ns = parse_time(text)
     return None if ns is None else ns // 1_000_000

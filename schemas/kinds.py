@@ -1,4 +1,4 @@
-"""What can be validated by name, `<protocol>.<kind of envelope>`."""
+"""The kinds of envelope that can be validated by name, `<protocol>.<kind of envelope>`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ KINDS: dict[str, Validate] = {
 
 
 def validate(kind: str, value: object) -> list[Problem]:
-    """What breaks the rules in a JSON value of the kind named; empty for a valid one.
+    """Return the problems of a JSON value of this kind; empty for a valid one.
 
     Raises KeyError for a kind that is not in `KINDS`.
     """

@@ -1,4 +1,4 @@
-"""Checks of members one by one, for protocols whose unknown members pass (spec saop 3.1).
+"""Checks of single members, for protocols that accept unknown members (spec saop 3.1).
 
 A table lists an object's members in the spec's order, each with its check.  Messages name the
 member and what it must be, and never quote the value, because it may be a secret.
@@ -29,7 +29,7 @@ Place = tuple[str, ...]
 class Member(NamedTuple):
     """One member of an object.
 
-    required: its absence is a problem.  nullable: null is no problem.
+    required: a missing member is a problem.  nullable: null is accepted.
     """
 
     name: str
@@ -50,7 +50,7 @@ def is_text(value: Any) -> Broken:
 
 
 def text_that(rule: str, what: str, holds: Callable[[str], bool]) -> Check:
-    """The check of a string that has to be more than text."""
+    """Make a check that requires a string for which `holds` is true."""
 
     def check(value: Any) -> Broken:
         return is_text(value) or (None if holds(value) else (rule, what))
@@ -58,8 +58,8 @@ def text_that(rule: str, what: str, holds: Callable[[str], bool]) -> Check:
     return check
 
 
-def one_of(rule: str, words: tuple[str, ...]) -> Check:
-    return text_that(rule, "one of " + ", ".join(words), words.__contains__)
+def one_of(rule: str, values: tuple[str, ...]) -> Check:
+    return text_that(rule, "one of " + ", ".join(values), values.__contains__)
 
 
 def is_flag(value: Any) -> Broken:
@@ -79,7 +79,10 @@ def is_turn_index(value: Any) -> Broken:
 
 
 def number_that(rule: str, what: str, holds: Callable[[float], bool]) -> tuple[Check, Check]:
-    """The check of a number; and that of its JSON form, in which non-finite numbers are words."""
+    """Make two checks of a number: one for the value, and one for its JSON form.
+
+    In the JSON form non-finite numbers are the strings NaN, Infinity and -Infinity.
+    """
 
     def check(value: Any) -> Broken:
         if not is_number(value):
@@ -91,8 +94,8 @@ def number_that(rule: str, what: str, holds: Callable[[float], bool]) -> tuple[C
         return None if number - number == 0 and holds(number) else (rule, what)
 
     def avro(value: Any) -> Broken:
-        words = isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity")
-        return (rule, what) if words else check(value)
+        non_finite = isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity")
+        return (rule, what) if non_finite else check(value)
 
     return check, avro
 
@@ -123,28 +126,31 @@ def uuid_that(rule: str) -> Check:
 
 
 def problems_of(
-    owner: dict[str, Any], members: tuple[Member, ...], place: Place
+    owner: dict[str, Any], members: tuple[Member, ...], path: Place
 ) -> Iterator[Problem]:
-    """What is wrong with an object's members, in their order.  place: where the object stands."""
+    """Yield the problems of an object's members, in their order.
+
+    path: the names that lead to the object.
+    """
     for name, check, required, nullable in members:
         if name not in owner:
             if required:
-                yield missing(name, place)
+                yield missing(name, path)
             continue
         value = owner[name]
-        broken = None if nullable and value is None else check(value)
-        if broken:
-            yield Problem(broken[0], pointer(*place, name), f"{name} must be {broken[1]}.")
+        violation = None if nullable and value is None else check(value)
+        if violation:
+            yield Problem(violation[0], pointer(*path, name), f"{name} must be {violation[1]}.")
 
 
-def missing(name: str, place: Place) -> Problem:
-    return Problem("schema_invalid", pointer(*place, name), f"{name} is missing.")
+def missing(name: str, path: Place) -> Problem:
+    return Problem("schema_invalid", pointer(*path, name), f"{name} is missing.")
 
 
-def no_object(name: str, place: Place = ()) -> Problem:
-    return Problem("schema_invalid", pointer(*place), f"The {name} must be an object.")
+def no_object(name: str, path: Place = ()) -> Problem:
+    return Problem("schema_invalid", pointer(*path), f"The {name} must be an object.")
 
 
 def first_ones(problems: Iterator[Problem]) -> list[Problem]:
-    """At most 16 of them."""
+    """Return the first `MAX_ERRORS` problems."""
     return [problem for _, problem in zip(range(MAX_ERRORS), problems, strict=False)]

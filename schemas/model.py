@@ -1,7 +1,7 @@
-"""What the protocols' models have in common: closed objects, and the types of their members.
+"""The base classes and member types of the protocols' models.
 
-A member marked `| None` may be absent.  JSON null is no value of it: `validate` refuses null, and
-the exported JSON Schemas do not allow it.
+A member annotated `| None` may be absent.  JSON null is not a value of it: `validate` refuses null,
+and the exported JSON Schemas do not allow it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from pydantic_core import core_schema
 
 
 class Closed(BaseModel):
-    """An object with no members but those listed."""
+    """An object that allows no unknown members."""
 
     model_config = ConfigDict(
         extra="forbid", frozen=True, allow_inf_nan=False, protected_namespaces=()
     )
 
     def json_form(self) -> dict[str, Any]:
-        """The object as the protocol's JSON, without the members that are absent."""
+        """Return the object as the protocol's JSON, without absent members."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
@@ -43,7 +43,7 @@ OpenObject = dict[str, Any]
 
 
 class JsonSchema(GenerateJsonSchema):
-    """JSON Schema of the protocol's JSON, in which an absent member is not a null."""
+    """A generator of JSON Schemas in which an absent member is not null."""
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
@@ -53,7 +53,7 @@ class JsonSchema(GenerateJsonSchema):
 
 
 def json_schema_text(model: Any) -> str:
-    """The JSON Schema of a type, as it stands in a file."""
+    """Return the JSON Schema of a type as the text of a file."""
     schema = TypeAdapter(model).json_schema(schema_generator=JsonSchema)
     dialect = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return json.dumps({**dialect, **schema}, indent=2) + "\n"

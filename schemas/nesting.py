@@ -1,4 +1,4 @@
-"""Walks over JSON values that stay safe however deeply these are nested."""
+"""Traversals of JSON values that are safe at any nesting depth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_OPEN_NESTING = 200
 
 
 def too_deep(value: Any, level: int = 1, limit: int = MAX_NESTING) -> bool:
-    """Whether a value that stands at the level given reaches beyond the limit."""
+    """Return whether a value at this level is nested beyond the limit."""
     layer = [value]
     while layer := [item for item in layer if isinstance(item, (dict, list))]:
         if level > limit:
@@ -30,11 +30,12 @@ def _items(value: Any) -> Any:
 
 
 class Normaliser:
-    """Rewrites a JSON value for strict checking, and collects what the models cannot see.
+    """A rewriter of JSON values for strict validation, which also records problems models cannot
+    see.
 
-    Integral floats become integers; integers beyond the doubles become infinities.  nulls: the
-    places of null outside of open members.  problems: numbers in open members that no double can
-    hold.  Nothing beyond level 64 is looked at.
+    Integral floats become integers; integers beyond the range of doubles become infinities.
+    nulls: JSON Pointers of nulls outside open members.  problems: numbers in open members that no
+    double can hold.  Levels below 64 are not visited.
     """
 
     def __init__(self, open_members: frozenset[tuple[str, ...]]) -> None:
@@ -45,23 +46,23 @@ class Normaliser:
     def run(self, value: Any) -> Any:
         return self._walk(value, (), opened=False)
 
-    def _walk(self, value: Any, place: tuple[str | int, ...], opened: bool) -> Any:
+    def _walk(self, value: Any, path: tuple[str | int, ...], opened: bool) -> Any:
         if isinstance(value, float) or type(value) is int:
-            return self._number(value, place, opened)
+            return self._number(value, path, opened)
         if value is None:
             if not opened:
-                self.nulls.append(pointer(*place))
+                self.nulls.append(pointer(*path))
             return None
-        if len(place) >= MAX_NESTING:
+        if len(path) >= MAX_NESTING:
             return value
-        opened = opened or place in self.open_members
+        opened = opened or path in self.open_members
         if isinstance(value, dict):
-            return {k: self._walk(v, (*place, k), opened) for k, v in value.items()}
+            return {k: self._walk(v, (*path, k), opened) for k, v in value.items()}
         if isinstance(value, list):
-            return [self._walk(v, (*place, i), opened) for i, v in enumerate(value)]
+            return [self._walk(v, (*path, i), opened) for i, v in enumerate(value)]
         return value
 
-    def _number(self, value: float, place: tuple[str | int, ...], opened: bool) -> float:
+    def _number(self, value: float, path: tuple[str | int, ...], opened: bool) -> float:
         try:
             double = float(value)
         except OverflowError:
@@ -69,6 +70,6 @@ class Normaliser:
         if math.isfinite(double):
             return int(value) if isinstance(value, int) or value.is_integer() else value
         if opened:
-            message = f"{place[-1]} is no number that a double can hold."
-            self.problems.append(Problem("json_invalid", pointer(*place), message))
+            message = f"{path[-1]} is no number that a double can hold."
+            self.problems.append(Problem("json_invalid", pointer(*path), message))
         return double

@@ -1,9 +1,9 @@
-"""Unicode's normal forms as Unicode 14 has them, whatever version this Python knows.
+"""Unicode normal forms as of Unicode 14, whatever version this Python has.
 
-What a hash is made of must be equal under every Python, and each has the tables of its day: what
-one leaves as it is, unassigned, a later one composes or reorders.  Characters that Unicode 14
-assigns have the same forms in all later versions (its stability policy), and so do texts of them;
-others stay as they are.
+Hashes of normalised text must be equal under every Python version, and each has the Unicode tables
+of its release: a character that one version leaves unchanged because it is unassigned, a later one
+composes or reorders.  Characters that Unicode 14 assigns have the same forms in all later versions
+(its stability policy), and so do texts of them; other characters are left unchanged.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ Form = Literal["NFC", "NFKC"]
 
 
 def normal(form: Form, text: str) -> str:
-    """The text in this form.  Characters later than Unicode 14 are kept, and part what is around
-    them, as they do for a Python that does not know them."""
+    """Return the text in this normal form.
+
+    Characters assigned after Unicode 14 stay unchanged and separate the text around them, as they
+    do in a Python that does not know them.
+    """
     if text.isascii():
         return text
     if not _has_later(text):
@@ -29,23 +32,28 @@ def normal(form: Form, text: str) -> str:
 
 
 def _has_later(text: str) -> bool:
-    """By two searches, since a set within the first plane is much faster."""
+    """Return whether the text has a character that Unicode 14 leaves unassigned.
+
+    Two searches are used, since a character class within the first plane is much faster.
+    """
     if _LATER_BASIC.search(text):
         return True
     return max(text) > _BASIC_END and _LATER.search(text) is not None
 
 
 def later_ranges() -> Iterator[tuple[str, str]]:
-    """First and last characters of what Unicode 14 leaves unassigned, in order."""
+    """Yield the first and last character of each range that Unicode 14 leaves unassigned, in
+    order.
+    """
     for part in _UNASSIGNED.split():
         first, _, last = part.partition("-")
         yield chr(int(first, 16)), chr(int(last or first, 16))
 
 
-def _set(below: str) -> str:
-    """In a regular expression: what is unassigned up to this character."""
+def _set(end: str) -> str:
+    """Return the content of a character class: the unassigned characters up to this one."""
     return "".join(
-        f"{re.escape(first)}-{re.escape(last)}" for first, last in later_ranges() if last <= below
+        f"{re.escape(first)}-{re.escape(last)}" for first, last in later_ranges() if last <= end
     )
 
 

@@ -1,6 +1,6 @@
-"""Objects of protocols for programs: attributes as on the wire, unknown members in `extra`.
+"""Protocol objects for programs: attributes named as on the wire, unknown members in `extra`.
 
-They hold whatever they are given; the protocols' validations say what is wrong with it.
+They accept any values; the validations of the protocols report what is wrong with them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ JsonObject = dict[str, Any]
 
 
 class _Absent:
-    """Its only instance is ABSENT."""
+    """The type of ABSENT, its only instance."""
 
     def __bool__(self) -> bool:
         return False
@@ -40,7 +40,10 @@ ABSENT: Final = _Absent()
 
 
 class Member(NamedTuple):
-    """name: on the wire, and of the attribute.  model: of its value or of its items."""
+    """One member that has an attribute.
+
+    name: on the wire, and of the attribute.  model: of its value or of its items.
+    """
 
     name: str
     model: type[WireObject] | None
@@ -48,14 +51,16 @@ class Member(NamedTuple):
 
     @property
     def absent(self) -> Any:
-        """The value of one that is not there."""
+        """Return the attribute's value for an absent member."""
         if self.field.default_factory is not MISSING:
             return self.field.default_factory()
         return ABSENT if self.field.default is ABSENT else None
 
     def is_absent(self, value: Any) -> bool:
-        """Whether a value stands for a member that is not there; so do empty lists and maps that
-        are there by default."""
+        """Return whether a value means that the member is absent.
+
+        An empty list or map means so too, if it is the attribute's default.
+        """
         if self.field.default_factory is not MISSING:
             return value is None or value == self.field.default_factory()
         return value is (ABSENT if self.field.default is ABSENT else None)
@@ -63,9 +68,11 @@ class Member(NamedTuple):
 
 @dataclass(kw_only=True)
 class WireObject:
-    """extra: the members that have no attribute of their own.
+    """The base class of protocol objects.
 
-    BAD_JSON, BAD_TYPE: the rules broken by a text that is no JSON, and by what is no object.
+    extra: the members that have no attribute of their own.
+    BAD_JSON, BAD_TYPE: the rule codes for a text that is not JSON, and for a value that is no
+    object.
     """
 
     BAD_JSON: ClassVar[str]
@@ -74,9 +81,9 @@ class WireObject:
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        """From a JSON object, or its text.  Members of a wrong type are kept as they are.
+        """Make an instance of a JSON object or its text.  Members of a wrong type stay as they are.
 
-        Raises ShapeError for what is no JSON, or no object.
+        Raises ShapeError for a text that is not JSON, and for a value that is no object.
         """
         if isinstance(value, (str, bytes)):
             value = cls._parsed(value)
@@ -90,13 +97,13 @@ class WireObject:
             else member.absent
             for member in members
         }
-        rest = {name: member for name, member in value.items() if name not in known}
-        return cls(extra=rest, **named)
+        extra = {name: member for name, member in value.items() if name not in known}
+        return cls(extra=extra, **named)
 
     def to_json(self) -> JsonObject:
-        """The JSON object, without members that are not there."""
+        """Return the JSON object without absent members."""
         present = {
-            member.name: _shown(value)
+            member.name: _as_json(value)
             for member in members_of(type(self))
             if not member.is_absent(value := getattr(self, member.name))
         }
@@ -123,14 +130,14 @@ _MEMBERS: dict[type[WireObject], tuple[Member, ...]] = {}
 
 
 def members_of(model: type[WireObject]) -> Iterator[Member]:
-    """The members of a model that have attributes of their own."""
-    found = _MEMBERS.get(model)
-    if found is None:
+    """Return the members of a model that have attributes of their own."""
+    members = _MEMBERS.get(model)
+    if members is None:
         hints = get_type_hints(model)
-        own = (of for of in fields(model) if of.name != "extra")
-        found = tuple(Member(of.name, _model_in(hints[of.name]), of) for of in own)
-        _MEMBERS[model] = found
-    return iter(found)
+        attributes = (of for of in fields(model) if of.name != "extra")
+        members = tuple(Member(of.name, _model_in(hints[of.name]), of) for of in attributes)
+        _MEMBERS[model] = members
+    return iter(members)
 
 
 def _model_in(hint: Any) -> type[WireObject] | None:
@@ -140,9 +147,9 @@ def _model_in(hint: Any) -> type[WireObject] | None:
     return next((model for part in inner if (model := _model_in(part))), None)
 
 
-def _shown(value: Any) -> Any:
+def _as_json(value: Any) -> Any:
     if isinstance(value, WireObject):
         return value.to_json()
     if isinstance(value, list):
-        return [_shown(item) for item in value]
+        return [_as_json(item) for item in value]
     return value

@@ -1,4 +1,4 @@
-"""What is wrong with a value: a rule code, where, and one sentence for people."""
+"""Problems of values: a rule code, a JSON Pointer and one sentence for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Problem(NamedTuple):
-    """rule: a code of the protocol's closed set.  path: a JSON Pointer.  message: a sentence."""
+    """One problem of a value.
+
+    rule: a code of the protocol's closed set.  path: a JSON Pointer.  message: a sentence.
+    """
 
     rule: str
     path: str
@@ -14,7 +17,7 @@ class Problem(NamedTuple):
 
 
 class ShapeError(ValueError):
-    """A text is not I-JSON, or a value has a shape that its Avro record cannot carry."""
+    """An error for a text that is not I-JSON, or a value that its Avro record cannot carry."""
 
     def __init__(self, rule: str, path: str, message: str) -> None:
         super().__init__(f"{rule} at {path or 'the root'}: {message}")
@@ -34,5 +37,5 @@ class ShapeError(ValueError):
 
 
 def pointer(*parts: str | int) -> str:
-    """A JSON Pointer (RFC 6901) of member names and array indexes."""
+    """Return the JSON Pointer (RFC 6901) of member names and array indexes."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)

@@ -1,9 +1,9 @@
-"""Reading some members of a record and passing over the rest, compiled like `schemas.decoder`.
+"""Decoding of some members of a record, skipping the others; compiled like `schemas.decoder`.
 
-For readers of many records who need little of each: a fact of 1.2 KB takes 90 µs to decode, and
-10 µs to be asked for a dozen members.  What is passed over is checked only as far as the way
-through it needs, and nothing is looked at behind the last member wanted; so bytes that are no
-record may be read here that `decode` refuses.
+It is for readers of many records that need little of each: a fact of 1.2 KB takes 90 µs to decode,
+and 10 µs for a dozen of its members.  Skipped members are checked only as far as skipping needs,
+and nothing after the last requested member is read; so this may accept bytes that `decode`
+refuses.
 """
 
 from __future__ import annotations
@@ -22,73 +22,76 @@ Read = Callable[[bytes, int], tuple[dict[str, Any], int]]
 
 
 class Projection:
-    """Some members of a record type, each a path: names joined with `/`.
+    """A decoder of some members of a record type, each a path: names joined with `/`.
 
-    In a union of several records the name of a record is a step too, without its namespace.  A
-    value has the shape of `decode`'s, without the other members; a record of a union from which
-    nothing is wanted is an empty dict.
+    In a union of several records the name of a record, without its namespace, is a step too.  A
+    value has the shape of `decode`'s, without the other members; a record of a union of which
+    nothing is requested is an empty dict.
     """
 
     def __init__(self, record: str, paths: Sequence[str]) -> None:
         self._record = record
-        self._wanted: dict[str, Any] = {}
+        self._selection: dict[str, Any] = {}
         for path in paths:
-            held = self._wanted
+            members = self._selection
             for step in path.split("/"):
-                held = held.setdefault(step, {})
+                members = members.setdefault(step, {})
         entry = CATALOGUE.latest(record)
         self._prefix = b"\x00" + entry.id.to_bytes(4, "big")
-        self._read: Read = _Projector(entry.schema).reader(entry.schema, self._wanted)
+        self._read: Read = _Projector(entry.schema).reader(entry.schema, self._selection)
 
     def many(self, values: Sequence[bytes | None]) -> list[dict[str, Any] | Undecodable]:
-        """Of framed records; what `decode` would raise stands in the list instead."""
+        """Decode framed records; an undecodable record yields its exception."""
         prefix, read = self._prefix, self._read
         results: list[dict[str, Any] | Undecodable] = []
         for value in values:
             if value is not None and value[:5] == prefix:
                 try:
-                    found, end = read(value, 5)
+                    members, end = read(value, 5)
                 except ERRORS:
                     end = -1
                 if 0 <= end <= len(value):
-                    results.append(found)
+                    results.append(members)
                     continue
-            results.append(self._slowly(value))
+            results.append(self._decode_fully(value))
         return results
 
     def of(self, value: bytes | None) -> dict[str, Any]:
-        """Of a framed record.  Raises Undecodable."""
-        (found,) = self.many([value])
-        if isinstance(found, Undecodable):
-            raise found
-        return found
+        """Decode one framed record.  Raises Undecodable."""
+        (result,) = self.many([value])
+        if isinstance(result, Undecodable):
+            raise result
+        return result
 
-    def _slowly(self, value: bytes | None) -> dict[str, Any] | Undecodable:
-        """Of another framing or version, or of no record at all."""
+    def _decode_fully(self, value: bytes | None) -> dict[str, Any] | Undecodable:
+        """Decode a value that may have another framing or version, or be no record."""
         try:
-            picked: dict[str, Any] = _pick(decode(value, self._record).value, self._wanted)
+            picked: dict[str, Any] = _select(decode(value, self._record).value, self._selection)
         except Undecodable as exc:
             return exc
         return picked
 
 
-def _pick(value: Any, wanted: Wanted) -> Any:
-    """The same members of a whole value."""
+def _select(value: Any, selection: Wanted) -> Any:
+    """Return the requested members of a fully decoded value."""
     if isinstance(value, tuple):
         name, inner = value
-        branch = wanted.get(name.rpartition(".")[2])
-        return name, {} if branch is None else _all_or(inner, branch)
+        branch = selection.get(name.rpartition(".")[2])
+        return name, {} if branch is None else _select_or_all(inner, branch)
     if value is None:
         return None
-    return {name: _all_or(value[name], inner) for name, inner in wanted.items()}
+    return {name: _select_or_all(value[name], inner) for name, inner in selection.items()}
 
 
-def _all_or(value: Any, wanted: Wanted) -> Any:
-    return _pick(value, wanted) if wanted else value
+def _select_or_all(value: Any, selection: Wanted) -> Any:
+    return _select(value, selection) if selection else value
 
 
 class _Projector(Compiler):
-    """Names are defined when they are first read, which need not be where the schema has them."""
+    """The compiler of projections.
+
+    Types are defined when they are first read, which may not be where the schema defines them.
+    """
 
     def __init__(self, schema: Schema) -> None:
         super().__init__()
@@ -114,68 +117,70 @@ class _Projector(Compiler):
             self._define(self._schemas[name], name)
         return name
 
-    def reader(self, schema: Schema, wanted: Wanted) -> Read:
-        read: Read = self.function(self._projected(schema, wanted, to_end=False))
+    def reader(self, schema: Schema, selection: Wanted) -> Read:
+        read: Read = self.function(self._define_projection(schema, selection, to_end=False))
         return read
 
-    def _projected(self, schema: Schema, wanted: Wanted, *, to_end: bool) -> str:
-        """A function that reads these members; to_end: p must come to stand behind the record."""
-        unknown = set(wanted) - {field["name"] for field in schema["fields"]}
+    def _define_projection(self, schema: Schema, selection: Wanted, *, to_end: bool) -> str:
+        """Define a function that reads these members; to_end: it must move p past the record."""
+        unknown = set(selection) - {field["name"] for field in schema["fields"]}
         if unknown:
             raise KeyError(f"{full_name(schema)} has no {', '.join(sorted(unknown))}")
         body: list[str] = []
         members: list[str] = []
         for i, field in enumerate(schema["fields"]):
-            if field["name"] in wanted:
-                body += self._narrowed(field["type"], wanted[field["name"]], f"f{i}")
+            if field["name"] in selection:
+                body += self._read_selection(field["type"], selection[field["name"]], f"f{i}")
                 members.append(f'"{field["name"]}": f{i}')
-            elif to_end or len(members) < len(wanted):
-                body += self._passed(field["type"], 1)
-        function = self._unique("project")
+            elif to_end or len(members) < len(selection):
+                body += self._skip(field["type"], 1)
+        function = self._unique_name("project")
         lines = [f"def {function}(b, p):", *indented(body)]
         self.lines += [*lines, f" return {{{', '.join(members)}}}, p"]
         return function
 
-    def _unique(self, kind: str) -> str:
+    def _unique_name(self, kind: str) -> str:
         self._tables += 1
         return f"{kind}_{self._tables}"
 
-    def _narrowed(self, schema: Any, wanted: Wanted, x: str) -> list[str]:
-        if not wanted:
+    def _read_selection(self, schema: Any, selection: Wanted, x: str) -> list[str]:
+        if not selection:
             return self._lines(schema, x, 1)
         if isinstance(schema, list) and len(schema) == 2 and schema[0] == "null":
-            some = indented(self._narrowed(schema[1], wanted, x))
+            some = indented(self._read_selection(schema[1], selection, x))
             return [f"if not b[p]: {x} = None; p += 1", *after_null(some)]
         if isinstance(schema, list):
-            return self._alternatives(schema, wanted, x)
-        own = schema if isinstance(schema, dict) else self._schemas[schema]
-        return [f"{x}, p = {self._projected(own, wanted, to_end=True)}(b, p)"]
+            return self._alternatives(schema, selection, x)
+        record = schema if isinstance(schema, dict) else self._schemas[schema]
+        return [f"{x}, p = {self._define_projection(record, selection, to_end=True)}(b, p)"]
 
-    def _alternatives(self, schema: list[Any], wanted: Wanted, x: str) -> list[str]:
-        """Of a union of several records, or of a string and records."""
+    def _alternatives(self, schema: list[Any], selection: Wanted, x: str) -> list[str]:
+        """Return lines for a union of several records, or of a string and records."""
         if schema[0] != "string":
-            return self._branches(schema, wanted, x)
+            return self._branches(schema, selection, x)
         text = ["if not b[p]:", " p += 1", *indented(self._lines("string", x, 1))]
-        return [*text, "else:", *indented(self._branches(schema, wanted, x))]
+        return [*text, "else:", *indented(self._branches(schema, selection, x))]
 
-    def _branches(self, schema: list[Any], wanted: Wanted, x: str) -> list[str]:
-        table = f"BRANCHES_{self._unique('union')}"
+    def _branches(self, schema: list[Any], selection: Wanted, x: str) -> list[str]:
+        table = f"BRANCHES_{self._unique_name('union')}"
         branches = self.scope[table] = {}
         for i, branch in enumerate(schema):
             if branch == "string":
                 continue
-            own = branch if isinstance(branch, dict) else self._schemas[branch]
-            if own["name"] in wanted and not wanted[own["name"]]:
-                function = self.names[self.defined(own)]
+            record = branch if isinstance(branch, dict) else self._schemas[branch]
+            if record["name"] in selection and not selection[record["name"]]:
+                function = self.names[self.defined(record)]
             else:
-                function = self._projected(own, wanted.get(own["name"], {}), to_end=True)
-            branches[i * 2] = (full_name(own), function)
+                function = self._define_projection(
+                    record, selection.get(record["name"], {}), to_end=True
+                )
+            branches[i * 2] = (full_name(record), function)
         return [f"name, read = {table}[b[p]]", f"{x}, p = read(b, p + 1)", f"{x} = (name, {x})"]
 
-    def _passed(self, schema: Any, depth: int) -> list[str]:
-        """Lines that move p behind a value."""
+    def _skip(self, schema: Any, depth: int) -> list[str]:
+        """Return lines that move p past a value."""
         if isinstance(schema, list):
-            return self._passed_union(schema, depth)
+            return self._skip_union(schema, depth)
         kind = schema["type"] if isinstance(schema, dict) else schema
         match kind:
             case "long" | "int":
@@ -188,23 +193,23 @@ class _Projector(Compiler):
             case "boolean":
                 return ["p += 1"]
             case "array" | "map":
-                return self._passed_collection(schema, depth)
-        own = schema if isinstance(schema, dict) else self._schemas[schema]
-        if own["type"] == "enum":
+                return self._skip_collection(schema, depth)
+        definition = schema if isinstance(schema, dict) else self._schemas[schema]
+        if definition["type"] == "enum":
             return ["p += 1"]
-        return [line for field in own["fields"] for line in self._passed(field["type"], depth)]
+        return [line for field in definition["fields"] for line in self._skip(field["type"], depth)]
 
-    def _passed_union(self, schema: list[Any], depth: int) -> list[str]:
+    def _skip_union(self, schema: list[Any], depth: int) -> list[str]:
         if schema[0] == "null":
-            some = [indented(self._passed(branch, depth)) for branch in schema[1:]]
+            some = [indented(self._skip(branch, depth)) for branch in schema[1:]]
             return ["if not b[p]: p += 1", *after_null(*some)]
         return self._alternatives(schema, {}, "_")
 
-    def _passed_collection(self, schema: Schema, depth: int) -> list[str]:
+    def _skip_collection(self, schema: Schema, depth: int) -> list[str]:
         n, end = f"n{depth}", f"e{depth}"
         array = schema["type"] == "array"
-        item = [] if array else self._passed("string", depth + 1)
-        item += self._passed(schema["items" if array else "values"], depth + 1)
+        item = [] if array else self._skip("string", depth + 1)
+        item += self._skip(schema["items" if array else "values"], depth + 1)
         return [
             "if not b[p]: p += 1",
             "else:",

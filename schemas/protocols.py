@@ -1,4 +1,4 @@
-"""The protocols, each with what it has in this layer.  All lists here are made from this one."""
+"""The protocols and their specs.  Every list here is derived from `SPECS`."""
 
 from __future__ import annotations
 

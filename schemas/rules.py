@@ -1,4 +1,4 @@
-"""How a rule is declared: its code, what it means, at which stage and where it is applied."""
+"""The declaration of a rule: its code, its meaning, its stage and where it is applied."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """When a rule is looked at, or what its code stands for."""
+    """The stage at which a rule is checked, or the kind of code it is."""
 
     SCHEMA = "shape"
     LOG = "log"
@@ -18,7 +18,7 @@ class Stage(StrEnum):
 
 
 class Where(StrEnum):
-    """E: at the edges, before anything is produced.  P: in the processor."""
+    """The component that applies a rule.  E: ingress, before producing.  P: the processor."""
 
     EDGE = "E"
     PROCESSOR = "P"
@@ -46,8 +46,8 @@ PARTITION_MISMATCH = Rule(
 
 
 def rules_of(namespace: dict[str, object]) -> tuple[Rule, ...]:
-    """The rules declared in a module, in the order of declaration."""
-    found = tuple(item for item in namespace.values() if isinstance(item, Rule))
-    if len({rule.code for rule in found}) != len(found):
+    """Return the rules declared in a module, in the order of declaration."""
+    rules = tuple(item for item in namespace.values() if isinstance(item, Rule))
+    if len({rule.code for rule in rules}) != len(rules):
         raise ValueError("a rule code is declared twice")
-    return found
+    return rules

@@ -28,34 +28,36 @@ def full_name(name: str, namespace: str) -> str:
 
 @cache
 def definitions() -> dict[str, tuple[Schema, str]]:
-    """Every named type by full name: its definition, and the namespace its names are read in."""
-    found: dict[str, tuple[Schema, str]] = {}
+    """Return every named type by full name: its definition, and the namespace its names resolve
+    in.
+    """
+    types: dict[str, tuple[Schema, str]] = {}
     for folder in sorted(files("schemas").joinpath("avro").iterdir(), key=lambda p: p.name):
         for file in sorted(folder.iterdir(), key=lambda p: p.name):
             schema = json.loads(file.read_text("utf-8"))
-            _collect(schema, schema["namespace"], found)
-    return found
+            _collect(schema, schema["namespace"], types)
+    return types
 
 
-def _collect(schema: Any, namespace: str, found: dict[str, tuple[Schema, str]]) -> None:
+def _collect(schema: Any, namespace: str, types: dict[str, tuple[Schema, str]]) -> None:
     if isinstance(schema, list):
         for branch in schema:
-            _collect(branch, namespace, found)
+            _collect(branch, namespace, types)
     elif isinstance(schema, dict):
         if schema["type"] in _NAMED:
             name = full_name(schema["name"], namespace)
-            if name in found:
+            if name in types:
                 raise ValueError(f"{name} is defined twice")
-            found[name] = (schema, namespace)
+            types[name] = (schema, namespace)
         for field in schema.get("fields", ()):
-            _collect(field["type"], namespace, found)
+            _collect(field["type"], namespace, types)
         for inner in ("items", "values"):
             if inner in schema:
-                _collect(schema[inner], namespace, found)
+                _collect(schema[inner], namespace, types)
 
 
 def self_contained(record: str, unions: Unions = _NO_UNIONS) -> Schema:
-    """Return the schema of a record with everything it refers to, without documentation.
+    """Return the schema of a record with all types it refers to, without documentation.
 
     unions: the records of each union that the sources name, by that name.
     """
@@ -104,22 +106,22 @@ class _Expansion:
 
 
 def documented(schema: Any) -> Any:
-    """A self-contained schema with the documentation that its sources have."""
+    """Return a self-contained schema with the documentation of its sources."""
     if isinstance(schema, list):
         return [documented(branch) for branch in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: documented(schema[name]) for name in schema if name != "fields"}
+    result = {name: documented(schema[name]) for name in schema if name != "fields"}
     if schema["type"] not in _NAMED:
-        return found
+        return result
     source, _ = definitions()[full_name(schema["name"], schema["namespace"])]
     docs = {field["name"]: field for field in source.get("fields", ())}
     if "fields" in schema:
-        found["fields"] = [
+        result["fields"] = [
             {**field, "type": documented(field["type"]), **_doc(docs[field["name"]])}
             for field in schema["fields"]
         ]
-    return {**found, **_doc(source)}
+    return {**result, **_doc(source)}
 
 
 def _doc(definition: Schema) -> Schema:

@@ -1,4 +1,4 @@
-"""What one protocol has in this layer."""
+"""The declaration of one protocol in this layer."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Validate = Callable[[object], list[Problem]]
 
 @dataclass(frozen=True)
 class Spec:
-    """One protocol: its records, what can be validated, its JSON.
+    """One protocol: its records, the kinds that can be validated, its JSON.
 
     records: the full names of the records that topics and tables hold, in the order of their first
-    schema ids.  kinds: what can be validated, by name.  export: makes the JSON Schemas, texts by
-    their paths below `json/`.  mapping: how its JSON differs from its records.
+    schema ids.  kinds: validations by name.  export: makes the JSON Schemas, texts by their paths
+    below `json/`.  mapping: how the protocol's JSON differs from its records.
     unions: the records of each union that the Avro sources name, by that name.
     sources: makes the Avro sources that derive from models, texts by their paths below `avro/`.
     """

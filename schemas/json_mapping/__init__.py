@@ -1,1 +1,1 @@
-"""The JSON form of Avro records, both ways, and what the protocols state of it as data."""
+"""The conversions between Avro records and their JSON form, and each protocol's mapping as data."""

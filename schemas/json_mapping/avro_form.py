@@ -1,7 +1,7 @@
-"""The Avro value of a JSON form: the way back of `json_form`, for the edges.
+"""The conversion of a JSON form to its Avro value, the inverse of `json_form`, for ingress.
 
-Meant to be used after validation.  What Avro cannot carry raises ShapeError with the rule that the
-protocol's validation has for it, so that an edge that skipped validation can still answer.
+It is meant to run after validation.  A value that Avro cannot carry raises ShapeError with the rule
+that the protocol's validation has for it, so that an ingress without validation can still answer.
 """
 
 from __future__ import annotations
@@ -31,42 +31,42 @@ _BITS = {"int": 31, "long": 63}
 
 
 def from_json(record: str, value: Any) -> dict[str, Any]:
-    """The Avro value of a record's JSON form.
+    """Return the Avro value of a record's JSON form.
 
     Integral numbers become integers where the field is one; `x` becomes `x_json`, canonical; the
-    record in a union is told by its discriminator or `type`; ISO times become ms, or µs.  Ids are
-    left as they are.  Raises ShapeError.
+    discriminator or `type` selects the record in a union; ISO times become ms, or µs.  Ids are left
+    unchanged.  Raises ShapeError.
     """
     result: dict[str, Any] = _Reader(record).record(schema_of(record), value, "")
     return result
 
 
 @cache
-def _named(record: str) -> dict[str, Schema]:
-    """The named types of a record's schema, by full name."""
-    found: dict[str, Schema] = {}
-    _collect(schema_of(record), found)
-    return found
+def _named_types(record: str) -> dict[str, Schema]:
+    """Return the named types of a record's schema, by full name."""
+    types: dict[str, Schema] = {}
+    _collect(schema_of(record), types)
+    return types
 
 
-def _collect(schema: Any, found: dict[str, Schema]) -> None:
+def _collect(schema: Any, types: dict[str, Schema]) -> None:
     if isinstance(schema, list):
         for branch in schema:
-            _collect(branch, found)
+            _collect(branch, types)
     elif isinstance(schema, dict):
         if "namespace" in schema:
-            found[f"{schema['namespace']}.{schema['name']}"] = schema
+            types[f"{schema['namespace']}.{schema['name']}"] = schema
         for field in schema.get("fields", ()):
-            _collect(field["type"], found)
-        _collect(schema.get("items"), found)
-        _collect(schema.get("values"), found)
+            _collect(field["type"], types)
+        _collect(schema.get("items"), types)
+        _collect(schema.get("values"), types)
 
 
 _LONG_INTEGER = re.compile(r"[0-9]{16}")
 
 
 def _has_large_double(value: Any) -> bool:
-    """Whether a double in a JSON value has a canonical spelling beyond the safe integers."""
+    """Return whether a value has a double that is spelled as an integer beyond the safe ones."""
     if isinstance(value, dict):
         return any(map(_has_large_double, value.values()))
     if isinstance(value, list):
@@ -75,34 +75,37 @@ def _has_large_double(value: Any) -> bool:
 
 
 def _double_text(value: Any) -> str:
-    """Sorted JSON in which a double without fraction keeps its point or exponent.
+    """Write sorted JSON in which a double without fraction keeps its point or exponent.
 
-    RFC 8785 writes 1e20 as an integer, and an integer of that size is not I-JSON when it is read.
+    RFC 8785 writes 1e20 as an integer, and reading an integer of that size is not I-JSON.
     """
-    shown = _short(value)
-    return json.dumps(shown, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    shortened = _shorten_doubles(value)
+    return json.dumps(shortened, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def _short(value: Any) -> Any:
-    """With the other doubles without fraction as integers, as RFC 8785 has them."""
+def _shorten_doubles(value: Any) -> Any:
+    """Replace the doubles without fraction that are safe integers by integers, as RFC 8785 does."""
     if isinstance(value, dict):
-        return {name: _short(item) for name, item in value.items()}
+        return {name: _shorten_doubles(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_short(item) for item in value]
+        return [_shorten_doubles(item) for item in value]
     whole = isinstance(value, float) and value.is_integer() and abs(value) <= MAX_SAFE_INTEGER
     return int(value) if whole else value
 
 
 class _Reader:
     def __init__(self, record: str) -> None:
-        self.named = _named(record)
+        self.named = _named_types(record)
         self.mapping = mapping_of(record)
         self.codes = self.mapping.codes_of.get(record, self.mapping.codes)
 
-    def fail(self, broken: Broken, path: str, message: str, enum: str = "") -> ShapeError:
-        """enum: the full name of the enum whose word is unknown."""
+    def fail(self, violation: Broken, path: str, message: str, enum: str = "") -> ShapeError:
+        """Make the error for a violation.
+
+        enum: the full name of the enum that does not have the symbol.
+        """
         name = path.rpartition("/")[2] or "The value"
-        return ShapeError(self.codes.code(broken, path, enum), path, f"{name} {message}.")
+        return ShapeError(self.codes.code(violation, path, enum), path, f"{name} {message}.")
 
     def value(self, schema: Any, value: Any, path: str) -> Any:
         if isinstance(schema, list):
@@ -121,7 +124,7 @@ class _Reader:
             raise self.fail("member_type" if path else "root_type", path, "must be an object")
         mapping, name = self.mapping, f"{schema['namespace']}.{schema['name']}"
         null_is_value = mapping.open.strict and name in mapping.sparse
-        rest = dict(value)
+        remaining = dict(value)
         result = {}
         extra = False
         for field in schema["fields"]:
@@ -130,35 +133,35 @@ class _Reader:
                 extra = True
                 continue
             opened = mapping.json_name(avro_name)
-            shown = opened or avro_name
-            member = rest.pop(shown, _ABSENT)
+            member_name = opened or avro_name
+            member = remaining.pop(member_name, _ABSENT)
             if member is None and mapping.null_is_absent and "default" not in field:
                 member = _ABSENT
             if member is _ABSENT:
                 if "default" not in field:
-                    raise self.fail("member_missing", f"{path}/{shown}", "is missing")
+                    raise self.fail("member_missing", f"{path}/{member_name}", "is missing")
                 result[avro_name] = field["default"]
-            elif member is None and shown != avro_name and null_is_value:
+            elif member is None and member_name != avro_name and null_is_value:
                 result[avro_name] = "null"
             else:
-                place = f"{path}/{shown}"
-                result[avro_name] = self.member(name, field, member, value, place)
-        self.drop_words(name, rest)
+                member_path = f"{path}/{member_name}"
+                result[avro_name] = self.member(name, field, member, value, member_path)
+        self.drop_type_members(name, remaining)
         if extra:
-            result[EXTRA] = self.text_of(rest, path) if rest else None
-        elif rest:
-            raise self.unknown(rest, path)
+            result[EXTRA] = self.text_of(remaining, path) if remaining else None
+        elif remaining:
+            raise self.unknown(remaining, path)
         return result
 
-    def drop_words(self, name: str, rest: dict[str, Any]) -> None:
-        """Takes out the members that only say what the record is, or what is in its union."""
+    def drop_type_members(self, name: str, remaining: dict[str, Any]) -> None:
+        """Remove the members that only name the record's type or the branch of its union."""
         if name in self.mapping.tags:
-            rest.pop("type", None)
+            remaining.pop("type", None)
         if name in self.mapping.discriminating:
-            rest.pop(self.mapping.discriminating[name], None)
+            remaining.pop(self.mapping.discriminating[name], None)
 
-    def unknown(self, rest: dict[str, Any], path: str) -> ShapeError:
-        escaped = min(rest).replace("~", "~0").replace("/", "~1")
+    def unknown(self, remaining: dict[str, Any], path: str) -> ShapeError:
+        escaped = min(remaining).replace("~", "~0").replace("/", "~1")
         return self.fail("member_unknown", f"{path}/{escaped}", "is no member of this object")
 
     def member(self, record: str, field: Schema, member: Any, owner: JsonObject, path: str) -> Any:
@@ -171,31 +174,31 @@ class _Reader:
         return self.value(schema, member, path)
 
     def text_of(self, member: Any, path: str) -> str:
-        """Open JSON as text, as the mapping's `OpenJson` has it."""
-        own = self.mapping.open
-        if isinstance(member, str) and (not own.quoted or isinstance(member, Unread)):
+        """Return the text of open JSON, as the mapping's `OpenJson` prescribes."""
+        open_json = self.mapping.open
+        if isinstance(member, str) and (not open_json.quoted or isinstance(member, Unread)):
             return str(self.string("string", member, path))
         try:
             text = canonical_json(member).decode()
-            long = own.pointed and _LONG_INTEGER.search(text)
+            long = open_json.pointed and _LONG_INTEGER.search(text)
             return _double_text(member) if long and _has_large_double(member) else text
         except ValueError as exc:
             raise self.fail("json_invalid", path, f"is no I-JSON: {exc}") from exc
 
     def branch(self, name: str, owner: JsonObject, member: Any, path: str) -> Branch:
-        told = self.mapping.discriminators.get(name)
-        if told is None:
+        discriminator = self.mapping.discriminators.get(name)
+        if discriminator is None:
             return self.tagged(member, path)
-        place = f"{path.rpartition('/')[0]}/{told.member}"
-        if told.member not in owner:
-            raise self.fail("member_missing", place, "is missing")
-        record = told.records.get(str(owner[told.member]))
+        pointer = f"{path.rpartition('/')[0]}/{discriminator.member}"
+        if discriminator.member not in owner:
+            raise self.fail("member_missing", pointer, "is missing")
+        record = discriminator.records.get(str(owner[discriminator.member]))
         if record is None:
-            raise self.fail("branch_unknown", place, told.unknown)
+            raise self.fail("branch_unknown", pointer, discriminator.unknown)
         return record, self.record(self.named[record], member, path)
 
     def tagged(self, member: Any, path: str) -> Branch:
-        """The record that the member `type` of an object names, and its value."""
+        """Return the record that the object's member `type` names, and its value."""
         if not isinstance(member, dict):
             raise self.fail("member_type", path, "must be an object")
         if "type" not in member:
@@ -230,9 +233,9 @@ class _Reader:
         if not isinstance(value, str):
             raise self.fail("member_type", path, "must be a string")
         if value not in schema["symbols"]:
-            words = ", ".join(schema["symbols"])
+            symbols = ", ".join(schema["symbols"])
             name = f"{schema['namespace']}.{schema['name']}"
-            raise self.fail("enum_value", path, f"is not one of {words}", name)
+            raise self.fail("enum_value", path, f"is not one of {symbols}", name)
         return value
 
     def string(self, schema: Any, value: Any, path: str) -> str:

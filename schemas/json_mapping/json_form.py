@@ -1,9 +1,9 @@
 """The JSON form of Avro values, compiled: one Python function per record, made from its schema.
 
-Members of sparse records that are absent (Avro null) are left out; other records, which the
-service writes, show them as null.  `x_json` appears as `x`, parsed; `extra_json` as the members
-that it holds; times as ISO 8601 with milliseconds, those with microseconds as `formats.iso_us` has
-them; doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
+Absent members (Avro null) of sparse records are left out; other records, which the service writes,
+have null for them.  `x_json` appears as `x`, parsed; `extra_json` as the members that it holds;
+times as ISO 8601 with milliseconds, those with microseconds as `formats.iso_us` writes them;
+doubles without fraction as integers; non-finite ones as `NaN`, `Infinity`, `-Infinity`.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _TIMES = {"timestamp-millis": "iso_ms({})", "timestamp-micros": "iso_us({})"}
 
 
 def to_json(record: str, value: dict[str, Any]) -> JsonObject:
-    """The JSON form of an Avro value of the record named.  It may share lists with the value."""
+    """Return the JSON form of an Avro value of this record.  It may share lists with the value."""
     return _converter(record)(value)
 
 
 def number(x: float) -> int | float | str:
-    """A double as JSON shows it."""
+    """Return a double as JSON represents it."""
     if x.is_integer():
         return int(x) if -MAX_SAFE_INTEGER <= x <= MAX_SAFE_INTEGER else x
     if math.isfinite(x):
@@ -44,9 +44,9 @@ def number(x: float) -> int | float | str:
 
 
 def open_json(text: str) -> Any:
-    """The value of a text of I-JSON with finite numbers; any other text itself.
+    """Return the value of an I-JSON text with finite numbers; any other text unchanged.
 
-    A text nested more than 200 deep counts as another one.
+    A text nested more than 200 deep is returned unchanged too.
     """
     try:
         value = orjson.loads(text)
@@ -65,7 +65,7 @@ def open_json(text: str) -> Any:
 
 
 def extra_members(text: str | None, named: dict[str, Any]) -> dict[str, Any]:
-    """The object with the members of its extras added; none of these replaces one named."""
+    """Return the object with the members of its extras added; they never replace named members."""
     extra = None if text is None else open_json(text)
     if not isinstance(extra, dict):
         return named
@@ -73,16 +73,16 @@ def extra_members(text: str | None, named: dict[str, Any]) -> dict[str, Any]:
 
 
 class Unread(str):
-    """The text of a strict `x_json` field that holds no I-JSON, or no object of extras.
+    """The unparsed text of a strict `x_json` field that is not I-JSON, or not an object of extras.
 
-    It stands for itself, and equals no value of that JSON text.
+    It is its own value, and equals no value of that JSON text.
     """
 
     __slots__ = ()
 
 
 def strict_json(text: str) -> Any:
-    """The value of a text of I-JSON; any other text as `Unread`."""
+    """Return the value of an I-JSON text; any other text as `Unread`."""
     value = open_json(text)
     return Unread(text) if isinstance(value, str) and value == text else value
 
@@ -90,9 +90,10 @@ def strict_json(text: str) -> Any:
 def strict_members(
     text: str | None, named: dict[str, Any], taken: frozenset[str]
 ) -> dict[str, Any]:
-    """The object with the members of its extras added; what is no such object, as `extra_json`.
+    """Return the object with the members of its extras added.
 
-    taken: the members that have a field of their own.
+    taken: the members that have a field of their own.  Extras that are no object, or that repeat
+    one of these, are returned as the text `extra_json`.
     """
     if text is None:
         return named
@@ -107,8 +108,8 @@ def _converter(record: str) -> ToJson:
     return compile_converter(schema_of(record))
 
 
-def _repeated(name: str, mapping: JsonMapping) -> list[str]:
-    """The lines that give the objects in a list what they repeat."""
+def _repetition_lines(name: str, mapping: JsonMapping) -> list[str]:
+    """Return lines that fill in members that the objects of a list repeat from their parent."""
     repetition = mapping.repetitions.get(name)
     if repetition is None:
         return []
@@ -119,7 +120,7 @@ def _repeated(name: str, mapping: JsonMapping) -> list[str]:
 
 
 class _Compiler:
-    """Writes the source of the conversion functions of one self-contained schema."""
+    """A compiler of one self-contained schema to the source of its conversion functions."""
 
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {
@@ -140,32 +141,36 @@ class _Compiler:
         function = self.names[name] = f"convert_{len(self.names)}"
         mapping = mapping_of(name)
         sparse = sparse or name in mapping.sparse
-        body = [f"def {function}(v):", " r = {}", *self._words(name, schema["fields"], mapping)]
+        body = [
+            f"def {function}(v):",
+            " r = {}",
+            *self._type_members(name, schema["fields"], mapping),
+        ]
         extra = False
         for field in schema["fields"]:
             if field["name"] == EXTRA:
                 extra = True
             else:
                 body += self._member(field, sparse, mapping)
-        body += _repeated(name, mapping)
+        body += _repetition_lines(name, mapping)
         end = self._with_extra(schema["fields"], mapping) if extra else " return r"
         self.lines += [*body, end]
         return function
 
-    def _words(self, name: str, fields: list[Schema], mapping: JsonMapping) -> list[str]:
-        """The lines of members that say what the record is, or what is in its union."""
+    def _type_members(self, name: str, fields: list[Schema], mapping: JsonMapping) -> list[str]:
+        """Return lines that set the members naming the record's type or its union's branch."""
         lines = []
         if name in mapping.tags:
             lines.append(f' r["type"] = "{mapping.tags[name]}"')
-        told = mapping.discriminators.get(name)
-        if told and told.member not in {field["name"] for field in fields}:
-            words = f"WORDS_{len(self.scope)}"
-            self.scope[words] = told.words
-            lines.append(f' r["{told.member}"] = {words}[v["{told.union}"][0]]')
+        discriminator = mapping.discriminators.get(name)
+        if discriminator and discriminator.member not in {field["name"] for field in fields}:
+            table = f"WORDS_{len(self.scope)}"
+            self.scope[table] = discriminator.words
+            lines.append(f' r["{discriminator.member}"] = {table}[v["{discriminator.union}"][0]]')
         return lines
 
     def _with_extra(self, fields: list[Schema], mapping: JsonMapping) -> str:
-        """The last line of a record that has a field of extras."""
+        """Return the last line of a record that has a field of extras."""
         if not mapping.open.strict:
             return f' return extra_members(v["{EXTRA}"], r)'
         names = f"NAMES_{len(self.scope)}"
@@ -178,17 +183,17 @@ class _Compiler:
         lines = [f' x = v["{field["name"]}"]']
         schema = field["type"]
         nullable = isinstance(schema, list) and schema[0] == "null"
-        shown = self.expression(schema[1] if nullable else schema, "x", sparse)
+        converted = self.expression(schema[1] if nullable else schema, "x", sparse)
         if opened:
-            shown = "strict_json(x)" if mapping.open.strict else "open_json(x)"
+            converted = "strict_json(x)" if mapping.open.strict else "open_json(x)"
         if not nullable:
-            return [*lines, f" {target} = {shown}"]
+            return [*lines, f" {target} = {converted}"]
         if sparse:
-            return [*lines, f" if x is not None: {target} = {shown}"]
-        return [*lines, f" {target} = None if x is None else {shown}"]
+            return [*lines, f" if x is not None: {target} = {converted}"]
+        return [*lines, f" {target} = None if x is None else {converted}"]
 
     def expression(self, schema: Any, x: str, sparse: bool) -> str:
-        """An expression for the JSON form of the variable x, which is not null."""
+        """Return an expression for the JSON form of the variable x, which is not null."""
         if isinstance(schema, list):
             return self._union(schema, x, sparse)
         if isinstance(schema, str):
@@ -220,12 +225,12 @@ class _Compiler:
                 self.record(branch, sparse)
             name = branch if isinstance(branch, str) else f"{branch['namespace']}.{branch['name']}"
             branches[name] = self.names[name]
-        shown = f"{table}[{x}[0]]({x}[1])"
-        return f"{x} if type({x}) is str else {shown}" if schema[0] == "string" else shown
+        converted = f"{table}[{x}[0]]({x}[1])"
+        return f"{x} if type({x}) is str else {converted}" if schema[0] == "string" else converted
 
 
 def compile_converter(schema: Schema) -> ToJson:
-    """The conversion function of a self-contained record schema."""
+    """Compile the conversion function of a self-contained record schema."""
     compiler = _Compiler()
     main = compiler.record(schema, sparse=False)
     scope = compiler.scope

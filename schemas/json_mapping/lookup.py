@@ -1,4 +1,4 @@
-"""Finds the mapping of a record."""
+"""The lookup of a record's mapping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PLAIN = JsonMapping()
 
 @cache
 def mapping_of(record: str) -> JsonMapping:
-    """The mapping that is stated for the namespace of a record's full name, else PLAIN."""
+    """Return the mapping declared for the namespace of a record's full name, else PLAIN."""
     namespace = record.rpartition(".")[0]
     return next((each for each in _mappings() if namespace in each.namespaces), PLAIN)
 

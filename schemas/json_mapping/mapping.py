@@ -1,7 +1,7 @@
-"""How the JSON of one protocol differs from its Avro records: what it states, as data.
+"""The differences between the JSON of a protocol and its Avro records, declared as data.
 
 The conversions (`json_form`, `avro_form`) and the schemas of rows (`row_schema`) read these; they
-find the mapping of a record by the namespace of its full name (`lookup`).
+look up the mapping of a record by the namespace of its full name (`lookup`).
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ _GENERAL: Mapping[Broken, Broken] = {
 
 @dataclass(frozen=True)
 class Codes:
-    """The rule codes of broken shapes.
+    """The rule codes for violations of a shape.
 
-    named: codes by what is broken; a special case has its general one's, if it has none itself.
-    enums: codes of unknown words, by the full name of the enum.
-    below: codes of everything else, by what the JSON Pointer begins with.
-    otherwise: the code of everything that is left; None for the name of what is broken.
+    named: codes by violation; a special case without its own code has that of its general case.
+    enums: codes of unknown symbols, by the full name of the enum.
+    below: codes of all other violations, by the prefix of the JSON Pointer.
+    otherwise: the code of the remaining ones; None for the name of the violation.
     """
 
     named: Mapping[Broken, str] = field(default_factory=dict)
@@ -53,10 +53,10 @@ class Codes:
     below: Mapping[str, str] = field(default_factory=dict)
     otherwise: str | None = None
 
-    def code(self, broken: Broken, path: str, enum: str = "") -> str:
-        """The code of what is broken at a JSON Pointer.  enum: whose word is unknown there."""
-        general = _GENERAL.get(broken, broken)
-        named = self.enums.get(enum) or self.named.get(broken) or self.named.get(general)
+    def code(self, violation: Broken, path: str, enum: str = "") -> str:
+        """Return the code of a violation at a JSON Pointer.  enum: the one lacking the symbol."""
+        general = _GENERAL.get(violation, violation)
+        named = self.enums.get(enum) or self.named.get(violation) or self.named.get(general)
         if named is not None:
             return named
         below = (code for start, code in self.below.items() if path.startswith(start))
@@ -65,11 +65,11 @@ class Codes:
 
 @dataclass(frozen=True)
 class Discriminator:
-    """The member whose word says which record the union of an object holds.
+    """The member whose value says which record the union of an object holds.
 
-    The member may have no field in Avro; then it is shown as the word of the record that is there.
-    union: the field with the union.  records: their full names by word.  unknown: what is said of
-    any other word.  repeated: the object in the union may have the member too, and it is dropped
+    The member may have no field in Avro; then its value is derived from the record in the union.
+    union: the field with the union.  records: their full names by value.  unknown: the message for
+    any other value.  repeated: the object in the union may have the member too, and it is dropped
     there.
     """
 
@@ -81,18 +81,18 @@ class Discriminator:
 
     @cached_property
     def words(self) -> dict[str, str]:
-        """The words by the full names of their records."""
+        """Return the member's values by the full names of their records."""
         return {record: word for word, record in self.records.items()}
 
 
 @dataclass(frozen=True)
 class OpenJson:
-    """How text that holds JSON (`x_json`) stands for the member `x`.
+    """The way in which text that holds JSON (`x_json`) represents the member `x`.
 
-    quoted: a string becomes a JSON string; else it stands for itself.
+    quoted: a string becomes a JSON string; else it is the text itself.
     pointed: a double without fraction beyond the safe integers keeps its point or exponent.
-    strict: text that is no I-JSON is shown as `Unread`, and null is a value in sparse records;
-    else any text that is no I-JSON is shown as a string.
+    strict: text that is no I-JSON is returned as `Unread`, and null is a value in sparse records;
+    else any text that is no I-JSON is returned as a string.
     """
 
     quoted: bool = False
@@ -102,7 +102,8 @@ class OpenJson:
 
 @dataclass(frozen=True)
 class Repetition:
-    """Members of the objects in a list that Avro leaves null where they repeat what is above.
+    """The members of a list's objects that Avro leaves null where they repeat the enclosing
+    record's.
 
     members: member of the objects → member of the record that holds the list.
     """
@@ -114,16 +115,16 @@ class Repetition:
 
 @dataclass(frozen=True)
 class JsonMapping:
-    """The JSON of the records of some namespaces.  Records are named in full.
+    """The JSON mapping of the records of some namespaces.  Record names are full names.
 
-    tags: record → the word that its JSON form has as member `type`.
+    tags: record → the value of the member `type` in its JSON form.
     discriminators: by the record that holds the union.
-    sparse: records whose absent members are left out, here and in what they hold; in others, which
-    the service writes, they are null.
+    sparse: records whose absent members are left out, also in the records they contain; in others,
+    which the service writes, absent members are null.
     repetitions: by the record that holds the list.
-    null_is_absent: null for a required member is as if it were not there.
-    kept_names: fields called `…_json` that are called so in JSON too.
-    codes: of broken shapes.  codes_of: of those of single records instead.
+    null_is_absent: null for a required member counts as absent.
+    kept_names: fields called `…_json` that have the same name in JSON.
+    codes: for violations of a shape.  codes_of: those of single records instead.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -138,26 +139,28 @@ class JsonMapping:
     codes_of: Mapping[str, Codes] = field(default_factory=dict)
 
     def json_name(self, name: str) -> str | None:
-        """The JSON member of an Avro field that holds JSON as text, None for any other field."""
+        """Return the JSON member of an Avro field that holds JSON as text, None for any other
+        field.
+        """
         if not name.endswith("_json"):
             return None
         return name if name in self.kept_names else name.removesuffix("_json")
 
     @cached_property
     def tagged(self) -> dict[str, str]:
-        """The records that have a tag, by it."""
+        """Return the records that have a tag, by tag."""
         return {word: record for record, word in self.tags.items()}
 
     @cached_property
     def filled(self) -> dict[str, Mapping[str, str]]:
-        """Record → the members that are null in Avro only, since they repeat what is above."""
+        """Return the members that are null in Avro where they repeat a parent, by record."""
         return {each.record: each.members for each in self.repetitions.values()}
 
     @cached_property
     def discriminating(self) -> dict[str, str]:
-        """Record → the discriminator's member that its JSON may have, with a field or without."""
-        found = {record: each.member for record, each in self.discriminators.items()}
+        """Return the discriminator member that a record's JSON may have, by record."""
+        members = {record: each.member for record, each in self.discriminators.items()}
         for each in self.discriminators.values():
             if each.repeated:
-                found |= dict.fromkeys(each.records.values(), each.member)
-        return found
+                members |= dict.fromkeys(each.records.values(), each.member)
+        return members

@@ -1,4 +1,4 @@
-"""JSON Schemas of the JSON form (`json_form`) of records that the service writes."""
+"""The JSON Schemas of the JSON form (`json_form`) of records that the service writes."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _PRIMITIVES: dict[str, JsonSchema] = {
 }
 
 
-def _words(name: str, fields: list[Schema], mapping: JsonMapping) -> dict[str, JsonSchema]:
-    """The members that say what the record is, or what is in its union."""
-    found: dict[str, JsonSchema] = {}
+def _type_members(name: str, fields: list[Schema], mapping: JsonMapping) -> dict[str, JsonSchema]:
+    """Return the schemas of the members that name the record's type or the branch of its union."""
+    members: dict[str, JsonSchema] = {}
     if name in mapping.tags:
-        found["type"] = {"type": "string", "const": mapping.tags[name]}
-    told = mapping.discriminators.get(name)
-    if told and told.member not in {field["name"] for field in fields}:
-        found[told.member] = {"type": "string", "enum": list(told.records)}
-    return found
+        members["type"] = {"type": "string", "const": mapping.tags[name]}
+    discriminator = mapping.discriminators.get(name)
+    if discriminator and discriminator.member not in {field["name"] for field in fields}:
+        members[discriminator.member] = {"type": "string", "enum": list(discriminator.records)}
+    return members
 
 
 class RowSchemas:
-    """Collects the schemas of records under their full names, each reference under `base`."""
+    """A collection of the schemas of records by full name; references start with `base`."""
 
     def __init__(self, base: str) -> None:
         self.found: dict[str, JsonSchema] = {}
@@ -42,7 +42,7 @@ class RowSchemas:
         self._named: dict[str, JsonSchema] = {}
 
     def add(self, record: str) -> JsonSchema:
-        """A reference to the schema of a record, by its full Avro name."""
+        """Add the schema of a record, by its full Avro name, and return a reference to it."""
         if record not in self.found:
             self._type(CATALOGUE.latest(record).schema, False)
         return self._reference(record)
@@ -77,11 +77,11 @@ class RowSchemas:
         mapping = mapping_of(name)
         sparse = sparse or name in mapping.sparse
         fields = [field for field in schema["fields"] if field["name"] != EXTRA]
-        properties = _words(name, fields, mapping)
+        properties = _type_members(name, fields, mapping)
         required = list(properties)
         for field in fields:
-            member, shown, always = self._member(name, field, sparse)
-            properties[member] = shown
+            member, member_schema, always = self._member(name, field, sparse)
+            properties[member] = member_schema
             required += [member] if always else []
         self.found[name] = {
             "title": schema["name"],
@@ -93,13 +93,13 @@ class RowSchemas:
         return self._named[name]
 
     def _member(self, record: str, field: Schema, sparse: bool) -> tuple[str, JsonSchema, bool]:
-        """The member's name, its schema, and whether it is always there."""
+        """Return the member's name, its schema, and whether it is required."""
         mapping = mapping_of(record)
         opened, schema = mapping.json_name(field["name"]), field["type"]
         nullable = isinstance(schema, list) and schema[0] == "null"
-        shown = self._type(schema[1] if nullable and len(schema) == 2 else schema, sparse)
+        member_schema = self._type(schema[1] if nullable and len(schema) == 2 else schema, sparse)
         if opened:
-            shown = {}
+            member_schema = {}
         if nullable and not sparse and field["name"] not in mapping.filled.get(record, ()):
-            shown = {"anyOf": [shown, {"type": "null"}]} if shown else {}
-        return opened or field["name"], shown, not (nullable and sparse)
+            member_schema = {"anyOf": [member_schema, {"type": "null"}]} if member_schema else {}
+        return opened or field["name"], member_schema, not (nullable and sparse)
