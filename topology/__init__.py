@@ -1,6 +1,6 @@
-"""What exists and what is legal: topics, tables, processors, keys, state machines.
+"""The declarations of topics, tables, processors, keys and state machines.
 
-Pure data and one interpreter.  Each protocol declares what it has in a file of its own, and
+Pure data and one interpreter.  Each protocol declares its part in a file of its own, and
 `topology.protocols` lists them; `topology.topics`, `topology.tables` and `topology.processors` are
 made from that list.  Machines are in `topology.machines`, one file each.
 """

@@ -1,9 +1,9 @@
-"""Who may do what on Kafka, as the topology implies it: roles, and the ACLs of each.
+"""The Kafka roles and their ACLs, derived from the topology.
 
-Only the service and the gateway write `rtes.raw` and `lineage.edges`, since who writes there says
-on whose behalf (`origin`).  Only the service writes facts, inboxes and tables.  Kafka's ACLs
-end at topics: who may read an inbox topic reads all agents' records in it, and who may write a
-command topic may name any sender there.  The gateway is finer: it knows the sender.
+Only the service and the gateway write `rtes.raw` and `lineage.edges`, since their writer states
+on whose behalf it writes (`origin`).  Only the service writes facts, inboxes and tables.  Kafka's
+ACLs apply to whole topics: a reader of an inbox topic reads all agents' records in it, and a writer
+of a command topic may name any sender there.  The gateway is finer: it knows the sender.
 """
 
 from __future__ import annotations
@@ -64,27 +64,34 @@ class Allowed(NamedTuple):
 
 
 def allowed(role: Role, prefix: str = "") -> list[Allowed]:
-    """All that a role may do, topics in the order of their declaration."""
-    found = [
+    """Return all permissions of a role, topics in the order of their declaration."""
+    permissions = [
         Allowed(role, Resource.TOPIC, Pattern.LITERAL, full_name(topic, prefix), operations)
         for topic in topics.ALL
         if (operations := _on_topic(role, topic))
     ]
-    own = f"{prefix}{WORKERS_GROUP}"
-    workers = _group(own)
-    found.append(Allowed(role, *_group(f"{own}{READERS_GROUP}"), (Operation.DESCRIBE,)))
-    transactions = (Resource.TRANSACTIONAL_ID, Pattern.PREFIXED, f"{own}-", (Operation.WRITE,))
+    workers_group = f"{prefix}{WORKERS_GROUP}"
+    workers = _group(workers_group)
+    permissions.append(
+        Allowed(role, *_group(f"{workers_group}{READERS_GROUP}"), (Operation.DESCRIBE,))
+    )
+    transactions = (
+        Resource.TRANSACTIONAL_ID,
+        Pattern.PREFIXED,
+        f"{workers_group}-",
+        (Operation.WRITE,),
+    )
     match role:
         case Role.SERVICE:
-            found.append(Allowed(role, *workers, (Operation.READ,)))
-            found.append(Allowed(role, *transactions))
+            permissions.append(Allowed(role, *workers, (Operation.READ,)))
+            permissions.append(Allowed(role, *transactions))
         case Role.OPERATOR:
-            found.append(Allowed(role, *workers, (Operation.DESCRIBE,)))
-            found.append(Allowed(role, *transactions))
+            permissions.append(Allowed(role, *workers, (Operation.DESCRIBE,)))
+            permissions.append(Allowed(role, *transactions))
         case Role.AGENT:
             groups = (Resource.GROUP, Pattern.PREFIXED, f"{prefix}{AGENTS_GROUPS}")
-            found.append(Allowed(role, *groups, (Operation.READ,)))
-    return found
+            permissions.append(Allowed(role, *groups, (Operation.READ,)))
+    return permissions
 
 
 def _group(name: str) -> tuple[Resource, Pattern, str]:

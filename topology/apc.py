@@ -1,4 +1,4 @@
-"""What APC/1.0 has on the log: topics, tables, processors, and the nodes of its lineage."""
+"""The topics, tables, processors and lineage nodes of APC/1.0."""
 
 from __future__ import annotations
 

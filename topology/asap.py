@@ -1,4 +1,4 @@
-"""What ASAP 0.1 has on the log: topics, tables, processors, and the nodes of its lineage."""
+"""The topics, tables, processors and lineage nodes of ASAP 0.1."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from topology.keys import composite, integer_of, member, text_of
 
 
 def _asap_envelope(value: Mapping[str, Any]) -> str:
-    """The task key; the envelope's id where its payload does not say it (asap spec 5.1)."""
+    """Return the task key, or the envelope's id if its payload has no task key (asap spec 5.1)."""
     try:
         return task_key(dict(value))
     except MalformedEnvelopeError:

@@ -1,7 +1,7 @@
-"""How the status of an ASAP task moves, and how its versions count, for programs outside the log.
+"""The status transitions and version numbers of ASAP tasks, for programs outside the log.
 
-Agents and servers in process keep tasks of their own: they move them by the same table as the
-processor does (`topology.machines.asap_task`), less what only the service may do.
+Agents and servers in process keep their own tasks: they use the table that the processor uses
+(`topology.machines.asap_task`), without the transitions that only the service may make.
 
 Source: ASAP spec, 4.1, 4.4 and 9.3.
 """
@@ -29,7 +29,7 @@ VALID_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
 
 
 class Movable(Protocol):
-    """What `transition` asks of a task: `schemas.asap.Task` is one."""
+    """The protocol of a task that `transition` accepts: `schemas.asap.Task` is one."""
 
     @property
     def id(self) -> str: ...
@@ -42,25 +42,26 @@ T = TypeVar("T", bound=Movable)
 
 
 def can_transition(from_status: TaskStatus, to_status: TaskStatus) -> bool:
-    """Whether agents may move a task so.  A status equal to the current one is no move."""
+    """Check whether agents may make this transition.  The current status is not a valid target."""
     return to_status in VALID_TRANSITIONS.get(from_status, ())
 
 
 def transition(task: T, new_status: TaskStatus, *, at: datetime | None = None) -> T:
-    """The task in its new status, updated at that time (now in UTC); the one given is untouched.
+    """Return a copy of the task in its new status, updated at that time (now in UTC).
 
     Raises InvalidTransitionError, whose details hold the `task_id` too.
     """
     if not can_transition(task.status, new_status):
         raise InvalidTransitionError(task.status, new_status, {"task_id": task.id})
-    moved = {"status": TaskStatus(new_status), "updated_at": at or datetime.now(UTC)}
-    return task.model_copy(update=moved)
+    changes = {"status": TaskStatus(new_status), "updated_at": at or datetime.now(UTC)}
+    return task.model_copy(update=changes)
 
 
 def next_status(status: str | None, event: TaskEvent | str) -> TaskStatus:
-    """The status that follows an event, the service's included; None is the state before any.
+    """Return the status that follows an event, including events of the service; None is the initial
+    state.
 
-    Raises InvalidTransitionError for an event without an edge, and names the event in it.
+    Raises InvalidTransitionError, which names the event, if the status has no edge for it.
     """
     state = TaskState.NONE.value if status is None else status
     target = step(MACHINE, state, event)
@@ -70,5 +71,5 @@ def next_status(status: str | None, event: TaskEvent | str) -> TaskStatus:
 
 
 def next_version(existing: Iterable[int], last: int = 0) -> int:
-    """The version after all that exist and the last that was ever given; versions begin at 1."""
+    """Return the version after all existing ones and the last one ever assigned; the first is 1."""
     return 1 + max([last, *existing])

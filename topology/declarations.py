@@ -87,7 +87,7 @@ class Topic:
 
     @property
     def takes_null(self) -> bool:
-        """A record without value is a withdrawal, and no dead letter."""
+        """Return whether a record without value is a withdrawal, and so not a dead letter."""
         return self.keeps_latest or self.withdraws
 
     @property
@@ -101,12 +101,14 @@ class Topic:
 
     @property
     def stays(self) -> bool:
-        """Its records go to the partition number of the task that writes them."""
+        """Return whether records go to the partition number of the task that writes them."""
         return self.own_partition or (self.kind is Kind.FACT and not self.chained)
 
     @property
     def between(self) -> bool:
-        """From processor to processor: one that cannot be read is the service's fault."""
+        """Return whether processors write it for processors: an unreadable record is the service's
+        fault.
+        """
         return self.kind is Kind.INTERNAL or self.chained
 
 
@@ -135,7 +137,7 @@ class Table:
 
 
 def public(topic: Topic, *, copied_parts: int | None = None, fresh: bool = False) -> Table:
-    """The table whose rows are the records of a compacted topic."""
+    """Return the table whose rows are the records of a compacted topic."""
     assert topic.record is not None
     return Table(
         topic.name,
@@ -203,6 +205,6 @@ class Declared:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """Those that its processors own or copy, each once."""
+        """Return the tables that its processors own or copy, each once."""
         used = (table for each in self.processors for table in (*each.tables, *each.copies))
         return tuple(dict.fromkeys(used))

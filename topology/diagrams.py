@@ -23,7 +23,9 @@ def _any_label(sealed: Sequence[str]) -> str:
 
 
 def mermaid(machine: Machine[S]) -> str:
-    """A state diagram with every edge of the machine, those of `*` from a state of their own."""
+    """Draw a state diagram with every edge of the machine; the edges of `*` start at their own
+    state.
+    """
     lines = ["stateDiagram-v2", f"    [*] --> {machine.initial}"]
     if any(state == ANY for state, _ in machine.edges):
         lines.append(f'    state "{_any_label(sorted(machine.sealed))}" as any_state')
@@ -35,7 +37,7 @@ def mermaid(machine: Machine[S]) -> str:
 
 
 def mermaid_profile(profile: Profile) -> str:
-    """A state diagram of a profile's edges; a guard stands in brackets."""
+    """Draw a state diagram of a profile's edges, guards in brackets."""
     lines = ["stateDiagram-v2"]
     for source, target, guard in profile.edges:
         lines.append(f"    {source} --> {target}" + (f": [{guard}]" if guard else ""))
@@ -52,7 +54,7 @@ def _id(name: str) -> str:
 
 
 def mermaid_processors(processors: Sequence[ProcessorDeclaration]) -> str:
-    """A flow chart: topics, the processors between them, what each reads and writes."""
+    """Draw a flow chart of topics and the processors that read and write them."""
     topics = dict.fromkeys(topic for p in processors for topic in (*p.inputs, *p.outputs))
     lines = ["flowchart LR", *map(_node, topics)]
     for processor in processors:

@@ -90,15 +90,15 @@ def carries_cloudevents(topic: Topic) -> bool:
 
 
 def headers_of(topic: Topic) -> tuple[Header, ...]:
-    """Of the topic's records.
+    """Return the headers of the topic's records.
 
-    A dead letter has those that its record came with besides, if they may be shown.
+    A dead letter also has the headers of the input record that may be shown.
     """
     return (*common_of(topic), *topic.headers)
 
 
 def common_of(topic: Topic) -> tuple[Header, ...]:
-    """What the records of all topics like this one have."""
+    """Return the headers that records of all topics of this kind have."""
     if processors.written_by_clients(topic):
         return (TRACEPARENT, CLAIMED, SIGNATURE, REDRIVEN_FROM)
     if carries_cloudevents(topic):

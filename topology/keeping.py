@@ -1,8 +1,8 @@
-"""How topics are kept: sizes, times, and where an input's dead letters go.
+"""Topic sizes, retention times, and the dead-letter topic of an input.
 
-Three numbers rule a topic's size.  Inputs hold what clients send and are small; a fact or a row
-may hold an envelope with all that was decided about it, so it may be several times larger; a dead
-letter holds an input's bytes and the headers that say what was wrong with them.
+Three numbers set a topic's record size.  Inputs hold what clients send and are small; a fact or a
+row may hold an envelope with all decisions about it, so it may be several times larger; a dead
+letter holds an input's bytes and the headers that describe their error.
 """
 
 from __future__ import annotations

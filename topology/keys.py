@@ -31,12 +31,12 @@ def composite(*parts: str) -> str:
 
 
 def split(key: str) -> list[str]:
-    """The parts of a composite key."""
+    """Split a composite key into its parts."""
     return [part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")]
 
 
 def text_of(value: object, path: str) -> str:
-    """The string at a path of member names; KeyUnknown where there is none."""
+    """Return the string at a path of member names; raise KeyUnknown if there is none."""
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
     if not isinstance(value, str):
@@ -45,7 +45,7 @@ def text_of(value: object, path: str) -> str:
 
 
 def integer_of(value: Mapping[str, Any], name: str) -> int:
-    """The integer that a member is; KeyUnknown where it is none."""
+    """Return the integer value of a member; raise KeyUnknown if it has none."""
     number = value.get(name)
     if not isinstance(number, int):
         raise KeyUnknown(f"the record key is made of {name}, which is not there or no integer")
@@ -58,7 +58,7 @@ def member(path: str) -> KeyOf:
 
 
 def key_of(topic: Topic, json_value: object) -> str:
-    """The record key that a value (in its JSON form) has on the topic.
+    """Return the record key of a value (in its JSON form) on the topic.
 
     Raises KeyUnknown when a member of the key is missing or no string, and for topics whose
     keys do not come from the value (dead letters, the changelog).
@@ -72,7 +72,7 @@ def key_of(topic: Topic, json_value: object) -> str:
 
 
 def murmur2(key: bytes) -> int:
-    """The 32 bits of Kafka's murmur2, as an unsigned int."""
+    """Return the 32 bits of Kafka's murmur2, as an unsigned int."""
     length = len(key)
     whole = length & ~3
     h = _SEED ^ length
@@ -90,5 +90,5 @@ def murmur2(key: bytes) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def partition_of(key: bytes, partitions: int) -> int:
-    """The partition of a keyed record among `partitions`, as Java's default partitioner says."""
+    """Return the partition of a record key, as Java's default partitioner computes it."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions

@@ -45,20 +45,20 @@ _TRACE = re.compile(r"trace:([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{
 
 
 def kind_of(node: str) -> str:
-    """What a node's name begins with: `trace`, or protocol and kind, as `apc:packet`."""
-    first, _, rest = node.partition(":")
-    return first if first == "trace" else f"{first}:{rest.partition(':')[0]}"
+    """Return the prefix of a node's name: `trace`, or protocol and kind, as `apc:packet`."""
+    first, _, remainder = node.partition(":")
+    return first if first == "trace" else f"{first}:{remainder.partition(':')[0]}"
 
 
 def spellings(node: str) -> tuple[str, ...]:
-    """All names of a node, this one first.
+    """Return all names of a node, this one first.
 
     A trace has two when its id has 128 bits: with hyphens, as SAP writes it, and without, as W3C
     Trace Context does.
     """
-    found = _TRACE.fullmatch(node)
-    if found is None:
+    match = _TRACE.fullmatch(node)
+    if match is None:
         return (node,)
-    trace = UUID(found[1])
+    trace = UUID(match[1])
     other = trace.hex if "-" in node else str(trace)
     return node, f"trace:{other}"

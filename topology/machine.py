@@ -45,7 +45,7 @@ def define(
     sealed: frozenset[S] = frozenset(),
     ended: Set[S] = frozenset(),
 ) -> Machine[S]:
-    """A machine from its table: a row per state, and `{}` as the row of a terminal state.
+    """Make a machine of its table: a row per state, and `{}` as the row of a terminal state.
 
     anywhere: the edges of `*`.  ended: more terminal states, whose edges lead back to them.
     """
@@ -58,7 +58,7 @@ def define(
 
 
 def step(machine: Machine[S], state: str, event: str) -> S | None:
-    """The state that follows, or None where there is no edge and so nothing changes."""
+    """Return the next state, or None if there is no edge, so that the state does not change."""
     target = machine.edges.get((state, event))
     if target is None and state not in machine.sealed:
         target = machine.edges.get((ANY, event))

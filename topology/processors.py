@@ -11,7 +11,7 @@ ALL: tuple[ProcessorDeclaration, ...] = tuple(
 
 
 def inputs() -> tuple[Topic, ...]:
-    """The inputs of all processors, each once, in declared order."""
+    """Return the inputs of all processors, each once, in declared order."""
     return tuple(dict.fromkeys(topic for processor in ALL for topic in processor.inputs))
 
 
@@ -20,9 +20,9 @@ def readers_of(topic: Topic) -> tuple[ProcessorDeclaration, ...]:
 
 
 def writers_of(topic: Topic) -> tuple[ProcessorDeclaration, ...]:
-    """The processors that write the topic; clients write commands and collectors besides.
+    """Return the processors that write the topic; clients also write commands and collectors.
 
-    The shared changelog is written on behalf of whoever owns a table that is not public.
+    The shared changelog is written for every processor that owns a table that is not public.
     """
     if topic.kind is Kind.CHANGELOG:
         return tuple(p for p in ALL if any(table.topic is None for table in p.tables))
@@ -30,10 +30,13 @@ def writers_of(topic: Topic) -> tuple[ProcessorDeclaration, ...]:
 
 
 def written_by_clients(topic: Topic) -> bool:
-    """Whether agents, users and operators write it too; what was judged is written by one only."""
+    """Return whether agents, users and operators write the topic too.
+
+    A topic with `own_partition` is written by processors only.
+    """
     return topic.kind in (Kind.COMMAND, Kind.COLLECTOR) and not topic.own_partition
 
 
 def owner_of(table: Table) -> ProcessorDeclaration | None:
-    """The processor that owns the table; None for one that the engine keeps or clients write."""
+    """Return the processor that owns the table; None if the engine or clients write it."""
     return next((processor for processor in ALL if table in processor.tables), None)

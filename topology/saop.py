@@ -1,4 +1,4 @@
-"""What SAOP and RTES have on the log: topics, tables, processors, and the nodes of its lineage."""
+"""The topics, tables, processors and lineage nodes of SAOP and RTES."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ from topology.keys import composite, member, text_of
 
 
 def saop_task_key(session_id: str, task_id: str, origin: str | None = None) -> str:
-    """A task reported by another protocol's processor never meets a SAOP task of that name."""
+    """Return the key of a SAOP task.
+
+    The origin keeps a task reported by another protocol's processor apart from a SAOP task of that
+    id.
+    """
     return composite(session_id, f"{origin}:{task_id}" if origin else task_id)
 
 

@@ -1,4 +1,4 @@
-"""What SAP 2.0 has on the log: topics, tables, processors, and the nodes of its lineage."""
+"""The topics, tables, processors and lineage nodes of SAP 2.0."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sap_key(*parts: str | None) -> str:
 
 
 def sap_version(version: int) -> str:
-    """A version as it stands in keys: eight digits at least."""
+    """Format a version for keys, with at least eight digits."""
     return f"{version:08d}"
 
 

@@ -1,4 +1,4 @@
-"""What Summit v1 has on the log: topics, tables, processors, and the nodes of its lineage."""
+"""The topics, tables, processors and lineage nodes of Summit v1."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from topology.keys import member, text_of
 
 
 def _summit_call(name: str) -> KeyOf:
-    """A member of the call's params, which are (record, value) as Avro has them."""
+    """Make a function that reads a member of the call's params, (record, value) as in Avro."""
 
     def key(value: Mapping[str, Any]) -> str:
         params = value.get("params")

@@ -18,7 +18,7 @@ BY_NAME = {topic.name: topic for topic in ALL}
 
 
 def dead_letters_of(topic: Topic) -> Topic:
-    """Where records of this input go when they cannot be judged; KeyError if it is no input."""
+    """Return the dead-letter topic of this input; raise KeyError if it is no input."""
     if not topic.is_input:
         raise KeyError(topic.name)
     declared = BY_NAME.get(f"{topic.name}.dlq")
@@ -26,7 +26,7 @@ def dead_letters_of(topic: Topic) -> Topic:
 
 
 def full_name(topic: Topic, prefix: str = "") -> str:
-    """The name on the log, e.g. `acme.apc.packets` for the prefix `acme.`."""
+    """Return the name on the log, e.g. `acme.apc.packets` for the prefix `acme.`."""
     return prefix + topic.name
 
 
@@ -36,7 +36,7 @@ def partitions_of(topic: Topic, partitions: int) -> int:
 
 
 def config_of(topic: Topic) -> dict[str, str]:
-    """The broker's settings of the topic, spelled out so that no broker default decides.
+    """Return the topic's broker settings, all explicit so that no broker default applies.
 
     Inputs carry the broker's time: a sender's clock must neither age a record out of its
     retention nor move deadlines.

@@ -1,7 +1,7 @@
-"""Where the verdict on a client's record lies.
+"""The topics that carry the verdicts on client records.
 
-Each record of these topics is owed exactly one: a fact here, or a dead letter if it could not be
-judged.  The fact's `headrace-cause` is the position of the record.
+Each record of these topics gets exactly one verdict: a fact here, or a dead letter if it could not
+be decoded or handled.  The fact's `headrace-cause` is the position of the record.
 """
 
 from __future__ import annotations

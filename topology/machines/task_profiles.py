@@ -31,7 +31,7 @@ _ASCII_UPPER = str.maketrans(ascii_lowercase, ascii_uppercase)
 
 
 class Checks(StrEnum):
-    """What a profile demands of a transition."""
+    """The extent to which a profile checks a transition."""
 
     EDGES = "edges"  # both names known, an edge between them, its guard true
     CONTINUITY = "continuity"  # it leaves the state in which the task stands
@@ -76,19 +76,23 @@ class Profile:
         object.__setattr__(self, "_edges", table)
 
     def normalise(self, name: str) -> str:
-        """The spelling in which rows and records keep a state's name."""
+        """Return the spelling in which rows and records store a state's name."""
         return name.translate(_ASCII_UPPER) if self.fold_case else name
 
     def knows(self, state: str) -> bool:
-        """Whether a normalised name is one of this vocabulary; a profile without states has all."""
+        """Check whether the profile has a normalised state name; one without states has every
+        name.
+        """
         return not self.states or state in self.states
 
     def edge(self, source: str, target: str) -> Edge | None:
-        """The edge between two normalised names; None where there is none, or none are kept."""
+        """Return the edge between two normalised names; None if there is none or none are
+        declared.
+        """
         return self._edges.get((source, target))
 
     def is_edge(self, source: str, target: str) -> bool:
-        """Whether the profile lets a task go from one normalised name to the other."""
+        """Return whether the profile allows a task the transition between two normalised names."""
         return self.checks is not Checks.EDGES or (source, target) in self._edges
 
     def guard(self, source: str, target: str) -> Guard | None:
@@ -96,19 +100,19 @@ class Profile:
         return edge.guard if edge else None
 
     def targets(self, source: str) -> list[str]:
-        """Where a task may go from this state, guarded edges included, in declared order."""
+        """Return the possible next states, those of guarded edges included, in declared order."""
         return [edge.target for edge in self.edges if edge.source == source]
 
 
 def _only(values: list[str]) -> str | None:
-    """The one state of a list that may hold one at most."""
+    """Return the only state of a list that may have one at most; None for an empty list."""
     if len(values) > 1:
         raise ValueError(f"a rewind needs one state, not {values}")
     return values[0] if values else None
 
 
 def parse(text: str) -> Profile:
-    """A profile from its TOML text; ValueError or KeyError when it is none."""
+    """Parse the TOML text of a profile; raise ValueError or KeyError if it is invalid."""
     data: dict[str, Any] = tomllib.loads(text)
     return Profile(
         name=data["name"],
