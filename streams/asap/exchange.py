@@ -22,8 +22,9 @@ from schemas.asap import (
 )
 from schemas.asap.spelling import dotted
 from streams.access.callers import bearer as bearer
+from streams.api.jsonrpc import build_request, error_of
 from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
-from streams.asap.jsonrpc import METHOD, UNKNOWN_ERROR, dumped
+from streams.asap.jsonrpc import METHOD, dumped
 
 KEY_HEADER = "X-Idempotency-Key"
 _JITTER = 0.1
@@ -76,7 +77,7 @@ class Sending(NamedTuple):
         """key: generated where none is given.  wait: seconds for `Prefer`."""
         key = key or generate_id()
         params = {"envelope": json_form(envelope), "idempotency_key": key}
-        request = {"jsonrpc": "2.0", "method": METHOD, "params": params, "id": request_id}
+        request = build_request(METHOD, params, request_id)
         headers = {"Content-Type": "application/json", KEY_HEADER: key, **bearer(token)}
         if wait is not None:
             headers["Prefer"] = f"wait={wait}"
@@ -114,23 +115,13 @@ def result_of(response: httpx.Response) -> Result:
         raise ASAPRemoteError(PARSE_ERROR, f"Invalid JSON in the answer: {exc}") from exc
     if not isinstance(answer, dict):
         raise ASAPRemoteError(INTERNAL_ERROR, "Missing envelope")
-    if answer.get("error") is not None:
-        raise _remote(answer["error"])
+    if (error := error_of(answer)) is not None:
+        raise ASAPRemoteError(*error)
     result = answer.get("result")
     if not isinstance(result, dict) or result.get("envelope") is None:
         raise ASAPRemoteError(INTERNAL_ERROR, "Missing envelope")
     more = {name: value for name, value in result.items() if name != "envelope"}
     return Result(Envelope.model_validate(result["envelope"]), more)
-
-
-def _remote(error: Any) -> ASAPRemoteError:
-    found = error if isinstance(error, dict) else {}
-    code, message = found.get("code"), found.get("message")
-    return ASAPRemoteError(
-        code if isinstance(code, int) else INTERNAL_ERROR,
-        message if isinstance(message, str) else UNKNOWN_ERROR,
-        found.get("data"),
-    )
 
 
 def judged(

@@ -18,9 +18,9 @@ from schemas.asap import (
     PARSE_ERROR,
     ASAPBaseModel,
 )
+from streams.api.jsonrpc import UNKNOWN_ERROR
 
 METHOD = "asap.send"
-UNKNOWN_ERROR = "Unknown error"
 PATH = "/asap"
 METRICS_PATH = "/asap/metrics"
 MANIFEST_PATH = "/.well-known/asap/manifest.json"

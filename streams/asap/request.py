@@ -21,6 +21,7 @@ from schemas.asap import (
 )
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import pointer
+from streams.api.jsonrpc import VERSION
 from streams.asap.faults import MALFORMED, Fault, listed
 from streams.asap.jsonrpc import METHOD
 
@@ -100,7 +101,7 @@ def _problems(request: Mapping[str, Any]) -> list[Problem]:
     ]
     if "id" in request and id_of(request) is None:
         found.append(Problem(_RULE, "/id", "id must be a string or an integer."))
-    if request.get("jsonrpc", "2.0") != "2.0":
+    if request.get("jsonrpc", VERSION) != VERSION:
         found.append(Problem(_RULE, "/jsonrpc", 'jsonrpc must be "2.0".'))
     if not isinstance(request.get("method", ""), str):
         found.append(Problem(_RULE, "/method", "method must be a string."))

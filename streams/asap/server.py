@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from schemas.asap import (
+    ERROR_MESSAGES,
     INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
@@ -23,6 +24,7 @@ from schemas.asap import (
     json_form,
     normalize_payload_type,
 )
+from streams.api.jsonrpc import UNKNOWN_ERROR, ErrorObject, build_error, build_result
 from streams.asap.auth import Door, TokenValidator
 from streams.asap.faults import (
     HANDLER_NOT_FOUND,
@@ -32,7 +34,7 @@ from streams.asap.faults import (
     Fault,
     of_handler,
 )
-from streams.asap.jsonrpc import JsonRpcError, dumped
+from streams.asap.jsonrpc import dumped
 from streams.asap.metrics import ServerMetrics
 from streams.asap.registry import HandlerRegistry
 from streams.asap.replies import Replies
@@ -115,7 +117,7 @@ class Server:
         self._check_payload(envelope)
         served = await self._served(envelope, key, given)
         result = {"envelope": json_form(served.reply), **served.more}
-        return Reply({"jsonrpc": "2.0", "result": result, "id": asked.id}, served.headers)
+        return Reply(build_result(asked.id, result, id_last=True), served.headers)
 
     def _label(self, payload_type: str | None) -> str:
         """Only so many different ones: a label lives as long as the process."""
@@ -189,7 +191,6 @@ def _other_sender() -> Fault:
 
 
 def _error(asked: _Asked, fault: Fault) -> Reply:
-    error = JsonRpcError.from_code(fault.code)
-    data = fault.data(asked.correlation_id)
-    shown = {"code": error.code, "message": error.message, "data": data}
-    return Reply({"jsonrpc": "2.0", "error": shown, "id": asked.id}, {})
+    message = ERROR_MESSAGES.get(fault.code, UNKNOWN_ERROR)
+    error = ErrorObject(fault.code, message, fault.data(asked.correlation_id))
+    return Reply(build_error(asked.id, error, id_last=True), {})

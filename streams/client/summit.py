@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.formats import iso_ms
+from streams.api.jsonrpc import build_request
 from streams.client.desk import Desk, refusal, rejection
 from streams.errors import InvalidInput
 from streams.summit.errors import ManifestRejected
@@ -224,6 +225,5 @@ def _params(agent_id: str, run_id: str | None, context: Json | None) -> Json:
 
 
 def _call(method: str, params: Mapping[str, Any], caller: str | None, id: str | int | None) -> Json:
-    call: Json = {"jsonrpc": "2.0", "method": method, "params": dict(params)}
-    given = {"id": id, "caller": caller}
-    return {**call, **{name: value for name, value in given.items() if value is not None}}
+    call = build_request(method, params, id)
+    return call if caller is None else {**call, "caller": caller}

@@ -11,6 +11,7 @@ from urllib.parse import quote
 import orjson
 
 from schemas.summit import rules
+from streams.api.jsonrpc import build_request
 from streams.client.answers import Answer, unsent
 from streams.client.desk import WAIT_S
 from streams.client.values import parcel_of
@@ -74,9 +75,7 @@ class HttpDesk:
                     raise
 
     async def status(self, params: Json) -> Json:
-        return await self._rpc(
-            {"jsonrpc": "2.0", "id": 1, "method": "agent.status", "params": params}, 0
-        )
+        return await self._rpc(build_request("agent.status", params, 1), 0)
 
     async def _rpc(self, request: Json, wait_s: int, trace: str | None = None) -> Json:
         asking = Ask("POST", RPC_PATH, orjson.dumps(request), wait_s, trace)

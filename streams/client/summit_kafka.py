@@ -10,6 +10,7 @@ import orjson
 
 from schemas import summit
 from schemas.summit.words import COMPLETED, TERMINAL
+from streams.api.jsonrpc import build_request
 from streams.client.desk import rejection
 from streams.client.summit_watch import News, Watch
 from streams.engine.log import Log
@@ -131,9 +132,9 @@ class KafkaDesk:
         return found
 
     async def status(self, params: Json) -> Json:
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "agent.status", "params": params}
+        request_body = orjson.dumps(build_request("agent.status", params, 1))
         try:
-            (request,) = requests_of(orjson.dumps(asked), 1).items
+            (request,) = requests_of(request_body, 1).items
             if request.error is not None:
                 raise request.error
             return await answer(self._reading, request)

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 import httpx
 
+from streams.api.jsonrpc import build_request
 from streams.api.problems import Response
 from streams.api.route import Produce
 from streams.client.http import position_of
@@ -78,8 +79,8 @@ class HttpDoor:
         return Response(answer.status_code, answer.json())
 
     def call(self, envelope: Json) -> Json:
-        params = {"method": "asap.send", "params": {"envelope": envelope}, "id": envelope["id"]}
-        return self._rpc("/asap", {"jsonrpc": "2.0", **params})
+        request = build_request("asap.send", {"envelope": envelope}, envelope["id"])
+        return self._rpc("/asap", request)
 
     def rpc(self, request: Json) -> Json:
         return self._rpc("/summit", request)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from streams.api.jsonrpc import build_request
 from streams.demo.stage import DemoFailed, Json, Stage, act
 from streams.log.fetching import records_of
 from streams.protocols.summit.queries.evidence import OK, checks
@@ -31,7 +32,7 @@ def invocation(stage: Stage, *, text: str = TEXT, **inputs: int) -> Json:
 
 
 def _request(method: str, **params: object) -> Json:
-    return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+    return build_request(method, params, 1)
 
 
 def _result(stage: Stage, request: Json) -> Json:

@@ -54,6 +54,7 @@ class CommandHost:
 @contextmanager
 def calling(settings: Settings, after: str | None = None) -> Iterator[Ask]:
     """Asks one method after the other: method, params, headers → the response of JSON-RPC."""
+    from streams.api.jsonrpc import build_request
     from streams.asap.blocking import at_once
     from streams.summit.rpc import Server
 
@@ -61,7 +62,7 @@ def calling(settings: Settings, after: str | None = None) -> Iterator[Ask]:
         server = Server(CommandHost(settings, log, view))
 
         def ask(method: str, params: Json, headers: Mapping[str, str]) -> Json:
-            request = {"jsonrpc": "2.0", "id": "cli", "method": method, "params": params}
+            request = build_request(method, params, "cli")
             found: Json = at_once(server.answer(text_of(request), headers)).body
             return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from streams.api.jsonrpc import build_request
 from streams.demo import case
 from streams.demo.case import Part
 from streams.demo.stage import Json, Stage
@@ -39,8 +40,7 @@ def _call(stage: Stage, agent: str, run_id: str) -> Json:
     """A question to the auditor."""
     context = {"traceId": case.trace(stage).hex, "budget": {"usd": 0, "seconds": 20}}
     params = {"agentId": agent, "runId": run_id, "inputs": {"table": "customers"}}
-    request = {"jsonrpc": "2.0", "id": 1, "method": "agent.invoke"}
-    return {**request, "params": {**params, "context": context}}
+    return build_request("agent.invoke", {**params, "context": context}, 1)
 
 
 def _reply(agent: str, run_id: str) -> Json:

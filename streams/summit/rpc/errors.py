@@ -7,6 +7,7 @@ from typing import Any
 
 from schemas import Problem
 from schemas.summit import rules
+from streams.api.jsonrpc import ErrorObject, build_error
 
 NAMES: Mapping[int, str] = {
     rules.PARSE_ERROR: "Parse error",
@@ -38,8 +39,7 @@ class RpcError(Exception):
 
     def body(self, id: Any) -> dict[str, Any]:
         """id: of the request, None where it could not be read."""
-        error = {"code": self.code, "message": self.message, "data": self.data}
-        return {"jsonrpc": "2.0", "id": id, "error": error}
+        return build_error(id, ErrorObject(self.code, self.message, self.data))
 
 
 def broken(problem: Problem) -> RpcError:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from schemas import ShapeError
 from schemas.summit import ABSENT, check_request, read_json, request_id, rules
 from schemas.summit.words import LOGGED_METHODS
+from streams.api.jsonrpc import Batch
 from streams.summit.rpc.errors import RpcError, broken
 
 CANCEL = "agent.cancel"
@@ -57,12 +58,11 @@ def requests_of(body: bytes, most: int) -> Requests:
         value = read_json(body)
     except ShapeError as exc:
         raise broken(exc.problem) from exc
-    if not isinstance(value, list):
-        return Requests(False, [_request(value)])
-    if not 1 <= len(value) <= most:
-        detail = f"a batch has 1 to {most} requests, this one has {len(value)}"
+    batch = Batch.of(value)
+    if not 1 <= len(batch.requests) <= most:
+        detail = f"a batch has 1 to {most} requests, this one has {len(batch.requests)}"
         raise RpcError(rules.RPC_BATCH.code, detail)
-    return Requests(True, [_request(each) for each in value])
+    return Requests(batch.is_list, [_request(each) for each in batch.requests])
 
 
 def _request(value: Any) -> Request:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from schemas.summit import ABSENT, rules
 from streams.access.callers import Caller, Role
 from streams.api import prefer
+from streams.api.jsonrpc import build_result
 from streams.errors import Forbidden
 from streams.summit.rpc import commands, queries
 from streams.summit.rpc.commands import Deadlines, Sent
@@ -105,7 +106,7 @@ class Server:
         except Exception:
             log.exception("a request has failed")
             return RpcError(rules.SERVICE_INTERNAL.code, "a fault of the service").body(id)
-        return {"jsonrpc": "2.0", "id": id, "result": result}
+        return build_result(id, result)
 
 
 def _check_roles(requests: Requests, caller: Caller | None) -> None:
