@@ -1,5 +1,9 @@
 """An HTTP server, in a separate thread, for a worker's metrics and state."""
 
+# Written on http.server, and neither `prometheus_client.start_wsgi_server`, which bounds neither
+# connections nor silent clients, nor uvicorn, which waits without limit for a request's headers
+# and would load a web framework into every worker.
+
 from __future__ import annotations
 
 import json
