@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from streams.api.media import JSON_TYPES, check_type
 from streams.api.problems import Response, problem
@@ -15,7 +15,7 @@ from streams.gateway.limits import BODY_S
 async def body_of(request: Request, most: int, types: tuple[str, ...] | None = JSON_TYPES) -> bytes:
     """most: bytes.  types: what it may be said to be, None for anything.
 
-    Raises Refused: 408, 413, 415; ClientDisconnect.
+    Raises Refused: 408, 413, 415; starlette.requests.ClientDisconnect.
     """
     if types is not None:
         check_type(request.headers, types)
@@ -39,6 +39,3 @@ async def body_of(request: Request, most: int, types: tuple[str, ...] | None = J
 
 def _too_large(most: int) -> Response:
     return problem(413, f"the body is above {most} bytes", "too_large")
-
-
-__all__ = ["ClientDisconnect", "body_of"]

@@ -46,11 +46,20 @@ _AGAIN = "Send again with the same id."
 
 def endpoint(gateway: Gateway, route: Route) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
+        ids = match(route.template, request.scope["path"])
+        if ids is None:
+            return http(no_route("the path is not UTF-8", ()))
+        return await _answer(gateway, asked(route, ids, query_of(request)), request)
+
+    return with_problems(answer)
+
+
+def with_problems(endpoint: Endpoint) -> Endpoint:
+    """Return an endpoint that answers with a problem where this one raises an error."""
+
+    async def answer(request: Request) -> HttpResponse:
         try:
-            ids = match(route.template, request.scope["path"])
-            if ids is None:
-                return http(no_route("the path is not UTF-8", ()))
-            return await _answer(gateway, asked(route, ids, query_of(request)), request)
+            return await endpoint(request)
         except Refused as exc:
             headers = {"connection": "close"} if exc.response.status in (408, 413) else {}
             return http(exc.response, headers)

@@ -10,7 +10,6 @@ from starlette.responses import Response as HttpResponse
 
 from schemas.asap import INVALID_PARAMS, generate_id
 from streams.access import Role, TokenFile
-from streams.api.route import Refused
 from streams.asap.auth import TokenValidator
 from streams.asap.faults import PERMISSION_DENIED, Fault
 from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
@@ -18,11 +17,11 @@ from streams.asap.on_log import service_server
 from streams.asap.server import Server
 from streams.engine.records import Output, position
 from streams.errors import ViewNotReady
-from streams.gateway.answer import http, http_text
-from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.answer import http_text
+from streams.gateway.body import body_of
 from streams.gateway.caller import caller
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import Endpoint, headers_of, sent
+from streams.gateway.endpoints import Endpoint, headers_of, sent, with_problems
 from streams.gateway.finding import find, needs_verdicts
 from streams.gateway.limits import MAX_STRANGER_BODY
 from streams.gateway.service import METRICS_TYPE
@@ -50,16 +49,11 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 
 def _send(gateway: Gateway, server: Server) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        try:
-            body = await body_of(request, _most(gateway), types=None)
-        except Refused as exc:
-            return http(exc.response, {"connection": "close"})
-        except ClientDisconnect:
-            return HttpResponse(status_code=400)
+        body = await body_of(request, _most(gateway), types=None)
         reply = await server.answer(body, headers_of(request))
         return http_text(200, reply.text(), reply.headers)
 
-    return answer
+    return with_problems(answer)
 
 
 def _most(gateway: Gateway) -> int:

@@ -10,15 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
 from streams.api.media import JSON_TYPE
-from streams.api.problems import failed
-from streams.api.route import Refused
 from streams.engine.records import Output, position
-from streams.errors import HeadraceError
-from streams.gateway.answer import dump, http, http_text
-from streams.gateway.body import ClientDisconnect, body_of
+from streams.gateway.answer import dump, http_text
+from streams.gateway.body import body_of
 from streams.gateway.caller import caller
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import Endpoint, headers_of, query_of, sent
+from streams.gateway.endpoints import Endpoint, headers_of, query_of, sent, with_problems
 from streams.gateway.finding import find, needs_verdicts
 from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
@@ -37,22 +34,14 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
     most = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
 
     async def answer(request: Request) -> HttpResponse:
-        try:
-            after = after_of(query_of(request))
-            body = await body_of(request, most, (JSON_TYPE,))
-            reply = await server.answer(body, headers_of(request), after, caller())
-        except Refused as exc:
-            closing = exc.response.status in (408, 413)
-            return http(exc.response, {"connection": "close"} if closing else None)
-        except ClientDisconnect:
-            return HttpResponse(status_code=400)
-        except HeadraceError as exc:
-            return http(failed(exc))
+        after = after_of(query_of(request))
+        body = await body_of(request, most, (JSON_TYPE,))
+        reply = await server.answer(body, headers_of(request), after, caller())
         if reply.status == 204:
             return HttpResponse(status_code=204, headers=dict(reply.headers))
         return http_text(200, dump(reply.body), reply.headers)
 
-    return [("POST", PATH, answer)]
+    return [("POST", PATH, with_problems(answer))]
 
 
 class GatewayHost:
