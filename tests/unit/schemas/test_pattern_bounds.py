@@ -11,7 +11,7 @@ import pytest
 
 from schemas import summit
 from schemas.json_schema.cache import WeightedCache
-from streams.protocols.sap.constitution.evaluators import contract_findings
+from streams.protocols.sap.constitution.evaluators import contract_results
 from tests.unit.schemas.summit_support import MANIFEST, changed, member, problems
 
 COUNT = 300
@@ -23,7 +23,7 @@ import json, resource, sys
 import re2
 from schemas import summit
 from schemas.json_schema.cache import WeightedCache
-from streams.protocols.sap.constitution.evaluators import contract_findings
+from streams.protocols.sap.constitution.evaluators import contract_results
 
 count = 0
 def counted(function):
@@ -35,7 +35,7 @@ def counted(function):
 
 def judge(attack):
     for schema in attack["contracts"]:
-        finding = contract_findings({"schema": schema}, {"p1": "x"})["contract:schema"]
+        finding = contract_results({"schema": schema}, {"p1": "x"})["contract:schema"]
         yield [finding.status, finding.notes]
     for manifest in attack["manifests"]:
         yield [[problem.rule, problem.path] for problem in summit.check_manifest(manifest)]
@@ -126,10 +126,10 @@ def test_as_many_patterns_as_are_allowed_are_taken(monkeypatch: pytest.MonkeyPat
     names: dict[str, Any] = {f"^{name}": {} for name in "abc"}
     made = {"type": "object", "patternProperties": names, "properties": {"x": {"pattern": "^a"}}}
     assert problems(made) == []
-    assert contract_findings({"schema": made}, {})["contract:schema"].status == "PASS"
+    assert contract_results({"schema": made}, {})["contract:schema"].status == "PASS"
     made["properties"] = {"x": {"pattern": "^d"}}
     assert [rule for rule, _ in problems(made)] == ["schema_pattern"]
-    assert contract_findings({"schema": made}, {})["contract:schema"].status == "UNCHECKED"
+    assert contract_results({"schema": made}, {})["contract:schema"].status == "UNCHECKED"
 
 
 def test_the_patterns_of_a_manifest_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
