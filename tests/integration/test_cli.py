@@ -25,7 +25,7 @@ from streams.ingress.edges import edge_of
 from streams.settings import Settings
 from tests.integration.readme import quoted, told_of_demo
 from tests.unit.envelopes import IDEA_ID, ack, idea, transition
-from tests.unit.views.lineage.facts import transfer
+from tests.unit.protocols.apc.queries.facts import transfer
 
 pytestmark = pytest.mark.slow
 

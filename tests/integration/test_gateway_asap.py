@@ -17,7 +17,7 @@ from streams import Client, errors
 from tests.integration.system import Live
 from tests.integration.test_gateway import got
 from tests.integration.test_gateway_sap import run
-from tests.unit.views.asap.stage import (
+from tests.unit.protocols.asap.queries.stage import (
     INDEXER,
     PLANNER,
     manifest,

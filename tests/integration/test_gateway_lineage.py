@@ -15,10 +15,10 @@ from tests.integration.system import Live
 from tests.integration.test_gateway import got, sent
 from tests.integration.test_gateway_sap import run
 from tests.unit.envelopes import idea
-from tests.unit.views.asap.stage import request
+from tests.unit.protocols.apc.queries.test_protocols import retraction
+from tests.unit.protocols.asap.queries.stage import request
 from tests.unit.views.graph.facts import distances, names
 from tests.unit.views.sap.stage import task
-from tests.unit.views.test_protocols import retraction
 
 pytestmark = pytest.mark.slow
 

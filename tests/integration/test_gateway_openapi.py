@@ -18,8 +18,15 @@ from tests.examples import example_count
 from tests.integration.system import Live, live
 from tests.processes import ROOT, wait_for
 from tests.unit.envelopes import IDEA_ID
-from tests.unit.views.asap.stage import INDEXER, manifest, message, request, tool_call, update
-from tests.unit.views.lineage.facts import transfer
+from tests.unit.protocols.apc.queries.facts import transfer
+from tests.unit.protocols.asap.queries.stage import (
+    INDEXER,
+    manifest,
+    message,
+    request,
+    tool_call,
+    update,
+)
 from tests.unit.views.saop.stage import move, turn
 from tests.unit.views.sap.stage import cached, result
 from tests.unit.views.summit import stage

@@ -24,7 +24,7 @@ from tests.integration.test_gateway_openapi import answer_stored, asap_worked, s
 from tests.interop.maven import HERE, files_of
 from tests.interop.reading import READABLE, Decoded, position, records
 from tests.interop.samples import sample
-from tests.unit.views.lineage.facts import transfer
+from tests.unit.protocols.apc.queries.facts import transfer
 from tests.unit.views.saop.stage import turn
 from topology import tables
 from topology.core import CHANGELOG

@@ -12,7 +12,7 @@ import pytest
 from streams.asap.errors import ASAPConnectionError, ASAPRemoteError
 from tests.unit.cli.looking import look_at
 from tests.unit.cli.test_cli import run
-from tests.unit.views.asap.stage import (
+from tests.unit.protocols.asap.queries.stage import (
     INDEXER,
     manifest,
     message,
@@ -21,8 +21,8 @@ from tests.unit.views.asap.stage import (
     tool_result,
     update,
 )
-from tests.unit.views.asap.test_states import sourced
-from tests.unit.views.asap.test_tasks import worked
+from tests.unit.protocols.asap.queries.test_states import sourced
+from tests.unit.protocols.asap.queries.test_tasks import worked
 from tests.unit.views.bench import Bench
 
 Json = dict[str, Any]

@@ -9,7 +9,7 @@ import pytest
 from streams.demo import DemoFailed, Stage, lineage
 from streams.demo.lineage import saop
 from streams.protocols.queries import QUERIES
-from tests.unit.views.asap.stage import manifest
+from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.views.bench import Bench
 
 

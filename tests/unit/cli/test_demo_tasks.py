@@ -8,7 +8,7 @@ import pytest
 
 from schemas.asap import canonical_form, validate
 from streams.demo import DemoFailed, Stage, tasks
-from tests.unit.views.asap.stage import manifest
+from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.views.bench import Bench
 
 

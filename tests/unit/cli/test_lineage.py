@@ -13,9 +13,9 @@ from streams.cli.lineage_drawing import DRAWINGS
 from tests.unit.cli.looking import look_at
 from tests.unit.cli.test_cli import run
 from tests.unit.envelopes import idea, packet_id
+from tests.unit.protocols.apc.queries.test_protocols import retraction
 from tests.unit.views.bench import Bench
 from tests.unit.views.graph.facts import Graph, drawn
-from tests.unit.views.test_protocols import retraction
 
 Json = dict[str, Any]
 NODES = {number: f"apc:packet:{packet_id(number)}" for number in range(1, 5)}

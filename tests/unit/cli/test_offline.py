@@ -11,7 +11,7 @@ import pytest
 from streams.cli.common import read_value
 from tests.unit.cli.test_cli import run
 from tests.unit.envelopes import idea, packet_id
-from tests.unit.views.lineage.facts import METRICS, evaluation, transfer
+from tests.unit.protocols.apc.queries.facts import METRICS, evaluation, transfer
 
 GOOD = dict.fromkeys(METRICS, 1) | {"drift_risk": 0.1}
 

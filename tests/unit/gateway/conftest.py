@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.gateway.asap_bench import AsapBench, asap_bench
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.guarded import KEY, Guarded, Json
 from tests.unit.gateway.summit_bench import SummitBench, summit_bench
@@ -15,13 +14,6 @@ from tests.unit.gateway.summit_bench import SummitBench, summit_bench
 def gateway(tmp_path: Path) -> Iterator[GatewayBench]:
     with GatewayBench(tmp_path) as bench:
         yield bench
-
-
-@pytest.fixture
-def bench(tmp_path: Path) -> Iterator[AsapBench]:
-    """With processors at work."""
-    with asap_bench(tmp_path) as found:
-        yield found
 
 
 @pytest.fixture

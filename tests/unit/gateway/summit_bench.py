@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from tests.unit.gateway.asap_bench import AsapBench
+from tests.unit.protocols.asap.routes.asap_bench import AsapBench
 from tests.unit.views.summit.stage import Desk, Json, words
 
 AGENTS, MANIFESTS = "/v1/summit/agents", "/v1/summit/manifests"

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_answers import BY_NAME
 from tests.unit.gateway.test_sap_answers import conforms, shown
-from tests.unit.views.asap.stage import (
+from tests.unit.protocols.asap.queries.stage import (
     INDEXER,
     artifact,
     manifest,

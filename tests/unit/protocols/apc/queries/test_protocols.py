@@ -13,9 +13,9 @@ from schemas import decode, encode, to_json
 from streams.engine.records import Output
 from tests.examples import example_count
 from tests.unit.envelopes import idea, packet_id
+from tests.unit.protocols.apc.queries import brute
+from tests.unit.protocols.apc.queries.facts import bearing, evaluation, transfer
 from tests.unit.views.bench import Bench
-from tests.unit.views.lineage import brute
-from tests.unit.views.lineage.facts import bearing, evaluation, transfer
 
 LINEAGE = "/v1/lineage/"
 

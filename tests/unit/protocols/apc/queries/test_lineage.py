@@ -16,8 +16,8 @@ from streams.protocols.apc.queries.lineage.summary import summary
 from streams.protocols.apc.queries.lineage.sums import Sums
 from streams.protocols.apc.queries.lineage.universe import find
 from tests.examples import example_count
-from tests.unit.views.lineage import brute
-from tests.unit.views.lineage.facts import Told, bearing, evaluation, story, transfer
+from tests.unit.protocols.apc.queries import brute
+from tests.unit.protocols.apc.queries.facts import Told, bearing, evaluation, story, transfer
 
 FILTERS: list[dict[str, str]] = [
     {

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.unit.views.asap.stage import message, request, response, text, update
-from tests.unit.views.asap.test_tasks import ENVELOPES, TASKS, refused, worked
+from tests.unit.protocols.asap.queries.stage import message, request, response, text, update
+from tests.unit.protocols.asap.queries.test_tasks import ENVELOPES, TASKS, refused, worked
 from tests.unit.views.bench import Bench
 
 Json = dict[str, Any]

@@ -13,7 +13,7 @@ from schemas.asap import Envelope, Manifest, generate_id
 from tests.processes import wait_for
 from tests.unit.asap.old_peer import read, request
 from tests.unit.asap.support import AGENT, PAYLOADS, PLANNER, Json, call, envelope_json
-from tests.unit.gateway.asap_bench import (
+from tests.unit.protocols.asap.routes.asap_bench import (
     SERVICE,
     AsapBench,
     asap_bench,

@@ -8,7 +8,14 @@ from typing import Any
 from schemas.asap import extract_timestamp
 from streams.play.scenario import play
 from streams.settings import Settings
-from tests.unit.views.asap.stage import INDEXER, manifest, query, request, response, update
+from tests.unit.protocols.asap.queries.stage import (
+    INDEXER,
+    manifest,
+    query,
+    request,
+    response,
+    update,
+)
 
 Json = dict[str, Any]
 

@@ -25,7 +25,7 @@ from streams.asap.on_log import LogStream
 from streams.gateway.app import gateway_over
 from streams.protocols.asap.rpc import GatewayHost
 from tests.unit.asap.support import AGENT, PLANNER, Json, call, envelope_json, error, manifest, post
-from tests.unit.gateway.asap_bench import AsapBench, from_requester
+from tests.unit.protocols.asap.routes.asap_bench import AsapBench, from_requester
 
 Handler = Callable[[Envelope, Manifest], Any]
 

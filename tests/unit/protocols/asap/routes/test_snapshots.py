@@ -12,7 +12,7 @@ from streams import ASAPConnectionError, StreamSnapshotStore
 from tests.unit.asap.served import served
 from tests.unit.asap.snapshot_contract import SnapshotContract, snapshot
 from tests.unit.asap.support import AGENT, PAYLOADS, envelope_json
-from tests.unit.gateway.asap_bench import AsapBench, asap_bench, from_worker
+from tests.unit.protocols.asap.routes.asap_bench import AsapBench, asap_bench, from_worker
 
 THREADS, EACH = 4, 10
 

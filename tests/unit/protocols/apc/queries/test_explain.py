@@ -18,8 +18,8 @@ from streams.protocols.apc.processor.transfer_checks import ThrottleState, trans
 from streams.protocols.apc.queries.explain import NAMES
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
+from tests.unit.protocols.apc.queries.facts import MODES, evaluation, transfer
 from tests.unit.views.bench import Bench
-from tests.unit.views.lineage.facts import MODES, evaluation, transfer
 from topology.apc import APC_PACKETS
 from topology.machines.apc_packet import PacketState
 

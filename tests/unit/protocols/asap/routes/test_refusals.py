@@ -12,7 +12,7 @@ from schemas.asap import rules
 from streams.errors import ProduceUnknown
 from tests.processes import ROOT
 from tests.unit.asap.support import PAYLOADS, Json, call, envelope_json, error
-from tests.unit.gateway.asap_bench import (
+from tests.unit.protocols.asap.routes.asap_bench import (
     SERVICE,
     AsapBench,
     asap_bench,

@@ -12,8 +12,8 @@ from streams.protocols.apc.queries.arbitrate import arbitrate
 from streams.protocols.apc.queries.evaluate import evaluate
 from streams.settings import Settings
 from tests.unit.envelopes import changed, idea, packet_id
+from tests.unit.protocols.apc.queries.facts import METRICS, evaluation, transfer
 from tests.unit.views.bench import START_MS, Bench
-from tests.unit.views.lineage.facts import METRICS, evaluation, transfer
 
 SETTINGS = Settings()
 

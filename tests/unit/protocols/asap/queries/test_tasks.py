@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.views.asap.stage import (
+from tests.unit.protocols.asap.queries.stage import (
     INDEXER,
     PARTS,
     PLANNER,

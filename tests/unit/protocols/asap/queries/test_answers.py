@@ -6,8 +6,8 @@ from pathlib import Path
 
 from streams.engine.records import Output
 from streams.views.params import parse_position
-from tests.unit.views.asap.stage import request, response
-from tests.unit.views.asap.test_tasks import ENVELOPES
+from tests.unit.protocols.asap.queries.stage import request, response
+from tests.unit.protocols.asap.queries.test_tasks import ENVELOPES
 from tests.unit.views.bench import Bench
 
 EVENTS = "asap.events"

@@ -7,7 +7,7 @@ from typing import Any
 from streams.cli.lineage_drawing import DRAWINGS
 from tests.unit.envelopes import packet_id
 from tests.unit.play.test_play import SCENARIOS, on, packet, run
-from tests.unit.views.lineage.facts import evaluation, transfer
+from tests.unit.protocols.apc.queries.facts import evaluation, transfer
 
 
 def query(text: str, **members: Any) -> dict[str, Any]:

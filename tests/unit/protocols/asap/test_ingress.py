@@ -14,7 +14,7 @@ from streams.ingress.kinds import kind_of
 from streams.processing.encode import to_output
 from streams.processing.ingress import check
 from streams.settings import Settings
-from tests.unit.views.asap.stage import manifest, request, update
+from tests.unit.protocols.asap.queries.stage import manifest, request, update
 
 NOW_MS = 1_767_225_600_000
 Json = dict[str, Any]
