@@ -13,7 +13,7 @@ matplotlib.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
-from streams.demo.fleet_simulation import GENERATIONS, Run, Standing
+from streams.demo.fleet_simulation import GENERATIONS, FleetStatus, Run
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE
 from streams.protocols.apc.lineage.effectiveness import (
     BELOW_THRESHOLD,
@@ -79,7 +79,7 @@ def plot(done: Run, path: Path) -> None:
     plt.close(figure)
 
 
-def _line(name: str, standings: list[Standing]) -> Line:
+def _line(name: str, standings: list[FleetStatus]) -> Line:
     some = [each for each in standings if each.row["transfers"]]
     return Line(
         name,

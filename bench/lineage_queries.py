@@ -27,7 +27,7 @@ from streams.engine.store import Store
 from streams.protocols.apc.queries.lineage.summary import summary
 from streams.protocols.apc.queries.lineage.universe import find
 from streams.view_store.rows import FOLLOWED
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from topology.apc import APC_EVENTS
 
 START_MS = 1_767_225_600_000
@@ -160,7 +160,7 @@ def fill(store: Store, packets: int, protocols: int) -> float:
     took = 0.0
     for records in batches(packets, protocols):
         began = time.perf_counter()
-        rows = Changes(store)
+        rows = WriteBatch(store)
         apply(APC_EVENTS, records, rows)
         store.write(rows.settle())
         took += time.perf_counter() - began

@@ -10,17 +10,17 @@ import json
 import time
 from collections.abc import Sequence
 
-from streams.engine.copies import Copies, copied
+from streams.engine.copies import GlobalTables, replicated_tables
 from streams.engine.kafka import KafkaLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output
 from streams.engine.rows import GetMany
 from streams.engine.step import Step
-from streams.engine.work import Context, Effects
+from streams.engine.work import BatchOutput, Context
 from streams.protocols.apc.processor import ApcProcessor
 from streams.settings import Settings
 from tests.toy import ToyProcessor
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 SESSION_TIMEOUT_S = 10
 """As headrace's: how long the partitions of a killed process wait."""
@@ -36,18 +36,20 @@ class Judge:
         declared = self._processor.declaration
         self._topic: Topic = declared.inputs[0]
         self.input = settings.prefix + self._topic.name
-        self.outputs = [settings.prefix + t.name for t in declared.outputs if t.kind != Kind.TABLE]
+        self.outputs = [
+            settings.prefix + t.name for t in declared.outputs if t.kind != TopicKind.TABLE
+        ]
         self._sent = frozenset(self.outputs)
-        self._copies: Copies | None = None
+        self._copies: GlobalTables | None = None
         if declared.copies:
             log = KafkaLog(settings.bootstrap or "", settings.security(), group)
             place = settings.state_dir / "copies"
-            wanted = copied([declared])
-            self._copies = Copies(place, log, settings.prefix, settings.partitions, wanted)
+            wanted = replicated_tables([declared])
+            self._copies = GlobalTables(place, log, settings.prefix, settings.partitions, wanted)
             self._copies.open()
             self._copies.follow()
 
-    def __call__(self, record: LogRecord, read: GetMany) -> Effects:
+    def __call__(self, record: LogRecord, read: GetMany) -> BatchOutput:
         """Rows to be stored and records to be sent."""
         own = self._settings
         context = Context(record.partition, own.partitions, own.prefix, own.as_work(), self._copies)

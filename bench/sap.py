@@ -25,7 +25,7 @@ import confluent_kafka as ck
 from bench.cluster import WARM_UP_S, Bench, bench, broker, drain, percentile, wait_ready, worker
 from bench.results import Kept, kept, parse
 from schemas import decode, encode, from_json, sap, to_json
-from streams.agents import Clerk
+from streams.agents import EchoAgent
 from streams.engine.log import Pace
 from streams.engine.records import Output, Record
 from topology.declarations import Topic
@@ -71,7 +71,7 @@ def output(own: Bench, topic: Topic, value: dict[str, Any]) -> Output:
 @contextlib.contextmanager
 def agent(own: Bench) -> Iterator[None]:
     """Answers what is in the inbox, in a thread of this process."""
-    clerk, stopped = Clerk("agent", (CAPABILITY,)), threading.Event()
+    clerk, stopped = EchoAgent("agent", (CAPABILITY,)), threading.Event()
 
     def answer(record: Record) -> Output:
         asked = decode(record.value, SAP_INBOX.record or "").value

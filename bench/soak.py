@@ -38,7 +38,7 @@ from streams.engine.log import Pace
 from streams.engine.records import Output, TopicPartition, header
 from streams.gateway import metrics as gateway_metrics
 from streams.ops.broker import network
-from streams.telemetry.metrics import Declared
+from streams.telemetry.metrics import MetricDeclaration
 from tests.e2e.asap_stories import Story, mixed
 from topology import processors
 from topology.apc import APC_EVENTS
@@ -200,7 +200,7 @@ def size_mb(directory: Path) -> float:
     return total / (1 << 20)
 
 
-def rocksdb_mb(process: Worker, metric: Declared) -> float:
+def rocksdb_mb(process: Worker, metric: MetricDeclaration) -> float:
     """Of its memory, what RocksDB says that it holds."""
     return sum(process.values(metric.name)) / (1 << 20)
 

@@ -44,7 +44,7 @@ def catalogue_text(entries: list[dict[str, Any]]) -> str:
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
-def derived() -> dict[Path, str]:
+def derived_files() -> dict[Path, str]:
     """Return the expected text of every derived file, by path."""
     path = HERE / "catalogue.json"
     entries = json.loads(path.read_text("utf-8")) if path.exists() else []
@@ -74,7 +74,7 @@ def main(arguments: list[str]) -> int:
     check = "--check" in arguments
     stale = _update(sources(), not check)
     definitions.cache_clear()
-    stale |= _update(derived(), not check)
+    stale |= _update(derived_files(), not check)
     return 1 if stale and check else 0
 
 

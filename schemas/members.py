@@ -20,10 +20,10 @@ MAX_ERRORS = 16
 
 AGENTS = ("researcher", "architect", "developer", "reviewer")
 
-Broken = tuple[str, str] | None
+Violation = tuple[str, str] | None
 """The rule that a value breaks and what it must be, or None."""
-Check = Callable[[Any], Broken]
-Place = tuple[str, ...]
+Check = Callable[[Any], Violation]
+MemberPath = tuple[str, ...]
 
 
 class Member(NamedTuple):
@@ -38,7 +38,7 @@ class Member(NamedTuple):
     nullable: bool = False
 
 
-def is_text(value: Any) -> Broken:
+def is_text(value: Any) -> Violation:
     if not isinstance(value, str):
         return "schema_invalid", "a string"
     if not value.isascii():
@@ -49,20 +49,20 @@ def is_text(value: Any) -> Broken:
     return None
 
 
-def text_that(rule: str, what: str, holds: Callable[[str], bool]) -> Check:
+def text_check(rule: str, what: str, holds: Callable[[str], bool]) -> Check:
     """Make a check that requires a string for which `holds` is true."""
 
-    def check(value: Any) -> Broken:
+    def check(value: Any) -> Violation:
         return is_text(value) or (None if holds(value) else (rule, what))
 
     return check
 
 
-def one_of(rule: str, values: tuple[str, ...]) -> Check:
-    return text_that(rule, "one of " + ", ".join(values), values.__contains__)
+def choice_check(rule: str, values: tuple[str, ...]) -> Check:
+    return text_check(rule, "one of " + ", ".join(values), values.__contains__)
 
 
-def is_flag(value: Any) -> Broken:
+def is_flag(value: Any) -> Violation:
     return None if isinstance(value, bool) else ("schema_invalid", "a boolean")
 
 
@@ -70,7 +70,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def is_turn_index(value: Any) -> Broken:
+def is_turn_index(value: Any) -> Violation:
     if not is_number(value):
         return "schema_invalid", "a number"
     if not 0 <= value < 2**53 or value != int(value):
@@ -78,13 +78,13 @@ def is_turn_index(value: Any) -> Broken:
     return None
 
 
-def number_that(rule: str, what: str, holds: Callable[[float], bool]) -> tuple[Check, Check]:
+def number_checks(rule: str, what: str, holds: Callable[[float], bool]) -> tuple[Check, Check]:
     """Make two checks of a number: one for the value, and one for its JSON form.
 
     In the JSON form non-finite numbers are the strings NaN, Infinity and -Infinity.
     """
 
-    def check(value: Any) -> Broken:
+    def check(value: Any) -> Violation:
         if not is_number(value):
             return "schema_invalid", "a number"
         try:
@@ -93,14 +93,14 @@ def number_that(rule: str, what: str, holds: Callable[[float], bool]) -> tuple[C
             return rule, what
         return None if number - number == 0 and holds(number) else (rule, what)
 
-    def avro(value: Any) -> Broken:
+    def avro(value: Any) -> Violation:
         non_finite = isinstance(value, str) and value in ("NaN", "Infinity", "-Infinity")
         return (rule, what) if non_finite else check(value)
 
     return check, avro
 
 
-def is_open_object(value: Any) -> Broken:
+def is_open_object(value: Any) -> Violation:
     if not isinstance(value, dict):
         return "schema_invalid", "an object"
     if too_deep(value, limit=MAX_OPEN_NESTING):
@@ -115,18 +115,18 @@ def is_open_object(value: Any) -> Broken:
     return None
 
 
-AGENT = one_of("agent_unknown", AGENTS)
-TIME = text_that(
+AGENT = choice_check("agent_unknown", AGENTS)
+TIME = text_check(
     "timestamp_invalid", "a UTC date-time, YYYY-MM-DDThh:mm[:ss[.fraction]]Z", is_saop_time
 )
 
 
-def uuid_that(rule: str) -> Check:
-    return text_that(rule, "a UUID", is_rfc_uuid)
+def uuid_check(rule: str) -> Check:
+    return text_check(rule, "a UUID", is_rfc_uuid)
 
 
 def problems_of(
-    owner: dict[str, Any], members: tuple[Member, ...], path: Place
+    owner: dict[str, Any], members: tuple[Member, ...], path: MemberPath
 ) -> Iterator[Problem]:
     """Yield the problems of an object's members, in their order.
 
@@ -135,7 +135,7 @@ def problems_of(
     for name, check, required, nullable in members:
         if name not in owner:
             if required:
-                yield missing(name, path)
+                yield missing_member(name, path)
             continue
         value = owner[name]
         violation = None if nullable and value is None else check(value)
@@ -143,14 +143,14 @@ def problems_of(
             yield Problem(violation[0], pointer(*path, name), f"{name} must be {violation[1]}.")
 
 
-def missing(name: str, path: Place) -> Problem:
+def missing_member(name: str, path: MemberPath) -> Problem:
     return Problem("schema_invalid", pointer(*path, name), f"{name} is missing.")
 
 
-def no_object(name: str, path: Place = ()) -> Problem:
+def not_an_object(name: str, path: MemberPath = ()) -> Problem:
     return Problem("schema_invalid", pointer(*path), f"The {name} must be an object.")
 
 
-def first_ones(problems: Iterator[Problem]) -> list[Problem]:
+def first_problems(problems: Iterator[Problem]) -> list[Problem]:
     """Return the first `MAX_ERRORS` problems."""
     return [problem for _, problem in zip(range(MAX_ERRORS), problems, strict=False)]

@@ -14,7 +14,7 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
 
-class Closed(BaseModel):
+class ClosedModel(BaseModel):
     """An object that allows no unknown members."""
 
     model_config = ConfigDict(
@@ -26,7 +26,7 @@ class Closed(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-class Tolerant(Closed):
+class TolerantModel(ClosedModel):
     """An object whose unknown members are dropped."""
 
     model_config = ConfigDict(extra="ignore")

@@ -16,7 +16,7 @@ from schemas.codec import Undecodable, decode
 from schemas.decoder import ERRORS, Compiler, after_null, full_name, indented
 from schemas.sources import Schema
 
-Wanted = Mapping[str, "Wanted"]
+Selection = Mapping[str, "Selection"]
 """Members by name, each with what is wanted of it; nothing stands for all of it."""
 Read = Callable[[bytes, int], tuple[dict[str, Any], int]]
 
@@ -72,7 +72,7 @@ class Projection:
         return picked
 
 
-def _select(value: Any, selection: Wanted) -> Any:
+def _select(value: Any, selection: Selection) -> Any:
     """Return the requested members of a fully decoded value."""
     if isinstance(value, tuple):
         name, inner = value
@@ -83,7 +83,7 @@ def _select(value: Any, selection: Wanted) -> Any:
     return {name: _select_or_all(value[name], inner) for name, inner in selection.items()}
 
 
-def _select_or_all(value: Any, selection: Wanted) -> Any:
+def _select_or_all(value: Any, selection: Selection) -> Any:
     return _select(value, selection) if selection else value
 
 
@@ -117,11 +117,11 @@ class _Projector(Compiler):
             self._define(self._schemas[name], name)
         return name
 
-    def reader(self, schema: Schema, selection: Wanted) -> Read:
+    def reader(self, schema: Schema, selection: Selection) -> Read:
         read: Read = self.function(self._define_projection(schema, selection, to_end=False))
         return read
 
-    def _define_projection(self, schema: Schema, selection: Wanted, *, to_end: bool) -> str:
+    def _define_projection(self, schema: Schema, selection: Selection, *, to_end: bool) -> str:
         """Define a function that reads these members; to_end: it must move p past the record."""
         unknown = set(selection) - {field["name"] for field in schema["fields"]}
         if unknown:
@@ -143,7 +143,7 @@ class _Projector(Compiler):
         self._tables += 1
         return f"{kind}_{self._tables}"
 
-    def _read_selection(self, schema: Any, selection: Wanted, x: str) -> list[str]:
+    def _read_selection(self, schema: Any, selection: Selection, x: str) -> list[str]:
         if not selection:
             return self._lines(schema, x, 1)
         if isinstance(schema, list) and len(schema) == 2 and schema[0] == "null":
@@ -154,14 +154,14 @@ class _Projector(Compiler):
         record = schema if isinstance(schema, dict) else self._schemas[schema]
         return [f"{x}, p = {self._define_projection(record, selection, to_end=True)}(b, p)"]
 
-    def _alternatives(self, schema: list[Any], selection: Wanted, x: str) -> list[str]:
+    def _alternatives(self, schema: list[Any], selection: Selection, x: str) -> list[str]:
         """Return lines for a union of several records, or of a string and records."""
         if schema[0] != "string":
             return self._branches(schema, selection, x)
         text = ["if not b[p]:", " p += 1", *indented(self._lines("string", x, 1))]
         return [*text, "else:", *indented(self._branches(schema, selection, x))]
 
-    def _branches(self, schema: list[Any], selection: Wanted, x: str) -> list[str]:
+    def _branches(self, schema: list[Any], selection: Selection, x: str) -> list[str]:
         table = f"BRANCHES_{self._unique_name('union')}"
         branches = self.scope[table] = {}
         for i, branch in enumerate(schema):

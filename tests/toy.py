@@ -15,17 +15,17 @@ from typing import Any
 
 from schemas import encode
 from streams.engine.log import NewTopic
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.engine.records import Output, header, position
 from topology.core import CHANGELOG
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.topics import config_of, dead_letters_of
 
 RECORD = "headrace.core.TimerRow"
-INPUT = Topic("toy.in", Kind.COMMAND, RECORD, "id", "what is to be counted")
-SECOND = Topic("toy.second", Kind.INTERNAL, RECORD, "id", "a second input")
-FACTS = Topic("toy.facts", Kind.FACT, RECORD, "id", "one per record", max_bytes=64 << 10)
-ROWS = Topic("toy.rows", Kind.TABLE, RECORD, "id", "how often each id was seen")
+INPUT = Topic("toy.in", TopicKind.COMMAND, RECORD, "id", "what is to be counted")
+SECOND = Topic("toy.second", TopicKind.INTERNAL, RECORD, "id", "a second input")
+FACTS = Topic("toy.facts", TopicKind.FACT, RECORD, "id", "one per record", max_bytes=64 << 10)
+ROWS = Topic("toy.rows", TopicKind.TABLE, RECORD, "id", "how often each id was seen")
 COUNTS = Table("toy.rows", RECORD, "id", "how often each id was seen", topic=ROWS)
 OPEN = Table("toy-open", RECORD, "id", "what waits for an answer")
 
@@ -43,12 +43,12 @@ class ToyProcessor:
             (COUNTS, OPEN),
         )
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         work.rows(COUNTS).load(m.value["data"].get("id", "") for m in batch)
         for message in batch:
             self._one(message, work)
 
-    def _one(self, message: Message, work: Work) -> None:
+    def _one(self, message: Message, work: ProcessorContext) -> None:
         data = message.value["data"]
         record = message.record
         work.cause = position(record)
@@ -70,7 +70,7 @@ class ToyProcessor:
             fact["text"] = "x" * int(data["large"])
         self._send(ident, fact, record.timestamp, work, header(record, "traceparent"))
 
-    def _answer(self, ident: str, at: int, work: Work) -> str:
+    def _answer(self, ident: str, at: int, work: ProcessorContext) -> str:
         row = work.rows(OPEN).get(ident)
         if row is None or at >= int(row["data"]["due"]):
             return "late"
@@ -78,7 +78,7 @@ class ToyProcessor:
         work.delete_timer(int(row["data"]["due"]), "toy.wait", ident)
         return "answered"
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         for timer in timers:
             work.cause = timer.data["cause"]
             if timer.key.startswith("bad"):
@@ -87,7 +87,7 @@ class ToyProcessor:
             fact = {"id": timer.key, "kind": "fired", "due": str(timer.due_ms)}
             self._send(timer.key, fact, now_ms, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         work.cause = position(message.record)
         fact = {"id": message.value["data"]["id"], "kind": "too_large", "topic": topic.name}
         self._send(fact["id"], fact, message.record.timestamp, work)
@@ -98,7 +98,12 @@ class ToyProcessor:
         return value
 
     def _send(
-        self, key: str, data: dict[str, str], at: int, work: Work, trace: bytes | None = None
+        self,
+        key: str,
+        data: dict[str, str],
+        at: int,
+        work: ProcessorContext,
+        trace: bytes | None = None,
     ) -> None:
         id = f"{work.cause}/{data['kind']}"
         value = {"data": data}

@@ -13,7 +13,7 @@ from topology.asap_status import (
     next_version,
     transition,
 )
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.diagrams import mermaid, mermaid_processors, mermaid_profile
 from topology.keys import KeyUnknown, composite, key_of, murmur2, partition_of, split
 from topology.machine import ANY, Machine, define, step
@@ -24,12 +24,12 @@ __all__ = [
     "PROFILES",
     "VALID_TRANSITIONS",
     "KeyUnknown",
-    "Kind",
     "Machine",
     "ProcessorDeclaration",
     "Profile",
     "Table",
     "Topic",
+    "TopicKind",
     "can_transition",
     "composite",
     "define",

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from topology import processors, topics
 from topology.core import RTES_RAW
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.topics import full_name
 
 WORKERS_GROUP = "headrace"
@@ -53,7 +53,7 @@ class Operation(StrEnum):
     DESCRIBE_CONFIGS = "describe configs"
 
 
-class Allowed(NamedTuple):
+class Permission(NamedTuple):
     """One role may do these things to one resource.  name: in full, prefix included."""
 
     role: Role
@@ -63,17 +63,17 @@ class Allowed(NamedTuple):
     operations: tuple[Operation, ...]
 
 
-def allowed(role: Role, prefix: str = "") -> list[Allowed]:
+def permissions_of(role: Role, prefix: str = "") -> list[Permission]:
     """Return all permissions of a role, topics in the order of their declaration."""
     permissions = [
-        Allowed(role, Resource.TOPIC, Pattern.LITERAL, full_name(topic, prefix), operations)
+        Permission(role, Resource.TOPIC, Pattern.LITERAL, full_name(topic, prefix), operations)
         for topic in topics.ALL
         if (operations := _on_topic(role, topic))
     ]
     workers_group = f"{prefix}{WORKERS_GROUP}"
     workers = _group(workers_group)
     permissions.append(
-        Allowed(role, *_group(f"{workers_group}{READERS_GROUP}"), (Operation.DESCRIBE,))
+        Permission(role, *_group(f"{workers_group}{READERS_GROUP}"), (Operation.DESCRIBE,))
     )
     transactions = (
         Resource.TRANSACTIONAL_ID,
@@ -83,14 +83,14 @@ def allowed(role: Role, prefix: str = "") -> list[Allowed]:
     )
     match role:
         case Role.SERVICE:
-            permissions.append(Allowed(role, *workers, (Operation.READ,)))
-            permissions.append(Allowed(role, *transactions))
+            permissions.append(Permission(role, *workers, (Operation.READ,)))
+            permissions.append(Permission(role, *transactions))
         case Role.OPERATOR:
-            permissions.append(Allowed(role, *workers, (Operation.DESCRIBE,)))
-            permissions.append(Allowed(role, *transactions))
+            permissions.append(Permission(role, *workers, (Operation.DESCRIBE,)))
+            permissions.append(Permission(role, *transactions))
         case Role.AGENT:
             groups = (Resource.GROUP, Pattern.PREFIXED, f"{prefix}{AGENTS_GROUPS}")
-            permissions.append(Allowed(role, *groups, (Operation.READ,)))
+            permissions.append(Permission(role, *groups, (Operation.READ,)))
     return permissions
 
 
@@ -113,9 +113,9 @@ def _reads(role: Role, topic: Topic) -> bool:
         case Role.SERVICE:
             return _is_read_by_workers(topic)
         case Role.GATEWAY | Role.READER:
-            return topic.kind not in (Kind.INTERNAL, Kind.CHANGELOG) and not topic.secret
+            return topic.kind not in (TopicKind.INTERNAL, TopicKind.CHANGELOG) and not topic.secret
         case Role.AGENT:
-            return topic.kind is Kind.INBOX
+            return topic.kind is TopicKind.INBOX
         case Role.OPERATOR:
             return True
 
@@ -123,19 +123,19 @@ def _reads(role: Role, topic: Topic) -> bool:
 def _is_read_by_workers(topic: Topic) -> bool:
     """Inputs, and what tables are restored and copied from."""
     tables = {t.topic for p in processors.ALL for t in (*p.tables, *p.copies)}
-    return topic in processors.inputs() or topic in tables or topic.kind is Kind.CHANGELOG
+    return topic in processors.inputs() or topic in tables or topic.kind is TopicKind.CHANGELOG
 
 
 def _writes(role: Role, topic: Topic) -> bool:
     match role:
         case Role.SERVICE:
-            return bool(processors.writers_of(topic)) or topic.kind is Kind.DEAD_LETTER
+            return bool(processors.writers_of(topic)) or topic.kind is TopicKind.DEAD_LETTER
         case Role.GATEWAY:
-            return topic.kind is Kind.COMMAND or topic is RTES_RAW
+            return topic.kind is TopicKind.COMMAND or topic is RTES_RAW
         case Role.AGENT:
-            return topic.kind is Kind.COMMAND and not topic.operators_only
+            return topic.kind is TopicKind.COMMAND and not topic.operators_only
         case Role.READER:
             return False
         case Role.OPERATOR:
-            kinds = (Kind.COMMAND, Kind.INTERNAL, Kind.CHANGELOG, Kind.AUDIT)
+            kinds = (TopicKind.COMMAND, TopicKind.INTERNAL, TopicKind.CHANGELOG, TopicKind.AUDIT)
             return topic.kind in kinds

@@ -7,13 +7,13 @@ from typing import Any
 
 from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
-    Declared,
-    Kind,
     NodeKind,
     ProcessorDeclaration,
+    ProtocolTopology,
     Table,
     Topic,
-    public,
+    TopicKind,
+    public_table,
 )
 from topology.keeping import FACT_BYTES, INBOX_RETENTION_MS, INPUT_BYTES, TABLE_BYTES, dead_letters
 from topology.keys import composite, integer_of, member, text_of
@@ -45,7 +45,7 @@ def _protocol_lineage(value: Mapping[str, Any]) -> str:
 
 APC_PACKETS = Topic(
     "apc.packets",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.apc.ApcPacket",
     key="trace.session_id",
     key_of=member("trace.session_id"),
@@ -54,7 +54,7 @@ APC_PACKETS = Topic(
 )
 APC_EVENTS = Topic(
     "apc.events",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.apc.ApcEvent",
     key="session_id",
     key_of=member("session_id"),
@@ -63,7 +63,7 @@ APC_EVENTS = Topic(
 )
 APC_INBOX = Topic(
     "apc.inbox",
-    Kind.INBOX,
+    TopicKind.INBOX,
     "headrace.apc.ApcDelivery",
     key="recipient agent_id",
     key_of=member("recipient_agent_id"),
@@ -73,7 +73,7 @@ APC_INBOX = Topic(
 )
 APC_PACKET_STATES = Topic(
     "apc.packet-states",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.apc.ApcPacketState",
     key="session_id/packet_id",
     key_of=_packet_state,
@@ -82,7 +82,7 @@ APC_PACKET_STATES = Topic(
 )
 APC_COORDINATION = Topic(
     "apc.coordination",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.apc.ApcCoordination",
     key="session_id[/agent_id]",
     key_of=_coordination,
@@ -91,7 +91,7 @@ APC_COORDINATION = Topic(
 )
 APC_THROTTLING = Topic(
     "apc.throttling",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.apc.ApcThrottle",
     key="session_id/run_id/generation/protocol_id/from_swarm",
     key_of=_throttle,
@@ -100,7 +100,7 @@ APC_THROTTLING = Topic(
 )
 APC_TRANSFERS = Topic(
     "apc.transfers",
-    Kind.INTERNAL,
+    TopicKind.INTERNAL,
     "headrace.apc.ApcTransferDelta",
     key="protocol_id",
     key_of=member("protocol_id"),
@@ -109,7 +109,7 @@ APC_TRANSFERS = Topic(
 )
 APC_DECISIONS = Topic(
     "apc.decisions",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.apc.ApcDecision",
     key="protocol_id",
     key_of=member("protocol_id"),
@@ -118,7 +118,7 @@ APC_DECISIONS = Topic(
 )
 APC_LINEAGE = Topic(
     "apc.lineage",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.apc.ApcLineage",
     key="protocol_id[/run_id]",
     key_of=_protocol_lineage,
@@ -129,10 +129,10 @@ APC_LINEAGE = Topic(
 APC_PACKETS_DLQ = dead_letters(APC_PACKETS, "packet records that could not be judged, as sent")
 APC_TRANSFERS_DLQ = dead_letters(APC_TRANSFERS, "records of sums that could not be read")
 
-APC_PACKET_STATES_TABLE = public(APC_PACKET_STATES)
-APC_COORDINATION_TABLE = public(APC_COORDINATION)
-APC_THROTTLING_TABLE = public(APC_THROTTLING)
-APC_LINEAGE_TABLE = public(APC_LINEAGE, copied_parts=1)
+APC_PACKET_STATES_TABLE = public_table(APC_PACKET_STATES)
+APC_COORDINATION_TABLE = public_table(APC_COORDINATION)
+APC_THROTTLING_TABLE = public_table(APC_THROTTLING)
+APC_LINEAGE_TABLE = public_table(APC_LINEAGE, copied_parts=1)
 APC_TASK_FACTS = Table(
     "apc-tasks",
     "headrace.apc.ApcTask",
@@ -167,7 +167,7 @@ APC_LINEAGE_PROCESSOR = ProcessorDeclaration(
     tables=(APC_LINEAGE_TABLE,),
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "apc",
     topics=(
         APC_PACKETS,

@@ -8,14 +8,14 @@ from typing import Any
 from schemas.asap import MalformedEnvelopeError, task_key
 from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
-    Declared,
     Header,
-    Kind,
     NodeKind,
     ProcessorDeclaration,
+    ProtocolTopology,
     Table,
     Topic,
-    public,
+    TopicKind,
+    public_table,
 )
 from topology.keeping import (
     DAY_MS,
@@ -51,7 +51,7 @@ ANSWERS = Header(
 )
 ASAP_ENVELOPES = Topic(
     "asap.envelopes",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "dev.headrace.asap.AsapEnvelope",
     key="task key: the id of the task's request, or of the call",
     key_of=_asap_envelope,
@@ -60,7 +60,7 @@ ASAP_ENVELOPES = Topic(
 )
 ASAP_MANIFESTS = Topic(
     "asap.manifests",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "dev.headrace.asap.AsapManifest",
     key="agent URN",
     key_of=member("id"),
@@ -72,7 +72,7 @@ ASAP_MANIFESTS = Topic(
 )
 ASAP_LINKS = Topic(
     "asap.links",
-    Kind.INTERNAL,
+    TopicKind.INTERNAL,
     "dev.headrace.asap.AsapLink",
     key="destination: a task key, or `claim:` and the hash of an idempotency key",
     meaning="what one task asks of another or of an idempotency key, and the answers",
@@ -81,7 +81,7 @@ ASAP_LINKS = Topic(
 )
 ASAP_EVENTS = Topic(
     "asap.events",
-    Kind.FACT,
+    TopicKind.FACT,
     "dev.headrace.asap.AsapEvent",
     key="the record's key, else the task key",
     meaning="the verdict on each envelope and manifest, and timers that fired",
@@ -89,7 +89,7 @@ ASAP_EVENTS = Topic(
 )
 ASAP_INBOX = Topic(
     "asap.inbox",
-    Kind.INBOX,
+    TopicKind.INBOX,
     "dev.headrace.asap.AsapEnvelope",
     key="recipient URN",
     key_of=member("recipient"),
@@ -100,7 +100,7 @@ ASAP_INBOX = Topic(
 )
 ASAP_TASKS = Topic(
     "asap.tasks",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "dev.headrace.asap.AsapTask",
     key="task_id",
     key_of=_asap_task,
@@ -109,7 +109,7 @@ ASAP_TASKS = Topic(
 )
 ASAP_SNAPSHOTS = Topic(
     "asap.snapshots",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "dev.headrace.asap.AsapSnapshot",
     key="task_id/version",
     key_of=_asap_snapshot,
@@ -121,9 +121,9 @@ ASAP_ENVELOPES_DLQ = dead_letters(ASAP_ENVELOPES, "envelopes that could not be j
 ASAP_MANIFESTS_DLQ = dead_letters(ASAP_MANIFESTS, "manifests that could not be judged, as sent")
 ASAP_LINKS_DLQ = dead_letters(ASAP_LINKS, "questions and answers that could not be read")
 
-ASAP_MANIFESTS_TABLE = public(ASAP_MANIFESTS, fresh=True)
-ASAP_TASKS_TABLE = public(ASAP_TASKS)
-ASAP_SNAPSHOTS_TABLE = public(ASAP_SNAPSHOTS)
+ASAP_MANIFESTS_TABLE = public_table(ASAP_MANIFESTS, fresh=True)
+ASAP_TASKS_TABLE = public_table(ASAP_TASKS)
+ASAP_SNAPSHOTS_TABLE = public_table(ASAP_SNAPSHOTS)
 ASAP_RESPONSES = Table(
     "asap-responses",
     "dev.headrace.asap.AsapEnvelope",
@@ -226,7 +226,7 @@ ASAP_PROCESSOR = ProcessorDeclaration(
     copies=(ASAP_MANIFESTS_TABLE,),
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "asap",
     topics=(
         ASAP_ENVELOPES,

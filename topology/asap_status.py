@@ -28,7 +28,7 @@ VALID_TRANSITIONS: Mapping[TaskStatus, frozenset[TaskStatus]] = {
 """The moves that agents may make: status → the statuses that may follow."""
 
 
-class Movable(Protocol):
+class HasStatus(Protocol):
     """The protocol of a task that `transition` accepts: `schemas.asap.Task` is one."""
 
     @property
@@ -38,7 +38,7 @@ class Movable(Protocol):
     def model_copy(self, *, update: Mapping[str, Any] | None = None) -> Self: ...
 
 
-T = TypeVar("T", bound=Movable)
+T = TypeVar("T", bound=HasStatus)
 
 
 def can_transition(from_status: TaskStatus, to_status: TaskStatus) -> bool:

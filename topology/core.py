@@ -3,7 +3,7 @@ the engine keep."""
 
 from __future__ import annotations
 
-from topology.declarations import Header, Kind, Table, Topic
+from topology.declarations import Header, Table, Topic, TopicKind
 from topology.keeping import INPUT_BYTES, LONG_BYTES, RTES_RAW_RETENTION_MS
 from topology.keys import member
 
@@ -22,7 +22,7 @@ DROPPED_KEYS = Header(
 )
 RTES_RAW = Topic(
     "rtes.raw",
-    Kind.COLLECTOR,
+    TopicKind.COLLECTOR,
     "headrace.rtes.RtesEvent",
     key="session_id",
     key_of=member("session_id"),
@@ -34,7 +34,7 @@ RTES_RAW = Topic(
 )
 LINEAGE_EDGES = Topic(
     "lineage.edges",
-    Kind.COLLECTOR,
+    TopicKind.COLLECTOR,
     "headrace.core.LineageEdge",
     key="edge_id",
     key_of=member("edge_id"),
@@ -44,7 +44,7 @@ LINEAGE_EDGES = Topic(
 )
 CHANGELOG = Topic(
     "headrace.changelog",
-    Kind.CHANGELOG,
+    TopicKind.CHANGELOG,
     None,
     key="table, NUL, row key",
     meaning="rows of the tables that are not public, and the input positions of each task",
@@ -53,7 +53,7 @@ CHANGELOG = Topic(
 )
 AUDIT_REDRIVES = Topic(
     "audit.redrives",
-    Kind.AUDIT,
+    TopicKind.AUDIT,
     "headrace.core.AuditRedrive",
     key="position of the dead letter",
     meaning="dead letters that were sent back, each at most once, and on whose order",
@@ -61,7 +61,7 @@ AUDIT_REDRIVES = Topic(
 )
 AUDIT_CHECKPOINTS = Topic(
     "audit.checkpoints",
-    Kind.AUDIT,
+    TopicKind.AUDIT,
     "headrace.core.AuditCheckpoint",
     key="topic/partition",
     meaning="signed statements of what each partition of facts held up to an offset, in chains",

@@ -16,7 +16,7 @@ KeyOf = Callable[[Mapping[str, Any]], str]
 """The record key that a value (in its JSON form) has; raises KeyUnknown if it lacks a part."""
 
 
-class Kind(StrEnum):
+class TopicKind(StrEnum):
     """What a topic is for, which decides who may write it and how it is kept."""
 
     COMMAND = "command"  # written by clients; each record is owed one verdict
@@ -68,7 +68,7 @@ class Topic:
     """
 
     name: str
-    kind: Kind
+    kind: TopicKind
     record: str | None
     key: str
     meaning: str
@@ -92,24 +92,27 @@ class Topic:
 
     @property
     def compacted(self) -> bool:
-        return self.kind in (Kind.TABLE, Kind.CHANGELOG) or self.keeps_latest
+        return self.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or self.keeps_latest
 
     @property
     def is_input(self) -> bool:
         """Read by processors: LogAppendTime, and the same partition count as all other inputs."""
-        return self.kind in (Kind.COMMAND, Kind.COLLECTOR, Kind.INTERNAL) or self.chained
+        return (
+            self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR, TopicKind.INTERNAL)
+            or self.chained
+        )
 
     @property
     def stays(self) -> bool:
         """Return whether records go to the partition number of the task that writes them."""
-        return self.own_partition or (self.kind is Kind.FACT and not self.chained)
+        return self.own_partition or (self.kind is TopicKind.FACT and not self.chained)
 
     @property
     def between(self) -> bool:
         """Return whether processors write it for processors: an unreadable record is the service's
         fault.
         """
-        return self.kind is Kind.INTERNAL or self.chained
+        return self.kind is TopicKind.INTERNAL or self.chained
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +139,7 @@ class Table:
     fresh: bool = False
 
 
-def public(topic: Topic, *, copied_parts: int | None = None, fresh: bool = False) -> Table:
+def public_table(topic: Topic, *, copied_parts: int | None = None, fresh: bool = False) -> Table:
     """Return the table whose rows are the records of a compacted topic."""
     assert topic.record is not None
     return Table(
@@ -189,7 +192,7 @@ class NodeKind(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class ProtocolTopology:
     """All that one protocol declares; `topology.protocols` lists the protocols.
 
     topics: in the order of documents and ACLs.

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from topology.declarations import Kind, ProcessorDeclaration, Topic
+from topology.declarations import ProcessorDeclaration, Topic, TopicKind
 from topology.machine import ANY, Machine, S
 from topology.machines.task_profiles import Profile
 
 _BRACKETS = {
-    Kind.COMMAND: ("[/", "/]"),
-    Kind.COLLECTOR: ("[/", "/]"),
-    Kind.INTERNAL: ("[/", "/]"),
-    Kind.TABLE: ("[(", ")]"),
-    Kind.CHANGELOG: ("[(", ")]"),
+    TopicKind.COMMAND: ("[/", "/]"),
+    TopicKind.COLLECTOR: ("[/", "/]"),
+    TopicKind.INTERNAL: ("[/", "/]"),
+    TopicKind.TABLE: ("[(", ")]"),
+    TopicKind.CHANGELOG: ("[(", ")]"),
 }
 """How a topic of a kind is drawn; facts, inboxes and dead letters are plain boxes."""
 

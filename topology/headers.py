@@ -10,7 +10,7 @@ from typing import Any
 
 from topology import processors
 from topology.core import CAUSE
-from topology.declarations import Header, Kind, Topic
+from topology.declarations import Header, Topic, TopicKind
 
 _FOUR, _EIGHT = "as four bytes, big-endian", "as eight bytes, big-endian"
 
@@ -86,7 +86,7 @@ DEAD_LETTER = (
 
 
 def carries_cloudevents(topic: Topic) -> bool:
-    return topic.kind in (Kind.FACT, Kind.INBOX)
+    return topic.kind in (TopicKind.FACT, TopicKind.INBOX)
 
 
 def headers_of(topic: Topic) -> tuple[Header, ...]:
@@ -104,10 +104,10 @@ def common_of(topic: Topic) -> tuple[Header, ...]:
     if carries_cloudevents(topic):
         return (*CLOUDEVENTS, CAUSE, TRACEPARENT, PRINCIPAL)
     match topic.kind:
-        case Kind.DEAD_LETTER:
+        case TopicKind.DEAD_LETTER:
             return DEAD_LETTER
-        case Kind.TABLE:
+        case TopicKind.TABLE:
             return (CAUSE,)
-        case Kind.INTERNAL | Kind.COLLECTOR:
+        case TopicKind.INTERNAL | TopicKind.COLLECTOR:
             return (CAUSE, TRACEPARENT)
     return ()

@@ -7,7 +7,7 @@ letter holds an input's bytes and the headers that describe their error.
 
 from __future__ import annotations
 
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -37,7 +37,7 @@ A copy that was last at the end longer ago may have missed a deletion: it is reb
 def dead_letters(source: Topic, meaning: str) -> Topic:
     return Topic(
         f"{source.name}.dlq",
-        Kind.DEAD_LETTER,
+        TopicKind.DEAD_LETTER,
         None,
         key="the original record's key",
         meaning=meaning,

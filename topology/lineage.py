@@ -50,7 +50,7 @@ def kind_of(node: str) -> str:
     return first if first == "trace" else f"{first}:{remainder.partition(':')[0]}"
 
 
-def spellings(node: str) -> tuple[str, ...]:
+def node_names(node: str) -> tuple[str, ...]:
     """Return all names of a node, this one first.
 
     A trace has two when its id has 128 bits: with hyphens, as SAP writes it, and without, as W3C

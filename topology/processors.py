@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.protocols import DECLARED
 
 ALL: tuple[ProcessorDeclaration, ...] = tuple(
@@ -24,7 +24,7 @@ def writers_of(topic: Topic) -> tuple[ProcessorDeclaration, ...]:
 
     The shared changelog is written for every processor that owns a table that is not public.
     """
-    if topic.kind is Kind.CHANGELOG:
+    if topic.kind is TopicKind.CHANGELOG:
         return tuple(p for p in ALL if any(table.topic is None for table in p.tables))
     return tuple(processor for processor in ALL if topic in processor.outputs)
 
@@ -34,7 +34,7 @@ def written_by_clients(topic: Topic) -> bool:
 
     A topic with `own_partition` is written by processors only.
     """
-    return topic.kind in (Kind.COMMAND, Kind.COLLECTOR) and not topic.own_partition
+    return topic.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR) and not topic.own_partition
 
 
 def owner_of(table: Table) -> ProcessorDeclaration | None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from topology import apc, asap, saop, sap, summit
-from topology.declarations import Declared
+from topology.declarations import ProtocolTopology
 
-DECLARED: tuple[Declared, ...] = (
+DECLARED: tuple[ProtocolTopology, ...] = (
     apc.DECLARED,
     saop.DECLARED,
     sap.DECLARED,

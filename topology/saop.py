@@ -7,13 +7,13 @@ from typing import Any
 
 from topology.core import DROPPED_KEYS, LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
-    Declared,
-    Kind,
     NodeKind,
     ProcessorDeclaration,
+    ProtocolTopology,
     Table,
     Topic,
-    public,
+    TopicKind,
+    public_table,
 )
 from topology.keeping import LONG_BYTES, TABLE_BYTES, dead_letters
 from topology.keys import composite, member, text_of
@@ -35,7 +35,7 @@ def _saop_task(value: Mapping[str, Any]) -> str:
 
 RTES_EVENTS = Topic(
     "rtes.events",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.rtes.RtesRecord",
     key="session_id",
     key_of=member("session_id"),
@@ -44,7 +44,7 @@ RTES_EVENTS = Topic(
 )
 RTES_REJECTIONS = Topic(
     "rtes.rejections",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.rtes.RtesRejection",
     key="session_id",
     key_of=member("session_id"),
@@ -53,7 +53,7 @@ RTES_REJECTIONS = Topic(
 )
 SAOP_TASKS = Topic(
     "saop.tasks",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.saop.SaopTask",
     key="session_id/[origin:]task_id",
     key_of=_saop_task,
@@ -62,7 +62,7 @@ SAOP_TASKS = Topic(
 )
 SAOP_TURNS = Topic(
     "saop.turns",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.saop.SaopTurn",
     key="metadata.task_id",
     key_of=member("metadata.task_id"),
@@ -72,7 +72,7 @@ SAOP_TURNS = Topic(
 )
 SAOP_VERDICTS = Topic(
     "saop.verdicts",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.saop.SaopVerdict",
     key="task_id",
     key_of=member("task_id"),
@@ -81,7 +81,7 @@ SAOP_VERDICTS = Topic(
 )
 SAOP_LOG = Topic(
     "saop.log",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.saop.SaopTurnLogged",
     key="task_id",
     key_of=member("turn.metadata.task_id"),
@@ -90,7 +90,7 @@ SAOP_LOG = Topic(
 )
 SAOP_ESCALATIONS = Topic(
     "saop.escalations",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.saop.SaopEscalation",
     key="task_id",
     key_of=member("task_id"),
@@ -99,7 +99,7 @@ SAOP_ESCALATIONS = Topic(
 )
 SAOP_REWINDS = Topic(
     "saop.rewinds",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.saop.SaopRewind",
     key="session_id",
     key_of=member("session_id"),
@@ -110,7 +110,7 @@ SAOP_REWINDS = Topic(
 )
 SAOP_REWIND_LOG = Topic(
     "saop.rewind-log",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.saop.SaopRewindLogged",
     key="session_id",
     key_of=member("session_id"),
@@ -119,7 +119,7 @@ SAOP_REWIND_LOG = Topic(
 )
 SAOP_TASK_SIGNALS = Topic(
     "saop.task-signals",
-    Kind.INTERNAL,
+    TopicKind.INTERNAL,
     "headrace.saop.SaopTaskSignal",
     key="task_id",
     key_of=member("task_id"),
@@ -132,7 +132,7 @@ SAOP_TURNS_DLQ = dead_letters(SAOP_TURNS, "turn records that could not be judged
 SAOP_REWINDS_DLQ = dead_letters(SAOP_REWINDS, "rewind commands that could not be judged, as sent")
 SAOP_TASK_SIGNALS_DLQ = dead_letters(SAOP_TASK_SIGNALS, "signals that could not be read")
 
-SAOP_TASKS_TABLE = public(SAOP_TASKS)
+SAOP_TASKS_TABLE = public_table(SAOP_TASKS)
 RTES_SESSIONS = Table(
     "rtes-sessions",
     "headrace.rtes.RtesSession",
@@ -235,7 +235,7 @@ RTES_PROCESSOR = ProcessorDeclaration(
     gather_ms=10,
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "saop",
     topics=(
         RTES_RAW,

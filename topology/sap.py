@@ -8,15 +8,15 @@ from urllib.parse import quote
 
 from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
-    Declared,
     Header,
     KeyOf,
-    Kind,
     NodeKind,
     ProcessorDeclaration,
+    ProtocolTopology,
     Table,
     Topic,
-    public,
+    TopicKind,
+    public_table,
 )
 from topology.keeping import (
     FACT_BYTES,
@@ -70,7 +70,7 @@ HEURISTICS = Header(
 )
 SAP_TASKS = Topic(
     "sap.tasks",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.sap.SapTask",
     key="taskId",
     key_of=_sap_task,
@@ -79,7 +79,7 @@ SAP_TASKS = Topic(
 )
 SAP_RESULTS = Topic(
     "sap.results",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.sap.SapResult",
     key="taskId",
     key_of=_sap_task,
@@ -88,7 +88,7 @@ SAP_RESULTS = Topic(
 )
 SAP_SIGNALS = Topic(
     "sap.signals",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.sap.SapSignal",
     key="taskId",
     key_of=_sap_task,
@@ -98,7 +98,7 @@ SAP_SIGNALS = Topic(
 )
 SAP_ACKS = Topic(
     "sap.acks",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.sap.SapAck",
     key="taskId, else the record's key, else `-`",
     key_of=_sap_ack,
@@ -108,7 +108,7 @@ SAP_ACKS = Topic(
 )
 SAP_OUTCOMES = Topic(
     "sap.outcomes",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.sap.SapResult",
     key="taskId",
     key_of=_sap_task,
@@ -118,7 +118,7 @@ SAP_OUTCOMES = Topic(
 )
 SAP_INBOX = Topic(
     "sap.inbox",
-    Kind.INBOX,
+    TopicKind.INBOX,
     "headrace.sap.SapTask",
     key="target.agentId, else target.capability",
     key_of=_sap_inbox,
@@ -129,7 +129,7 @@ SAP_INBOX = Topic(
 )
 SAP_LOOKUPS = Topic(
     "sap.lookups",
-    Kind.INTERNAL,
+    TopicKind.INTERNAL,
     "headrace.sap.SapLookup",
     key="cacheKey",
     key_of=member("cacheKey"),
@@ -138,7 +138,7 @@ SAP_LOOKUPS = Topic(
 )
 SAP_VERDICTS = Topic(
     "sap.verdicts",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.sap.SapCacheVerdict",
     key="taskId",
     key_of=_sap_task,
@@ -148,7 +148,7 @@ SAP_VERDICTS = Topic(
 )
 SAP_TASK_STATES = Topic(
     "sap.task-states",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.sap.SapTaskState",
     key="taskId",
     key_of=_sap_task,
@@ -157,7 +157,7 @@ SAP_TASK_STATES = Topic(
 )
 SAP_CACHE = Topic(
     "sap.cache",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.sap.SapCacheRecord",
     key="cacheKey/version",
     key_of=_sap_versioned("cacheKey"),
@@ -166,7 +166,7 @@ SAP_CACHE = Topic(
 )
 SAP_LEARNING_SIGNALS = Topic(
     "sap.learning-signals",
-    Kind.INTERNAL,
+    TopicKind.INTERNAL,
     "headrace.sap.SapLearningSignal",
     key="capability",
     key_of=member("capability"),
@@ -175,7 +175,7 @@ SAP_LEARNING_SIGNALS = Topic(
 )
 SAP_LEARNING = Topic(
     "sap.learning",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.sap.SapLearning",
     key="capability/territory/fingerprint",
     key_of=_sap_learning,
@@ -184,7 +184,7 @@ SAP_LEARNING = Topic(
 )
 SAP_HEURISTICS = Topic(
     "sap.heuristics",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.sap.SapHeuristics",
     key="capability/version",
     key_of=_sap_versioned("capability"),
@@ -193,7 +193,7 @@ SAP_HEURISTICS = Topic(
 )
 SAP_KNOWLEDGE = Topic(
     "sap.knowledge",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.sap.SapPlaybook",
     key="capability/territory/fingerprint",
     key_of=_sap_learning,
@@ -210,7 +210,7 @@ SAP_LEARNING_SIGNALS_DLQ = dead_letters(
     SAP_LEARNING_SIGNALS, "records for learning that could not be read"
 )
 
-SAP_TASK_STATES_TABLE = public(SAP_TASK_STATES)
+SAP_TASK_STATES_TABLE = public_table(SAP_TASK_STATES)
 SAP_TASK_ENVELOPES = Table(
     "sap.task-envelopes",
     "headrace.sap.SapTask",
@@ -241,7 +241,7 @@ SAP_SIGNAL_OPERATORS = Table(
     key="taskId/kind/operator.agentId",
     meaning="who has rated and who has approved each task",
 )
-SAP_CACHE_TABLE = public(SAP_CACHE)
+SAP_CACHE_TABLE = public_table(SAP_CACHE)
 SAP_CACHE_HEADS = Table(
     "sap.cache-heads",
     "headrace.sap.SapCacheHead",
@@ -260,9 +260,9 @@ SAP_CACHE_STORES = Table(
     key="cacheKey/taskId",
     meaning="the version that each task's answer has become",
 )
-SAP_LEARNING_TABLE = public(SAP_LEARNING)
-SAP_HEURISTICS_TABLE = public(SAP_HEURISTICS)
-SAP_KNOWLEDGE_TABLE = public(SAP_KNOWLEDGE)
+SAP_LEARNING_TABLE = public_table(SAP_LEARNING)
+SAP_HEURISTICS_TABLE = public_table(SAP_HEURISTICS)
+SAP_KNOWLEDGE_TABLE = public_table(SAP_KNOWLEDGE)
 SAP_LEARNING_HEADS = Table(
     "sap.learning-heads",
     "headrace.sap.SapLearningHead",
@@ -363,7 +363,7 @@ SAP_LEARNING_PROCESSOR = ProcessorDeclaration(
     gather_ms=100,
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "sap",
     topics=(
         SAP_TASKS,

@@ -7,14 +7,14 @@ from typing import Any
 
 from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import (
-    Declared,
     KeyOf,
-    Kind,
     NodeKind,
     ProcessorDeclaration,
+    ProtocolTopology,
     Table,
     Topic,
-    public,
+    TopicKind,
+    public_table,
 )
 from topology.keeping import (
     FACT_BYTES,
@@ -39,7 +39,7 @@ def _summit_call(name: str) -> KeyOf:
 
 SUMMIT_MANIFESTS = Topic(
     "summit.manifests",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.summit.SummitManifest",
     key="agentId",
     key_of=member("metadata.name"),
@@ -50,7 +50,7 @@ SUMMIT_MANIFESTS = Topic(
 )
 SUMMIT_CALLS = Topic(
     "summit.calls",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.summit.SummitCall",
     key="runId",
     key_of=_summit_call("runId"),
@@ -59,7 +59,7 @@ SUMMIT_CALLS = Topic(
 )
 SUMMIT_REPLIES = Topic(
     "summit.replies",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.summit.SummitReply",
     key="runId",
     key_of=member("runId"),
@@ -68,7 +68,7 @@ SUMMIT_REPLIES = Topic(
 )
 SUMMIT_EVENTS = Topic(
     "summit.events",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.summit.SummitEvent",
     key="runId; of a manifest, agentId; of a key.mismatch, the record's own key",
     meaning="the verdict on each manifest, call and reply, and runs whose time was over",
@@ -76,7 +76,7 @@ SUMMIT_EVENTS = Topic(
 )
 SUMMIT_INBOX = Topic(
     "summit.inbox",
-    Kind.INBOX,
+    TopicKind.INBOX,
     "headrace.summit.SummitCall",
     key="agentId",
     key_of=_summit_call("agentId"),
@@ -86,7 +86,7 @@ SUMMIT_INBOX = Topic(
 )
 SUMMIT_RUNS = Topic(
     "summit.runs",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.summit.SummitRun",
     key="runId",
     key_of=member("runId"),
@@ -95,7 +95,7 @@ SUMMIT_RUNS = Topic(
 )
 SUMMIT_AGENTS = Topic(
     "summit.agents",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.summit.SummitAgent",
     key="agentId[/version]",
     meaning="the manifest in force of each agent, and each version that was ever accepted",
@@ -106,8 +106,8 @@ SUMMIT_MANIFESTS_DLQ = dead_letters(SUMMIT_MANIFESTS, "manifests that could not 
 SUMMIT_CALLS_DLQ = dead_letters(SUMMIT_CALLS, "calls that could not be judged, as sent")
 SUMMIT_REPLIES_DLQ = dead_letters(SUMMIT_REPLIES, "replies that could not be judged, as sent")
 
-SUMMIT_RUNS_TABLE = public(SUMMIT_RUNS)
-SUMMIT_AGENTS_TABLE = public(SUMMIT_AGENTS, fresh=True)
+SUMMIT_RUNS_TABLE = public_table(SUMMIT_RUNS)
+SUMMIT_AGENTS_TABLE = public_table(SUMMIT_AGENTS, fresh=True)
 SUMMIT_REPLIES_KNOWN = Table(
     "summit-replies",
     "headrace.summit.SummitReplyKnown",
@@ -135,7 +135,7 @@ SUMMIT_PROCESSOR = ProcessorDeclaration(
     copies=(SUMMIT_AGENTS_TABLE,),
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "summit",
     topics=(
         SUMMIT_MANIFESTS,

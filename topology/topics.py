@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from topology.core import TOPICS
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.keeping import DELETE_RETENTION_MS, dead_letters
 from topology.protocols import DECLARED
 
 _OWN = tuple(topic for each in DECLARED for topic in each.topics)
 
 ALL: tuple[Topic, ...] = (
-    *(topic for topic in _OWN if topic.kind is not Kind.DEAD_LETTER),
+    *(topic for topic in _OWN if topic.kind is not TopicKind.DEAD_LETTER),
     *TOPICS,
-    *(topic for topic in _OWN if topic.kind is Kind.DEAD_LETTER),
+    *(topic for topic in _OWN if topic.kind is TopicKind.DEAD_LETTER),
 )
 BY_NAME = {topic.name: topic for topic in ALL}
 
@@ -32,7 +32,7 @@ def full_name(topic: Topic, prefix: str = "") -> str:
 
 def partitions_of(topic: Topic, partitions: int) -> int:
     """P for all topics but dead letters, which are few and have one partition."""
-    return 1 if topic.kind is Kind.DEAD_LETTER else partitions
+    return 1 if topic.kind is TopicKind.DEAD_LETTER else partitions
 
 
 def config_of(topic: Topic) -> dict[str, str]:

@@ -9,7 +9,7 @@ from pydantic_core import PydanticCustomError
 
 from schemas.apc.words import DeliveryMode, FalsifierCost, TransferMode
 from schemas.formats import is_uuid, parse_time
-from schemas.model import Closed, Flag, Name, Natural, Share, Text
+from schemas.model import ClosedModel, Flag, Name, Natural, Share, Text
 
 
 def _uuid(text: str) -> str:
@@ -37,7 +37,7 @@ Time = Annotated[
 ]
 
 
-class Sender(Closed):
+class Sender(ClosedModel):
     agent_id: Name
     role: Name
     swarm_id: Name
@@ -47,13 +47,13 @@ class Sender(Closed):
     capabilities: list[Text] | None = None
 
 
-class Recipient(Closed):
+class Recipient(ClosedModel):
     agent_id: Name
     role: Text | None = None
     swarm_id: Text | None = None
 
 
-class Trace(Closed):
+class Trace(ClosedModel):
     session_id: Name
     run_id: Name
     task_id: Name
@@ -64,7 +64,7 @@ class Trace(Closed):
     vector_clock: dict[str, Natural] | None = None
 
 
-class Routing(Closed):
+class Routing(ClosedModel):
     delivery_mode: DeliveryMode
     priority: Annotated[int, Strict(), Field(ge=0, le=9)]
     ttl_ms: Annotated[int, Strict(), Field(ge=1, le=86_400_000)]
@@ -73,7 +73,7 @@ class Routing(Closed):
     retry_limit: Annotated[int, Strict(), Field(ge=0, le=10)] | None = None
 
 
-class Lineage(Closed):
+class Lineage(ClosedModel):
     protocol_id: Name
     parent_protocol_ids: list[Text] | None = None
     ancestor_swarms: list[Text] | None = None
@@ -81,7 +81,7 @@ class Lineage(Closed):
     transfer_mode: TransferMode | None = None
 
 
-class FalsifierContract(Closed):
+class FalsifierContract(ClosedModel):
     id: Text
     target_claim_id: Text
     test: Text
@@ -92,7 +92,7 @@ class FalsifierContract(Closed):
 Ratio = Annotated[float, Strict(), Field(ge=0, le=2)]
 
 
-class GateScores(Closed):
+class GateScores(ClosedModel):
     rtf: Share | None = None
     stability: Share | None = None
     audit: Share | None = None
@@ -103,7 +103,7 @@ class GateScores(Closed):
     generalization_ratio: Ratio | None = None
 
 
-class Signature(Closed):
+class Signature(ClosedModel):
     """Kept as sent; not verified."""
 
     agent_id: Text
@@ -111,7 +111,7 @@ class Signature(Closed):
     signature: Text | None = None
 
 
-class ProofBundle(Closed):
+class ProofBundle(ClosedModel):
     evidence_refs: list[Text] | None = None
     falsifiers: list[FalsifierContract] | None = None
     gate_scores: GateScores | None = None

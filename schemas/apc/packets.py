@@ -32,10 +32,10 @@ from schemas.apc.payloads import (
     TransferPayload,
 )
 from schemas.apc.words import Channel, PacketType, RunPhase
-from schemas.model import Closed, OpenObject, Share, Text
+from schemas.model import ClosedModel, OpenObject, Share, Text
 
 
-class Envelope(Closed):
+class Envelope(ClosedModel):
     """A packet of any type; payload is an object that is looked at no further."""
 
     protocol_version: Literal["apc/1.0"]

@@ -18,10 +18,10 @@ from schemas.apc.words import (
     SignalWord,
     TransferMode,
 )
-from schemas.model import Closed, Flag, Name, Natural, Number, OpenObject, Share, Text
+from schemas.model import ClosedModel, Flag, Name, Natural, Number, OpenObject, Share, Text
 
 
-class OdeSystem(Closed):
+class OdeSystem(ClosedModel):
     """Absent times are read as 0 and 50, absent points as 500."""
 
     state_variables: Annotated[list[Name], Field(min_length=1)]
@@ -33,7 +33,7 @@ class OdeSystem(Closed):
     num_points: Annotated[int, Strict(), Field(ge=5, le=100_000)] | None = None
 
 
-class FormulaBundle(Closed):
+class FormulaBundle(ClosedModel):
     representation_version: Text | None = None
     latex_full: Text | None = None
     latex_compact: Text | None = None
@@ -48,7 +48,7 @@ class FormulaBundle(Closed):
     ode_system: OdeSystem | None = None
 
 
-class IrHeader(Closed):
+class IrHeader(ClosedModel):
     task_id: Text
     run_id: Text
     swarm_id: Text
@@ -56,7 +56,7 @@ class IrHeader(Closed):
     dialect_hash: Text
 
 
-class IrClaim(Closed):
+class IrClaim(ClosedModel):
     type: Literal["Claim"]
     id: Text
     hypothesis_id: Text
@@ -65,7 +65,7 @@ class IrClaim(Closed):
     confidence_post: Share
 
 
-class IrFalsifier(Closed):
+class IrFalsifier(ClosedModel):
     type: Literal["Falsifier"]
     id: Text
     target_claim_id: Text
@@ -74,7 +74,7 @@ class IrFalsifier(Closed):
     cost: FalsifierCost
 
 
-class IrDecision(Closed):
+class IrDecision(ClosedModel):
     type: Literal["Decision"]
     id: Text
     recommendation: Text
@@ -82,14 +82,14 @@ class IrDecision(Closed):
     next_actions: list[Text]
 
 
-class IrConstraint(Closed):
+class IrConstraint(ClosedModel):
     type: Literal["Constraint"]
     id: Text
     constraint_kind: ConstraintKind
     expression: Text
 
 
-class IrEvidence(Closed):
+class IrEvidence(ClosedModel):
     type: Literal["Evidence"]
     id: Text
     kind: EvidenceKind
@@ -102,14 +102,14 @@ IrObject = Annotated[
 ]
 
 
-class Normalization(Closed):
+class Normalization(ClosedModel):
     ordering: Text | None = None
     text_normalization: Text | None = None
     hash_algorithm: Text | None = None
     canonical_hash: Text | None = None
 
 
-class TaskIrPayload(Closed):
+class TaskIrPayload(ClosedModel):
     ir_header: IrHeader
     objects: Annotated[list[IrObject], Field(min_length=1)]
     normalization: Normalization | None = None
@@ -119,31 +119,31 @@ class TaskIrPayload(Closed):
 Impact = Annotated[float, Strict(), Field(ge=-1, le=1)]
 
 
-class ExpectedImpact(Closed):
+class ExpectedImpact(ClosedModel):
     quality_gain: Impact
     cost_change: Impact
     risk_change: Impact
 
 
-class FailureMode(Closed):
+class FailureMode(ClosedModel):
     id: Text
     description: Text
     mitigation: Text
 
 
-class Complexity(Closed):
+class Complexity(ClosedModel):
     time_class: Text | None = None
     space_class: Text | None = None
     data_volume_class: DataVolumeClass | None = None
 
 
-class LanguageBinding(Closed):
+class LanguageBinding(ClosedModel):
     language: Text
     adapter_hint: Text
     required_runtime: Text | None = None
 
 
-class IdeaPayload(Closed):
+class IdeaPayload(ClosedModel):
     method_id: Text
     intent: Text
     assumptions: list[Text]
@@ -156,7 +156,7 @@ class IdeaPayload(Closed):
     formula_bundle: FormulaBundle | None = None
 
 
-class ClaimPayload(Closed):
+class ClaimPayload(ClosedModel):
     claim_id: Text
     hypothesis_id: Text
     text: Text
@@ -164,7 +164,7 @@ class ClaimPayload(Closed):
     confidence_post: Share
 
 
-class ArtifactPayload(Closed):
+class ArtifactPayload(ClosedModel):
     artifact_id: Text
     artifact_uri: Text
     artifact_hash: Text
@@ -174,13 +174,13 @@ class ArtifactPayload(Closed):
     formula_bundle: FormulaBundle | None = None
 
 
-class SignalPayload(Closed):
+class SignalPayload(ClosedModel):
     signal: SignalWord
     reason: Text | None = None
     expected_response_by: Time | None = None
 
 
-class MetricSet(Closed):
+class MetricSet(ClosedModel):
     rtf: Share
     stability: Share
     audit: Share
@@ -191,7 +191,7 @@ class MetricSet(Closed):
     drift_risk: Share | None = None
 
 
-class Thresholds(Closed):
+class Thresholds(ClosedModel):
     rtf: Number
     stability: Number
     audit: Number
@@ -200,21 +200,21 @@ class Thresholds(Closed):
     generalization_ratio: Number
 
 
-class EvalPayload(Closed):
+class EvalPayload(ClosedModel):
     metric_set: MetricSet
     thresholds: Thresholds
     pass_: Flag = Field(alias="pass")
     notes: list[Text] | None = None
 
 
-class TransferPolicy(Closed):
+class TransferPolicy(ClosedModel):
     mode: TransferMode
     min_generation: Natural
     threshold_multiplier: Annotated[float, Strict(), Field(ge=1, le=3)] | None = None
     top_k: Annotated[int, Strict(), Field(ge=1, le=10)] | None = None
 
 
-class TransferPayload(Closed):
+class TransferPayload(ClosedModel):
     protocol_id: Text
     from_swarm: Text
     to_swarm: Text
@@ -224,7 +224,7 @@ class TransferPayload(Closed):
     accepted: Flag | None = None
 
 
-class Candidate(Closed):
+class Candidate(ClosedModel):
     candidate_id: Text
     packet_ref_ids: list[Uuid]
     score_components: dict[str, Number]
@@ -232,12 +232,12 @@ class Candidate(Closed):
     risk_flags: list[Text] | None = None
 
 
-class Veto(Closed):
+class Veto(ClosedModel):
     agent_id: Text
     reason: Text
 
 
-class ArbitrationPayload(Closed):
+class ArbitrationPayload(ClosedModel):
     arbitration_id: Text
     winner_candidate_id: Text
     candidates: Annotated[list[Candidate], Field(min_length=2)]
@@ -245,7 +245,7 @@ class ArbitrationPayload(Closed):
     vetoes: list[Veto] | None = None
 
 
-class DecisionPayload(Closed):
+class DecisionPayload(ClosedModel):
     decision_id: Text
     recommendation: Text
     priority_distribution: dict[str, Share]
@@ -253,19 +253,19 @@ class DecisionPayload(Closed):
     commitment_level: CommitmentLevel | None = None
 
 
-class RetractionPayload(Closed):
+class RetractionPayload(ClosedModel):
     target_packet_id: Uuid
     reason: Text
     replacement_packet_id: Uuid | None = None
 
 
-class AckPayload(Closed):
+class AckPayload(ClosedModel):
     acked_packet_id: Uuid
     ack_status: AckStatus
     reason: Text | None = None
 
 
-class ErrorPayload(Closed):
+class ErrorPayload(ClosedModel):
     error_code: Text
     message: Text
     retryable: Flag

@@ -16,9 +16,9 @@ from typing import Any
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json
 from schemas.catalogue import schema_of
 from schemas.formats import parse_ms, parse_us
-from schemas.json_mapping.json_form import JsonObject, Unread
+from schemas.json_mapping.json_form import JsonObject, UnparsableJson
 from schemas.json_mapping.lookup import mapping_of
-from schemas.json_mapping.mapping import EXTRA, Broken
+from schemas.json_mapping.mapping import EXTRA, ShapeViolation
 from schemas.problems import ShapeError
 from schemas.sources import Schema
 
@@ -99,7 +99,9 @@ class _Reader:
         self.mapping = mapping_of(record)
         self.codes = self.mapping.codes_of.get(record, self.mapping.codes)
 
-    def fail(self, violation: Broken, path: str, message: str, enum: str = "") -> ShapeError:
+    def fail(
+        self, violation: ShapeViolation, path: str, message: str, enum: str = ""
+    ) -> ShapeError:
         """Make the error for a violation.
 
         enum: the full name of the enum that does not have the symbol.
@@ -176,7 +178,7 @@ class _Reader:
     def text_of(self, member: Any, path: str) -> str:
         """Return the text of open JSON, as the mapping's `OpenJson` prescribes."""
         open_json = self.mapping.open
-        if isinstance(member, str) and (not open_json.quoted or isinstance(member, Unread)):
+        if isinstance(member, str) and (not open_json.quoted or isinstance(member, UnparsableJson)):
             return str(self.string("string", member, path))
         try:
             text = canonical_json(member).decode()

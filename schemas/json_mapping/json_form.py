@@ -72,7 +72,7 @@ def extra_members(text: str | None, named: dict[str, Any]) -> dict[str, Any]:
     return {**named, **{name: member for name, member in extra.items() if name not in named}}
 
 
-class Unread(str):
+class UnparsableJson(str):
     """The unparsed text of a strict `x_json` field that is not I-JSON, or not an object of extras.
 
     It is its own value, and equals no value of that JSON text.
@@ -82,9 +82,9 @@ class Unread(str):
 
 
 def strict_json(text: str) -> Any:
-    """Return the value of an I-JSON text; any other text as `Unread`."""
+    """Return the value of an I-JSON text; any other text as `UnparsableJson`."""
     value = open_json(text)
-    return Unread(text) if isinstance(value, str) and value == text else value
+    return UnparsableJson(text) if isinstance(value, str) and value == text else value
 
 
 def strict_members(
@@ -100,7 +100,7 @@ def strict_members(
     extra = strict_json(text)
     if isinstance(extra, dict) and not taken & extra.keys():
         return {**named, **extra}
-    return {**named, EXTRA: Unread(text)}
+    return {**named, EXTRA: UnparsableJson(text)}
 
 
 @cache

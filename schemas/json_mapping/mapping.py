@@ -14,7 +14,7 @@ from typing import Literal
 EXTRA = "extra_json"
 """The field that holds, as canonical JSON, the members that have no field of their own."""
 
-Broken = Literal[
+ShapeViolation = Literal[
     "branch_unknown",
     "enum_value",
     "format_time",
@@ -29,7 +29,7 @@ Broken = Literal[
 ]
 """What can be wrong with a shape.  Where a protocol names no code for it, this is the code."""
 
-_GENERAL: Mapping[Broken, Broken] = {
+_GENERAL: Mapping[ShapeViolation, ShapeViolation] = {
     "branch_unknown": "enum_value",
     "type_unknown": "enum_value",
     "lone_surrogate": "json_invalid",
@@ -48,12 +48,12 @@ class Codes:
     otherwise: the code of the remaining ones; None for the name of the violation.
     """
 
-    named: Mapping[Broken, str] = field(default_factory=dict)
+    named: Mapping[ShapeViolation, str] = field(default_factory=dict)
     enums: Mapping[str, str] = field(default_factory=dict)
     below: Mapping[str, str] = field(default_factory=dict)
     otherwise: str | None = None
 
-    def code(self, violation: Broken, path: str, enum: str = "") -> str:
+    def code(self, violation: ShapeViolation, path: str, enum: str = "") -> str:
         """Return the code of a violation at a JSON Pointer.  enum: the one lacking the symbol."""
         general = _GENERAL.get(violation, violation)
         named = self.enums.get(enum) or self.named.get(violation) or self.named.get(general)

@@ -13,13 +13,13 @@ from importlib.resources import files
 from typing import get_args
 
 from schemas.members import Check, Member
-from schemas.model import Tolerant
+from schemas.model import TolerantModel
 
 NAMESPACE = "headrace.rtes"
 _TYPE = "type"
 
 
-class EventPayload(Tolerant):
+class EventPayload(TolerantModel):
     """A payload.  Each type declares its own `type`, a Literal, as the first member."""
 
 

@@ -15,14 +15,14 @@ from schemas.members import (
     AGENT,
     TIME,
     Member,
+    choice_check,
     is_flag,
     is_open_object,
     is_text,
     is_turn_index,
-    number_that,
-    one_of,
+    number_checks,
 )
-from schemas.model import Flag, Natural, OpenObject, Text, Tolerant
+from schemas.model import Flag, Natural, OpenObject, Text, TolerantModel
 from schemas.rtes.event_type import NAMESPACE, EventPayload, EventType
 
 AgentId = Literal["researcher", "architect", "developer", "reviewer"]
@@ -104,8 +104,8 @@ class SandboxPulse(EventPayload):
     timestamp: Timestamp
 
 
-_STATUS = one_of("status_unknown", ("success", "failure", "timeout"))
-_DURATION, _AVRO_DURATION = number_that(
+_STATUS = choice_check("status_unknown", ("success", "failure", "timeout"))
+_DURATION, _AVRO_DURATION = number_checks(
     "duration_invalid", "a finite number, not below 0", lambda number: number >= 0
 )
 _TIME = Member("timestamp", TIME)
@@ -172,7 +172,7 @@ else:
     ]
 
 
-class Event(Tolerant):
+class Event(TolerantModel):
     event_id: EventId
     session_id: Text
     payload: Payload

@@ -11,23 +11,23 @@ from typing import Any
 from schemas.members import (
     MAX_ERRORS,
     Member,
-    Place,
-    first_ones,
+    MemberPath,
+    choice_check,
+    first_problems,
     is_text,
-    missing,
-    no_object,
-    one_of,
+    missing_member,
+    not_an_object,
     problems_of,
-    uuid_that,
+    uuid_check,
 )
 from schemas.problems import Problem, pointer
 from schemas.rtes.models import BY_NAME
 
 __all__ = ["MAX_ERRORS", "validate_event", "validate_payload"]
 
-_TYPE = one_of("event_type_unknown", tuple(BY_NAME))
+_TYPE = choice_check("event_type_unknown", tuple(BY_NAME))
 _EVENT_MEMBERS = (
-    Member("event_id", uuid_that("event_id_invalid")),
+    Member("event_id", uuid_check("event_id_invalid")),
     Member("session_id", is_text),
 )
 _MEMBERS = {name: event_type.members for name, event_type in BY_NAME.items()}
@@ -42,29 +42,29 @@ def validate_event(value: object, avro: bool = False) -> list[Problem]:
     avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
     """
     if not isinstance(value, dict):
-        return [no_object("event")]
-    return first_ones(_event_problems(value, avro))
+        return [not_an_object("event")]
+    return first_problems(_event_problems(value, avro))
 
 
 def validate_payload(value: object, avro: bool = False) -> list[Problem]:
     """Validate the payload alone; paths begin at the payload."""
-    return first_ones(_payload_problems(value, (), avro))
+    return first_problems(_payload_problems(value, (), avro))
 
 
 def _event_problems(event: dict[str, Any], avro: bool) -> Iterator[Problem]:
     yield from problems_of(event, _EVENT_MEMBERS, ())
     if "payload" not in event:
-        yield missing("payload", ())
+        yield missing_member("payload", ())
     else:
         yield from _payload_problems(event["payload"], ("payload",), avro)
 
 
-def _payload_problems(payload: object, place: Place, avro: bool) -> Iterator[Problem]:
+def _payload_problems(payload: object, place: MemberPath, avro: bool) -> Iterator[Problem]:
     if not isinstance(payload, dict):
-        yield no_object("payload", place)
+        yield not_an_object("payload", place)
         return
     if "type" not in payload:
-        yield missing("type", place)
+        yield missing_member("type", place)
         return
     violation = _TYPE(payload["type"])
     if violation:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import WithJsonSchema
 
-from schemas.model import Natural, Share, Text, Tolerant
+from schemas.model import Natural, Share, Text, TolerantModel
 from schemas.rtes.models import AgentId, EventId, Timestamp
 
 Complexity = Literal["low", "medium", "high"]
@@ -18,13 +18,13 @@ Nullable = Annotated[Text | None, WithJsonSchema({"type": ["string", "null"]})]
 """A member that may be absent or null, which is the same."""
 
 
-class Content(Tolerant):
+class Content(TolerantModel):
     thought: Text
     action: Text
     observation: Text
 
 
-class Metadata(Tolerant):
+class Metadata(TolerantModel):
     version: Literal["1.0.0"]
     task_id: Text
     timestamp: Timestamp
@@ -32,7 +32,7 @@ class Metadata(Tolerant):
     estimated_complexity: Complexity
 
 
-class Turn(Tolerant):
+class Turn(TolerantModel):
     turn_index: Natural
     agent_id: AgentId
     role: AgentId
@@ -40,7 +40,7 @@ class Turn(Tolerant):
     metadata: Metadata
 
 
-class Rewind(Tolerant):
+class Rewind(TolerantModel):
     """`prepare` and `apply` name a task or a commit; `confirm` and `abort` neither."""
 
     rewind_id: EventId

@@ -14,16 +14,16 @@ from schemas.members import (
     AGENT,
     TIME,
     Member,
-    first_ones,
+    choice_check,
+    first_problems,
     is_text,
     is_turn_index,
-    missing,
-    no_object,
-    number_that,
-    one_of,
+    missing_member,
+    not_an_object,
+    number_checks,
     problems_of,
-    text_that,
-    uuid_that,
+    text_check,
+    uuid_check,
 )
 from schemas.problems import Problem
 
@@ -32,26 +32,26 @@ PHASES = ("prepare", "confirm", "abort", "apply")
 TARGETED = ("prepare", "apply")
 """Phases that name what to go back to."""
 
-_CONFIDENCE, _AVRO_CONFIDENCE = number_that(
+_CONFIDENCE, _AVRO_CONFIDENCE = number_checks(
     "confidence_out_of_range", "a finite number from 0 to 1", lambda number: 0 <= number <= 1
 )
 _HEAD = (Member("turn_index", is_turn_index), Member("agent_id", AGENT), Member("role", AGENT))
 _CONTENT = tuple(Member(name, is_text) for name in ("thought", "action", "observation"))
 _METADATA = (
-    Member("version", text_that("version_unsupported", VERSION, VERSION.__eq__)),
+    Member("version", text_check("version_unsupported", VERSION, VERSION.__eq__)),
     Member("task_id", is_text),
     Member("timestamp", TIME),
     Member("confidence", _CONFIDENCE),
-    Member("estimated_complexity", one_of("complexity_unknown", ("low", "medium", "high"))),
+    Member("estimated_complexity", choice_check("complexity_unknown", ("low", "medium", "high"))),
 )
 _AVRO_METADATA = tuple(
     Member(member.name, _AVRO_CONFIDENCE) if member.check is _CONFIDENCE else member
     for member in _METADATA
 )
 _REWIND = (
-    Member("rewind_id", uuid_that("rewind_id_invalid")),
+    Member("rewind_id", uuid_check("rewind_id_invalid")),
     Member("session_id", is_text),
-    Member("phase", one_of("schema_invalid", PHASES)),
+    Member("phase", choice_check("schema_invalid", PHASES)),
     Member("task_id", is_text, required=False, nullable=True),
     Member("git_hash", is_text, required=False, nullable=True),
     Member("requested_by", is_text),
@@ -67,8 +67,8 @@ def validate_turn(value: object, avro: bool = False) -> list[Problem]:
     avro: the value is the JSON form of an Avro record, in which non-finite numbers are words.
     """
     if not isinstance(value, dict):
-        return [no_object("turn")]
-    return first_ones(_turn_problems(value, avro))
+        return [not_an_object("turn")]
+    return first_problems(_turn_problems(value, avro))
 
 
 def _turn_problems(turn: dict[str, Any], avro: bool) -> Iterator[Problem]:
@@ -77,7 +77,7 @@ def _turn_problems(turn: dict[str, Any], avro: bool) -> Iterator[Problem]:
     for name, members in (("content", _CONTENT), ("metadata", metadata)):
         inner = turn.get(name)
         if name not in turn:
-            yield missing(name, ())
+            yield missing_member(name, ())
         elif not isinstance(inner, dict):
             yield Problem("schema_invalid", f"/{name}", f"{name} must be an object.")
         else:
@@ -87,8 +87,8 @@ def _turn_problems(turn: dict[str, Any], avro: bool) -> Iterator[Problem]:
 def validate_rewind(value: object) -> list[Problem]:
     """Return what breaks the rules in a rewind command."""
     if not isinstance(value, dict):
-        return [no_object("command")]
-    return first_ones(_rewind_problems(value))
+        return [not_an_object("command")]
+    return first_problems(_rewind_problems(value))
 
 
 def _rewind_problems(command: dict[str, Any]) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from schemas.json_mapping.json_form import Unread
+from schemas.json_mapping.json_form import UnparsableJson
 from schemas.json_schema.errors import DefaultsTooLarge
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
@@ -126,7 +126,7 @@ __all__ = [
     "ToolCallParams",
     "ToolDefinition",
     "ToolResult",
-    "Unread",
+    "UnparsableJson",
     "Verification",
     "broken_budget",
     "call_hash",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from schemas.canonical import MAX_SAFE_INTEGER
-from schemas.json_mapping.json_form import Unread
+from schemas.json_mapping.json_form import UnparsableJson
 from schemas.objects import ABSENT
 from schemas.problems import Problem
 from schemas.summit import rules, words
@@ -132,7 +132,7 @@ def check_context(check: Checker, context: Any, place: Place, run_id: Any = None
     extra = others(context, _CONTEXT)
     for name, value in extra.items():
         check.well_formed(rules.JSON_INVALID, value, (*place, str(name)))
-    if extra and not any(isinstance(value, Unread) for value in extra.values()):
+    if extra and not any(isinstance(value, UnparsableJson) for value in extra.values()):
         check.at_most(rules.CONTEXT_SIZE, extra, place, words.MAX_EXTRA_BYTES)
     if "budget" in context:
         check_budget(check, context["budget"], (*place, "budget"))

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from schemas.canonical import MAX_SAFE_INTEGER, canonical_json, parse_ijson
-from schemas.json_mapping.json_form import Unread
+from schemas.json_mapping.json_form import UnparsableJson
 from schemas.nesting import MAX_NESTING, too_deep
 from schemas.problems import ShapeError
 from schemas.summit import rules
@@ -95,7 +95,7 @@ def fault(value: Any, level: int = 1) -> str | None:
 
 
 def _fault(value: Any, level: int) -> str | None:
-    if isinstance(value, Unread):
+    if isinstance(value, UnparsableJson):
         return "is no I-JSON"
     if isinstance(value, str):
         return None if is_text(value) else "holds a lone surrogate"

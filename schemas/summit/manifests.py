@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas.canonical import canonical_json
-from schemas.json_mapping.json_form import Unread
+from schemas.json_mapping.json_form import UnparsableJson
 from schemas.problems import Problem
 from schemas.rules import Rule
 from schemas.summit import rules, words
@@ -108,7 +108,7 @@ def check_metadata(check: Checker, metadata: Any, place: Place) -> None:
     extra = others(metadata, _METADATA)
     for member, value in extra.items():
         check.well_formed(rules.JSON_INVALID, value, (*place, str(member)))
-    if extra and not any(isinstance(value, Unread) for value in extra.values()):
+    if extra and not any(isinstance(value, UnparsableJson) for value in extra.values()):
         check.at_most(text, extra, place, words.MAX_EXTRA_BYTES)
 
 

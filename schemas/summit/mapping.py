@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from schemas.json_mapping.mapping import Broken, Codes, Discriminator, JsonMapping, OpenJson
+from schemas.json_mapping.mapping import Codes, Discriminator, JsonMapping, OpenJson, ShapeViolation
 
 NAMESPACE = "headrace.summit"
 SUMMIT = f"{NAMESPACE}."
@@ -41,7 +41,7 @@ OBJECTS = frozenset(
 )
 """The objects of Summit, whose absent members are left out in rows too."""
 
-_NAMED: dict[Broken, str] = {"json_invalid": "json.invalid", "branch_unknown": "rpc.method"}
+_NAMED: dict[ShapeViolation, str] = {"json_invalid": "json.invalid", "branch_unknown": "rpc.method"}
 
 MAPPING = JsonMapping(
     namespaces=(NAMESPACE,),

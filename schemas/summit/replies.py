@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from schemas.json_mapping.json_form import Unread
+from schemas.json_mapping.json_form import UnparsableJson
 from schemas.objects import ABSENT
 from schemas.problems import Problem
 from schemas.rules import Rule
@@ -205,7 +205,7 @@ def reply_content(reply: JsonObject, run_kind: str) -> Content:
     sound = _content(check, reply)
     _output(late, reply, run_kind)
     output = reply.get("output", ABSENT)
-    if isinstance(output, Unread):
+    if isinstance(output, UnparsableJson):
         output = ABSENT
     return Content(
         _first(check),

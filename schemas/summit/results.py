@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.decimals import dec
+from schemas.decimals import to_decimal
 from schemas.formats import parse_ms
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
@@ -60,7 +60,7 @@ _NINE = Decimal("1e-9")
 
 def money(usd: float) -> Decimal:
     """As it is compared: rounded half-even to 9 places."""
-    return dec(usd).quantize(_NINE, context=_EXACT)
+    return to_decimal(usd).quantize(_NINE, context=_EXACT)
 
 
 def effective_metrics(reply: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> JsonObject:
@@ -99,7 +99,7 @@ def broken_budget(budget: Mapping[str, Any] | None, metrics: Mapping[str, Any]) 
 def timeout_ms(budget: Mapping[str, Any] | None, default_s: float) -> int:
     """Whole milliseconds, rounded up, of the budget's seconds, else of the default."""
     seconds = budget.get("seconds") if budget else None
-    exact = dec(default_s if seconds is None else seconds) * 1000
+    exact = to_decimal(default_s if seconds is None else seconds) * 1000
     return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 

@@ -22,7 +22,7 @@ from schemas.summit.models import (
 
 
 @dataclass(kw_only=True)
-class Answer(SummitObject):
+class ResponseModel(SummitObject):
     """What is answered and stands in no record."""
 
     def to_avro(self) -> NoReturn:
@@ -36,7 +36,7 @@ class Answer(SummitObject):
 
 
 @dataclass(kw_only=True)
-class ToolResult(Answer):
+class ToolResult(ResponseModel):
     """Either output or error."""
 
     id: str
@@ -45,7 +45,7 @@ class ToolResult(Answer):
 
 
 @dataclass(kw_only=True)
-class RunResult(Answer):
+class RunResult(ResponseModel):
     status: str
     output: Any = ABSENT
     metrics: Metrics

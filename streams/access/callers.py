@@ -60,7 +60,7 @@ class Caller(NamedTuple):
         return name == self.principal or (name == OPERATOR_NAME and self.is_operator)
 
 
-class Need(NamedTuple):
+class AccessRule(NamedTuple):
     """The access rule of a route.
 
     roles: the token must have one of them.  rule: the rule code of the refusal.
@@ -77,5 +77,5 @@ class Need(NamedTuple):
         return not self.roles
 
 
-OPEN = Need(())
+OPEN = AccessRule(())
 """The access rule of routes that return nothing that a caller has sent."""

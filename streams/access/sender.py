@@ -33,14 +33,14 @@ def _member_at(*path: str) -> Callable[[Any], str | None]:
     return name
 
 
-def own(rule: str, *path: str, fills: bool = False) -> Sender:
+def own_name(rule: str, *path: str, fills: bool = False) -> Sender:
     return Sender(rule, "/" + "/".join(path), _member_at(*path), fills=fills)
 
 
-def or_operator(rule: str, *path: str) -> Sender:
+def own_name_or_operator(rule: str, *path: str) -> Sender:
     """Return the rule of a sender whose name operators may choose freely."""
 
     def may(caller: Caller, name: str | None) -> bool:
         return caller.is_operator or caller.is_called(name)
 
-    return own(rule, *path)._replace(may=may)
+    return own_name(rule, *path)._replace(may=may)

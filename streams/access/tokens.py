@@ -33,7 +33,7 @@ MAX_PRINCIPAL = 200
 """Maximum length in characters; Summit accepts no longer caller name."""
 
 
-class Entry(NamedTuple):
+class TokenRecord(NamedTuple):
     """A line of the token file.  digest: hex.  expires: None if it never expires."""
 
     id: str
@@ -60,11 +60,11 @@ class Entry(NamedTuple):
 
 def new_token(
     principal: str, roles: frozenset[Role], expires: datetime | None = None
-) -> tuple[str, Entry]:
+) -> tuple[str, TokenRecord]:
     """Return a new token and its line.  Raises SettingsError for an invalid principal."""
     id = "".join(secrets.choice(_ID_LETTERS) for _ in range(_ID_LENGTH))
     token = f"{_TOKEN_PREFIX}_{id}_{secrets.token_urlsafe(32)}"
-    entry = Entry(id, principal, roles, digest_of(token), expires)
+    entry = TokenRecord(id, principal, roles, digest_of(token), expires)
     return token, parse_line(entry.line())
 
 
@@ -72,7 +72,7 @@ def digest_of(token: str) -> str:
     return sha256(token.encode()).hexdigest()
 
 
-def load(path: Path) -> dict[str, Entry]:
+def load(path: Path) -> dict[str, TokenRecord]:
     """Read the lines of a token file, by id; empty lines and those that begin with # are skipped.
 
     Raises SettingsError.
@@ -85,7 +85,7 @@ def load(path: Path) -> dict[str, Entry]:
             )
     except (OSError, UnicodeDecodeError) as exc:
         raise SettingsError(f"HEADRACE_TOKENS: {path}: {exc}", advice=_ADVICE) from exc
-    entries: dict[str, Entry] = {}
+    entries: dict[str, TokenRecord] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -103,7 +103,7 @@ def load(path: Path) -> dict[str, Entry]:
     return entries
 
 
-def parse_line(line: str) -> Entry:
+def parse_line(line: str) -> TokenRecord:
     """Parse a line of the token file.  Raises SettingsError."""
     try:
         value = json.loads(line)
@@ -118,7 +118,7 @@ def parse_line(line: str) -> Entry:
         raise SettingsError("sha256 is not of 64 small hex digits", advice=_ADVICE)
     roles = _parse_roles(value.get("roles"))
     principal = _parse_principal(value.get("principal"), roles)
-    return Entry(id, principal, roles, digest, _parse_time(value.get("expires")))
+    return TokenRecord(id, principal, roles, digest, _parse_time(value.get("expires")))
 
 
 def _parse_roles(value: Any) -> frozenset[Role]:
@@ -165,7 +165,7 @@ class TokenFile:
         self._path = path
         self._last_error = ""
         self._file_stamp = _file_stamp(path)
-        self._entries: Mapping[str, Entry] = load(path)
+        self._entries: Mapping[str, TokenRecord] = load(path)
 
     def caller(self, token: str) -> Caller | None:
         """Return the caller that a token belongs to, None if it is unknown or expired."""

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from schemas.sap.constants import is_agent_id
-from streams.agents import Clerk, serve
+from streams.agents import EchoAgent, serve
 from streams.agents.place import place_of
 from streams.agents.stopping import until_stopped
 from streams.errors import HeadraceError
@@ -50,7 +50,7 @@ def main(agent_id: str, capabilities: tuple[str, ...], **given: Any) -> None:
     """
     settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
     place = place_of(agent_id, settings.state_dir)
-    clerk = Clerk(agent_id, capabilities)
+    clerk = EchoAgent(agent_id, capabilities)
     try:
         serving = serve(clerk, settings, place, on_ready=_ready(clerk), on_answer=_answered)
         asyncio.run(until_stopped(serving))
@@ -59,7 +59,7 @@ def main(agent_id: str, capabilities: tuple[str, ...], **given: Any) -> None:
         sys.exit(exc.exit_code)
 
 
-def _ready(clerk: Clerk) -> Callable[[], None]:
+def _ready(clerk: EchoAgent) -> Callable[[], None]:
     return lambda: click.echo(f"agent {clerk.agent_id}")
 
 

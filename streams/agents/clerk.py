@@ -19,7 +19,7 @@ CONSTITUTION = "headrace://constitution"
 
 
 @dataclass(frozen=True)
-class Clerk:
+class EchoAgent:
     """capabilities: of tasks that name no agent; a task that names this one is always taken."""
 
     agent_id: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from streams.agents.clerk import Clerk
+from streams.agents.clerk import EchoAgent
 from streams.agents.place import kept, start_of
 from streams.client import Client
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
@@ -16,7 +16,7 @@ ATTEMPTS = 20
 
 
 async def serve(
-    clerk: Clerk,
+    clerk: EchoAgent,
     settings: Settings,
     place: Path,
     *,
@@ -40,7 +40,7 @@ async def serve(
 
 async def _follow(
     hr: Client,
-    clerk: Clerk,
+    clerk: EchoAgent,
     start: str,
     place: Path,
     on_ready: Callable[[], object],

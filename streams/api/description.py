@@ -9,9 +9,9 @@ from functools import partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from streams.access.callers import Need
+from streams.access.callers import AccessRule
 from streams.api.openapi import BASE, Json
-from streams.telemetry.metrics import Declared
+from streams.telemetry.metrics import MetricDeclaration
 from streams.views.parameters import Parameter
 from topology.declarations import Topic
 
@@ -44,7 +44,7 @@ class Metrics(NamedTuple):
 
     title: str
     about: str
-    declared: tuple[Declared, ...]
+    declared: tuple[MetricDeclaration, ...]
 
 
 def _no_paths(describe: DescribeParameter) -> Json:
@@ -67,7 +67,7 @@ class Description:
     bodies: tuple[Body, ...] = ()
     paths: Callable[[DescribeParameter], Json] = _no_paths
     components: Callable[[], Json] = dict
-    needs: Mapping[tuple[str, str], Need] = field(default_factory=dict)
+    needs: Mapping[tuple[str, str], AccessRule] = field(default_factory=dict)
     metrics: Metrics | None = None
 
 

@@ -13,12 +13,12 @@ from streams.access.callers import Caller, Role
 from streams.api.problems import Response
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
-from streams.replay.as_of.looking import Looking
+from streams.replay.as_of.looking import AsOfQuery
 from streams.replay.as_of.overlay import Rows
 from streams.settings.service import ServiceSettings
 from streams.views.parameters import Parameter
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from topology.declarations import Topic
 
 MOST_AT_ONCE = 1000
@@ -41,11 +41,11 @@ class Call:
     caller: whom a token names; None where there are no tokens.
     """
 
-    view: Reads
+    view: ReadOnlyStore
     settings: ServiceSettings
     now: int
     ids: Mapping[str, str]
-    params: Params
+    params: QueryParams
     body: Any = None
     caller: Caller | None = None
 
@@ -74,7 +74,7 @@ class Query(NamedTuple):
     answer: Callable[[Call], Any]
     headers: Callable[[Any], Mapping[str, str]] | None = None
     brief: bool = False
-    past: Callable[[Looking], Rows] | None = None
+    past: Callable[[AsOfQuery], Rows] | None = None
 
 
 class Compute(NamedTuple):
@@ -83,7 +83,7 @@ class Compute(NamedTuple):
     answer: Callable[[Call], Any]
 
 
-class Wait(NamedTuple):
+class AwaitOutcome(NamedTuple):
     """What the sender of one envelope may wait for (`Prefer: wait=N`).
 
     awaits: what that is, pending: what is told before it is there, refused: what is told instead;
@@ -100,10 +100,10 @@ class Wait(NamedTuple):
     most_s: Callable[[ServiceSettings], int]
     row: Callable[[Any], bytes]
     answer: Callable[[Call, Any, str], Response | None]
-    late: Callable[[Reads | None, Any], Mapping[str, Any]]
+    late: Callable[[ReadOnlyStore | None, Any], Mapping[str, Any]]
 
 
-class Verdicts(NamedTuple):
+class AwaitVerdicts(NamedTuple):
     """The verdicts on all that was sent, as what its sender may wait for (`Prefer: wait=N`).
 
     awaits: the answer with them, by its name in `streams.gateway.answers`.  most_s: how long at
@@ -112,9 +112,9 @@ class Verdicts(NamedTuple):
 
     awaits: str
     most_s: Callable[[ServiceSettings], int]
-    verdict: Callable[[Reads, str], Any]
+    verdict: Callable[[ReadOnlyStore, str], Any]
 
-    def answer(self, view: Reads, sent: Response) -> Response:
+    def answer(self, view: ReadOnlyStore, sent: Response) -> Response:
         """sent: what is said without waiting."""
         positions = sent.body["positions"]
         found = [self.verdict(view, position) for position in positions]
@@ -123,7 +123,7 @@ class Verdicts(NamedTuple):
         return Response(200, {**sent.body, "verdicts": found})
 
 
-class Terms(NamedTuple):
+class ProduceOptions(NamedTuple):
     """How the envelopes of a protocol are taken, where protocols differ.
 
     empty: what is wrong with an empty list, if it is.  correlated: they have a correlationId, which
@@ -144,11 +144,11 @@ class Produce(NamedTuple):
     """Envelopes for a topic, one or many."""
 
     topic: Topic
-    terms: Terms = Terms()
-    wait: Wait | Verdicts | None = None
+    terms: ProduceOptions = ProduceOptions()
+    wait: AwaitOutcome | AwaitVerdicts | None = None
 
 
-class Order(NamedTuple):
+class SyncCommand(NamedTuple):
     """A command that is put on the log and answered with the fact about it.
 
     command: its record; raises InvalidInput.
@@ -160,7 +160,7 @@ class Order(NamedTuple):
     answer: Callable[[Call, Output, str], Response]
 
 
-class Put(NamedTuple):
+class ReplaceCommand(NamedTuple):
     """What the path names is replaced or taken away; answered with the position of the command.
 
     command: its record; raises InvalidInput.  wait: it is then answered as envelopes are.
@@ -168,7 +168,7 @@ class Put(NamedTuple):
 
     topic: Topic
     command: Callable[[Call], Output]
-    wait: Verdicts | None = None
+    wait: AwaitVerdicts | None = None
 
 
 class Route(NamedTuple):
@@ -182,7 +182,7 @@ class Route(NamedTuple):
     method: str
     template: str
     name: str
-    action: Query | Compute | Produce | Order | Put
+    action: Query | Compute | Produce | SyncCommand | ReplaceCommand
     meaning: str
     parameters: tuple[Parameter, ...] = ()
     answer: str = "Positions"
@@ -200,9 +200,9 @@ class Route(NamedTuple):
         if self.role is not None:
             return self.role
         match self.action:
-            case Produce() | Put():
+            case Produce() | ReplaceCommand():
                 return Role.PRODUCER
-            case Order():
+            case SyncCommand():
                 return Role.OPERATOR
             case _:
                 return Role.READER

@@ -8,13 +8,13 @@ from typing import Any
 
 from schemas.asap import INVALID_REQUEST, Manifest
 from streams.asap.blocking import in_thread
-from streams.asap.faults import AUTH_INVALID, AUTH_REQUIRED, Fault
+from streams.asap.faults import AUTH_INVALID, AUTH_REQUIRED, RpcFault
 
 TokenValidator = Callable[[str], str | Awaitable[str | None] | None]
 """From a token to the URN of the agent whose it is; None for one that nobody has."""
 
 
-class Door:
+class Authenticator:
     """Raises ValueError when the manifest asks for tokens and nobody can tell whose they are."""
 
     def __init__(self, manifest: Manifest, validator: TokenValidator | None) -> None:
@@ -51,9 +51,9 @@ class Door:
         return urn
 
 
-def _refused(kind: str) -> Fault:
+def _refused(kind: str) -> RpcFault:
     if kind == "auth_required":
         message = "Authentication required"
-        return Fault(INVALID_REQUEST, "auth_required", message, AUTH_REQUIRED, status_code=401)
+        return RpcFault(INVALID_REQUEST, "auth_required", message, AUTH_REQUIRED, status_code=401)
     message = "Invalid authentication token"
-    return Fault(INVALID_REQUEST, "auth_invalid", message, AUTH_INVALID, status_code=401)
+    return RpcFault(INVALID_REQUEST, "auth_invalid", message, AUTH_INVALID, status_code=401)

@@ -57,7 +57,7 @@ _CODES: tuple[tuple[type[ASAPError], int], ...] = (
 )
 
 
-class Fault(Exception):
+class RpcFault(Exception):
     """The answer is an error.
 
     code: of JSON-RPC.  error: one sentence.  asap_error: ASAP's code, where it has one.
@@ -91,11 +91,11 @@ def listed(problems: Sequence[Problem]) -> list[dict[str, str]]:
     return [problem._asdict() for problem in problems]
 
 
-def of_handler(exc: BaseException) -> Fault:
+def of_handler(exc: BaseException) -> RpcFault:
     """What a handler has raised."""
     name = type(exc).__name__
     if not isinstance(exc, ASAPError):
-        return Fault(INTERNAL_ERROR, "handler_error", str(exc), TASK_FAILED, type=name)
+        return RpcFault(INTERNAL_ERROR, "handler_error", str(exc), TASK_FAILED, type=name)
     code = next((code for kind, code in _CODES if isinstance(exc, kind)), INTERNAL_ERROR)
     details = exc.details
-    return Fault(code, "handler_error", str(exc), exc.code, type=name, details=details)
+    return RpcFault(code, "handler_error", str(exc), exc.code, type=name, details=details)

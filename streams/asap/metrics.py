@@ -7,36 +7,36 @@ from typing import Any
 
 from prometheus_client import CollectorRegistry, disable_created_metrics, generate_latest
 
-from streams.telemetry.metrics import Declared, made
+from streams.telemetry.metrics import MetricDeclaration, create_metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BEGUN = time.monotonic()
 
-REQUESTS = Declared(
+REQUESTS = MetricDeclaration(
     "asap_requests_total",
     "counter",
     "Requests answered, by status: `success` or `error`.",
     ("payload_type", "status"),
 )
-SUCCESSES = Declared(
+SUCCESSES = MetricDeclaration(
     "asap_requests_success_total",
     "counter",
     "Requests answered with an envelope.",
     ("payload_type",),
 )
-ERRORS = Declared(
+ERRORS = MetricDeclaration(
     "asap_requests_error_total",
     "counter",
     "Requests answered with an error, by its kind.",
     ("payload_type", "error_type"),
 )
-SECONDS = Declared(
+SECONDS = MetricDeclaration(
     "asap_request_duration_seconds",
     "histogram",
     "Time from the body of a request to its answer, waits counted.",
     ("payload_type", "status"),
 )
-UPTIME = Declared(
+UPTIME = MetricDeclaration(
     "asap_process_uptime_seconds", "gauge", "Time since the process loaded the server."
 )
 ALL = (REQUESTS, SUCCESSES, ERRORS, SECONDS, UPTIME)
@@ -48,7 +48,7 @@ class ServerMetrics:
     def __init__(self) -> None:
         disable_created_metrics()  # they are in no declaration
         self._registry = CollectorRegistry()
-        self._own: dict[str, Any] = {each.name: made(each, self._registry) for each in ALL}
+        self._own: dict[str, Any] = {each.name: create_metric(each, self._registry) for each in ALL}
         self._own[UPTIME.name].set_function(lambda: time.monotonic() - _BEGUN)
 
     def answered(self, payload_type: str, error_type: str | None, took_s: float) -> None:

@@ -22,7 +22,7 @@ from schemas.asap import (
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import pointer
 from streams.api.jsonrpc import VERSION
-from streams.asap.faults import MALFORMED, Fault, listed
+from streams.asap.faults import MALFORMED, RpcFault, listed
 from streams.asap.jsonrpc import METHOD
 
 _RULE = "malformed_envelope"
@@ -35,14 +35,14 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     try:
         value = parse_ijson(body, surrogates=True)
     except ShapeError as exc:
-        raise Fault(PARSE_ERROR, "parse_error", exc.message) from exc
+        raise RpcFault(PARSE_ERROR, "parse_error", exc.message) from exc
     if too_deep(value, limit=MAX_OPEN_NESTING):
         message = f"The text is nested more than {MAX_OPEN_NESTING} deep."
-        raise Fault(PARSE_ERROR, "parse_error", message)
+        raise RpcFault(PARSE_ERROR, "parse_error", message)
     if not isinstance(value, dict):
         message = "A JSON-RPC request is a JSON object."
         kind = type(value).__name__
-        raise Fault(INVALID_REQUEST, "invalid_request", message, MALFORMED, received_type=kind)
+        raise RpcFault(INVALID_REQUEST, "invalid_request", message, MALFORMED, received_type=kind)
     return value
 
 
@@ -81,14 +81,16 @@ def params_of(request: Mapping[str, Any]) -> Params:
     if problems := _problems(request):
         message = problems[0].message
         found = listed(problems)
-        raise Fault(INVALID_REQUEST, "invalid_request", message, MALFORMED, validation_errors=found)
+        raise RpcFault(
+            INVALID_REQUEST, "invalid_request", message, MALFORMED, validation_errors=found
+        )
     params, method = request["params"], request["method"]
     if not isinstance(params, dict):
         message = "JSON-RPC 'params' must be an object"
-        raise Fault(INVALID_PARAMS, "invalid_params", message, MALFORMED)
+        raise RpcFault(INVALID_PARAMS, "invalid_params", message, MALFORMED)
     if method != METHOD:
         message = f"Unknown method: {method}"
-        raise Fault(METHOD_NOT_FOUND, "method_not_found", message, method=method)
+        raise RpcFault(METHOD_NOT_FOUND, "method_not_found", message, method=method)
     return Params(params.get("envelope"), params.get("idempotency_key", _MISSING))
 
 
@@ -117,7 +119,7 @@ def envelope_of(params: Params) -> tuple[Envelope, str | None]:
     """Rows 7 and 8: the envelope and the idempotency key."""
     if params.envelope is None:
         message = "Missing 'envelope' in params"
-        raise Fault(INVALID_PARAMS, "missing_envelope", message, MALFORMED)
+        raise RpcFault(INVALID_PARAMS, "missing_envelope", message, MALFORMED)
     key = None if params.idempotency_key is _MISSING else params.idempotency_key
     problems: list[Problem] = []
     envelope = None
@@ -131,5 +133,7 @@ def envelope_of(params: Params) -> tuple[Envelope, str | None]:
     if envelope is None or problems:
         message = "Invalid envelope structure"
         found = listed(problems)
-        raise Fault(INVALID_PARAMS, "invalid_envelope", message, MALFORMED, validation_errors=found)
+        raise RpcFault(
+            INVALID_PARAMS, "invalid_envelope", message, MALFORMED, validation_errors=found
+        )
     return envelope, key

@@ -25,13 +25,13 @@ from schemas.asap import (
     normalize_payload_type,
 )
 from streams.api.jsonrpc import UNKNOWN_ERROR, ErrorObject, build_error, build_result
-from streams.asap.auth import Door, TokenValidator
+from streams.asap.auth import Authenticator, TokenValidator
 from streams.asap.faults import (
     HANDLER_NOT_FOUND,
     MALFORMED,
     PERMISSION_DENIED,
     TASK_FAILED,
-    Fault,
+    RpcFault,
     of_handler,
 )
 from streams.asap.jsonrpc import dumped
@@ -82,7 +82,7 @@ class Server:
         self.manifest = manifest
         self.metrics = ServerMetrics()
         self._registry = registry
-        self._door = Door(manifest, validator)
+        self._door = Authenticator(manifest, validator)
         self._stream = stream
         self._replies = Replies()
         self._hosted = Hosted(manifest, registry.has_handler, self._handled)
@@ -95,11 +95,11 @@ class Server:
         asked, begun = _Asked(), time.perf_counter()
         try:
             reply, kind = await self._success(asked, body, headers), None
-        except Fault as exc:
+        except RpcFault as exc:
             reply, kind = _error(asked, exc), exc.kind
         except Exception as exc:
             log.exception("a request has failed")
-            fault = Fault(INTERNAL_ERROR, "internal_error", f"A fault of the server: {exc}")
+            fault = RpcFault(INTERNAL_ERROR, "internal_error", f"A fault of the server: {exc}")
             reply, kind = _error(asked, fault), fault.kind
         self.metrics.answered(asked.payload_type, kind, time.perf_counter() - begun)
         return reply
@@ -132,7 +132,7 @@ class Server:
         taken = self._stream is not None and envelope.canonical_type is not None
         if not taken and not self._registry.has_handler(name):
             message = str(HandlerNotFoundError(name))
-            raise Fault(
+            raise RpcFault(
                 METHOD_NOT_FOUND,
                 "handler_not_found",
                 message,
@@ -146,7 +146,7 @@ class Server:
         except MalformedEnvelopeError as exc:
             found = exc.details["validation_errors"]
             message = "Invalid payload"
-            raise Fault(
+            raise RpcFault(
                 INVALID_PARAMS, "invalid_payload", message, MALFORMED, validation_errors=found
             ) from exc
 
@@ -176,7 +176,7 @@ class Server:
             raise of_handler(exc) from exc
         name = type(reply).__name__
         message = f"The handler of {envelope.payload_type} returned no Envelope: {name}"
-        raise Fault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type=name)
+        raise RpcFault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type=name)
 
 
 def _is_cancelled() -> bool:
@@ -185,12 +185,12 @@ def _is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-def _other_sender() -> Fault:
+def _other_sender() -> RpcFault:
     message = "Sender does not match authenticated identity"
-    return Fault(INVALID_PARAMS, "sender_mismatch", message, PERMISSION_DENIED, status_code=403)
+    return RpcFault(INVALID_PARAMS, "sender_mismatch", message, PERMISSION_DENIED, status_code=403)
 
 
-def _error(asked: _Asked, fault: Fault) -> Reply:
+def _error(asked: _Asked, fault: RpcFault) -> Reply:
     message = ERROR_MESSAGES.get(fault.code, UNKNOWN_ERROR)
     error = ErrorObject(fault.code, message, fault.data(asked.correlation_id))
     return Reply(build_error(asked.id, error, id_last=True), {})

@@ -50,14 +50,14 @@ def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, .
       headrace topics acls
       headrace topics acls --service User:headrace --agent User:alice --agent User:bob --apply
     """
-    from streams.ops.acls import PLACEHOLDERS, granted, script
+    from streams.ops.acls import PLACEHOLDERS, grants_of, script
     from topology.acls import Role
 
     settings = Settings.load()
     principals = {Role(role): given for role, given in named.items() if given}
     if applies and not principals:
         raise UsageError("--apply needs principals", advice="Name them, e.g. --service User:NAME.")
-    grants = granted(principals or PLACEHOLDERS, settings.prefix)
+    grants = grants_of(principals or PLACEHOLDERS, settings.prefix)
     if applies:
         _apply(settings, [acl for grant in grants for acl in grant.acls()])
     elif as_script:

@@ -15,7 +15,7 @@ from streams.settings import Settings
 if TYPE_CHECKING:
     from streams.engine.log import Log
     from streams.engine.records import Record, TopicPartition
-    from streams.ops.audit import Account, Keys
+    from streams.ops.audit import AuditResult, Keys
 
 _STANDING = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -163,7 +163,7 @@ def verify(
         ctx.exit(1)
 
 
-def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> Account:
+def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> AuditResult:
     from streams.ops.audit import segment
     from streams.ops.audit import verify as check
 
@@ -173,7 +173,7 @@ def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> Account:
     return check(records, chains, (), pinned)
 
 
-def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> Account:
+def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> AuditResult:
     from streams.ops.audit import verify as check
 
     with common.connect(settings) as log:
@@ -205,14 +205,14 @@ def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[To
 def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
     """All there are, with a bar."""
     from streams.log.reading import records
-    from streams.telemetry.progress import counted
+    from streams.telemetry.progress import count_items
 
     ends, starts = log.ends(tps), log.starts(tps)
     total = sum(ends[tp] - starts[tp] for tp in tps)
-    yield from counted(records(log, tps, ends, starts), "verify", total)
+    yield from count_items(records(log, tps, ends, starts), "verify", total)
 
 
-def _show(account: Account, as_json: bool) -> None:
+def _show(account: AuditResult, as_json: bool) -> None:
     if as_json:
         members = {
             "holds": not account.findings,

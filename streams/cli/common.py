@@ -107,12 +107,12 @@ def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 @contextmanager
 def connect(settings: Settings) -> Iterator[KafkaLog]:
     """The log.  Raises BrokerUnavailable when no broker answers."""
-    from streams.log.connecting import connected
-    from streams.registry.binding import COMMAND_S, bound
+    from streams.log.connecting import connect
+    from streams.registry.binding import COMMAND_S, use_registry
 
-    log = connected(settings)
+    log = connect(settings)
     try:
-        with bound(settings, COMMAND_S):
+        with use_registry(settings, COMMAND_S):
             yield log
     finally:
         log.close()

@@ -69,10 +69,10 @@ def _has_worker(settings: Settings) -> bool:
 
 def _tell(settings: Settings, url: str) -> None:
     from streams.cli import common
-    from streams.demo import HttpDoor, Stage, tell
+    from streams.demo import DemoContext, HttpSystemClient, tell
 
-    with common.connect(settings) as log, closing(HttpDoor(url)) as door:
-        stage = Stage(door, log, settings, click.echo)
+    with common.connect(settings) as log, closing(HttpSystemClient(url)) as door:
+        stage = DemoContext(door, log, settings, click.echo)
         click.echo(f"Session {stage.session} on {settings.bootstrap}, over {url}")
         tell(stage)
 

@@ -58,12 +58,12 @@ def show_one(position: str) -> None:
     Example:
       headrace dlq show apc.packets/0/17
     """
-    from streams.log.dead_letters import one
+    from streams.log.dead_letters import find_dead_letter
 
     settings = Settings.load()
     wanted = _position(position)
     with common.connect(settings) as log:
-        common.show_json(one(log, wanted, settings.prefix))
+        common.show_json(find_dead_letter(log, wanted, settings.prefix))
 
 
 def _position(text: str) -> Position:
@@ -115,19 +115,19 @@ def redrive(
       headrace dlq redrive --topic apc.packets --code decide_failed --rate 50
     """
     from streams.cli import dlq_redrive
-    from streams.ops.redrive import Order, Wanted
+    from streams.ops.redrive import RedriveRequest, Selection
 
     settings = Settings.load()
     prefix = settings.prefix
     topics = frozenset(name.removeprefix(prefix).removesuffix(".dlq") for name in names)
     places = frozenset("/".join(map(str, _position(text))) for text in positions)
-    wanted = Wanted(topics, frozenset(codes), places, again)
+    wanted = Selection(topics, frozenset(codes), places, again)
     wanted.check()
     with common.connect(settings) as log:
         if dry_run:
             rows = dlq_redrive.dry_run(log, settings, wanted)
         else:
-            order = Order(operator or dlq_redrive.user(), reason, rate)
+            order = RedriveRequest(operator or dlq_redrive.user(), reason, rate)
             rows = dlq_redrive.run(log, settings, wanted, order)
         clean = dlq_redrive.show(rows, as_json)
     if not clean:

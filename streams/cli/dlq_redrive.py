@@ -14,19 +14,28 @@ import click
 
 from streams.cli import common
 from streams.engine.log import Log
-from streams.ops.redrive import Letter, Order, Redrive, Standing, Verdict, Wanted, letters, tried
+from streams.ops.redrive import (
+    DeadLetter,
+    Redrive,
+    RedriveRequest,
+    RedriveStatus,
+    Selection,
+    Verdict,
+    dead_letters,
+    simulate,
+)
 from streams.ops.redrive.redrive import sent_back
 from streams.settings import Settings
 from streams.telemetry.progress import progress
 
-_QUIET = (Standing.DONE,)
+_QUIET = (RedriveStatus.DONE,)
 
 
 class Row(NamedTuple):
     """outcome: `sent`, the verdict of a dry run, or why it is not sent.  told: its position, or
     what the verdict says."""
 
-    letter: Letter
+    letter: DeadLetter
     outcome: str
     told: str | None = None
     rule: str | None = None
@@ -34,7 +43,7 @@ class Row(NamedTuple):
     @property
     def bad(self) -> bool:
         standing = self.letter.standing
-        return standing not in (Standing.READY, *_QUIET) or self.outcome == "dead_letter"
+        return standing not in (RedriveStatus.READY, *_QUIET) or self.outcome == "dead_letter"
 
 
 def user() -> str:
@@ -45,29 +54,31 @@ def user() -> str:
         return str(os.getuid())
 
 
-def run(log: Log, settings: Settings, wanted: Wanted, order: Order) -> Iterator[Row]:
+def run(log: Log, settings: Settings, wanted: Selection, order: RedriveRequest) -> Iterator[Row]:
     with Redrive(log, settings, common.now_ms) as redrive, progress("redrive") as bar:
-        found = letters(log, settings.prefix, wanted, redrive.done)
+        found = dead_letters(log, settings.prefix, wanted, redrive.done)
         for letter, place in redrive.send(found, order):
             bar.advance()
             yield Row(letter, "sent" if place else letter.standing.value, place)
 
 
-def dry_run(log: Log, settings: Settings, wanted: Wanted) -> Iterator[Row]:
+def dry_run(log: Log, settings: Settings, wanted: Selection) -> Iterator[Row]:
     from streams.protocols.commands import all_processors, bind_files
 
     bind_files(settings)
     done = sent_back(log, settings.prefix)
     with tempfile.TemporaryDirectory(prefix="headrace-redrive-") as folder:
-        found = letters(log, settings.prefix, wanted, done)
+        found = dead_letters(log, settings.prefix, wanted, done)
         at = common.now_ms()
         with progress("dry run") as bar:
-            for letter, verdict in tried(found, log, settings, all_processors(), Path(folder), at):
+            for letter, verdict in simulate(
+                found, log, settings, all_processors(), Path(folder), at
+            ):
                 bar.advance()
                 yield _told(letter, verdict)
 
 
-def _told(letter: Letter, verdict: Verdict | None) -> Row:
+def _told(letter: DeadLetter, verdict: Verdict | None) -> Row:
     if verdict is None:
         return Row(letter, letter.standing.value)
     return Row(letter, verdict.verdict, verdict.message, verdict.rule)

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from streams.view_store.graph.joined import joined
+from streams.view_store.graph.joined import merge_spellings
 
 Json = Mapping[str, Any]
 _PLAIN = frozenset(" :/_.,=+-")
 
 
 def dot(page: Json) -> str:
-    page = joined(page)
+    page = merge_spellings(page)
     lines = ["digraph lineage {", "  rankdir=BT;", "  node [shape=box];"]
     lines += [f"  {_quoted(node['node'])}{_attributes(node)};" for node in page["nodes"]]
     for edge in page["items"]:
@@ -40,7 +40,7 @@ def _quoted(text: str) -> str:
 
 
 def mermaid(page: Json) -> str:
-    page = joined(page)
+    page = merge_spellings(page)
     lines = [
         "flowchart BT",
         "    classDef start stroke-width:3px",

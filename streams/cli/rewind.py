@@ -14,7 +14,7 @@ from streams.errors import SettingsError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.ops.rewind import Place, Request
+    from streams.ops.rewind import Request, RewindEnvironment
 
 USAGE = 1
 """The command's own codes: 2 is taken by an unknown target."""
@@ -87,7 +87,7 @@ def command(
     request = None if resume else _request(session_id, task_id, git_hash, reason)
     settings = Settings.load()
     service = partial(HttpService, token=settings.token)
-    place = rewind.Place.of(repo, settings.gateway, service, _say)
+    place = rewind.RewindEnvironment.of(repo, settings.gateway, service, _say)
     if request is None:
         rewind.resume(place)
     elif dry_run:
@@ -111,7 +111,7 @@ def _request(
     return Request(session_id, Target(task_id, git_hash), reason)
 
 
-def _do(place: Place, request: Request) -> None:
+def _do(place: RewindEnvironment, request: Request) -> None:
     from streams.ops.rewind import rewind
 
     fact = rewind(place, request)

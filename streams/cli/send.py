@@ -14,13 +14,13 @@ from streams.cli import common, completing
 from streams.cli.commands import SENT_TOPICS, either
 from streams.errors import InvalidInput, UsageError
 from streams.settings import Settings
-from streams.telemetry.progress import counted
+from streams.telemetry.progress import count_items
 
 if TYPE_CHECKING:
     from schemas import Problem
     from streams.engine.log import Log
     from streams.engine.records import Output, Record
-    from streams.processing.ingress import Edge, Kind
+    from streams.processing.ingress import EnvelopeType, IngressTopic
 
 _AT_ONCE = 500
 _MOST_WAITING = 10_000
@@ -65,7 +65,7 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
         return
     outputs = outputs_of(topic, file.read(), settings)
     with common.connect(settings) as log:
-        for position in counted(produce(log, outputs, rate), "send", len(outputs)):
+        for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
             click.echo(position)
 
 
@@ -94,7 +94,11 @@ def _send_pulses(
 
 
 def output_lines(
-    edge: Edge, file: BinaryIO, session_id: str, clock: Callable[[], int], settings: Settings
+    edge: IngressTopic,
+    file: BinaryIO,
+    session_id: str,
+    clock: Callable[[], int],
+    settings: Settings,
 ) -> Iterator[Output]:
     """Yield a record, masked, for each line that a program prints, as soon as it is there.
 
@@ -115,12 +119,12 @@ def output_lines(
 
 def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
     """Raises InvalidInput with all problems; paths begin with the number of the value."""
-    from streams.ingress.edges import edge_of
+    from streams.ingress.edges import ingress_topic_of
     from streams.processing.encode import to_output
     from streams.processing.key_blocks import Blocks
     from streams.processing.lines import Unparsed
 
-    edge = edge_of(topic)
+    edge = ingress_topic_of(topic)
     values = _values(edge.kind, text)
     blocks = Blocks()
     outputs: list[Output] = []
@@ -138,7 +142,7 @@ def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
     return outputs
 
 
-def _values(kind: Kind, text: bytes) -> Sequence[Any]:
+def _values(kind: EnvelopeType, text: bytes) -> Sequence[Any]:
     """Raises InvalidInput for a text that is neither JSON nor what else the kind can be."""
     from schemas import ShapeError
     from streams.processing.lines import Unparsed, read_values

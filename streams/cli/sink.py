@@ -10,7 +10,7 @@ import click
 
 from streams.cli import INTERRUPTED, common
 from streams.settings import Settings
-from streams.telemetry.progress import Bar, progress, watched
+from streams.telemetry.progress import Bar, is_terminal, progress
 
 if TYPE_CHECKING:
     from streams.ops.sink import Progress, Sink
@@ -80,7 +80,7 @@ class _Teller:
         self._records = come.records
         self._bar.reach(come.records, come.records + come.left)
         now = time.monotonic()
-        if not watched() and now - self._last >= _EVERY_S and self._records > self._told:
+        if not is_terminal() and now - self._last >= _EVERY_S and self._records > self._told:
             rate = (self._records - self._told) / (now - self._last)
             _say(f"{self._records} records, {rate:.0f}/s, {come.left} left")
             self._last, self._told = now, self._records

@@ -12,7 +12,7 @@ from streams.errors import UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.log.tail import Seen
+    from streams.log.tail import Observation
     from topology.declarations import Topic
 
 
@@ -86,12 +86,12 @@ def topic_of(name: str) -> Topic:
     return topics.BY_NAME[name]
 
 
-def _as_json(topic: Topic) -> Callable[[Seen], str]:
+def _as_json(topic: Topic) -> Callable[[Observation], str]:
     """Of the event stream the records themselves, else with their place on the log."""
     from streams.log.record_json import record_json
     from topology.saop import RTES_EVENTS
 
-    def text(seen: Seen) -> str:
+    def text(seen: Observation) -> str:
         if topic is RTES_EVENTS:
             return common.json_line(seen.value)
         record = seen.record
@@ -101,7 +101,7 @@ def _as_json(topic: Topic) -> Callable[[Seen], str]:
     return text
 
 
-def line_of(seen: Seen) -> str:
+def line_of(seen: Observation) -> str:
     """One line for people."""
     from streams.engine.headers import iso
 

@@ -17,7 +17,7 @@ from streams.errors import NotFound, UsageError
 from streams.settings import Settings
 
 if TYPE_CHECKING:
-    from streams.access.tokens import Entry
+    from streams.access.tokens import TokenRecord
 
 ROLES = ("reader", "producer", "operator")
 _file_option = click.option(
@@ -211,7 +211,7 @@ def _has(principal: str, path: Path) -> bool:
     return any(e.principal == principal and not e.expired(now) for e in entries)
 
 
-def _append(entry: Entry, path: Path) -> None:
+def _append(entry: TokenRecord, path: Path) -> None:
     """On a line of its own, whatever stands before it."""
     with _changing(path) as place:
         before = place.read_text("utf-8") if place.exists() else ""

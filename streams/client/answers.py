@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas import Problem
-from streams.client.transport import Parcel
+from streams.client.transport import ProduceRequest
 from streams.client.values import invalid
 from streams.errors import (
     BrokerUnavailable,
@@ -27,7 +27,7 @@ from streams.views.params import QueryError, parse_position
 from streams.views.positions import ViewBehind
 
 
-class Answer(NamedTuple):
+class GatewayResponse(NamedTuple):
     """body: parsed JSON, None when it was none."""
 
     status: int
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
         return self.body.get(name) if isinstance(self.body, dict) else None
 
 
-def unanswered(answer: Answer, after: str | None = None) -> HeadraceError:
+def unanswered(answer: GatewayResponse, after: str | None = None) -> HeadraceError:
     """Why there is no answer to a read.  after: the position that it waited for."""
     if (refused := _refused(answer)) is not None:
         return refused
@@ -75,7 +75,7 @@ def unanswered(answer: Answer, after: str | None = None) -> HeadraceError:
             return UsageError(detail, advice="")
 
 
-def _refused(answer: Answer) -> HeadraceError | None:
+def _refused(answer: GatewayResponse) -> HeadraceError | None:
     """What it is because of who asks, or how much at once; None if it is nothing of that."""
     rule, detail = str(answer.member("rule")), answer.detail
     match answer.status:
@@ -92,7 +92,7 @@ def _not_ready(detail: str, lag: int) -> ViewNotReady:
     return ViewNotReady(detail, lag, advice="")
 
 
-def unsent(answer: Answer, parcel: Parcel) -> HeadraceError:
+def unsent(answer: GatewayResponse, parcel: ProduceRequest) -> HeadraceError:
     """Why the records of this parcel, sent alone, have no positions."""
     if (refused := _refused(answer)) is not None:
         return refused
@@ -108,7 +108,7 @@ def unsent(answer: Answer, parcel: Parcel) -> HeadraceError:
             return UsageError(answer.detail, advice="")
 
 
-def problems_of(answer: Answer) -> list[tuple[int, Problem]]:
+def problems_of(answer: GatewayResponse) -> list[tuple[int, Problem]]:
     """Index and problem of each value that was refused; empty when the body names none."""
     found = answer.member("errors")
     if not isinstance(found, list):

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from streams.api.route import MOST_AT_ONCE
-from streams.client.transport import Parcel
+from streams.client.transport import ProduceRequest
 from streams.errors import HeadraceError
 
 MOST_BYTES = 1 << 20
@@ -20,11 +20,11 @@ MOST_BYTES = 1 << 20
 Outcome = list[str] | HeadraceError
 """Of one parcel: the positions of its records, or why there are none."""
 
-Deliver = Callable[[Sequence[Parcel]], Awaitable[list[Outcome]]]
+Deliver = Callable[[Sequence[ProduceRequest]], Awaitable[list[Outcome]]]
 
 
 class _Waiting(NamedTuple):
-    parcel: Parcel
+    parcel: ProduceRequest
     positions: asyncio.Future[list[str]]
 
 
@@ -36,7 +36,7 @@ class Batches:
         self._waiting: deque[_Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
 
-    async def send(self, parcel: Parcel) -> list[str]:
+    async def send(self, parcel: ProduceRequest) -> list[str]:
         """The positions of its records.  Raises what the delivery came to.
 
         A send that is cancelled before its delivery began is not delivered.

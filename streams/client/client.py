@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, overload
 
-from streams.client.desk import Desk
+from streams.client.desk import SummitTransport
 from streams.client.stream import TailStream
 from streams.client.summit import SummitCalls
-from streams.client.transport import Following, Parcel, Transport
+from streams.client.transport import Following, ProduceRequest, Transport
 from streams.client.values import Scalar, parcel_of, target_of
 from streams.errors import BrokerUnavailable, GatewayUnavailable, ProduceUnknown, UsageError
 from streams.settings import Settings
@@ -176,7 +176,7 @@ class Client(SummitCalls):
             params["cursor"] = page["next"]
             after = None
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> SummitTransport:
         return self._opened().summit()
 
     def _opened(self) -> Transport:
@@ -204,7 +204,7 @@ def _maker(
     return lambda: KafkaTransport(loaded)
 
 
-async def _persist(transport: Transport, parcel: Parcel, attempts: int) -> list[str]:
+async def _persist(transport: Transport, parcel: ProduceRequest, attempts: int) -> list[str]:
     """Once an outcome was unknown, that nobody answers later does not make it known."""
     pause, doubt = _FIRST_PAUSE_S, None
     while True:

@@ -12,7 +12,7 @@ Json = dict[str, Any]
 WAIT_S = 30.0
 
 
-class Desk(Protocol):
+class SummitTransport(Protocol):
     """wait_s: how long is waited where nobody says."""
 
     @property

@@ -12,7 +12,7 @@ from streams.client.transport import Following, Step, TailRecord
 from streams.client.values import context_of
 from streams.engine.log import Log
 from streams.log.cursors import LATEST
-from streams.log.tail import Filters, Seen, Tail
+from streams.log.tail import Filters, Observation, Tail
 from topology.declarations import Topic
 from topology.saop import RTES_EVENTS
 
@@ -113,7 +113,7 @@ class Follower:
         self._over.set()
         self._more.set()
 
-    def _step(self, seen: Seen, cursor: str) -> Step:
+    def _step(self, seen: Observation, cursor: str) -> Step:
         record, topic = seen.record, self._source.topic.name
         place = (record.partition, record.offset, record.timestamp)
         told = TailRecord(seen.value, topic, *place, cursor, context_of(record))

@@ -13,11 +13,11 @@ import orjson
 
 from streams.access.callers import bearer
 from streams.api.route import Produce
-from streams.client.answers import Answer, problems_of, unanswered, unsent
+from streams.client.answers import GatewayResponse, problems_of, unanswered, unsent
 from streams.client.batches import Batches, Outcome
 from streams.client.sse import Events
-from streams.client.summit_http import Ask, HttpDesk
-from streams.client.transport import Following, Parcel, Step
+from streams.client.summit_http import Ask, HttpSummitTransport
+from streams.client.transport import Following, ProduceRequest, Step
 from streams.errors import GatewayUnavailable, HeadraceError, ProduceUnknown, UsageError
 from streams.routes.table import ROUTES
 from topology.saop import RTES_EVENTS
@@ -66,12 +66,12 @@ class HttpTransport:
             headers=bearer(token),
             trust_env=False,
         )
-        self._desk = HttpDesk(self._asked, PATHS)
+        self._desk = HttpSummitTransport(self._asked, PATHS)
 
     async def open(self) -> None:
         pass
 
-    async def send(self, parcel: Parcel) -> list[str]:
+    async def send(self, parcel: ProduceRequest) -> list[str]:
         if parcel.topic not in PATHS:
             raise UsageError(
                 f"{parcel.topic} is not sent through a gateway",
@@ -79,13 +79,13 @@ class HttpTransport:
             )
         return await self._batches.send(parcel)
 
-    async def _deliver(self, parcels: Sequence[Parcel]) -> list[Outcome]:
+    async def _deliver(self, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
         outcomes: list[Outcome] = []
         for _, group in groupby(parcels, lambda parcel: (parcel.topic, parcel.traceparent)):
             outcomes += await self._post(list(group))
         return outcomes
 
-    async def _post(self, parcels: Sequence[Parcel]) -> list[Outcome]:
+    async def _post(self, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
         """Parcels of one topic and trace, in one request, without those that are refused."""
         try:
             answer = await self._answer(parcels)
@@ -105,7 +105,7 @@ class HttpTransport:
             return [outcome for parcel in parcels for outcome in await self._post([parcel])]
         return [unsent(answer, parcel) for parcel in parcels]
 
-    async def _answer(self, parcels: Sequence[Parcel]) -> Answer:
+    async def _answer(self, parcels: Sequence[ProduceRequest]) -> GatewayResponse:
         body = b"[" + b",".join(text for parcel in parcels for text in parcel.texts) + b"]"
         headers = dict(_JSON)
         if parcels[0].traceparent is not None:
@@ -128,7 +128,7 @@ class HttpTransport:
             raise unanswered(answer, parse_qs(query).get("after", [None])[0])
         return answer.body
 
-    async def _get(self, url: str) -> Answer:
+    async def _get(self, url: str) -> GatewayResponse:
         """Asks again after a lost connection, which harms nothing."""
         for pause_s in _READ_PAUSES_S:
             try:
@@ -146,10 +146,10 @@ class HttpTransport:
         await self._batches.close()
         await self._http.aclose()
 
-    def summit(self) -> HttpDesk:
+    def summit(self) -> HttpSummitTransport:
         return self._desk
 
-    async def _asked(self, ask: Ask) -> Answer:
+    async def _asked(self, ask: Ask) -> GatewayResponse:
         headers = {**_JSON, "prefer": f"wait={ask.wait_s}"}
         if ask.trace is not None:
             headers["traceparent"] = ask.trace
@@ -172,14 +172,14 @@ def _said(exc: Exception) -> str:
     return str(exc) or type(exc).__name__
 
 
-def _parsed(response: httpx.Response) -> Answer:
+def _parsed(response: httpx.Response) -> GatewayResponse:
     try:
-        return Answer(response.status_code, orjson.loads(response.content))
+        return GatewayResponse(response.status_code, orjson.loads(response.content))
     except orjson.JSONDecodeError:
-        return Answer(response.status_code, None)
+        return GatewayResponse(response.status_code, None)
 
 
-def _dealt(answer: Answer, parcels: Sequence[Parcel]) -> list[Outcome]:
+def _dealt(answer: GatewayResponse, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
     """To each parcel its positions."""
     positions = answer.member("positions") or []
     if len(positions) != sum(len(parcel.texts) for parcel in parcels):
@@ -193,7 +193,7 @@ def position_of(told: Any) -> str:
     return str(told["position"] if isinstance(told, dict) else told)
 
 
-def _bad(answer: Answer, parcels: Sequence[Parcel]) -> dict[int, HeadraceError]:
+def _bad(answer: GatewayResponse, parcels: Sequence[ProduceRequest]) -> dict[int, HeadraceError]:
     """The parcels that hold a value which was refused, by number, and their errors."""
     bad: dict[int, HeadraceError] = {}
     first = 0
@@ -205,6 +205,6 @@ def _bad(answer: Answer, parcels: Sequence[Parcel]) -> dict[int, HeadraceError]:
             if first <= index < last
         ]
         if own:
-            bad[number] = unsent(Answer(422, {"errors": own}), parcel)
+            bad[number] = unsent(GatewayResponse(422, {"errors": own}), parcel)
         first = last
     return bad

@@ -12,19 +12,19 @@ from typing import Any, TypeVar
 
 from streams.client.follower import Follower, Source
 from streams.client.kept_view import KeptView, asked_of
-from streams.client.outbox import Outbox
-from streams.client.summit_kafka import KafkaDesk
-from streams.client.transport import Following, Parcel, Step
+from streams.client.outbox import RecordEncoder
+from streams.client.summit_kafka import KafkaSummitTransport
+from streams.client.transport import Following, ProduceRequest, Step
 from streams.client.values import parcel_of
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, Record, position
 from streams.errors import UsageError
-from streams.log.connecting import connected
-from streams.registry.binding import COMMAND_S, bound
+from streams.log.connecting import connect
+from streams.registry.binding import COMMAND_S, use_registry
 from streams.settings import Settings
 from streams.views.params import parse_position
 from streams.views.positions import ViewBehind
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from topology import topics
 
 T = TypeVar("T")
@@ -37,25 +37,25 @@ class KafkaTransport:
         self._settings = settings
         self._sender = ThreadPoolExecutor(1, "headrace-send")
         self._viewer = ThreadPoolExecutor(1, "headrace-view")
-        self._outbox = Outbox(settings, _now_ms)
+        self._outbox = RecordEncoder(settings, _now_ms)
         self._log: KafkaLog | None = None
         self._view: KeptView | None = None
-        self._desk: KafkaDesk | None = None
+        self._desk: KafkaSummitTransport | None = None
         self._registry = ExitStack()
 
     async def open(self) -> None:
         await self._in(self._sender, self._connect)
 
     def _connect(self) -> None:
-        self._log = connected(self._settings)
+        self._log = connect(self._settings)
         self._view = KeptView(self._log, self._settings, _now_ms)
-        self._registry.enter_context(bound(self._settings, COMMAND_S))
+        self._registry.enter_context(use_registry(self._settings, COMMAND_S))
 
-    async def send(self, parcel: Parcel) -> list[str]:
+    async def send(self, parcel: ProduceRequest) -> list[str]:
         written: Future[list[Record]] = await self._in(self._sender, self._submit, parcel)
         return [position(record) for record in await asyncio.wrap_future(written)]
 
-    def _submit(self, parcel: Parcel) -> Future[list[Record]]:
+    def _submit(self, parcel: ProduceRequest) -> Future[list[Record]]:
         """Records of several sends share the batches of the Kafka client."""
         assert self._log is not None
         return self._log.submit(self._outbox.outputs(parcel))
@@ -77,7 +77,7 @@ class KafkaTransport:
         assert view is not None
         return await self._viewed(partial(view.answer, asked), asked.after is not None)
 
-    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         """What `look` says of the client's own view; raises as `query`."""
         view = self._view
         assert view is not None
@@ -96,12 +96,12 @@ class KafkaTransport:
                 if not waits or time.monotonic() >= deadline:
                     raise
 
-    def summit(self) -> KafkaDesk:
+    def summit(self) -> KafkaSummitTransport:
         if self._desk is None:
             assert self._log is not None
             settings = self._settings
             wait_s = settings.summit_wait_s
-            self._desk = KafkaDesk(self._log, settings.prefix, wait_s, self._put, self)
+            self._desk = KafkaSummitTransport(self._log, settings.prefix, wait_s, self._put, self)
         return self._desk
 
     async def _put(

@@ -12,8 +12,8 @@ from streams.api.route import Call, Query
 from streams.engine.log import Log
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.errors import HeadraceError, StateLocked, UsageError
-from streams.routes.past import looking_back
-from streams.routes.table import Asked, NoRoute, asked, check_after, find
+from streams.routes.past import as_of_call
+from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match_request
 from streams.settings import Settings
 from streams.view_store.view import View
 from streams.views.positions import Position, ViewBehind
@@ -24,10 +24,10 @@ SLICE_S = 0.05
 """How long a query that waits for a record keeps the view from others."""
 
 
-def asked_of(path: str, query: str) -> Asked:
+def asked_of(path: str, query: str) -> MatchedRoute:
     """Raises UsageError for what is no read route, QueryError for a query that it does not take."""
     try:
-        return asked(*find("GET", path), query)
+        return match_request(*find("GET", path), query)
     except NoRoute as exc:
         raise UsageError(str(exc), advice="") from exc
 
@@ -47,7 +47,7 @@ class KeptView:
         self._partitions: dict[str, int] = {}
         self._held = ExitStack()
 
-    def answer(self, asked: Asked, wait_s: float) -> Any:
+    def answer(self, asked: MatchedRoute, wait_s: float) -> Any:
         """From a view that has seen the answer to `asked.after`, else everything committed.
 
         Raises ViewBehind after wait_s at the latest, and earlier while there is no answer yet, so
@@ -58,7 +58,7 @@ class KeptView:
 
         def answer(view: View) -> Any:
             call = Call(view, self._settings, self._clock(), asked.ids, asked.params)
-            return action.answer(looking_back(call, asked, self._log))
+            return action.answer(as_of_call(call, asked, self._log))
 
         return self.read(answer, asked.after, wait_s)
 

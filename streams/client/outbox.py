@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from schemas import Problem
-from streams.client.transport import Parcel
+from streams.client.transport import ProduceRequest
 from streams.client.values import invalid
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output
 from streams.errors import InvalidInput
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
 from streams.processing.key_blocks import Blocks
 from streams.settings import Settings
 
 
-class Outbox:
+class RecordEncoder:
     """One for each client, used by one thread, in the order in which the client sends.
 
     clock: ms since the epoch.
@@ -27,9 +27,9 @@ class Outbox:
         self._clock = clock
         self._blocks = Blocks()
 
-    def outputs(self, parcel: Parcel) -> list[Output]:
+    def outputs(self, parcel: ProduceRequest) -> list[Output]:
         """Raises InvalidInput with the problems of all values, OutputTooLarge."""
-        edge, now = edge_of(parcel.topic), self._clock()
+        edge, now = ingress_topic_of(parcel.topic), self._clock()
         blocks = self._blocks.copy()  # kept only if all of it is sent
         outputs: list[Output] = []
         problems: list[tuple[int, Problem]] = []
@@ -45,7 +45,7 @@ class Outbox:
         return outputs
 
 
-def _traced(output: Output, parcel: Parcel) -> Output:
+def _traced(output: Output, parcel: ProduceRequest) -> Output:
     if parcel.traceparent is None:
         return output
     trace = (TRACEPARENT, parcel.traceparent.encode())

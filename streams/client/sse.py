@@ -11,7 +11,7 @@ import httpx
 import orjson
 from httpx_sse import ServerSentEvent, SSEError, aconnect_sse
 
-from streams.client.answers import Answer, unanswered
+from streams.client.answers import GatewayResponse, unanswered
 from streams.client.transport import Following, Step, TailRecord
 from streams.errors import GatewayUnavailable, HeadraceError, InfrastructureError
 from streams.log.cursors import EARLIEST, LATEST
@@ -105,8 +105,8 @@ class Events:
         return {} if self._cursor is None else {"Last-Event-ID": self._cursor}
 
 
-async def _problem(response: httpx.Response) -> Answer:
+async def _problem(response: httpx.Response) -> GatewayResponse:
     try:
-        return Answer(response.status_code, orjson.loads(await response.aread()))
+        return GatewayResponse(response.status_code, orjson.loads(await response.aread()))
     except orjson.JSONDecodeError:
-        return Answer(response.status_code, None)
+        return GatewayResponse(response.status_code, None)

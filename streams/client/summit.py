@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas.formats import iso_ms
 from streams.api.jsonrpc import build_request
-from streams.client.desk import Desk, refusal, rejection
+from streams.client.desk import SummitTransport, refusal, rejection
 from streams.errors import InvalidInput
 from streams.summit.errors import ManifestRejected
 from streams.summit.manifests import read_manifest, rejected
@@ -32,7 +32,7 @@ class SummitCalls(ABC):
     """
 
     @abstractmethod
-    def _desk(self) -> Desk: ...
+    def _desk(self) -> SummitTransport: ...
 
     async def register(self, manifest: Any, *, wait: float | None = None) -> Json:
         """The SummitEvent that accepts a manifest, or knows it already.

@@ -12,7 +12,7 @@ import orjson
 
 from schemas.summit import rules
 from streams.api.jsonrpc import build_request
-from streams.client.answers import Answer, unsent
+from streams.client.answers import GatewayResponse, unsent
 from streams.client.desk import WAIT_S
 from streams.client.values import parcel_of
 from streams.errors import GatewayUnavailable, HeadraceError
@@ -35,11 +35,11 @@ class Ask(NamedTuple):
     trace: str | None = None
 
 
-Asked = Callable[[Ask], Awaitable[Answer]]
+Asked = Callable[[Ask], Awaitable[GatewayResponse]]
 """Raises GatewayUnavailable, ProduceUnknown."""
 
 
-class HttpDesk:
+class HttpSummitTransport:
     """paths: where envelopes of each topic are sent to."""
 
     wait_s = WAIT_S

@@ -12,7 +12,7 @@ from schemas import summit
 from schemas.summit.words import COMPLETED, TERMINAL
 from streams.api.jsonrpc import build_request
 from streams.client.desk import rejection
-from streams.client.summit_watch import News, Watch
+from streams.client.summit_watch import News, RunWatcher
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import Gone
@@ -34,7 +34,7 @@ Send = Callable[[str, str, Json | None, str | None], Awaitable[str]]
 """Puts a value, or null, on a topic: name, key, value, trace context; its position."""
 
 
-class KafkaDesk:
+class KafkaSummitTransport:
     """reading: of the client's own view."""
 
     def __init__(
@@ -47,16 +47,16 @@ class KafkaDesk:
     ) -> None:
         self._log, self._prefix, self._send, self._reading = log, prefix, send, reading
         self.wait_s = wait_s
-        self._watch: asyncio.Future[Watch] | None = None
+        self._watch: asyncio.Future[RunWatcher] | None = None
         self._one_at_a_time = asyncio.Lock()
 
-    async def _watching(self) -> Watch:
+    async def _watching(self) -> RunWatcher:
         """Shielded: one who gives up while it opens leaves it to the others, and to `close`."""
         async with self._one_at_a_time:
             if self._watch is not None and _is_over(self._watch):
                 await self.close()
             if self._watch is None:
-                opening = asyncio.to_thread(Watch, self._log, self._prefix)
+                opening = asyncio.to_thread(RunWatcher, self._log, self._prefix)
                 self._watch = asyncio.ensure_future(opening)
             return await asyncio.shield(self._watch)
 
@@ -176,7 +176,7 @@ class _Following:
         return found
 
 
-def _is_over(watch: asyncio.Future[Watch]) -> bool:
+def _is_over(watch: asyncio.Future[RunWatcher]) -> bool:
     """Whether it has not opened, or has failed since."""
     if not watch.done():
         return False

@@ -25,7 +25,7 @@ WATCHED = (SUMMIT_EVENTS, SUMMIT_RUNS)
 _POLL_S = 0.1
 
 
-class Watch:
+class RunWatcher:
     """Facts and rows of runs from when it is made, for those who asked before they were written.
 
     Making it and closing it block.  It is over when reading has failed: who waits gets the error.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from streams.client.desk import Desk
+from streams.client.desk import SummitTransport
 
 
 class TailRecord(NamedTuple):
@@ -29,7 +29,7 @@ class TailRecord(NamedTuple):
     traceparent: str | None = None
 
 
-class Parcel(NamedTuple):
+class ProduceRequest(NamedTuple):
     """What one `send` hands over: values as parsed JSON, and their texts.
 
     many: a list was given.
@@ -63,7 +63,7 @@ class Transport(Protocol):
     async def open(self) -> None:
         """Raises BrokerUnavailable."""
 
-    async def send(self, parcel: Parcel) -> list[str]:
+    async def send(self, parcel: ProduceRequest) -> list[str]:
         """The positions of its records, which are written all or none if one is not valid.
 
         Raises InvalidInput, OutputTooLarge, ProduceUnknown, GatewayUnavailable.
@@ -81,7 +81,7 @@ class Transport(Protocol):
         Raises NotFound, QueryError, UsageError, ViewBehind and InfrastructureError.
         """
 
-    def summit(self) -> Desk:
+    def summit(self) -> SummitTransport:
         """For calls of Summit."""
 
     async def close(self) -> None: ...

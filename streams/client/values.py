@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from schemas import Problem, ShapeError, parse_ijson
 from streams.api.route import MOST_AT_ONCE
-from streams.client.transport import Parcel
+from streams.client.transport import ProduceRequest
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Record, header
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(-[!-~]{0,200})?")
 _PATH_SAFE = "/%:@!$&'()*+,;=~"
@@ -29,12 +29,14 @@ def context_of(record: Record) -> str | None:
     return text if _TRACEPARENT.fullmatch(text) else None
 
 
-def parcel_of(topic: str, values: Sequence[Any], many: bool, traceparent: str | None) -> Parcel:
+def parcel_of(
+    topic: str, values: Sequence[Any], many: bool, traceparent: str | None
+) -> ProduceRequest:
     """A copy of the values as JSON.
 
     Raises UsageError, OutputTooLarge, and InvalidInput (`json_invalid`) for what is not JSON.
     """
-    edge_of(topic)
+    ingress_topic_of(topic)
     if traceparent is not None and not _TRACEPARENT.fullmatch(traceparent):
         raise UsageError(
             "the traceparent has not the form of W3C Trace Context",
@@ -56,7 +58,7 @@ def parcel_of(topic: str, values: Sequence[Any], many: bool, traceparent: str | 
             problems.append((index, exc.problem))
     if problems:
         raise invalid(problems, many)
-    return Parcel(topic, parsed, texts, many, traceparent)
+    return ProduceRequest(topic, parsed, texts, many, traceparent)
 
 
 def _text(value: Any) -> bytes:

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from importlib.resources import files
 
-from streams.demo.stage import Json, Stage, act
+from streams.demo.stage import DemoContext, Json, act
 from topology.sap import SAP_INBOX, SAP_SIGNALS, SAP_TASKS
 
 WAIT_S = 30
@@ -24,12 +24,12 @@ RULES = (
 _SAID = "Ring Ana on +372 5550 1234"
 
 
-def agent_id(stage: Stage) -> str:
+def agent_id(stage: DemoContext) -> str:
     """Of this telling's agent, so that nothing said before is answered again."""
     return f"A-ml-001@{stage.session}"
 
 
-def seed(stage: Stage, number: int, **payload: str) -> Json:
+def seed(stage: DemoContext, number: int, **payload: str) -> Json:
     """The example task as the number-th of this telling; payload: more members of that."""
     text = files("schemas").joinpath("examples", "sap", "tasks", "seed.json").read_text("utf-8")
     task: Json = copy.deepcopy(json.loads(text))
@@ -40,11 +40,11 @@ def seed(stage: Stage, number: int, **payload: str) -> Json:
     return task
 
 
-def _id(stage: Stage, name: str) -> str:
+def _id(stage: DemoContext, name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:demo:{stage.session}:{name}"))
 
 
-def _asked(stage: Stage, task: Json) -> Json:
+def _asked(stage: DemoContext, task: Json) -> Json:
     """The outcome that a sender who waits is given."""
     stage.show("task", f"{task['taskId'][:8]} for {task['target']['capability']}")
     begun = time.monotonic()
@@ -61,12 +61,12 @@ def _asked(stage: Stage, task: Json) -> Json:
     return outcome
 
 
-def _row(stage: Stage, task: Json) -> Json:
+def _row(stage: DemoContext, task: Json) -> Json:
     row: Json = stage.get(f"/v1/sap/tasks/{task['taskId']}")
     return row
 
 
-def asked(stage: Stage) -> None:
+def asked(stage: DemoContext) -> None:
     """The example task of SAP 2.0: the agent computes, and the answer is held to its task."""
     task = seed(stage, 1)
     outcome = _asked(stage, task)
@@ -85,12 +85,12 @@ def asked(stage: Stage) -> None:
     stage.show("stored", f"version {stored['version']} under {stored['cacheKey'][:12]}…")
 
 
-def _stored(stage: Stage, task: Json) -> Json | None:
+def _stored(stage: DemoContext, task: Json) -> Json | None:
     cache: Json = _row(stage, task)["cache"]
     return {**cache, "version": cache["storedVersion"]} if cache["storedVersion"] else None
 
 
-def asked_again(stage: Stage) -> None:
+def asked_again(stage: DemoContext) -> None:
     """The same question in another task: the vetted answer is given, and no agent is asked."""
     first, again = seed(stage, 1), seed(stage, 2)
     outcome = _asked(stage, again)
@@ -105,7 +105,7 @@ def asked_again(stage: Stage) -> None:
     stage.expect("tasks in the inbox", asked, [first["taskId"]])
 
 
-def refused(stage: Stage) -> None:
+def refused(stage: DemoContext) -> None:
     """An answer that breaks a constraint of its task, "No PII": it is withheld."""
     task = seed(stage, 3, note=_SAID)
     outcome = _asked(stage, task)
@@ -119,7 +119,7 @@ def refused(stage: Stage) -> None:
     stage.show("withheld", f"SHA-256 {outcome['meta']['headrace']['outputSha256'][:12]}…")
 
 
-def rated(stage: Stage) -> None:
+def rated(stage: DemoContext) -> None:
     """An operator rates the answer, and what is known of the capability grows by it."""
     task = seed(stage, 1)
     signal = {
@@ -144,13 +144,13 @@ def rated(stage: Stage) -> None:
     stage.expect("cache hits", learned["cacheHits"], 1)
 
 
-def _learned(stage: Stage, fingerprint: str) -> Json | None:
+def _learned(stage: DemoContext, fingerprint: str) -> Json | None:
     page = stage.get("/v1/sap/learning", f"capability=consult.align&fingerprint={fingerprint}")
     rated = [item for item in page["items"] if item["ratings"]["count"]]
     return rated[0] if rated else None
 
 
-def proved(stage: Stage) -> None:
+def proved(stage: DemoContext) -> None:
     """Nobody has changed the stored answer since: its hashes hold."""
     key = _row(stage, seed(stage, 1))["cache"]["cacheKey"]
     versions = stage.get(f"/v1/sap/cache/{key}/versions")["versions"]
@@ -158,10 +158,10 @@ def proved(stage: Stage) -> None:
     stage.show("record", f"version 1 by {versions[0]['producer']}, verified")
 
 
-STEPS: tuple[Callable[[Stage], None], ...] = (asked, asked_again, refused, rated, proved)
+STEPS: tuple[Callable[[DemoContext], None], ...] = (asked, asked_again, refused, rated, proved)
 
 
-def tell(stage: Stage) -> None:
+def tell(stage: DemoContext) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct three: an agent, a constitution, and answers that are reused.")
     if stage.differs(*RULES):

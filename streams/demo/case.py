@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from streams.demo.stage import Stage
+from streams.demo.stage import DemoContext
 from streams.engine.headers import iso
 
 AT_MS = 1_777_881_600_000
@@ -17,7 +17,7 @@ AT = iso(AT_MS).decode()
 GRAPH = "/v1/lineage/graph"
 
 
-def _always(stage: Stage) -> bool:
+def _always(stage: DemoContext) -> bool:
     return True
 
 
@@ -29,19 +29,19 @@ class Part(NamedTuple):
     """
 
     protocol: str
-    tell: Callable[[Stage], None]
+    tell: Callable[[DemoContext], None]
     kinds: Mapping[str, int]
-    possible: Callable[[Stage], bool] = _always
+    possible: Callable[[DemoContext], bool] = _always
 
 
-def trace(stage: Stage) -> uuid.UUID:
+def trace(stage: DemoContext) -> uuid.UUID:
     """Of this telling's case."""
     return uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:demo:{stage.session}:case")
 
 
-def traceparent(stage: Stage) -> str:
+def traceparent(stage: DemoContext) -> str:
     return f"00-{trace(stage).hex}-00f067aa0ba902b7-01"
 
 
-def name(stage: Stage, name: str) -> str:
+def name(stage: DemoContext, name: str) -> str:
     return f"{name}-{stage.session}"

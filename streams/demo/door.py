@@ -27,7 +27,7 @@ _PAUSE_S = 0.05
 _TIMEOUT_S = 60.0
 
 
-class Door(Protocol):
+class SystemClient(Protocol):
     def send(self, topic: str, values: Sequence[Json], trace: str = "") -> list[str]:
         """Produce them; their positions, once the answers to all are seen.
 
@@ -52,7 +52,7 @@ class Door(Protocol):
         """Let the system work for a moment."""
 
 
-class HttpDoor:
+class HttpSystemClient:
     """url: of the gateway."""
 
     def __init__(self, url: str) -> None:

@@ -24,7 +24,7 @@ from streams.demo.fleet_simulation import (
     Story,
 )
 from streams.demo.fleet_simulation import tell as evolve
-from streams.demo.stage import DemoFailed, Json, Stage
+from streams.demo.stage import DemoContext, DemoFailed, Json
 from streams.engine.records import Record, TopicPartition
 from streams.log.record_json import record_json
 from streams.protocols.apc.lineage.effectiveness import shown
@@ -40,7 +40,7 @@ Sending = list[tuple[str, Sent]]
 """What was sent, with its positions."""
 
 
-def tell(stage: Stage) -> None:
+def tell(stage: DemoContext) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct two: a fleet teaches itself.")
     default, settings = Settings(), stage.settings
@@ -71,7 +71,7 @@ def tell(stage: Stage) -> None:
     stage.say(f"\nAll {stage.checks - checks} checks hold; {time.monotonic() - begun:.1f} s.")
 
 
-def _send(stage: Stage, generation: Generation) -> Sending:
+def _send(stage: DemoContext, generation: Generation) -> Sending:
     """A generation at once; returns when all its verdicts are seen."""
     positions = stage.door.send(APC_PACKETS.name, [sent.packet for sent in generation.sent])
     if generation.number % _EVERY == 0:
@@ -79,12 +79,12 @@ def _send(stage: Stage, generation: Generation) -> Sending:
     return list(zip(positions, generation.sent, strict=True))
 
 
-def _events(stage: Stage) -> list[TopicPartition]:
+def _events(stage: DemoContext) -> list[TopicPartition]:
     name = full_name(APC_EVENTS, stage.settings.prefix)
     return [TopicPartition(name, number) for number in range(stage.log.topics()[name].partitions)]
 
 
-def _account(stage: Stage, starts: dict[TopicPartition, int], story: Story) -> Account:
+def _account(stage: DemoContext, starts: dict[TopicPartition, int], story: Story) -> Account:
     """A count of the facts of this run."""
     account, sessions = Account(), set(story.sessions.values())
     for record in _since(stage, starts):
@@ -94,14 +94,14 @@ def _account(stage: Stage, starts: dict[TopicPartition, int], story: Story) -> A
     return account
 
 
-def _since(stage: Stage, starts: dict[TopicPartition, int]) -> Iterator[Record]:
+def _since(stage: DemoContext, starts: dict[TopicPartition, int]) -> Iterator[Record]:
     ends = stage.log.ends(list(starts))
     with stage.log.reader(starts) as reader:
         while any(reader.position(tp) < end for tp, end in ends.items()):
             yield from reader.poll(0.1)
 
 
-def _verdicts(stage: Stage, account: Account, sending: Sending) -> None:
+def _verdicts(stage: DemoContext, account: Account, sending: Sending) -> None:
     """Each packet was decided by the rule that the story meant, and every rule occurred."""
     meant: set[str] = set()
     for where, sent in sending:
@@ -118,7 +118,7 @@ def _verdicts(stage: Stage, account: Account, sending: Sending) -> None:
     stage.show("afterwards", f"{promoted} promoted, {later}")
 
 
-def _sessions(stage: Stage, story: Story) -> None:
+def _sessions(stage: DemoContext, story: Story) -> None:
     """Where the use cases stand at the end."""
     for use_case, session in story.sessions.items():
         state = stage.get(f"/v1/apc/sessions/{session}/coordination")["inter"]["state"]
@@ -126,7 +126,7 @@ def _sessions(stage: Stage, story: Story) -> None:
         stage.show("use case", f"{use_case} is {state}")
 
 
-def _teachers(stage: Stage, account: Account) -> None:
+def _teachers(stage: DemoContext, account: Account) -> None:
     """Who taught whom."""
     pairs: Counter[tuple[str, str]] = Counter()
     for (teacher, _, student), count in account.lessons().items():
@@ -135,7 +135,7 @@ def _teachers(stage: Stage, account: Account) -> None:
         stage.show("taught", f"{count:>5}  {teacher} → {student}")
 
 
-def _protocols(stage: Stage, account: Account, story: Story) -> None:
+def _protocols(stage: DemoContext, account: Account, story: Story) -> None:
     """The service's figures are those of the facts."""
     totals = account.totals()
     for protocol_id, sums in totals.items():
@@ -165,12 +165,12 @@ def _protocols(stage: Stage, account: Account, story: Story) -> None:
         )
 
 
-def _row_with(stage: Stage, protocol_id: str, sums: Json) -> Json | None:
+def _row_with(stage: DemoContext, protocol_id: str, sums: Json) -> Json | None:
     row: Json = stage.get(f"/v1/apc/protocols/{quote(protocol_id, safe='')}")
     return row if sums.items() <= row.items() else None
 
 
-def _decays(stage: Stage, story: Story) -> None:
+def _decays(stage: DemoContext, story: Story) -> None:
     """Three protocols have decayed; one had, until its drift was measured."""
     for name in (*DECAYED, RECOVERED):
         query = f"kind=decay&protocol_id={quote(story.protocol_id(name))}"
@@ -182,7 +182,7 @@ def _decays(stage: Stage, story: Story) -> None:
         stage.show(then, f"{name} ({why}, after {decisions[0]['transfer_count']} transfers)")
 
 
-def _explained(stage: Stage, account: Account) -> None:
+def _explained(stage: DemoContext, account: Account) -> None:
     """A refusal on the very line, and what would have passed."""
     fact = next(f for f in account.verdicts.values() if f["rule"] == "score_below_window")
     path = f"/v1/apc/sessions/{fact['session_id']}/packets/{fact['packet_id']}/explain"

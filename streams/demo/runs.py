@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from streams.api.jsonrpc import build_request
-from streams.demo.stage import DemoFailed, Json, Stage, act
+from streams.demo.stage import DemoContext, DemoFailed, Json, act
 from streams.log.fetching import records_of
 from streams.protocols.summit.queries.evidence import OK, checks
 from topology.summit import SUMMIT_MANIFESTS, SUMMIT_REPLIES
@@ -20,11 +20,11 @@ OUTPUT = {"words": 6, "top": ["be", "to", "not"]}
 INPUT_HASH = "6be91a01069830a5b6973015f9bdf0ca05a38e243c4eb826dd395277df62ac26"
 
 
-def run_id(stage: Stage, name: str = "run") -> str:
+def run_id(stage: DemoContext, name: str = "run") -> str:
     return f"{stage.session}.{name}"
 
 
-def invocation(stage: Stage, *, text: str = TEXT, **inputs: int) -> Json:
+def invocation(stage: DemoContext, *, text: str = TEXT, **inputs: int) -> Json:
     """agent.invoke of this telling."""
     context = {"traceId": f"tr-{stage.session}", "budget": {"usd": 0, "seconds": 20}}
     params = {"agentId": AGENT, "runId": run_id(stage), "inputs": {"text": text, **inputs}}
@@ -35,7 +35,7 @@ def _request(method: str, **params: object) -> Json:
     return build_request(method, params, 1)
 
 
-def _result(stage: Stage, request: Json) -> Json:
+def _result(stage: DemoContext, request: Json) -> Json:
     begun = time.monotonic()
     response = stage.door.rpc(request)
     if "result" not in response:
@@ -45,7 +45,7 @@ def _result(stage: Stage, request: Json) -> Json:
     return found
 
 
-def _error(stage: Stage, request: Json, code: int) -> Json:
+def _error(stage: DemoContext, request: Json, code: int) -> Json:
     error: Json = stage.door.rpc(request).get("error", {})
     stage.expect("the code", error.get("code"), code)
     stage.show("refused", f"{error['code']} {error['message']}")
@@ -53,12 +53,12 @@ def _error(stage: Stage, request: Json, code: int) -> Json:
     return found
 
 
-def _row(stage: Stage) -> Json:
+def _row(stage: DemoContext) -> Json:
     row: Json = stage.get(f"/v1/summit/runs/{run_id(stage)}")
     return row
 
 
-def listed(stage: Stage) -> None:
+def listed(stage: DemoContext) -> None:
     """The agent has registered its manifest, and says what it can do."""
     agents = _result(stage, _request("agent.list", capability="text:count"))["agents"]
     (own,) = [agent for agent in agents if agent["agentId"] == AGENT]
@@ -67,7 +67,7 @@ def listed(stage: Stage) -> None:
     stage.show("manifest", f"SHA-256 {own['manifestHash'][:12]}…")
 
 
-def invoked(stage: Stage) -> None:
+def invoked(stage: DemoContext) -> None:
     """It is asked to count words, and may spend nothing: the result comes with its provenance."""
     result = _result(stage, invocation(stage))
     stage.expect("the status", result["status"], "completed")
@@ -79,7 +79,7 @@ def invoked(stage: Stage) -> None:
     stage.expect("the input hash", row["evidence"]["inputHash"], INPUT_HASH)
 
 
-def asked_again(stage: Stage) -> None:
+def asked_again(stage: DemoContext) -> None:
     """The same call again gets the same result; other inputs under its runId are a conflict."""
     again = _result(stage, {**invocation(stage), "id": "again"})
     stage.expect("the output", again["output"], OUTPUT)
@@ -87,7 +87,7 @@ def asked_again(stage: Stage) -> None:
     stage.expect("the rule", data["rule"], "run.conflict")
 
 
-def misused(stage: Stage) -> None:
+def misused(stage: DemoContext) -> None:
     """Inputs that break the schema never reach the agent."""
     request = invocation(stage, top=12)
     request["params"]["runId"] = run_id(stage, "misused")
@@ -96,7 +96,7 @@ def misused(stage: Stage) -> None:
     stage.expect("the errors", data["errors"], [wrong])
 
 
-def used(stage: Stage) -> None:
+def used(stage: DemoContext) -> None:
     """A tool of the agent is used in the same way, on behalf of the first run."""
     call = {"id": "t-1", "name": "slugify", "arguments": {"title": "To Be"}}
     request = _request(
@@ -112,7 +112,7 @@ def used(stage: Stage) -> None:
     stage.expect("runs below", [run["runId"] for run in below], [run_id(stage, "tool")])
 
 
-def judged(stage: Stage) -> None:
+def judged(stage: DemoContext) -> None:
     """A critic claims that all is well, though one of its checks fails: the stricter one counts."""
     critic = f"critic-{stage.session}"
     stage.send(SUMMIT_MANIFESTS.name, _critic(stage, critic))
@@ -132,21 +132,21 @@ def judged(stage: Stage) -> None:
     stage.show("verified", f"{row['verificationStatus']}, by {critic}; the run stays completed")
 
 
-def _critic(stage: Stage, name: str) -> Json:
+def _critic(stage: DemoContext, name: str) -> Json:
     """The manifest of the agent, with another name and role."""
     manifest: Json = stage.get(f"/v1/summit/agents/{AGENT}")["manifest"]
     metadata = {**manifest["metadata"], "name": name}
     return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], "role": "critic"}}
 
 
-def proved(stage: Stage) -> None:
+def proved(stage: DemoContext) -> None:
     """What `headrace summit-verify` does: every hash is computed anew from the records."""
     for check in checks(_row(stage), records_of(stage.log), lambda *_: None):
         stage.show("hash", f"{check.result}  {check.check}  {check.expected[:12]}…  {check.source}")
         stage.expect(check.check, check.result, OK)
 
 
-STEPS: tuple[Callable[[Stage], None], ...] = (
+STEPS: tuple[Callable[[DemoContext], None], ...] = (
     listed,
     invoked,
     asked_again,
@@ -157,7 +157,7 @@ STEPS: tuple[Callable[[Stage], None], ...] = (
 )
 
 
-def tell(stage: Stage) -> None:
+def tell(stage: DemoContext) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct five: an agent runs on a budget, and everything about it can be proved.")
     with stage.example(stage.settings, AGENT):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.agents.process import running_agent, running_example
-from streams.demo.door import Door
+from streams.demo.door import SystemClient
 from streams.engine.log import Log
 from streams.engine.records import Output, position
 from streams.errors import NegativeAnswer
@@ -28,7 +28,7 @@ class DemoFailed(NegativeAnswer):
 
 
 @dataclass
-class Stage:
+class DemoContext:
     """door: where envelopes and questions go.  log: where the rest is read.  say: prints one line.
 
     latencies: ms from sending a record to seeing its answer.
@@ -37,7 +37,7 @@ class Stage:
     the context lasts.
     """
 
-    door: Door
+    door: SystemClient
     log: Log
     settings: Settings
     say: Callable[[str], None]
@@ -116,7 +116,7 @@ class Stage:
         self.say(f"    {name:<12}{text}")
 
 
-def act(stage: Stage, name: str, steps: Sequence[Callable[[Stage], None]]) -> None:
+def act(stage: DemoContext, name: str, steps: Sequence[Callable[[DemoContext], None]]) -> None:
     """Tell the steps of one act.  Raises DemoFailed, which names act and step."""
     begun, before = time.monotonic(), stage.checks
     for number, step in enumerate(steps, 1):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from streams.demo import answers, evolution, lineage, packets, runs, tasks
-from streams.demo.stage import DemoFailed, Json, Stage
+from streams.demo.stage import DemoContext, DemoFailed, Json
 from topology.apc import APC_INBOX, APC_PACKETS_DLQ
 
 PLAIN_LIFE = (
@@ -17,7 +17,7 @@ PLAIN_LIFE = (
 PROMOTED_LIFE = PLAIN_LIFE.replace("ARCHIVED", "PROMOTED ARCHIVED")
 
 
-def _verdict(stage: Stage, packet: Json, rule: str, state: str | None) -> Json:
+def _verdict(stage: DemoContext, packet: Json, rule: str, state: str | None) -> Json:
     to = ", ".join(recipient["agent_id"] for recipient in packet["recipients"])
     what = f"{packet['packet_type']} {packet['packet_id'][:8]} in {packet['run_phase']}"
     stage.show("packet", f"{what}, from {packet['sender']['agent_id']} to {to}")
@@ -28,14 +28,14 @@ def _verdict(stage: Stage, packet: Json, rule: str, state: str | None) -> Json:
     return fact
 
 
-def _timeline(stage: Stage, packet_id: str, life: str) -> None:
+def _timeline(stage: DemoContext, packet_id: str, life: str) -> None:
     row = stage.state(packet_id)
     states = [step["to_state"] for step in row["history"]]
     stage.show("timeline", " → ".join(states))
     stage.expect("the timeline", " ".join(states), life)
 
 
-def idea(stage: Stage) -> None:
+def idea(stage: DemoContext) -> None:
     """An agent proposes an idea: the example packet of APC/1.0, as printed there."""
     packet = packets.example(stage.session)
     _verdict(stage, packet, "accepted", "ROUTED")
@@ -46,20 +46,20 @@ def idea(stage: Stage) -> None:
     stage.show("state", f"ROUTED until sentinel-1 acknowledges, at most to {value['deadline_at']}")
 
 
-def _of(record: Json, stage: Stage, packet: Json) -> bool:
+def _of(record: Json, stage: DemoContext, packet: Json) -> bool:
     sent = record["value"]["packet"]
     ids = (sent["trace"]["session_id"], sent["packet_id"])
     return bool(ids == (stage.session, packet["packet_id"]))
 
 
-def acknowledge(stage: Stage) -> None:
+def acknowledge(stage: DemoContext) -> None:
     """The recipient acknowledges, and the idea goes through its whole life."""
     packet = packets.example(stage.session)
     _verdict(stage, packets.ack(packet), "accepted", "ARCHIVED")
     _timeline(stage, packet["packet_id"], PLAIN_LIFE)
 
 
-def wrong_phase(stage: Stage) -> None:
+def wrong_phase(stage: DemoContext) -> None:
     """An idea in phase EXECUTION, where the policy knows none."""
     packet = packets.example(stage.session)
     late = packets.new(packet, "IDEA", "EXECUTION", packet["payload"])
@@ -67,18 +67,18 @@ def wrong_phase(stage: Stage) -> None:
     stage.show("state", "REJECTED_POLICY; its id is taken")
 
 
-def twice(stage: Stage) -> None:
+def twice(stage: DemoContext) -> None:
     """The first packet again, as after a lost answer."""
     _verdict(stage, packets.example(stage.session), "duplicate", None)
 
 
-def conflict(stage: Stage) -> None:
+def conflict(stage: DemoContext) -> None:
     """The same id with other content."""
     changed = {**packets.example(stage.session), "confidence": 0.1}
     _verdict(stage, changed, "packet_conflict", None)
 
 
-def silence(stage: Stage) -> None:
+def silence(stage: DemoContext) -> None:
     """Nobody acknowledges: after 500 ms a redelivery, after 500 more the end."""
     packet = packets.impatient(packets.example(stage.session))
     _verdict(stage, packet, "accepted", "ROUTED")
@@ -89,12 +89,12 @@ def silence(stage: Stage) -> None:
     stage.show("state", "EXPIRED")
 
 
-def _fired(stage: Stage, packet: Json, rule: str) -> Json | None:
+def _fired(stage: DemoContext, packet: Json, rule: str) -> Json | None:
     facts = stage.facts(packet["packet_id"])
     return next((fact for fact in facts if fact["rule"] == rule), None)
 
 
-def promotion(stage: Stage) -> None:
+def promotion(stage: DemoContext) -> None:
     """An evaluation meets every gate, and the decision that rests on it is promoted."""
     first = packets.example(stage.session)
     evaluation = packets.evaluation(first)
@@ -110,7 +110,7 @@ def promotion(stage: Stage) -> None:
     stage.decision = decision
 
 
-def retract(stage: Stage) -> None:
+def retract(stage: DemoContext) -> None:
     """The sender takes the decision back; nothing is deleted."""
     target = stage.decision
     _verdict(stage, packets.retraction(target), "accepted", "ARCHIVED")
@@ -118,7 +118,7 @@ def retract(stage: Stage) -> None:
     stage.show("decision", "RETRACTED; its history stays")
 
 
-def garbage(stage: Stage) -> None:
+def garbage(stage: DemoContext) -> None:
     """Bytes that nobody can decode."""
     where = stage.send_bytes("apc.packets", stage.session, b"\x00not avro")
     letters = [
@@ -129,7 +129,7 @@ def garbage(stage: Stage) -> None:
     stage.show("dead letter", f"{headers['kafka_dlt-exception-fqcn']}, from {where}")
 
 
-def events(stage: Stage) -> None:
+def events(stage: DemoContext) -> None:
     """The agent reports on its task, and the event stream numbers what the session did."""
     for step in (("PENDING", "IN_PROGRESS"), ("IN_PROGRESS", "COMPLETED")):
         stage.send("rtes.raw", packets.transition(stage.session, *step))
@@ -148,12 +148,12 @@ def events(stage: Stage) -> None:
     stage.show("task", f"task-01 is {task['state']}")
 
 
-def _events(stage: Stage, count: int) -> Json | None:
+def _events(stage: DemoContext, count: int) -> Json | None:
     page: Json = stage.get("/v1/rtes/events", f"session_id={stage.session}")
     return page if len(page["items"]) >= count else None
 
 
-def trace(stage: Stage) -> None:
+def trace(stage: DemoContext) -> None:
     """What `headrace packet-trace` and `headrace packet-replay` tell of it."""
     found = stage.get("/v1/apc/packets", f"session_id={stage.session}")
     for packet in found["packets"]:
@@ -169,7 +169,7 @@ def trace(stage: Stage) -> None:
     stage.show("replay", f"{replay['packet_count']} packets, {replay['event_count']} steps")
 
 
-STEPS: tuple[Callable[[Stage], None], ...] = (
+STEPS: tuple[Callable[[DemoContext], None], ...] = (
     idea,
     acknowledge,
     wrong_phase,
@@ -184,7 +184,7 @@ STEPS: tuple[Callable[[Stage], None], ...] = (
 )
 
 
-def tell(stage: Stage) -> None:
+def tell(stage: DemoContext) -> None:
     """All acts.  Raises DemoFailed at the first thing that is not as it should be."""
     begun = time.monotonic()
     for number, step in enumerate(STEPS, 1):

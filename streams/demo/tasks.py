@@ -20,7 +20,7 @@ from schemas.asap import (
     make_envelope,
 )
 from streams.agents.asap.indexer import SKILL, State, resumed, work
-from streams.demo.stage import DemoFailed, Json, Stage, act
+from streams.demo.stage import DemoContext, DemoFailed, Json, act
 
 PAGES, DONE_FIRST = 4, 2
 _TOO_LATE = "asap:task/already_completed"
@@ -28,15 +28,15 @@ _AT_MS = 1_795_255_200_000
 """Of the request, so that it is the same whenever it is made."""
 
 
-def planner(stage: Stage) -> str:
+def planner(stage: DemoContext) -> str:
     return f"urn:asap:agent:planner:{stage.session}"
 
 
-def indexer(stage: Stage) -> str:
+def indexer(stage: DemoContext) -> str:
     return f"urn:asap:agent:indexer:{stage.session}"
 
 
-def asked_for(stage: Stage) -> Envelope:
+def asked_for(stage: DemoContext) -> Envelope:
     """The request of this telling."""
     payload = TaskRequest(
         conversation_id=stage.session,
@@ -54,11 +54,11 @@ def asked_for(stage: Stage) -> Envelope:
     )
 
 
-def _trace(stage: Stage) -> str:
+def _trace(stage: DemoContext) -> str:
     return f"tr-{stage.session}"
 
 
-def _called(stage: Stage, envelope: Envelope) -> Json:
+def _called(stage: DemoContext, envelope: Envelope) -> Json:
     """The result of a JSON-RPC call; its reply is shown."""
     answer = stage.door.call(envelope.model_dump(mode="json"))
     if "result" not in answer:
@@ -70,21 +70,21 @@ def _called(stage: Stage, envelope: Envelope) -> Json:
     return result
 
 
-def asked(stage: Stage) -> None:
+def asked(stage: DemoContext) -> None:
     """A planner asks an indexer for four pages: the task is on the log, and open."""
     result = _called(stage, asked_for(stage))
     stage.expect("the task", result["task_id"], asked_for(stage).id)
     stage.expect("the status", result["envelope"]["payload"]["status"], "submitted")
 
 
-def begun(stage: Stage) -> None:
+def begun(stage: DemoContext) -> None:
     """The indexer does two of them; where it is goes out with each report."""
     for envelope in islice(work(asked_for(stage), State()), DONE_FIRST):
         result = _called(stage, envelope)
         stage.expect("the status", result["envelope"]["payload"]["status"], "working")
 
 
-def taken_up(stage: Stage) -> None:
+def taken_up(stage: DemoContext) -> None:
     """The indexer is gone.  Another one in its place asks where it was, and goes on from there."""
     request, service = asked_for(stage), stage.settings.asap_service_urn
     query = make_envelope(StateQuery(task_id=request.id), sender=indexer(stage), recipient=service)
@@ -109,14 +109,14 @@ def _unbroken() -> State:
     return state
 
 
-def asked_again(stage: Stage) -> None:
+def asked_again(stage: DemoContext) -> None:
     """The planner has lost the answer and asks again: it gets the same response, no new task."""
     result = _called(stage, asked_for(stage))
     stage.expect("the verdict", result["verdict"], "duplicate")
     stage.expect("the reply", result["envelope"]["payload_type"], "TaskResponse")
 
 
-def too_late(stage: Stage) -> None:
+def too_late(stage: DemoContext) -> None:
     """A cancel now is too late, and is told so."""
     cancel = make_envelope(
         TaskCancel(task_id=asked_for(stage).id), sender=planner(stage), recipient=indexer(stage)
@@ -126,7 +126,7 @@ def too_late(stage: Stage) -> None:
     stage.show("refused", f"{error['rule']}: {error['error']}")
 
 
-def looked_back(stage: Stage) -> None:
+def looked_back(stage: DemoContext) -> None:
     """Every event is there, in one trace; and the state after each of them."""
     path = f"/v1/asap/tasks/{asked_for(stage).id}/events"
     events = stage.get(path)["events"]
@@ -140,7 +140,7 @@ def looked_back(stage: Stage) -> None:
     stage.show("at event", f"{1 + DONE_FIRST}: {_page(then['data'])}")
 
 
-STEPS: tuple[Callable[[Stage], None], ...] = (
+STEPS: tuple[Callable[[DemoContext], None], ...] = (
     asked,
     begun,
     taken_up,
@@ -150,7 +150,7 @@ STEPS: tuple[Callable[[Stage], None], ...] = (
 )
 
 
-def tell(stage: Stage) -> None:
+def tell(stage: DemoContext) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct four: two agents, and a task that is left and taken up again.")
     if needs_manifests(stage):
@@ -159,7 +159,7 @@ def tell(stage: Stage) -> None:
     act(stage, "four", STEPS)
 
 
-def needs_manifests(stage: Stage) -> bool:
+def needs_manifests(stage: DemoContext) -> bool:
     """Whether an agent of ASAP that has none is refused."""
     match stage.settings.asap_recipient_check:
         case "never":

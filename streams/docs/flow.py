@@ -6,7 +6,7 @@ from streams.api.asyncapi.operations import CLIENTS, OPERATORS
 from streams.docs.markdown import code, codes, fenced, grid
 from topology import processors, tables, topics
 from topology.core import CHANGELOG
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.diagrams import mermaid_processors
 from topology.keeping import HOUR_MS, KIB, MIB
 
@@ -25,7 +25,7 @@ def _size(number: int) -> str:
 
 def _writers(topic: Topic) -> str:
     names = [CLIENTS] if processors.written_by_clients(topic) else []
-    names += [OPERATORS] if topic.kind is Kind.AUDIT else []
+    names += [OPERATORS] if topic.kind is TopicKind.AUDIT else []
     return ", ".join(names + [processor.name for processor in processors.writers_of(topic)])
 
 

@@ -11,7 +11,7 @@ from streams.engine import metrics as worker_metrics
 from streams.engine.metrics_server import SETTING
 from streams.gateway import metrics
 from streams.gateway.descriptions import DESCRIPTIONS
-from streams.telemetry.metrics import BUCKETS_S, Declared
+from streams.telemetry.metrics import BUCKETS_S, MetricDeclaration
 
 
 def metrics_page() -> str:
@@ -34,7 +34,7 @@ def _of_protocol(found: Metrics) -> str:
     return f"\n## {found.title}\n\n{found.about}\n\n{_declared(found.declared)}"
 
 
-def _declared(declared: Iterable[Declared]) -> str:
+def _declared(declared: Iterable[MetricDeclaration]) -> str:
     rows = ((code(d.name), d.kind, codes(d.labels), d.meaning) for d in declared)
     return grid(("metric", "type", "labels", "meaning"), rows)
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
-from streams.access.callers import Need
+from streams.access.callers import AccessRule
 from streams.docs.markdown import code, codes, grid
 from streams.gateway.access import everything
 from streams.gateway.openapi import document
@@ -50,7 +50,7 @@ def _operations(described: Json) -> Iterator[tuple[str, str, Json]]:
             yield method.upper(), path, operation
 
 
-def _row(method: str, path: str, operation: Json, need: Need) -> tuple[str, ...]:
+def _row(method: str, path: str, operation: Json, need: AccessRule) -> tuple[str, ...]:
     given = operation.get("parameters", ())
     query, headers = (codes(p["name"] for p in given if p["in"] == i) for i in ("query", "header"))
     roles = " or ".join(map(str, need.roles))

@@ -27,7 +27,7 @@ def wall_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def passed_ms() -> int:
+def monotonic_ms() -> int:
     """Return milliseconds since an arbitrary moment, from a clock that never steps."""
     return time.clock_gettime_ns(_CLOCK) // 1_000_000
 
@@ -36,7 +36,7 @@ class WorkerClock:
     """A callable that returns milliseconds since the epoch; any thread may call it."""
 
     def __init__(
-        self, wall: Callable[[], int] = wall_ms, monotonic: Callable[[], int] = passed_ms
+        self, wall: Callable[[], int] = wall_ms, monotonic: Callable[[], int] = monotonic_ms
     ) -> None:
         self._wall, self._monotonic = wall, monotonic
         self._offset = wall() - monotonic()  # trusted time minus monotonic time

@@ -41,12 +41,12 @@ _COMMIT_S = 1.0
 """How long to wait for open transactions; that of a dead worker takes longer to abort."""
 
 
-def copied(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
+def replicated_tables(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
     """Return the tables that these processors replicate, each once."""
     return list(dict.fromkeys(table for p in processors for table in p.copies))
 
 
-class Copies:
+class GlobalTables:
     """The replicas of one worker, in one RocksDB at `path`.
 
     size_bytes: the size of the rows, as last measured.
@@ -287,10 +287,10 @@ def _decode_row(table: Table, key: str, raw: bytes | None) -> AvroValue | None:
         raise
 
 
-class CopiedTable:
+class GlobalTableView:
     """One replicated table as a processor sees it (the `Copy` of `Work`)."""
 
-    def __init__(self, copies: Copies, table: Table) -> None:
+    def __init__(self, copies: GlobalTables, table: Table) -> None:
         self._copies = copies
         self._table = table
 

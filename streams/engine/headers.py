@@ -10,7 +10,7 @@ import struct
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from schemas import written_id
+from schemas import framing_id
 from streams.engine.principals import PRINCIPAL, UNAUTHENTICATED
 from streams.engine.records import Headers, Record
 from topology import core
@@ -46,7 +46,7 @@ def _fixed_headers(record: str, id: int, processor: str) -> list[tuple[str, byte
     ]
 
 
-def outgoing(
+def output_headers(
     topic: Topic,
     processor: str,
     key: bytes,
@@ -65,7 +65,7 @@ def outgoing(
         headers.append((TRACEPARENT, traceparent))
     if declared.carries_cloudevents(topic):
         assert topic.record is not None
-        headers += _fixed_headers(topic.record, written_id(topic.record), processor)
+        headers += _fixed_headers(topic.record, framing_id(topic.record), processor)
         headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
         headers.append((PRINCIPAL, principal))
     return headers
@@ -83,7 +83,7 @@ def trace_id(traceparent: bytes | None) -> str | None:
     return trace if valid else None
 
 
-def dead_letter(record: Record, code: str, message: str, *, original: bool) -> Headers:
+def dead_letter_headers(record: Record, code: str, message: str, *, original: bool) -> Headers:
     """Return the headers of a dead letter: the original ones if allowed, the error, and the source.
 
     Headers that only the service sets are not copied from the sender, because readers trust them.

@@ -30,7 +30,7 @@ from streams.engine.kafka_admin import KafkaAdmin
 from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
-from streams.engine.kafka_refusals import Refusals, refusal_of, unusable
+from streams.engine.kafka_refusals import Refusals, invalid_settings, refusal_of
 from streams.engine.kafka_words import placed_record, produce, topic_id
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
@@ -95,7 +95,7 @@ class KafkaLog:
         try:
             self._admin = AdminClient({**self._base, **COMMON})
         except KafkaException as exc:
-            raise unusable(exc) from exc
+            raise invalid_settings(exc) from exc
         self._appender = Appender(lambda: KafkaAppender({**self._base, **APPENDER}))
         self.submit = self._appender.submit
 

@@ -42,7 +42,7 @@ def refusal_of(error: Any) -> BrokerRefuses | None:
     return None
 
 
-def unusable(exc: Exception) -> SettingsError:
+def invalid_settings(exc: Exception) -> SettingsError:
     """Return the error of settings with which the Kafka client cannot even be created."""
     text = _NOISE.sub("", str(exc.args[0].str()))
     variables = [env for kafka, env in VARIABLES.items() if kafka in text]

@@ -14,7 +14,7 @@ KeyAndValue = tuple[bytes | None, bytes | None]
 """A record's key and value, masked where the topic is secret."""
 
 
-def letter(
+def make_dead_letter(
     prefix: str, topic: Topic, record: Record, content: KeyAndValue, code: str, message: str
 ) -> Output:
     """Make the dead letter of a record, with its bytes if the dead-letter topic can hold them.
@@ -25,18 +25,20 @@ def letter(
     dlq_topic = dead_letters_of(topic)
     key, value = content
     masked = topic.secret
-    heads = headers.dead_letter(record, code, "" if masked else message, original=not masked)
+    heads = headers.dead_letter_headers(
+        record, code, "" if masked else message, original=not masked
+    )
     if masked:
         heads = [*heads, (headers.MASKED, b"true")]
     if len(value or b"") + len(key or b"") + headers.size(heads) > dlq_topic.max_bytes:
         size = str(len(record.value or b"")).encode()
-        heads = headers.dead_letter(record, code, "", original=False)
+        heads = headers.dead_letter_headers(record, code, "", original=False)
         heads = [*heads, (headers.OVERSIZE, size)]
         key, value = None, None
     return Output(prefix + dlq_topic.name, key, value, heads, 0)
 
 
-def told(exc: Exception) -> str:
+def describe_failure(exc: Exception) -> str:
     """Return the type and place of a failure for the log.
 
     Its text is left out, because it may quote input.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from streams.engine.copies import Copies, copied
+from streams.engine.copies import GlobalTables, replicated_tables
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
 from streams.engine.metrics import WorkerMetrics
 from streams.engine.processor import Processor
 from streams.engine.records import Record, TopicPartition
-from streams.engine.task import Cycle, Task
+from streams.engine.task import Batch, Task
 from streams.settings.service import ServiceSettings
 
 
@@ -25,7 +25,7 @@ class LocalTask:
         source: MemoryLog,
         settings: ServiceSettings,
         directory: Path,
-        copies: Copies | None = None,
+        copies: GlobalTables | None = None,
         metrics: WorkerMetrics | None = None,
     ) -> None:
         self._copies = copies
@@ -70,7 +70,7 @@ class LocalTask:
                 self.task.put(tp, by_tp[tp])
             self.task.fetched_to(tp, self._reader.position(tp), ends[tp])
 
-    def _commit(self, cycle: Cycle) -> None:
+    def _commit(self, cycle: Batch) -> None:
         self.task.submit(cycle)
         self.task.commit(cycle)
         self.task.settled()
@@ -108,9 +108,11 @@ class LocalHost:
         self._starts += 1
         directory = self._directory / str(self._starts)
         settings = self._settings
-        tables = copied(p.declaration for p in self._processors())
+        tables = replicated_tables(p.declaration for p in self._processors())
         path = directory / "copies"
-        self._copies = Copies(path, self._source, settings.prefix, settings.partitions, tables)
+        self._copies = GlobalTables(
+            path, self._source, settings.prefix, settings.partitions, tables
+        )
         self._copies.open()
         self.tasks = [
             LocalTask(

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from streams.engine.records import Record
-from streams.engine.step import Taken
+from streams.engine.step import InputRecord
 from topology.declarations import Topic
 
 _BYTES = 8 << 20
@@ -69,9 +69,9 @@ def _size(record: Record) -> int:
     return len(record.value or b"") + len(record.key or b"") + 64
 
 
-def take(buffers: Sequence[Buffer], count: int) -> list[Taken]:
+def take(buffers: Sequence[Buffer], count: int) -> list[InputRecord]:
     """Take up to `count` records (and 8 MiB) of one processor's inputs, in order."""
-    taken: list[Taken] = []
+    taken: list[InputRecord] = []
     size = 0
     while len(taken) < count and size < _BYTES:
         if any(buffer.behind() for buffer in buffers):

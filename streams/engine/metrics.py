@@ -13,69 +13,69 @@ from prometheus_client import CollectorRegistry, disable_created_metrics
 from prometheus_client.core import Metric
 
 from streams.engine.store_metrics import declared, memory
-from streams.telemetry.metrics import Declared, asked_family, made
+from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 
 if TYPE_CHECKING:
-    from streams.engine.task import Cycle
+    from streams.engine.task import Batch
 
-VERDICTS = Declared(
+VERDICTS = MetricDeclaration(
     "headrace_verdicts_total",
     "counter",
     "Facts with a verdict or a rule, committed. `verdict` is `none` for what is no verdict on a"
     " record; `rule` is `none` where a fact has no such member.",
     ("topic", "verdict", "rule"),
 )
-DEAD_LETTERS = Declared(
+DEAD_LETTERS = MetricDeclaration(
     "headrace_dead_letters_total",
     "counter",
     "Dead letters committed, by the topic that they came from and the code of why.",
     ("topic", "code"),
 )
-RECORDS = Declared(
+RECORDS = MetricDeclaration(
     "headrace_decided_records_total",
     "counter",
     "Input records decided, their effects committed.",
     ("processor",),
 )
-TIMERS = Declared(
+TIMERS = MetricDeclaration(
     "headrace_fired_timers_total", "counter", "Timers fired and committed.", ("processor",)
 )
-BATCH = Declared(
+BATCH = MetricDeclaration(
     "headrace_batch_seconds", "histogram", "Time to decide what one transaction writes."
 )
-COMMIT = Declared(
+COMMIT = MetricDeclaration(
     "headrace_commit_seconds",
     "histogram",
     "Time to write and commit one transaction, and to store its rows.",
 )
-REOPENED = Declared(
+REOPENED = MetricDeclaration(
     "headrace_task_reopens_total",
     "counter",
     "Tasks closed and opened again after a failure, by its code.",
     ("code",),
 )
-TASKS = Declared(
+TASKS = MetricDeclaration(
     "headrace_tasks",
     "gauge",
     "Tasks that this worker owns, by state: `opening` or `ready`.",
     ("state",),
     True,
 )
-LAG = Declared(
+LAG = MetricDeclaration(
     "headrace_task_lag_records",
     "gauge",
     "Offsets of an input between what is decided and the end, as last heard.",
     ("topic", "partition"),
     True,
 )
-LATE = Declared(
+LATE = MetricDeclaration(
     "headrace_task_timer_delay_seconds",
     "gauge",
     "How long the earliest timer of a task has been due; 0 if none is.",
     ("partition",),
     True,
 )
-GATE = Declared(
+GATE = MetricDeclaration(
     "headrace_task_timer_gate_seconds",
     "gauge",
     "How long timers that are due have waited for what an input held when they became due, open"
@@ -83,21 +83,21 @@ GATE = Declared(
     ("topic", "partition"),
     True,
 )
-RESTORE = Declared(
+RESTORE = MetricDeclaration(
     "headrace_task_restore_seconds",
     "gauge",
     "Time that the last opening of a task took.",
     ("partition",),
     True,
 )
-RESTORED = Declared(
+RESTORED = MetricDeclaration(
     "headrace_task_restored_records",
     "gauge",
     "Records read from changelogs when a task was last opened.",
     ("partition",),
     True,
 )
-STORE = Declared(
+STORE = MetricDeclaration(
     "headrace_store_bytes",
     "gauge",
     "Size of the RocksDB of a task (its number) or of the copied tables (`copies`), about.",
@@ -126,7 +126,7 @@ OTHER = "other"
 """The label value of an undeclared rule."""
 
 
-class TaskFigures(NamedTuple):
+class TaskMeasurements(NamedTuple):
     """The measurements of a task at one moment.
 
     lag: offsets, by input topic without prefix.  timer_delay_s: 0 while no timer is due.
@@ -144,14 +144,14 @@ class TaskFigures(NamedTuple):
     store_bytes: int
 
 
-class Standing(NamedTuple):
+class WorkerStatus(NamedTuple):
     """The measurements of a worker at one moment.
 
     copies_bytes: size of the replicated tables.
     assigned: the group has assigned tasks to this worker, maybe none.
     """
 
-    tasks: Sequence[TaskFigures] = ()
+    tasks: Sequence[TaskMeasurements] = ()
     copies_bytes: int = 0
     assigned: bool = False
 
@@ -164,17 +164,17 @@ class WorkerMetrics:
     """
 
     def __init__(
-        self, standing: Callable[[], Standing], rule_codes: Collection[str] = frozenset()
+        self, standing: Callable[[], WorkerStatus], rule_codes: Collection[str] = frozenset()
     ) -> None:
         self._rule_codes = rule_codes
         disable_created_metrics()  # `_created` series are not declared
         self.registry = CollectorRegistry()
         self.registry.register(_TaskCollector(standing))
         self._metrics: dict[str, Any] = {
-            each.name: made(each, self.registry) for each in ALL if not each.asked
+            each.name: create_metric(each, self.registry) for each in ALL if not each.asked
         }
 
-    def committed(self, cycle: Cycle, commit_s: float) -> None:
+    def committed(self, cycle: Batch, commit_s: float) -> None:
         """Count one transaction: its outputs, and the time to decide and to commit it."""
         self._metrics[BATCH.name].observe(cycle.decide_s)
         self._metrics[COMMIT.name].observe(commit_s)
@@ -194,25 +194,25 @@ class WorkerMetrics:
 class _TaskCollector:
     """A collector that reads current values from the tasks at each export."""
 
-    def __init__(self, standing: Callable[[], Standing]) -> None:
+    def __init__(self, standing: Callable[[], WorkerStatus]) -> None:
         self._standing = standing
 
     def collect(self) -> Iterable[Metric]:
         tasks, copies_bytes, _ = self._standing()
         ready = sum(task.ready for task in tasks)
-        numbered: list[tuple[tuple[str, ...], TaskFigures]] = [
+        numbered: list[tuple[tuple[str, ...], TaskMeasurements]] = [
             ((str(task.partition),), task) for task in tasks
         ]
-        yield asked_family(TASKS, {("opening",): len(tasks) - ready, ("ready",): ready})
-        yield asked_family(
+        yield metric_family(TASKS, {("opening",): len(tasks) - ready, ("ready",): ready})
+        yield metric_family(
             LAG, {(t, *n): lag for n, task in numbered for t, lag in task.lag.items()}
         )
-        yield asked_family(LATE, {n: task.timer_delay_s for n, task in numbered})
-        yield asked_family(
+        yield metric_family(LATE, {n: task.timer_delay_s for n, task in numbered})
+        yield metric_family(
             GATE, {(t, *n): wait for n, task in numbered for t, wait in task.gate_s.items()}
         )
-        yield asked_family(RESTORE, {n: task.restore_s for n, task in numbered})
-        yield asked_family(RESTORED, {n: task.restored for n, task in numbered})
+        yield metric_family(RESTORE, {n: task.restore_s for n, task in numbered})
+        yield metric_family(RESTORED, {n: task.restored for n, task in numbered})
         sizes = {n: task.store_bytes for n, task in numbered}
-        yield asked_family(STORE, sizes | {("copies",): copies_bytes})
+        yield metric_family(STORE, sizes | {("copies",): copies_bytes})
         yield memory(MEMORY)

@@ -17,7 +17,7 @@ from typing import Any
 
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from streams.engine.metrics import Standing, WorkerMetrics
+from streams.engine.metrics import WorkerMetrics, WorkerStatus
 from streams.errors import AddressTaken
 from streams.settings.addresses import Address
 
@@ -31,8 +31,8 @@ _MOST = 32
 
 
 @contextmanager
-def served(
-    where: str | None, metrics: WorkerMetrics, standing: Callable[[], Standing]
+def serve_metrics(
+    where: str | None, metrics: WorkerMetrics, standing: Callable[[], WorkerStatus]
 ) -> Iterator[None]:
     """Serve metrics at the address `where` while the context lasts; do nothing if it is None.
 
@@ -55,7 +55,7 @@ def served(
 
 
 def _make_server(
-    address: Address, metrics: WorkerMetrics, standing: Callable[[], Standing]
+    address: Address, metrics: WorkerMetrics, standing: Callable[[], WorkerStatus]
 ) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         timeout = _SILENCE_S
@@ -115,7 +115,7 @@ def _make_server(
         ) from exc
 
 
-def readiness(standing: Standing) -> dict[str, Any]:
+def readiness(standing: WorkerStatus) -> dict[str, Any]:
     """Report ready once the group has assigned tasks, maybe none, and all follow their inputs."""
     opening = [task.partition for task in standing.tasks if not task.ready]
     ready = [task.partition for task in standing.tasks if task.ready]

@@ -2,7 +2,7 @@
 
 No I/O, no wall clock, no random.  Time is the record's timestamp or the tick's.  A batch that
 raises is split in halves and retried until the failing record is alone; it becomes a dead letter.
-So a processor must not keep any state between calls except what it writes through `Work`.
+So a processor must not keep any state between calls except what it writes through its context.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Index(Protocol):
 Made = TypeVar("Made", bound=Index)
 
 
-class Copy(Protocol):
+class GlobalTable(Protocol):
     """A read-only replica of a whole table, as far as this worker has read committed records.
 
     A verdict that uses a row records the values it saw.
@@ -99,7 +99,7 @@ class TooLarge(Exception):
         self.size = size
 
 
-class Work(Protocol):
+class ProcessorContext(Protocol):
     """The reads and writes of one decide step; all are dropped when it raises."""
 
     partition: int
@@ -113,7 +113,7 @@ class Work(Protocol):
 
     def rows(self, table: Table) -> Rows: ...
 
-    def copy(self, table: Table) -> Copy: ...
+    def copy(self, table: Table) -> GlobalTable: ...
 
     def sender(self, cause: str) -> str | None:
         """Return the principal of the record at that position, one of those being decided.
@@ -124,7 +124,7 @@ class Work(Protocol):
     def vouch(self, cause: str, principal: str | None) -> None:
         """Restore the principal of a record parked in a table, as `sender` returned it then."""
 
-    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         """Decide a part by itself, such as a parked record.
 
         When it raises, or writes too much (TooLarge), its writes are dropped and the error is
@@ -159,17 +159,17 @@ class Work(Protocol):
 
 
 class Processor(Protocol):
-    """A processor that the engine runs, one instance per task; settings come with `Work`."""
+    """A processor that the engine runs, one instance per task.  Settings are in its context."""
 
     declaration: ProcessorDeclaration
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         """Decide the records in order.  Pure."""
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """Fire the timers that are due at `now_ms`, sorted by due time, kind, key.  Pure."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         """Write the coded refusal for a record whose outputs exceed `topic.max_bytes`."""
 
     def dead_letter(

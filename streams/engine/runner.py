@@ -16,7 +16,7 @@ from functools import partial
 from typing import TypeVar
 
 from streams.engine.records import TopicPartition
-from streams.engine.task import Cycle, Task
+from streams.engine.task import Batch, Task
 from streams.errors import RegistryUnavailable
 from streams.telemetry.logs import fields
 
@@ -173,7 +173,7 @@ class TaskRunner:
                 await self._wake.wait()
         self._wake.clear()
 
-    def _submit(self, cycle: Cycle) -> None:
+    def _submit(self, cycle: Batch) -> None:
         self.task.submit(cycle)
         self._inflight = asyncio.ensure_future(self._call(lambda: self.task.commit(cycle)))
 

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from schemas import Decoded, Undecodable, decode_many, encode
-from streams.engine.letters import letter, told
+from streams.engine.letters import describe_failure, make_dead_letter
 from streams.engine.principals import SERVICE, Senders
 from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position
@@ -22,9 +22,9 @@ from streams.engine.work import (
     DECIDE_FAILED,
     NOT_POISON,
     STEP_BYTES,
+    BatchOutput,
     Context,
-    Effects,
-    StepWork,
+    StepContext,
 )
 from streams.errors import InternalUnreadable
 from streams.telemetry.logs import fields
@@ -34,9 +34,9 @@ from topology.topics import dead_letters_of
 
 log = logging.getLogger(__name__)
 
-Taken = tuple[Topic, Record]
+InputRecord = tuple[Topic, Record]
 _Item = tuple[Topic, Record, Decoded | Undecodable]
-Decide = Callable[[StepWork], None]
+Decide = Callable[[StepContext], None]
 TIMER_FAILED = "timer_failed"
 """The code of dead letters of timers that made the processor raise."""
 _NULL_VALUE = Decoded({}, b"", 0, False)
@@ -49,7 +49,7 @@ class Step:
     """
 
     def __init__(self, processor: Processor, context: Context, read: GetMany) -> None:
-        self.effects = Effects()
+        self.effects = BatchOutput()
         self.undecodable = 0
         self.poison = 0
         self._processor = processor
@@ -57,7 +57,7 @@ class Step:
         self._senders = Senders(context.principals)
         self._read = layered([self.effects.rows], read)
 
-    def records(self, taken: Sequence[Taken]) -> list[Taken]:
+    def records(self, taken: Sequence[InputRecord]) -> list[InputRecord]:
         """Decide the records in order; return those left over when the effects grow too large."""
         self._senders.read([record for _, record in taken])
         undecided = self._decide(self._decode(taken))
@@ -75,7 +75,7 @@ class Step:
         else:
             self._dead_letter_timer(due[0], failure)
 
-    def _decode(self, taken: Sequence[Taken]) -> list[_Item]:
+    def _decode(self, taken: Sequence[InputRecord]) -> list[_Item]:
         by_topic: dict[Topic, list[Record]] = {}
         for topic, record in taken:
             by_topic.setdefault(topic, []).append(record)
@@ -122,18 +122,18 @@ class Step:
             failure = second_failure
         at, processor = position(message.record), self._processor.declaration.name
         extra = fields(position=at, processor=processor, code=DECIDE_FAILED)
-        log.error("poison at %s: %s", at, told(failure), extra=extra)
+        log.error("poison at %s: %s", at, describe_failure(failure), extra=extra)
         self.poison += 1
-        self._dead_letter(message.topic, message.record, DECIDE_FAILED, told(failure))
+        self._dead_letter(message.topic, message.record, DECIDE_FAILED, describe_failure(failure))
 
     def _dead_letter_timer(self, timer: Timer, exc: Exception) -> None:
-        log.error("timer %s of %s raises: %s", timer.kind, timer.key, told(exc))
+        log.error("timer %s of %s raises: %s", timer.kind, timer.key, describe_failure(exc))
         self.poison += 1
         source = self._processor.declaration.inputs[0]
         topic = dead_letters_of(source)
         heads = [
             ("kafka_dlt-exception-fqcn", TIMER_FAILED.encode()),
-            ("kafka_dlt-exception-message", told(exc).encode()),
+            ("kafka_dlt-exception-message", describe_failure(exc).encode()),
         ]
         self.effects.letters[source.name, TIMER_FAILED] += 1
         key = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}".encode()
@@ -142,7 +142,7 @@ class Step:
 
     def _attempt(self, decide: Decide) -> Exception | None:
         """Add the effects of a step, or return what it raised and drop them."""
-        work = StepWork(self._processor.declaration, self._context, self._read, self._senders)
+        work = StepContext(self._processor.declaration, self._context, self._read, self._senders)
         try:
             decide(work)
             effects = work.seal()
@@ -159,7 +159,7 @@ class Step:
         content = mask(topic, record.key, settings), mask(topic, record.value, settings)
         self.effects.letters[topic.name, code] += 1
         self.effects.outputs.append(
-            letter(self._context.prefix, topic, record, content, code, message)
+            make_dead_letter(self._context.prefix, topic, record, content, code, message)
         )
 
 

@@ -42,16 +42,16 @@ _NO_SUCH_KEY = "key not found"
 Failed = Callable[[str, Exception], StoreFailed]
 
 
-class Held(NamedTuple):
+class MemoryUse(NamedTuple):
     """The memory of all stores of this process in bytes, by use."""
 
     write_buffers: int
     block_cache: int
 
 
-def held() -> Held:
+def memory_use() -> MemoryUse:
     """Return the memory use of all stores.  Any thread may call it."""
-    return Held(_WRITE_BUFFERS.get_usage(), _CACHE.get_usage())
+    return MemoryUse(_WRITE_BUFFERS.get_usage(), _CACHE.get_usage())
 
 
 def limit_block_cache(size: int) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from prometheus_client.core import Metric
 
-from streams.engine.store import held
-from streams.telemetry.metrics import Declared, asked_family
+from streams.engine.store import memory_use
+from streams.telemetry.metrics import MetricDeclaration, metric_family
 
 
-def declared(name: str) -> Declared:
+def declared(name: str) -> MetricDeclaration:
     """Declare the metric of one kind of process under the given name."""
-    return Declared(
+    return MetricDeclaration(
         name,
         "gauge",
         "Memory that RocksDB holds in this process, by what for: `write_buffers` (about 16 MiB of"
@@ -21,5 +21,5 @@ def declared(name: str) -> Declared:
     )
 
 
-def memory(of: Declared) -> Metric:
-    return asked_family(of, {(use,): float(size) for use, size in held()._asdict().items()})
+def memory(of: MetricDeclaration) -> Metric:
+    return metric_family(of, {(use,): float(size) for use, size in memory_use()._asdict().items()})

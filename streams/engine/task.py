@@ -25,10 +25,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams.engine import merge
-from streams.engine.copies import Copies
+from streams.engine.copies import GlobalTables
 from streams.engine.gate import Gate
 from streams.engine.log import Log
-from streams.engine.metrics import TaskFigures, WorkerMetrics
+from streams.engine.metrics import TaskMeasurements, WorkerMetrics
 from streams.engine.poison import PoisonLimit
 from streams.engine.positions import Positions
 from streams.engine.principals import Principals
@@ -37,7 +37,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.rows import Bytes, layered
 from streams.engine.state import State
 from streams.engine.step import Step
-from streams.engine.work import Context, Effects, refuse_unknown
+from streams.engine.work import BatchOutput, Context, refuse_unknown
 from streams.registry.ids import RegistryIds
 from streams.settings.service import ServiceSettings
 from topology.acls import WORKERS_GROUP
@@ -64,7 +64,7 @@ def transactional_id(settings: ServiceSettings, partition: int) -> str:
 
 
 @dataclass(slots=True)
-class Cycle:
+class Batch:
     """The output of one transaction.
 
     records: how many inputs or timers it decided; poison: how many of them raised.
@@ -72,7 +72,7 @@ class Cycle:
     decide_s: how long that took.
     """
 
-    effects: Effects = field(default_factory=Effects)
+    effects: BatchOutput = field(default_factory=BatchOutput)
     offsets: dict[Topic, int] = field(default_factory=dict)
     records: int = 0
     poison: int = 0
@@ -92,7 +92,7 @@ class Task:
         settings: ServiceSettings,
         directory: Path,
         clock: Callable[[], int],
-        copies: Copies | None = None,
+        copies: GlobalTables | None = None,
         ids: RegistryIds | None = None,
         metrics: WorkerMetrics | None = None,
         *,
@@ -237,7 +237,7 @@ class Task:
                 wait = min(wait or gather, gather)
         return wait / 1000
 
-    def next_cycle(self) -> Cycle | None:
+    def next_cycle(self) -> Batch | None:
         """Decide buffered records; return None when there is nothing to decide now."""
         nonempty = [share for share in self._shares if any(b.records for b in share[1])]
         quota = max(1, self._settings.batch // max(1, len(nonempty)))
@@ -248,7 +248,7 @@ class Task:
         ]
         if not work:
             return None
-        cycle, start = Cycle(), time.perf_counter()
+        cycle, start = Batch(), time.perf_counter()
         for processor, taken in work:
             step = self._step(processor, cycle)
             undecided = step.records(taken)
@@ -272,7 +272,7 @@ class Task:
             return min(quota, self._fresh_counts.pop(processor, 0))
         return quota
 
-    def _step(self, processor: Processor, cycle: Cycle) -> Step:
+    def _step(self, processor: Processor, cycle: Batch) -> Step:
         layers = [cycle.effects.rows, self._pending]
         return Step(processor, self._context, layered(layers, self._state.get_many))
 
@@ -302,12 +302,12 @@ class Task:
     def ask_ends(self) -> None:
         self._gate.ask()
 
-    def fire(self, limit_ms: int) -> Cycle | None:
+    def fire(self, limit_ms: int) -> Batch | None:
         """Fire timers due at `limit_ms` in a separate cycle.  Only with nothing in flight."""
         due = self._state.due(limit_ms, self._settings.batch)
         if not due:
             return None
-        cycle, start = Cycle(records=len(due), timers=True), time.perf_counter()
+        cycle, start = Batch(records=len(due), timers=True), time.perf_counter()
         by_processor: dict[str, list[Timer]] = {}
         tombstones: Bytes = {}
         for key, name, timer in due:
@@ -327,7 +327,7 @@ class Task:
         cycle.decide_s = time.perf_counter() - start
         return cycle
 
-    def submit(self, cycle: Cycle) -> None:
+    def submit(self, cycle: Batch) -> None:
         """Make the cycle's rows and positions visible, as if committed.  Raises
         TooManyDeadLetters.
         """
@@ -336,7 +336,7 @@ class Task:
         self._positions.advance(cycle.offsets, cycle.effects.rows, cycle.effects.outputs)
         self._pending = cycle.effects.rows
 
-    def commit(self, cycle: Cycle) -> None:
+    def commit(self, cycle: Batch) -> None:
         """Commit one transaction, then store its rows.  Blocks; raises Fenced, CommitFailed."""
         start = time.perf_counter()
         ends = self._producer.commit(cycle.effects.outputs)
@@ -351,7 +351,7 @@ class Task:
         """Measure the store, in the thread that owns it."""
         self._store_bytes, self._measured_at = self._state.size_bytes(), time.monotonic()
 
-    def figures(self, ready: bool) -> TaskFigures:
+    def figures(self, ready: bool) -> TaskMeasurements:
         """Return the task's measurements without blocking; any thread may call it."""
         due, now, decided = self._state.next_due, self._clock(), self._decided
         buffers = list(self._buffers.values())  # replaced as a whole, never changed
@@ -362,7 +362,7 @@ class Task:
         }
         delay_s = 0.0 if due is None else max(0.0, (now - due) / 1000)
         waits = self._gate.waits_ms(due, self._position)
-        return TaskFigures(
+        return TaskMeasurements(
             self.partition,
             ready,
             lag,

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 
-from streams.engine.metrics import TaskFigures
+from streams.engine.metrics import TaskMeasurements
 from streams.engine.records import TopicPartition
 from streams.engine.runner import Seek, TaskRunner
 from streams.engine.task import Task
@@ -58,7 +58,7 @@ class TaskSet:
         """Return the numbers that the group has assigned."""
         return frozenset(self._supervisors)
 
-    def figures(self) -> list[TaskFigures]:
+    def figures(self) -> list[TaskMeasurements]:
         """Return the tasks' measurements; any thread may call it."""
         return [runner.task.figures(runner.sought) for runner in list(self.runners.values())]
 

@@ -10,16 +10,16 @@ from typing import Any
 
 from schemas import encode
 from streams.engine import headers
-from streams.engine.copies import CopiedTable, Copies
-from streams.engine.letters import letter, told
+from streams.engine.copies import GlobalTables, GlobalTableView
+from streams.engine.letters import describe_failure, make_dead_letter
 from streams.engine.principals import Principals, Senders
-from streams.engine.processor import AvroValue, Processor, Timer, TooLarge, Work
+from streams.engine.processor import AvroValue, Processor, ProcessorContext, Timer, TooLarge
 from streams.engine.records import Headers, Output, Record, position
 from streams.engine.rows import Bytes, Cause, GetMany, TableRows, store_key
 from streams.errors import HeadraceError, InternalUnreadable
 from streams.telemetry.logs import fields
 from topology.core import CHANGELOG, RTES_RAW, TIMERS
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.keys import composite, split
 
 log = logging.getLogger(__name__)
@@ -43,12 +43,12 @@ class Context:
     partitions: int
     prefix: str
     settings: Mapping[str, Any]
-    copies: Copies | None = None
+    copies: GlobalTables | None = None
     principals: Principals | None = None
 
 
 @dataclass(slots=True)
-class Effects:
+class BatchOutput:
     """The output of one or more steps: rows for the store, records for the log.
 
     poison: how many of these are dead letters that a processor made itself.
@@ -62,7 +62,7 @@ class Effects:
     verdicts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     letters: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, other: Effects) -> None:
+    def add(self, other: BatchOutput) -> None:
         self.rows.update(other.rows)
         self.outputs += other.outputs
         self.size += other.size
@@ -102,8 +102,8 @@ def refuse_unknown(names: Iterable[str], processors: Iterable[Processor]) -> Non
         raise InternalUnreadable(detail)
 
 
-class StepWork:
-    """The `Work` of one step of one processor."""
+class StepContext:
+    """The `ProcessorContext` of one step of one processor."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class StepWork:
         self._tables: dict[str, TableRows] = {}
         self._sends: list[_Send] = []
         self._sent_bytes = 0
-        self._parent: StepWork | None = None
+        self._parent: StepContext | None = None
         self._dead_letters: list[tuple[Topic, Output]] = []
 
     @property
@@ -148,9 +148,9 @@ class StepWork:
     def vouch(self, cause: str, principal: str | None) -> None:
         self._senders.vouch(cause, principal)
 
-    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         assert self._parent is None, "a part has no parts"
-        work = StepWork(self._declaration, self._context, self._read, self._senders)
+        work = StepContext(self._declaration, self._context, self._read, self._senders)
         work._parent = self
         try:
             part(work)
@@ -168,16 +168,18 @@ class StepWork:
     def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
         source = position(record)
         extra = fields(position=source, processor=self._declaration.name, code=DECIDE_FAILED)
-        log.error("poison at %s: %s", source, told(failure), extra=extra)
+        log.error("poison at %s: %s", source, describe_failure(failure), extra=extra)
         content, prefix = (record.key, record.value), self._context.prefix
-        dead_letter = letter(prefix, topic, record, content, DECIDE_FAILED, told(failure))
+        dead_letter = make_dead_letter(
+            prefix, topic, record, content, DECIDE_FAILED, describe_failure(failure)
+        )
         self._dead_letters.append((topic, dead_letter))
 
-    def copy(self, table: Table) -> CopiedTable:
+    def copy(self, table: Table) -> GlobalTableView:
         copies = self._context.copies
         if copies is None or table not in self._declaration.copies:
             raise KeyError(f"{self._declaration.name} does not declare a copy of {table.name}")
-        return CopiedTable(copies, table)
+        return GlobalTableView(copies, table)
 
     def send(
         self,
@@ -200,14 +202,14 @@ class StepWork:
     def delete_timer(self, due_ms: int, kind: str, key: str) -> None:
         self.rows(TIMERS).delete(timer_key(self._declaration.name, due_ms, kind, key))
 
-    def seal(self) -> Effects:
+    def seal(self) -> BatchOutput:
         """Encode all writes.
 
         Raises TooLarge, and any error that the codec raises for a wrong value.
         """
         by_topic: dict[str, list[Output]] = {}
         self._encode_sends(by_topic)
-        effects = Effects(
+        effects = BatchOutput(
             outputs=[output for _, output in self._dead_letters], poison=len(self._dead_letters)
         )
         effects.letters.update((topic.name, DECIDE_FAILED) for topic, _ in self._dead_letters)
@@ -240,7 +242,7 @@ class StepWork:
         _check_size(
             topic, key, value, len(key) + len(send.id) + header_bytes
         )  # these are headers as well
-        heads = headers.outgoing(
+        heads = headers.output_headers(
             topic,
             self._declaration.name,
             key,
@@ -275,7 +277,7 @@ class StepWork:
 
 
 def _is_verdict(send: _Send) -> bool:
-    return send.topic.kind is Kind.FACT and ("rule" in send.value or "verdict" in send.value)
+    return send.topic.kind is TopicKind.FACT and ("rule" in send.value or "verdict" in send.value)
 
 
 def _verdict_labels(send: _Send) -> tuple[str, str, str]:

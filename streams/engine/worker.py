@@ -11,18 +11,18 @@ from pathlib import Path
 
 from streams.engine import crash_points, faust_host
 from streams.engine.clock import WorkerClock, wall_ms
-from streams.engine.copies import Copies, copied
+from streams.engine.copies import GlobalTables, replicated_tables
 from streams.engine.log import Log
-from streams.engine.metrics import Standing, WorkerMetrics
-from streams.engine.metrics_server import served
+from streams.engine.metrics import WorkerMetrics, WorkerStatus
+from streams.engine.metrics_server import serve_metrics
 from streams.engine.processor import Processor
 from streams.engine.store import DirectoryLock, limit_block_cache
 from streams.engine.task import Task, group_of
 from streams.engine.tasks import TaskSet
 from streams.engine.trust import check_trust
 from streams.errors import StoreFailed, TopicsMismatch
-from streams.log.connecting import connected
-from streams.registry.binding import bound
+from streams.log.connecting import connect
+from streams.registry.binding import use_registry
 from streams.registry.ids import RegistryIds
 from streams.settings.connection import ConnectionSettings
 from streams.settings.service import ServiceSettings
@@ -61,7 +61,7 @@ def run_worker(
     logging.getLogger("streams").setLevel(settings.log_level.upper())
     if settings.crash_at:
         crash_points.install(settings.crash_at)
-    with bound(settings) as ids:
+    with use_registry(settings) as ids:
         if ids is not None:
             ids.load()
         _run(settings, processors, ids, static=static, rule_codes=rule_codes)
@@ -81,13 +81,15 @@ def _run(
     _shorten_switch_interval()
     limit_block_cache(settings.block_cache_mib << 20)
     try:
-        source = connected(settings)
+        source = connect(settings)
         check_trust(settings.bootstrap or "", settings.security())
         declarations = [p.declaration for p in processors()]
         check_topics(source, settings, declarations)
         (directory / READY_FILE).unlink(missing_ok=True)
-        tables = copied(declarations)
-        copies = Copies(directory / "copies", source, settings.prefix, settings.partitions, tables)
+        tables = replicated_tables(declarations)
+        copies = GlobalTables(
+            directory / "copies", source, settings.prefix, settings.partitions, tables
+        )
         copies.open()
         copies.follow()
 
@@ -107,8 +109,8 @@ def _run(
                 on_append_time=clock.heard,
             )
 
-        def measure_worker() -> Standing:
-            return Standing(tasks.figures(), copies.size_bytes, tasks.assignments > 0)
+        def measure_worker() -> WorkerStatus:
+            return WorkerStatus(tasks.figures(), copies.size_bytes, tasks.assignments > 0)
 
         topics = {settings.prefix + t.name for d in declarations for t in d.inputs}
         tasks, metrics = TaskSet(make, topics), WorkerMetrics(measure_worker, rule_codes)
@@ -116,7 +118,7 @@ def _run(
         tasks.on_reopen = lambda failure: metrics.reopened(failure.code)
         instance = _instance_id(directory) if static else None
         try:
-            with served(settings.metrics, metrics, measure_worker):
+            with serve_metrics(settings.metrics, metrics, measure_worker):
                 faust_host.run(settings, group_of(settings), tasks, directory, instance_id=instance)
         finally:
             copies.close()

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from streams.api import prefer
 from streams.api.problems import Response
-from streams.api.route import Call, Verdicts, Wait
+from streams.api.route import AwaitOutcome, AwaitVerdicts, Call
 from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
 from streams.views.params import parse_position
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 async def judged(
-    gateway: Gateway, wait: Verdicts, headers: Mapping[str, str], sent: Response
+    gateway: Gateway, wait: AwaitVerdicts, headers: Mapping[str, str], sent: Response
 ) -> Response:
     """The verdicts on all that was sent, if its sender waits for them.
 
@@ -49,7 +49,7 @@ async def judged(
 
 async def awaited(
     gateway: Gateway,
-    wait: Wait,
+    wait: AwaitOutcome,
     call: Call,
     value: Any,
     headers: Mapping[str, str],
@@ -74,7 +74,9 @@ async def awaited(
 class _Waiting:
     """cause: the position of the envelope."""
 
-    def __init__(self, gateway: Gateway, wait: Wait, call: Call, value: Any, cause: str) -> None:
+    def __init__(
+        self, gateway: Gateway, wait: AwaitOutcome, call: Call, value: Any, cause: str
+    ) -> None:
         self._gateway, self._wait, self._call, self._value = gateway, wait, call, value
         self._cause = cause
 

@@ -14,15 +14,15 @@ from starlette.responses import Response as HttpResponse
 from streams.api.media import JSON_TYPES
 from streams.api.problems import Response, failed, no_route, unanswered
 from streams.api.route import (
+    AwaitVerdicts,
     Call,
     Compute,
-    Order,
     Produce,
-    Put,
     Query,
     Refused,
+    ReplaceCommand,
     Route,
-    Verdicts,
+    SyncCommand,
 )
 from streams.engine.records import Output, Record, position
 from streams.errors import BrokerUnavailable, HeadraceError, ProduceUnknown
@@ -34,9 +34,9 @@ from streams.gateway.caller import caller, signed
 from streams.gateway.context import Gateway
 from streams.gateway.limits import PRODUCE_S
 from streams.ingress import senders
-from streams.routes.past import looking_back
-from streams.routes.produce import Sending, accepted, placed, sending_of, trace_of
-from streams.routes.table import Asked, asked, check_after, match
+from streams.routes.past import as_of_call
+from streams.routes.produce import Sending, accepted, command_response, sending_of, trace_of
+from streams.routes.table import MatchedRoute, check_after, match, match_request
 from streams.views.params import parse_position
 from topology.declarations import Topic
 
@@ -49,7 +49,7 @@ def endpoint(gateway: Gateway, route: Route) -> Endpoint:
         ids = match(route.template, request.scope["path"])
         if ids is None:
             return http(no_route("the path is not UTF-8", ()))
-        return await _answer(gateway, asked(route, ids, query_of(request)), request)
+        return await _answer(gateway, match_request(route, ids, query_of(request)), request)
 
     return with_problems(answer)
 
@@ -81,15 +81,15 @@ def _percent(byte: int) -> str:
     return chr(byte) if byte < 128 else f"%{byte:02X}"
 
 
-async def _answer(gateway: Gateway, asked: Asked, request: Request) -> HttpResponse:
+async def _answer(gateway: Gateway, asked: MatchedRoute, request: Request) -> HttpResponse:
     match asked.route.action:
         case Produce() as produce:
             return await _produce(gateway, produce, asked, request)
-        case Order() as order:
+        case SyncCommand() as order:
             return await _order(gateway, order, asked, request)
-        case Put() as put:
+        case ReplaceCommand() as put:
             _, record, _ = await _commanded(gateway, put, asked, request)
-            done = placed(record, put.wait is not None)
+            done = command_response(record, put.wait is not None)
             if put.wait is not None:
                 done = await judged(gateway, put.wait, headers_of(request), done)
             return http(done)
@@ -106,14 +106,14 @@ async def _answer(gateway: Gateway, asked: Asked, request: Request) -> HttpRespo
             return await _in_thread(gateway, lambda: _read(gateway, asked, query))
 
 
-def _read(gateway: Gateway, asked: Asked, query: Query) -> Response:
+def _read(gateway: Gateway, asked: MatchedRoute, query: Query) -> Response:
     with gateway.view.reader() as reads:
-        call = looking_back(_call(gateway, asked, reads, None), asked, gateway.log)
+        call = as_of_call(_call(gateway, asked, reads, None), asked, gateway.log)
         body = query.answer(call)
     return Response(200, body, query.headers(body) if query.headers else {})
 
 
-def _call(gateway: Gateway, asked: Asked, view: Any, body: bytes | None) -> Call:
+def _call(gateway: Gateway, asked: MatchedRoute, view: Any, body: bytes | None) -> Call:
     return Call(view, gateway.settings, gateway.clock(), asked.ids, asked.params, body, caller())
 
 
@@ -123,7 +123,9 @@ async def _in_thread(gateway: Gateway, answer: Callable[[], Response]) -> HttpRe
     return await loop.run_in_executor(gateway.queries, lambda: http(answer()))
 
 
-async def _order(gateway: Gateway, order: Order, asked: Asked, request: Request) -> HttpResponse:
+async def _order(
+    gateway: Gateway, order: SyncCommand, asked: MatchedRoute, request: Request
+) -> HttpResponse:
     """Put the command on the log, wait for the fact about it, and answer with that."""
     command, record, body = await _commanded(gateway, order, asked, request)
     cause = position(record)
@@ -140,7 +142,7 @@ async def _order(gateway: Gateway, order: Order, asked: Asked, request: Request)
 
 
 async def _commanded(
-    gateway: Gateway, action: Order | Put, asked: Asked, request: Request
+    gateway: Gateway, action: SyncCommand | ReplaceCommand, asked: MatchedRoute, request: Request
 ) -> tuple[Output, Record, bytes | None]:
     """The command, its record on the log, and the body of the request, if it has one."""
     needs_broker(gateway)
@@ -151,7 +153,7 @@ async def _commanded(
 
     def command() -> list[Output]:
         output = action.command(_call(gateway, asked, None, body))
-        if isinstance(action, Put):  # its key is whom it is about
+        if isinstance(action, ReplaceCommand):  # its key is whom it is about
             senders.check_name(action.topic, (output.key or b"").decode(), caller())
         commands[:] = [output._replace(headers=[*output.headers, *more])]
         return commands
@@ -166,7 +168,7 @@ def needs_broker(gateway: Gateway) -> None:
 
 
 async def _produce(
-    gateway: Gateway, produce: Produce, asked: Asked, request: Request
+    gateway: Gateway, produce: Produce, asked: MatchedRoute, request: Request
 ) -> HttpResponse:
     if not produce.terms.correlated:
         needs_broker(gateway)
@@ -184,7 +186,7 @@ async def _produce(
 
     done = accepted(await sent(gateway, produce.topic, outputs), produce.terms)
     sending = sendings[0]
-    if isinstance(produce.wait, Verdicts):
+    if isinstance(produce.wait, AwaitVerdicts):
         done = await judged(gateway, produce.wait, headers, done)
     elif produce.wait is not None and sending.single:
         done = await awaited(

@@ -9,13 +9,13 @@ from typing import TypeVar
 from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import needs_broker
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 
 
 async def find(
-    gateway: Gateway, row: bytes, look: Callable[[Reads], T | None], seconds: float
+    gateway: Gateway, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
 ) -> T | None:
     """What `look` finds, None when time is up.  A look is brief: a thread would cost more."""
     try:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import Scope
 
-from streams.access.callers import Caller, Need
+from streams.access.callers import AccessRule, Caller
 from streams.access.tokens import TokenFile
 from streams.api.problems import problem
 from streams.api.route import Refused
@@ -53,7 +53,7 @@ class Guard:
         with answering(found), self._counted(found, scope["path"] == STREAM):
             yield found
 
-    def _caller(self, tokens: TokenFile, scope: Scope, need: Need) -> Caller | None:
+    def _caller(self, tokens: TokenFile, scope: Scope, need: AccessRule) -> Caller | None:
         given = token_of(scope)
         found = tokens.caller(given) if given else None
         if need.own:
@@ -111,7 +111,7 @@ def _is_local(origin: str) -> bool:
         return False
 
 
-def _check(found: Caller, need: Need) -> None:
+def _check(found: Caller, need: AccessRule) -> None:
     if not found.has(need.roles):
         wanted = " or ".join(need.roles)
         raise Forbidden(f"the token of {found.principal} has not the role {wanted}", need.rule)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from streams.views.positions import Position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.status import ViewStats, ViewStatus
 
 
@@ -20,7 +20,7 @@ class Live(Protocol):
     def stats(self) -> ViewStats:
         """Never blocks."""
 
-    def reader(self) -> AbstractContextManager[Reads]:
+    def reader(self) -> AbstractContextManager[ReadOnlyStore]:
         """One snapshot.  Raises errors.ViewNotReady."""
 
     async def wait_async(self, position: Position, timeout_s: float) -> None:

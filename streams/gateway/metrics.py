@@ -16,60 +16,64 @@ from prometheus_client.core import Metric
 
 from streams.engine.store_metrics import declared, memory
 from streams.gateway.live import Live
-from streams.telemetry.metrics import Declared, asked_family, made
+from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 from streams.views.status import State
 
-REQUESTS = Declared(
+REQUESTS = MetricDeclaration(
     "headrace_http_requests_total",
     "counter",
     "Requests answered, by route template (`none`: no such path) and status.",
     ("method", "route", "status"),
 )
-SECONDS = Declared(
+SECONDS = MetricDeclaration(
     "headrace_http_request_seconds",
     "histogram",
     "Time from the request's headers to the end of its answer; streams are left out.",
     ("method", "route"),
 )
-IN_FLIGHT = Declared(
+IN_FLIGHT = MetricDeclaration(
     "headrace_http_requests_in_flight", "gauge", "Requests that are being answered.", (), True
 )
-PRODUCED = Declared(
+PRODUCED = MetricDeclaration(
     "headrace_produced_records_total", "counter", "Records that Kafka has confirmed.", ("topic",)
 )
-UNKNOWN = Declared(
+UNKNOWN = MetricDeclaration(
     "headrace_produce_unknown_total",
     "counter",
     "Produce requests whose outcome is unknown.",
     ("topic",),
 )
-BROKER = Declared("headrace_broker_up", "gauge", "1 while Kafka answers.", (), True)
-STATE = Declared(
+BROKER = MetricDeclaration("headrace_broker_up", "gauge", "1 while Kafka answers.", (), True)
+STATE = MetricDeclaration(
     "headrace_view_state", "gauge", "1 for the state that the view is in.", ("state",), True
 )
-LAG = Declared(
+LAG = MetricDeclaration(
     "headrace_view_lag_records",
     "gauge",
     "Offsets between the view and the ends of its topics.",
     (),
     True,
 )
-APPLIED = Declared(
+APPLIED = MetricDeclaration(
     "headrace_view_applied_records_total", "counter", "Records that the view applied.", (), True
 )
-APPLY = Declared(
+APPLY = MetricDeclaration(
     "headrace_view_apply_seconds_total",
     "counter",
     "Time that the view spent in applying, waiting not counted.",
     (),
     True,
 )
-REBUILDS = Declared(
+REBUILDS = MetricDeclaration(
     "headrace_view_rebuilds_total", "counter", "Copies that the view began anew.", (), True
 )
-ROWS = Declared("headrace_view_rows_bytes", "gauge", "Size of the view's rows, about.", (), True)
-CLIENTS = Declared("headrace_sse_clients", "gauge", "Clients that follow a stream.", (), True)
-DLQ = Declared(
+ROWS = MetricDeclaration(
+    "headrace_view_rows_bytes", "gauge", "Size of the view's rows, about.", (), True
+)
+CLIENTS = MetricDeclaration(
+    "headrace_sse_clients", "gauge", "Clients that follow a stream.", (), True
+)
+DLQ = MetricDeclaration(
     "headrace_dlq_records",
     "gauge",
     "Dead letters that are kept and were not sent back.",
@@ -116,7 +120,7 @@ class Metrics:
         disable_created_metrics()  # they are in no declaration
         self._registry = CollectorRegistry()
         self._registry.register(_Asked(sources))
-        self._own = {d.name: made(d, self._registry) for d in ALL if not d.asked}
+        self._own = {d.name: create_metric(d, self._registry) for d in ALL if not d.asked}
         self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
 
     def answered(self, method: str, route: str, status: int, took_s: float | None) -> None:
@@ -153,15 +157,15 @@ class _Asked:
         states: dict[tuple[str, ...], float] = {
             (state,): float(state == status.state) for state in get_args(State)
         }
-        yield asked_family(IN_FLIGHT, {(): float(self._sources.in_flight())})
-        yield asked_family(BROKER, {(): float(self._sources.broker_up())})
-        yield asked_family(STATE, states)
-        yield asked_family(LAG, {(): float(status.lag)})
-        yield asked_family(APPLIED, {(): float(status.applied)})
-        yield asked_family(APPLY, {(): stats.apply_s})
-        yield asked_family(REBUILDS, {(): float(stats.rebuilds)})
-        yield asked_family(ROWS, {(): float(stats.rows_bytes)})
-        yield asked_family(CLIENTS, {(): float(self._sources.clients())})
+        yield metric_family(IN_FLIGHT, {(): float(self._sources.in_flight())})
+        yield metric_family(BROKER, {(): float(self._sources.broker_up())})
+        yield metric_family(STATE, states)
+        yield metric_family(LAG, {(): float(status.lag)})
+        yield metric_family(APPLIED, {(): float(status.applied)})
+        yield metric_family(APPLY, {(): stats.apply_s})
+        yield metric_family(REBUILDS, {(): float(stats.rebuilds)})
+        yield metric_family(ROWS, {(): float(stats.rows_bytes)})
+        yield metric_family(CLIENTS, {(): float(self._sources.clients())})
         yield memory(MEMORY)
         letters = self._sources.dead_letters()
-        yield asked_family(DLQ, {(topic,): float(count) for topic, count in letters.items()})
+        yield metric_family(DLQ, {(topic,): float(count) for topic, count in letters.items()})

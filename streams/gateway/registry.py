@@ -12,7 +12,13 @@ from streams.gateway.answer import dump
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
 from streams.registry.ids import RegistryIds
-from streams.registry.reading import MEDIA, Answer, Fault, Reading, read_only
+from streams.registry.reading import (
+    MEDIA,
+    RegistryError,
+    RegistryReadApi,
+    RegistryResponse,
+    read_only,
+)
 from streams.routes.table import match
 
 SUBJECT_PATH = "/subjects/{subject}"
@@ -22,7 +28,7 @@ TYPES = ["AVRO"]
 _ROOTS = ("subjects", "schemas", "config", "mode")
 
 Ids = Mapping[str, str]
-Read = Callable[[Reading, Ids, Mapping[str, str]], Any]
+Read = Callable[[RegistryReadApi, Ids, Mapping[str, str]], Any]
 
 READS: Mapping[str, Read] = {
     "/subjects": lambda reading, _, query: reading.list_subjects(query),
@@ -49,7 +55,11 @@ WRITES = (SUBJECT_PATH, VERSIONS_PATH)
 def endpoints(gateway: Gateway, ids: RegistryIds | None = None) -> list[tuple[str, str, Endpoint]]:
     """Method, path and endpoint of each.  ids: of the registry in use, if there is one."""
     prefix = gateway.settings.prefix
-    reading = Reading(prefix) if ids is None else Reading(prefix, ids.known, ids.known_committed)
+    reading = (
+        RegistryReadApi(prefix)
+        if ids is None
+        else RegistryReadApi(prefix, ids.known, ids.known_committed)
+    )
     return [
         *(("GET", path, _reads(reading, path, read)) for path, read in READS.items()),
         *(("POST", path, _refuses(path)) for path in WRITES),
@@ -60,15 +70,15 @@ def refusal(path: str, status: int, detail: str) -> HttpResponse | None:
     """What the registry says to a request that it has no route for; None if it is not its own."""
     if path.split("/")[1] not in _ROOTS:
         return None
-    return _http(Fault(status, detail).answer)
+    return _http(RegistryError(status, detail).answer)
 
 
-def _reads(reading: Reading, template: str, read: Read) -> Endpoint:
+def _reads(reading: RegistryReadApi, template: str, read: Read) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
             ids = _named(template, request)
-            return _http(Answer(200, read(reading, ids, request.query_params)))
-        except Fault as fault:
+            return _http(RegistryResponse(200, read(reading, ids, request.query_params)))
+        except RegistryError as fault:
             return _http(fault.answer)
 
     return answer
@@ -78,7 +88,7 @@ def _refuses(template: str) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
             return _http(read_only(_named(template, request)["subject"]).answer)
-        except Fault as fault:
+        except RegistryError as fault:
             return _http(fault.answer)
 
     return answer
@@ -87,10 +97,10 @@ def _refuses(template: str) -> Endpoint:
 def _named(template: str, request: Request) -> Ids:
     ids = match(template, request.scope["path"])
     if ids is None:
-        raise Fault(404, "the path is not UTF-8")
+        raise RegistryError(404, "the path is not UTF-8")
     return ids
 
 
-def _http(answer: Answer) -> HttpResponse:
+def _http(answer: RegistryResponse) -> HttpResponse:
     headers = {"cache-control": "no-store"}
     return HttpResponse(dump(answer.body), answer.status, headers, MEDIA)

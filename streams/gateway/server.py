@@ -35,7 +35,7 @@ from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
 from streams.gateway.protocol import BoundedProtocol
 from streams.gateway.sse import TailHub
 from streams.log import connecting
-from streams.registry.binding import bound
+from streams.registry.binding import use_registry
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS
 from streams.settings import Settings
@@ -70,7 +70,7 @@ def run_gateway(
     address = Address(*listener.getsockname()[:2])
     with (
         contextlib.closing(listener),
-        bound(settings) as ids,
+        use_registry(settings) as ids,
         connected(settings, patience_s) as source,
         followed(source, settings) as (view, own),
         _told(settings, address if own else None),
@@ -114,7 +114,7 @@ def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
     while True:
         source: KafkaLog | None = None
         try:
-            source = connecting.connected(settings)
+            source = connecting.connect(settings)
             _check_topics(source, settings)
             break
         except BrokerUnavailable as exc:

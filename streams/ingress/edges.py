@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streams.errors import UsageError
-from streams.processing.ingress import Edge
+from streams.processing.ingress import IngressTopic
 from streams.protocols.commands import COMMANDS
 from topology import topics
 
-EDGES: Mapping[str, Edge] = {edge.topic.name: edge for side in COMMANDS for edge in side.edges}
+EDGES: Mapping[str, IngressTopic] = {
+    edge.topic.name: edge for side in COMMANDS for edge in side.edges
+}
 
 
-def edge_of(topic: str) -> Edge:
+def ingress_topic_of(topic: str) -> IngressTopic:
     """Return the ingress of a topic, by name without prefix.
 
     Raises UsageError for a topic that users may not write.

@@ -20,7 +20,7 @@ SENDERS: Mapping[Topic, Sender] = {
 """The sender rules, by the topic that a value is sent to: every topic that HTTP writes."""
 
 
-def filled(topic: Topic, value: Any, caller: Caller | None) -> Any:
+def fill_sender(topic: Topic, value: Any, caller: Caller | None) -> Any:
     """Add the caller as the sender where the value has none and the protocol fills it in."""
     sender = SENDERS[topic]
     if caller is None or not sender.fills or not isinstance(value, dict):

@@ -20,7 +20,7 @@ def bootstrap_of(settings: ServiceSettings) -> str:
     return broker.bootstrap
 
 
-def connected(settings: ConnectionSettings) -> KafkaLog:
+def connect(settings: ConnectionSettings) -> KafkaLog:
     """Return a log whose broker has accepted our connection.
 
     Raises SettingsError, and BrokerUnavailable or a subclass that gives the broker's reason.

@@ -12,10 +12,10 @@ from streams.log.reading import partitions, records
 from streams.log.record_json import headers_json, key_text, value_json
 from streams.views.positions import Position
 from topology import topics
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 Json = dict[str, Any]
-TOPICS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
+TOPICS = tuple(topic for topic in topics.ALL if topic.kind is TopicKind.DEAD_LETTER)
 
 
 def read(log: Log, topic: Topic, prefix: str) -> Iterator[Record]:
@@ -60,7 +60,7 @@ def letter_json(topic: Topic, record: Record) -> Json:
     }
 
 
-def one(log: Log, position: Position, prefix: str) -> Json:
+def find_dead_letter(log: Log, position: Position, prefix: str) -> Json:
     """Return the dead letter at `position`, or of the record at it.  Raises NotFound."""
     target = "/".join(map(str, position))
     for topic in TOPICS:

@@ -22,12 +22,12 @@ def records_of(log: Log) -> Callable[[str], Record | None]:
 
     def fetch(position: str) -> Record | None:
         topic, partition, offset = parse_position(position)
-        return next(fetched(log, TopicPartition(topic, partition), [offset]), None)
+        return next(read_offsets(log, TopicPartition(topic, partition), [offset]), None)
 
     return fetch
 
 
-def fetched(log: Log, tp: TopicPartition, offsets: Iterable[int]) -> Iterator[Record]:
+def read_offsets(log: Log, tp: TopicPartition, offsets: Iterable[int]) -> Iterator[Record]:
     """Read the existing ones of these records with one reader.
 
     Raises BrokerUnavailable when the log returns nothing for PATIENCE_S.

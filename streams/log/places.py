@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from streams.log.cursors import offsets_cursor, sequence_cursor
 
 
-class Place(Protocol):
+class LogPosition(Protocol):
     def may_hold(self, key: bytes | None) -> bool:
         """Check whether records of this key are needed, before they are decoded."""
 
@@ -18,7 +18,7 @@ class Place(Protocol):
     def cursor(self) -> str: ...
 
 
-class OffsetPlace:
+class OffsetPosition:
     """A position by offsets: the next offset of every partition."""
 
     def __init__(self, positions: Mapping[int, int]) -> None:
@@ -35,7 +35,7 @@ class OffsetPlace:
         return offsets_cursor(self.positions)
 
 
-class SequencePlace:
+class SequencePosition:
     """A position in one session: the sequence of the last record seen."""
 
     def __init__(self, session_id: str, sequence: int) -> None:

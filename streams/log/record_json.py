@@ -9,7 +9,7 @@ from typing import Any
 from schemas import Undecodable, decode, to_json
 from streams.engine.headers import MASKED, iso
 from streams.engine.records import Record, header
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 _NUMBERS = {
     "kafka_dlt-original-partition": ">i",
@@ -25,7 +25,7 @@ def value_json(topic: Topic, record: Record) -> Any:
     """
     if record.value is None:
         return None
-    if topic.kind is Kind.DEAD_LETTER and header(record, MASKED):
+    if topic.kind is TopicKind.DEAD_LETTER and header(record, MASKED):
         return {"text": record.value.decode(errors="backslashreplace")}
     if topic.record is None:
         return _raw(record.value)

@@ -20,19 +20,19 @@ from streams.log.cursors import (
     parse_sequence,
 )
 from streams.log.filters import Filters
-from streams.log.places import OffsetPlace, Place, SequencePlace
+from streams.log.places import LogPosition, OffsetPosition, SequencePosition
 from streams.log.record_json import value_json
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.saop import RTES_EVENTS
 from topology.topics import full_name
 
-__all__ = ["CursorAhead", "CursorExpired", "CursorInvalid", "Filters", "Seen", "Tail"]
+__all__ = ["CursorAhead", "CursorExpired", "CursorInvalid", "Filters", "Observation", "Tail"]
 
 _POLL_S = 0.1
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """A record that passed the filters, and its value as JSON."""
 
     record: Record
@@ -63,21 +63,21 @@ class Tail:
         self._skips_existing = session_id is not None and start == LATEST
         self._first: int | None = None
         self._last = 0
-        self._tail_position: Place
+        self._tail_position: LogPosition
         if session_id is None:
             positions = _start_positions(start, _by_number(starts), _by_number(self.ends))
-            self._tail_position = OffsetPlace(positions)
+            self._tail_position = OffsetPosition(positions)
             start_positions = {tp: positions[tp.partition] for tp in tps}
         else:
             self._resumed = start not in (EARLIEST, LATEST)
             sequence = parse_sequence(start, session_id) if self._resumed else 0
-            self._tail_position = SequencePlace(session_id, sequence)
+            self._tail_position = SequencePosition(session_id, sequence)
             start_positions = starts
         self._reader = log.reader(start_positions, Pace.LIVE)
 
     def follow(
         self, until_end: bool, stopped: Callable[[], bool] = lambda: False
-    ) -> Iterator[Seen]:
+    ) -> Iterator[Observation]:
         """Yield records that pass the filters, with `until_end` only up to the initial ends.
 
         When `stopped` returns True it ends after a record, and the cursor resumes with the next.
@@ -98,25 +98,25 @@ class Tail:
                     return
 
     def _check_reached(self) -> None:
-        if isinstance(self._tail_position, SequencePlace):
+        if isinstance(self._tail_position, SequencePosition):
             position, truncated = self._tail_position, self._truncated
             check_sequence(
                 position.session_id, position.sequence, self._first, self._last, truncated
             )
 
-    def _accept(self, record: Record) -> Seen | None:
+    def _accept(self, record: Record) -> Observation | None:
         if not self._tail_position.may_hold(record.key):
             return None
         value = value_json(self._topic, record)
-        if isinstance(self._tail_position, SequencePlace):
+        if isinstance(self._tail_position, SequencePosition):
             self._track_sequence(self._tail_position, value["sequence"])
         if not self._tail_position.see(record.partition, record.offset, value):
             return None
         if self._skips_existing and record.offset < self.ends[_tp(record)]:
             return None
-        return Seen(record, value) if self._filters.fit(record, value) else None
+        return Observation(record, value) if self._filters.fit(record, value) else None
 
-    def _track_sequence(self, position: SequencePlace, sequence: int) -> None:
+    def _track_sequence(self, position: SequencePosition, sequence: int) -> None:
         if self._first is None:
             self._first = sequence
             if self._resumed:

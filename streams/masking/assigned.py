@@ -10,7 +10,15 @@ from streams.masking import rules
 from streams.masking.entropy import Runs, may_be_run
 from streams.masking.keys import Key, Role, key_of, names_path
 from streams.masking.tokens import OPENING, PATTERN, TOKEN, Span
-from streams.masking.values import ANY_QUOTE, QUOTES, Place, code_at, is_kept, opening_at, value_at
+from streams.masking.values import (
+    ANY_QUOTE,
+    QUOTES,
+    SpanContext,
+    code_at,
+    is_kept,
+    opening_at,
+    value_at,
+)
 
 _NAME = r"[A-Za-z0-9_.-]"
 _ASSIGNED = (
@@ -93,16 +101,16 @@ def _value(
     return [Span(value.start, value.end, rule)], value.after
 
 
-def _place(text: str, found: re.Match[str], key: Key, begins: int) -> Place:
+def _place(text: str, found: re.Match[str], key: Key, begins: int) -> SpanContext:
     at = found.start()
     before = text[at - 1 : at] if at else ""
     leads = at == begins
     closing = found["closing"] is not None
     if key.role is Role.HEADER:
         until = None if leads else QUOTES.get(before, ANY_QUOTE)
-        return Place(True, until)
+        return SpanContext(True, until)
     free = leads and found["separator"] == ":" and not closing
-    return Place(free, None, closing, before in ("?", "&"))
+    return SpanContext(free, None, closing, before in ("?", "&"))
 
 
 def _is_secret(text: str, found: re.Match[str], key: Key, content: int) -> bool:

@@ -18,7 +18,7 @@ _PLACES = {
 _PLACE = re.compile(r"\{(?:(?P<of>[Axd]?)(?P<length>[0-9]+)|b64:(?P<text>[^}]*))\}")
 
 
-class Case(NamedTuple):
+class MaskingExample(NamedTuple):
     """A text, and what masking makes of it."""
 
     text: str
@@ -38,11 +38,13 @@ def filled(template: str) -> str:
     return _PLACE.sub(_filled, template)
 
 
-def cases(rule: Rule) -> list[Case]:
+def cases(rule: Rule) -> list[MaskingExample]:
     """All examples of a rule."""
     token = f"[REDACTED:{rule.name}]"
     hits = (
-        Case(filled(e.replace("«", "").replace("»", "")), filled(re.sub("«[^»]*»", token, e)))
+        MaskingExample(
+            filled(e.replace("«", "").replace("»", "")), filled(re.sub("«[^»]*»", token, e))
+        )
         for e in rule.masked
     )
-    return [*hits, *(Case(filled(example), filled(example)) for example in rule.kept)]
+    return [*hits, *(MaskingExample(filled(example), filled(example)) for example in rule.kept)]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from streams.masking import pem
 from streams.masking.assigned import BASIC, assigned, is_basic
-from streams.masking.rules import ALL, NO_LETTER_OR_DIGIT, ORDER, B, Kind
+from streams.masking.rules import ALL, NO_LETTER_OR_DIGIT, ORDER, B, RuleKind
 from streams.masking.tokens import Span, merged
 from streams.masking.triggers import is_suspect, suspected_in
 from streams.masking.urls import url_credentials
@@ -40,7 +40,7 @@ PATTERNS = {
 }
 CHAINED = "gsrpnhSA"  # with these the patterns begin that have a boundary
 LOOSE = [pattern for of in PATTERNS.values() for pattern in of if pattern.loose]
-KEYED = {number for number, rule in enumerate(ALL) if rule.kind is Kind.KEY} | {BASIC}
+KEYED = {number for number, rule in enumerate(ALL) if rule.kind is RuleKind.KEY} | {BASIC}
 URL = ORDER["url_credentials"]
 
 

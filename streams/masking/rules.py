@@ -13,7 +13,7 @@ from typing import NamedTuple
 from streams.masking import words
 
 
-class Kind(StrEnum):
+class RuleKind(StrEnum):
     """How a rule finds what it replaces."""
 
     PATTERN = "pattern"
@@ -32,7 +32,7 @@ class Rule(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: RuleKind
     meaning: str
     triggers: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
@@ -50,7 +50,7 @@ _BEGIN, _END = "-----BEGIN", "-----END"
 
 PEM_PRIVATE_KEY = Rule(
     "pem_private_key",
-    Kind.BLOCK,
+    RuleKind.BLOCK,
     "a whole private key block in one text, or a line of the body of one that is open",
     (_BEGIN,),
     masked=(
@@ -66,7 +66,7 @@ PEM_PRIVATE_KEY = Rule(
 )
 PEM_OPEN = Rule(
     "pem_open",
-    Kind.BLOCK,
+    RuleKind.BLOCK,
     "from the BEGIN of a private key that does not end on its line, to the line's end",
     (_BEGIN, "[REDACTED:pem_"),
     masked=(
@@ -77,7 +77,7 @@ PEM_OPEN = Rule(
 )
 PEM_CLOSE = Rule(
     "pem_close",
-    Kind.BLOCK,
+    RuleKind.BLOCK,
     "from the start of the line up to the END of a private key",
     (_END, "[REDACTED:pem_"),
     masked=(
@@ -88,7 +88,7 @@ PEM_CLOSE = Rule(
 )
 URL_CREDENTIALS = Rule(
     "url_credentials",
-    Kind.URL,
+    RuleKind.URL,
     "the user info of a URL, when it has a password or, for http and https, 16 characters",
     ("@",),
     masked=(
@@ -110,7 +110,7 @@ URL_CREDENTIALS = Rule(
 )
 AUTHORIZATION = Rule(
     "authorization",
-    Kind.KEY,
+    RuleKind.KEY,
     "the value of the headers Authorization, Proxy-Authorization, Cookie and Set-Cookie",
     words=("authorization", "cookie"),
     masked=(
@@ -124,7 +124,7 @@ AUTHORIZATION = Rule(
 )
 BEARER = Rule(
     "bearer",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "what follows the word bearer, with a digit or of at least 20 characters",
     words=("bearer",),
     patterns=(
@@ -136,7 +136,7 @@ BEARER = Rule(
 )
 BASIC = Rule(
     "basic",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "base64 of text with a colon after the word basic, or as value of a key `auth` or `_auth`",
     words=("basic", "auth"),
     patterns=(r"(?i:basic)\s+(?=(?P<secret>(?=[A-Za-z0-9+/=]{8})[A-Za-z0-9+/]++={0,2}))",),
@@ -149,7 +149,7 @@ BASIC = Rule(
 )
 AWS_KEY = Rule(
     "aws_key",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "an AWS access key id",
     ("AKIA", "ASIA", "ABIA", "ACCA", "A3T"),
     patterns=(NO_LETTER_OR_DIGIT + r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}",),
@@ -158,7 +158,7 @@ AWS_KEY = Rule(
 )
 GCP_KEY = Rule(
     "gcp_key",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a Google API key, access token or client secret",
     ("AIza", "ya29.", "GOCSPX-"),
     patterns=(
@@ -171,7 +171,7 @@ GCP_KEY = Rule(
 )
 AZURE_SECRET = Rule(
     "azure_secret",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "an Azure client secret, or the signature in the query of a URL",
     ("Q~", "sig="),
     patterns=(
@@ -183,7 +183,7 @@ AZURE_SECRET = Rule(
 )
 GITHUB_TOKEN = Rule(
     "github_token",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a GitHub token",
     ("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"),
     patterns=(r"gh[pousr]_[A-Za-z0-9_]{20,}", r"github_pat_[A-Za-z0-9_]{22,}"),
@@ -192,7 +192,7 @@ GITHUB_TOKEN = Rule(
 )
 GITLAB_TOKEN = Rule(
     "gitlab_token",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a GitLab token",
     tuple(f"gl{kind}-" for kind in GITLAB),
     patterns=(B + rf"gl(?:{'|'.join(GITLAB)})-[A-Za-z0-9_.-]{{20,}}",),
@@ -201,7 +201,7 @@ GITLAB_TOKEN = Rule(
 )
 SLACK_TOKEN = Rule(
     "slack_token",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a Slack token, or the path of a webhook",
     ("xox", "xapp-", "hooks.slack"),
     patterns=(
@@ -218,7 +218,7 @@ SLACK_TOKEN = Rule(
 )
 STRIPE_KEY = Rule(
     "stripe_key",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a Stripe API key or webhook secret",
     ("k_live_", "k_test_", "whsec_"),
     patterns=(
@@ -230,7 +230,7 @@ STRIPE_KEY = Rule(
 )
 NPM_TOKEN = Rule(
     "npm_token",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "an npm access token",
     ("npm_",),
     patterns=(B + r"npm_[A-Za-z0-9]{30,}",),
@@ -239,7 +239,7 @@ NPM_TOKEN = Rule(
 )
 PYPI_TOKEN = Rule(
     "pypi_token",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a PyPI API token",
     ("pypi-AgE",),
     patterns=(r"pypi-AgE[A-Za-z0-9_-]{16,}",),
@@ -248,7 +248,7 @@ PYPI_TOKEN = Rule(
 )
 PROVIDER_KEY = Rule(
     "provider_key",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "an API key of the forms `sk-…`, `SG.….…` and `hf_…`",
     ("sk-", "SG.", "hf_"),
     patterns=(
@@ -261,7 +261,7 @@ PROVIDER_KEY = Rule(
 )
 JWT = Rule(
     "jwt",
-    Kind.PATTERN,
+    RuleKind.PATTERN,
     "a JSON web token",
     ("eyJ",),
     # The second branch steps over a run that is none, so that it is not read again.
@@ -271,7 +271,7 @@ JWT = Rule(
 )
 ASSIGNMENT = Rule(
     "assignment",
-    Kind.KEY,
+    RuleKind.KEY,
     "a value assigned to a secret key",
     words=("pass", *(word for word in words.SECRET_ENDINGS if not word.startswith("pass"))),
     masked=(
@@ -308,7 +308,7 @@ ASSIGNMENT = Rule(
 )
 HIGH_ENTROPY = Rule(
     "high_entropy",
-    Kind.KEY,
+    RuleKind.KEY,
     "a run of 24 or more random-looking characters assigned to any key",
     masked=("FOO=«{40}»", '{"value": "«{40}»"}', "--data «{32}»"),
     kept=(

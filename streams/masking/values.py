@@ -49,7 +49,7 @@ class Value(NamedTuple):
     after: int
 
 
-class Place(NamedTuple):
+class SpanContext(NamedTuple):
     """Where a value stands, as far as it decides how the value ends.
 
     free: the rest of the line.  until: a quote that ends a free value.
@@ -83,7 +83,7 @@ def opening_at(text: str, start: int, limit: int) -> re.Match[str] | None:
 
 
 def value_at(
-    text: str, start: int, limit: int, place: Place, opening: re.Match[str] | None
+    text: str, start: int, limit: int, place: SpanContext, opening: re.Match[str] | None
 ) -> Value:
     """The value that begins at `start`; nothing from `limit` on is looked at."""
     if opening:

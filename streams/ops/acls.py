@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from streams.engine.kafka_admin import Acl
-from topology.acls import Allowed, Pattern, Resource, Role, allowed
+from topology.acls import Pattern, Permission, Resource, Role, permissions_of
 
 PLACEHOLDERS = {role: (f"User:headrace-{role}",) for role in Role}
 """Principals that are printed when none is named."""
@@ -18,11 +18,11 @@ _OPTIONS = {
 }
 
 
-class Granted(NamedTuple):
+class Grant(NamedTuple):
     """The operations that one principal may perform on one resource."""
 
     principal: str
-    what: Allowed
+    what: Permission
 
     def acls(self) -> list[Acl]:
         """Return one ACL per operation, as Kafka stores them."""
@@ -30,22 +30,22 @@ class Granted(NamedTuple):
         return [Acl(self.principal, resource, pattern, name, each) for each in operations]
 
 
-def granted(principals: Mapping[Role, Sequence[str]], prefix: str) -> list[Granted]:
+def grants_of(principals: Mapping[Role, Sequence[str]], prefix: str) -> list[Grant]:
     """Return the grants of all principals.  principals: by role, e.g. `User:alice`."""
     return [
-        Granted(principal, what)
+        Grant(principal, what)
         for role in Role
         for principal in dict.fromkeys(principals.get(role, ()))
-        for what in allowed(role, prefix)
+        for what in permissions_of(role, prefix)
     ]
 
 
-def script(grants: Iterable[Granted], bootstrap: str) -> list[str]:
+def script(grants: Iterable[Grant], bootstrap: str) -> list[str]:
     """Return the grants as commands of the tool that comes with Kafka."""
     return [_command(grant, bootstrap) for grant in grants]
 
 
-def _command(grant: Granted, bootstrap: str) -> str:
+def _command(grant: Grant, bootstrap: str) -> str:
     what = grant.what
     arguments = ["kafka-acls.sh", "--bootstrap-server", bootstrap, "--add"]
     arguments += ["--allow-principal", grant.principal]

@@ -13,7 +13,7 @@ from topology.declarations import Topic
 from topology.keeping import HOUR_MS
 
 
-class Standing(StrEnum):
+class TopicStatus(StrEnum):
     """The status of a declared topic on a log."""
 
     MISSING = "missing"
@@ -33,10 +33,10 @@ class PlannedTopic(NamedTuple):
     found: int | None
 
     @property
-    def standing(self) -> Standing:
+    def standing(self) -> TopicStatus:
         if self.found is None:
-            return Standing.MISSING
-        return Standing.THERE if self.found == self.partitions else Standing.MISMATCH
+            return TopicStatus.MISSING
+        return TopicStatus.THERE if self.found == self.partitions else TopicStatus.MISMATCH
 
 
 def plan(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
@@ -61,7 +61,7 @@ def create_topics(log: Log, settings: ServiceSettings) -> list[PlannedTopic]:
     _check_replication(settings)
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
-    missing = [one for one in planned if one.standing is Standing.MISSING]
+    missing = [one for one in planned if one.standing is TopicStatus.MISSING]
     if missing:
         log.create([_new_topic(one, settings) for one in missing])
     return missing
@@ -71,7 +71,7 @@ def require_topics(log: Log, settings: ServiceSettings) -> None:
     """Raise TopicsMismatch unless every declared topic exists with its partitions."""
     planned = plan(log, settings)
     refuse_mismatch(planned, settings)
-    missing = [one.name for one in planned if one.standing is Standing.MISSING]
+    missing = [one.name for one in planned if one.standing is TopicStatus.MISSING]
     if missing:
         raise TopicsMismatch(
             f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
@@ -79,7 +79,7 @@ def require_topics(log: Log, settings: ServiceSettings) -> None:
 
 
 def refuse_mismatch(planned: list[PlannedTopic], settings: ServiceSettings) -> None:
-    differ = [one for one in planned if one.standing is Standing.MISMATCH]
+    differ = [one for one in planned if one.standing is TopicStatus.MISMATCH]
     if differ:
         mismatches = ", ".join(
             f"{one.name} has {one.found}, not {one.partitions}" for one in differ

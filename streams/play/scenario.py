@@ -16,7 +16,7 @@ from streams.engine.memory import MemoryLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output, Record
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.ingress.edges import EDGES, edge_of
+from streams.ingress.edges import EDGES, ingress_topic_of
 from streams.log.record_json import record_json
 from streams.ops.topics import create_topics
 from streams.play import fill
@@ -140,7 +140,7 @@ class Scenario:
             output = self._as_the_service(topic, line["value"], now)
         else:
             value = fill.value(topic.name, line["value"], lambda: self._new_id(now))
-            output = to_output(edge_of(topic.name), value, now, self._settings)
+            output = to_output(ingress_topic_of(topic.name), value, now, self._settings)
         if "key" in line:
             output = output._replace(key=key_bytes(line["key"]))
         return output._replace(headers=[*output.headers, *headers])
@@ -151,7 +151,7 @@ class Scenario:
             return as_it_is(topic, value, self._settings)
         except InvalidInput:
             if topic.name in EDGES:
-                to_output(edge_of(topic.name), value, now, self._settings)
+                to_output(ingress_topic_of(topic.name), value, now, self._settings)
             raise
 
     def _input(self, name: object) -> Topic:

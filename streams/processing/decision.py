@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.engine.processor import AvroValue, Timer, Work
+from streams.engine.processor import AvroValue, ProcessorContext, Timer
 from streams.engine.records import Headers
 from streams.processing import graph
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from topology.core import RTES_RAW
 from topology.declarations import Topic
 
@@ -24,7 +24,9 @@ class Decision:
 
     __slots__ = ("at", "cause", "traceparent", "work")
 
-    def __init__(self, work: Work, cause: str, at: int, traceparent: bytes | None = None) -> None:
+    def __init__(
+        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None = None
+    ) -> None:
         work.cause = cause
         self.work = work
         self.cause = cause
@@ -49,7 +51,7 @@ class Decision:
             headers=headers,
         )
 
-    def draw(self, *edges: Edge) -> None:
+    def draw(self, *edges: LineageEdge) -> None:
         """Send edges of the lineage graph."""
         for edge in edges:
             graph.draw(edge, self.at, self.cause, self.work, self.traceparent)

@@ -8,7 +8,7 @@ from schemas import Problem, ShapeError, Unencodable, encode, from_json
 from streams.engine.records import Headers, Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
 from streams.masking.configured import masker_for
-from streams.processing.ingress import Edge, check
+from streams.processing.ingress import IngressTopic, check
 from streams.processing.key_blocks import Blocks
 from streams.settings.masking import MaskingSettings
 from streams.settings.service import ServiceSettings
@@ -18,7 +18,11 @@ from topology.declarations import Topic
 
 
 def to_output(
-    edge: Edge, value: Any, now_ms: int, settings: ServiceSettings, blocks: Blocks | None = None
+    edge: IngressTopic,
+    value: Any,
+    now_ms: int,
+    settings: ServiceSettings,
+    blocks: Blocks | None = None,
 ) -> Output:
     """What the edge produces for a value, its secrets masked.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import NamedTuple
 
-from streams.engine.processor import Work
+from streams.engine.processor import ProcessorContext
 from topology.core import LINEAGE_EDGES
 
 
-class Edge(NamedTuple):
+class LineageEdge(NamedTuple):
     """How one node is related to another; nodes by name."""
 
     source: str
@@ -18,10 +18,10 @@ class Edge(NamedTuple):
 
 
 def draw(
-    edge: Edge | tuple[str, str, str],
+    edge: LineageEdge | tuple[str, str, str],
     at: int,
     cause: str,
-    work: Work,
+    work: ProcessorContext,
     traceparent: bytes | None = None,
 ) -> None:
     """Send one edge; drawn again it is the same.  at: ms.  cause: of the decision that draws it."""

@@ -23,7 +23,7 @@ class Prepared(NamedTuple):
     dropped_keys: int | None = None
 
 
-class Kind(NamedTuple):
+class EnvelopeType(NamedTuple):
     """One kind of envelope.
 
     prepare: takes the edge's clock (ms).  most: problems reported.  mask: masks a valid one before
@@ -52,11 +52,11 @@ class Kind(NamedTuple):
         return Problem(rule or self.not_json, "", unparsed.message)
 
 
-class Edge(NamedTuple):
+class IngressTopic(NamedTuple):
     """A topic that users may write, and what its envelopes are."""
 
     topic: Topic
-    kind: Kind
+    kind: EnvelopeType
 
 
 def as_sent(value: Any, now_ms: int) -> Prepared:
@@ -65,7 +65,7 @@ def as_sent(value: Any, now_ms: int) -> Prepared:
 
 
 def check(
-    kind: Kind, value: Any, now_ms: int, settings: ServiceSettings
+    kind: EnvelopeType, value: Any, now_ms: int, settings: ServiceSettings
 ) -> tuple[Prepared, list[Problem]]:
     """The value as the edge would produce it, and every rule it breaks, the first ones first."""
     if not kind.text_rule and has_lone_surrogate(value):

@@ -14,16 +14,18 @@ from schemas.rules import Rule
 from streams.access.sender import Sender
 from streams.engine.log import Log
 from streams.engine.processor import Processor
-from streams.processing.ingress import Edge, Kind
+from streams.processing.ingress import EnvelopeType, IngressTopic
 from streams.replay.checking import FactCheck, RowCheck
-from streams.replay.cut import Cut, Live
-from streams.replay.findings import Fault
-from streams.replay.fold.folding import Folding
-from streams.replay.scratch import Scratch
+from streams.replay.cut import ConsistentCut, LiveRows
+from streams.replay.findings import ViolationKind
+from streams.replay.fold.folding import Fold
+from streams.replay.scratch import SpillStore
 from streams.settings.service import ServiceSettings
 from topology.declarations import Table, Topic
 
-TotalCheck = Callable[[Log, str, Cut, Live, int, Scratch], Iterator[tuple[Fault, str, str]]]
+TotalCheck = Callable[
+    [Log, str, ConsistentCut, LiveRows, int, SpillStore], Iterator[tuple[ViolationKind, str, str]]
+]
 """Takes the log, the prefix of its topics, the cut, the rows, P and a scratch; yields findings."""
 
 
@@ -41,12 +43,12 @@ class CommandSide:
     """
 
     name: str
-    kinds: tuple[Kind, ...]
-    edges: tuple[Edge, ...]
+    kinds: tuple[EnvelopeType, ...]
+    edges: tuple[IngressTopic, ...]
     senders: Mapping[Topic, Sender]
     rules: Mapping[str, tuple[Rule, ...]]
     processors: tuple[Callable[[], Processor], ...]
-    folds: tuple[Folding, ...]
+    folds: tuple[Fold, ...]
     checks: Mapping[Topic, FactCheck]
     row_checks: Mapping[Table, RowCheck] = field(default_factory=dict)
     total_checks: tuple[TotalCheck, ...] = ()

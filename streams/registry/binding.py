@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from schemas import use_ids
 from streams.registry.client import Registry
 from streams.registry.ids import RegistryIds
-from streams.registry.register import Told, register
+from streams.registry.register import Report, register
 from streams.settings.connection import ConnectionSettings
 
 COMMAND_S = 30.0
@@ -16,7 +16,7 @@ COMMAND_S = 30.0
 
 
 @contextmanager
-def bound(
+def use_registry(
     settings: ConnectionSettings, patience_s: float | None = None
 ) -> Iterator[RegistryIds | None]:
     """Frame and read values with the registry's ids while the context is open.
@@ -37,7 +37,7 @@ def bound(
         ids.close()
 
 
-def register_schemas(settings: ConnectionSettings, on_registered: Told) -> None:
+def register_schemas(settings: ConnectionSettings, on_registered: Report) -> None:
     """Register the catalogue's schemas at the configured registry, if there is one.
 
     Raises RegistryUnavailable, SchemasMismatch.

@@ -24,7 +24,7 @@ _PAUSE_S = 1.0
 _RETRIED_STATUSES = (408, 429, 500, 502, 503, 504)
 
 
-class Registered(NamedTuple):
+class RegisteredVersion(NamedTuple):
     """One version of a subject.  schema: JSON."""
 
     id: int
@@ -79,7 +79,7 @@ class Registry:
             return None
         return _json(response.schema_str)
 
-    def versions(self, subject: str) -> list[Registered]:
+    def versions(self, subject: str) -> list[RegisteredVersion]:
         """Return the versions of a subject, the latest first; none for an unknown subject."""
         numbers = self._call(lambda: self._client.get_versions(subject)) or []
         versions = []
@@ -89,11 +89,11 @@ class Registry:
                 versions.append(version)
         return versions
 
-    def _version(self, subject: str, number: int) -> Registered | None:
+    def _version(self, subject: str, number: int) -> RegisteredVersion | None:
         response = self._call(lambda: self._client.get_version(subject, number))
         if response is None:
             return None
-        return Registered(response.schema_id, number, _json(response.schema.schema_str))
+        return RegisteredVersion(response.schema_id, number, _json(response.schema.schema_str))
 
     def register(self, subject: str, entry: SchemaEntry) -> int:
         """Register a schema and return its id; a schema that is already registered keeps its id."""

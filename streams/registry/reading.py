@@ -28,14 +28,14 @@ _WHOLE = re.compile(r"-?[0-9]{1,10}", re.ASCII)
 _MAX_NUMBER = 2**31 - 1
 
 
-class Answer(NamedTuple):
+class RegistryResponse(NamedTuple):
     """A response.  body: JSON."""
 
     status: int
     body: Any
 
 
-class Fault(Exception):
+class RegistryError(Exception):
     """An error response.  code: the registry's `error_code`; its first three digits: the status."""
 
     def __init__(self, code: int, message: str) -> None:
@@ -44,12 +44,12 @@ class Fault(Exception):
         self.message = message
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> RegistryResponse:
         status = self.code if self.code < 1000 else self.code // 100
-        return Answer(status, {"error_code": self.code, "message": self.message})
+        return RegistryResponse(status, {"error_code": self.code, "message": self.message})
 
 
-class Reading:
+class RegistryReadApi:
     """The read API of a schema registry.
 
     prefix: of topic names.  id_of: returns the id of an entry at this registry.
@@ -120,7 +120,7 @@ class Reading:
     def _subject(self, name: str) -> Subject:
         subject = self._subjects.get(name)
         if subject is None:
-            raise Fault(SUBJECT_NOT_FOUND, f"Subject '{name}' not found.")
+            raise RegistryError(SUBJECT_NOT_FOUND, f"Subject '{name}' not found.")
         return subject
 
     def _version(self, subject: str, version: str) -> SchemaEntry:
@@ -128,13 +128,13 @@ class Reading:
         if version in _LATEST:
             return entries[-1]
         if not _NUMBER.fullmatch(version) or not 1 <= int(version) <= _MAX_NUMBER:
-            raise Fault(
+            raise RegistryError(
                 INVALID_VERSION,
                 f"The specified version '{version}' is not a valid version id. Allowed values are"
                 ' between [1, 2^31-1] and the string "latest"',
             )
         if int(version) > len(entries):
-            raise Fault(VERSION_NOT_FOUND, f"Version {version} not found.")
+            raise RegistryError(VERSION_NOT_FOUND, f"Version {version} not found.")
         return entries[int(version) - 1]
 
     def _entry(self, id: str) -> SchemaEntry:
@@ -142,12 +142,12 @@ class Reading:
             known = int(id) if int(id) in CATALOGUE else self._committed(int(id))
             if known is not None and known in CATALOGUE:
                 return CATALOGUE.entry(known)
-        raise Fault(SCHEMA_NOT_FOUND, f"Schema {id} not found")
+        raise RegistryError(SCHEMA_NOT_FOUND, f"Schema {id} not found")
 
 
-def read_only(subject: str) -> Fault:
+def read_only(subject: str) -> RegistryError:
     """Return the error for an attempt to register a schema."""
-    return Fault(
+    return RegistryError(
         READ_ONLY,
         f"Subject {subject} is in read-only mode: the gateway serves the committed catalogue,"
         " which grows with releases only",
@@ -166,5 +166,5 @@ def _parse_whole(query: Mapping[str, str], name: str, minimum: int) -> int:
         return minimum
     if not _WHOLE.fullmatch(text) or not minimum <= int(text) <= _MAX_NUMBER:
         allowed = f"a whole number from {minimum} to {_MAX_NUMBER}"
-        raise Fault(422, f"The query parameter '{name}' is {allowed}, not '{text}'")
+        raise RegistryError(422, f"The query parameter '{name}' is {allowed}, not '{text}'")
     return int(text)

@@ -8,19 +8,19 @@ from typing import Any, NamedTuple
 from schemas.rules import Rule
 from streams.engine.processor import Message
 from streams.replay.facts import Fact
-from streams.replay.findings import Fault
-from streams.replay.owed import Owed
-from streams.replay.scratch import Values
+from streams.replay.findings import ViolationKind
+from streams.replay.owed import ExpectedRows
+from streams.replay.scratch import SpillMap
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.machine import Machine, step
 
 VERDICT_KINDS = frozenset({"accepted", "duplicate", "rejected"})
 """Verdicts that answer a command; each command gets exactly one."""
-Said = Iterator[tuple[Fault, str]]
+Problems = Iterator[tuple[ViolationKind, str]]
 
 
-class Given(NamedTuple):
+class CheckContext(NamedTuple):
     """The context of a check.
 
     partitions: P.  seen: what the checks of earlier facts stored.  promised, kept: facts by what
@@ -29,21 +29,21 @@ class Given(NamedTuple):
     """
 
     partitions: int
-    seen: Values
-    promised: Values
-    kept: Values
+    seen: SpillMap
+    promised: SpillMap
+    kept: SpillMap
     command: Callable[[str], Mapping[str, Any] | None]
-    owed: Owed
+    owed: ExpectedRows
 
 
-Check = Callable[[Fact, Message | None, Given], Said]
+Check = Callable[[Fact, Message | None, CheckContext], Problems]
 """Derives a fact again and yields the differences.  The command is None if it is not on the log
 any more, or if the cause is a timer or another record."""
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[str, Row]]
 RowProblems = Iterator[tuple[str, str]]
-RowCheck = Callable[[Rows, Given], RowProblems]
+RowCheck = Callable[[Rows, CheckContext], RowProblems]
 """Takes the rows of a table and a task in key order; yields row keys and what is wrong."""
 
 
@@ -73,31 +73,35 @@ def codes(rules: Iterable[Rule]) -> frozenset[str]:
     return frozenset(rule.code for rule in rules)
 
 
-def same(what: str, recorded: object, derived: object) -> Said:
+def check_equal(what: str, recorded: object, derived: object) -> Problems:
     if recorded != derived:
-        yield Fault.NOT_BORNE_OUT, f"{what} is {recorded!r}, it follows {derived!r}"
+        yield ViolationKind.NOT_BORNE_OUT, f"{what} is {recorded!r}, it follows {derived!r}"
 
 
-def members(recorded: Mapping[str, Any], derived: Mapping[str, Any]) -> Said:
+def check_members(recorded: Mapping[str, Any], derived: Mapping[str, Any]) -> Problems:
     """Compare the members of a fact that its command has too."""
     for name, value in derived.items():
-        yield from same(name, recorded[name], value)
+        yield from check_equal(name, recorded[name], value)
 
 
-def unless(holds: object, message: str) -> Said:
+def check_that(holds: object, message: str) -> Problems:
     if not holds:
-        yield Fault.NOT_BORNE_OUT, message
+        yield ViolationKind.NOT_BORNE_OUT, message
 
 
-def numbered(what: str, key: tuple[object, ...], number: int, context: Given) -> Said:
+def check_sequence(
+    what: str, key: tuple[object, ...], number: int, context: CheckContext
+) -> Problems:
     """Check that numbers of one thing count up by one.  The first one on the log may be any."""
     last = context.seen.get("number", what, *key)
     context.seen.put(number, "number", what, *key)
     if last is not None and number != last + 1:
-        yield Fault.SEQUENCE, f"{what} {number} follows {last}"
+        yield ViolationKind.SEQUENCE, f"{what} {number} follows {last}"
 
 
-def in_place(key: bytes | None, expected: str, partition: int, context: Given) -> str | None:
+def partition_mismatch(
+    key: bytes | None, expected: str, partition: int, context: CheckContext
+) -> str | None:
     """Return the rule that the key or the partition of a record violates, None if neither does."""
     if key != expected.encode():
         return "key_mismatch"

@@ -21,19 +21,19 @@ from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.engine.rows import store_key
 from streams.log.reading import partitions, records
-from streams.replay.scratch import Scratch
+from streams.replay.scratch import SpillStore
 from streams.telemetry.progress import Bar
 from topology import tables, topics
 from topology.core import CHANGELOG, INPUT_POSITIONS
-from topology.declarations import Kind, Table
+from topology.declarations import Table, TopicKind
 
 Ends = Mapping[TopicPartition, int]
 PUBLIC = tuple(table for table in tables.ALL if table.topic and table not in tables.GIVEN)
-FACTS = tuple(topic for topic in topics.ALL if topic.kind is Kind.FACT)
-LETTERS = tuple(topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER)
+FACTS = tuple(topic for topic in topics.ALL if topic.kind is TopicKind.FACT)
+DEAD_LETTERS = tuple(topic for topic in topics.ALL if topic.kind is TopicKind.DEAD_LETTER)
 
 
-class Cut(NamedTuple):
+class ConsistentCut(NamedTuple):
     """The offsets that bound one verification.
 
     before, after: ends of facts and dead letters before the rows were read and after it.
@@ -46,10 +46,10 @@ class Cut(NamedTuple):
     decided: Ends
 
 
-class Live:
+class LiveRows:
     """The current rows of all public tables, and of some internal ones, in a scratch store."""
 
-    def __init__(self, scratch: Scratch) -> None:
+    def __init__(self, scratch: SpillStore) -> None:
         self._scratch = scratch
         self.count = 0
 
@@ -66,21 +66,23 @@ class Live:
         return ((key.decode(), row) for key, row in self._scratch.scan(prefix))
 
 
-def take(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> Cut:
+def read_rows_and_ends(
+    log: Log, prefix: str, live: LiveRows, bar: Bar, internal: Sequence[Table]
+) -> ConsistentCut:
     """Read all rows, and the ends of the facts before and after them.
 
     internal: tables that are read besides the public ones.  Raises TopicsMismatch.
     """
-    names = [prefix + topic.name for topic in (*FACTS, *LETTERS)]
+    names = [prefix + topic.name for topic in (*FACTS, *DEAD_LETTERS)]
     tps = partitions(log, names)
     before = log.ends(tps)
     _read_rows(log, prefix, live, bar, internal)
-    return Cut(
+    return ConsistentCut(
         before, log.high_watermarks(tps), log.starts(tps), _decided_offsets(prefix, live, log)
     )
 
 
-def _read_rows(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[Table]) -> None:
+def _read_rows(log: Log, prefix: str, live: LiveRows, bar: Bar, internal: Sequence[Table]) -> None:
     """Read the tasks' positions first: records below them are in the rows that are read later."""
     shared = tuple(store_key(table.name, "") for table in (INPUT_POSITIONS, *internal))
     public = {prefix + t.topic.name: store_key(t.name, "") for t in PUBLIC if t.topic}
@@ -93,7 +95,7 @@ def _read_rows(log: Log, prefix: str, live: Live, bar: Bar, internal: Sequence[T
             bar.advance()
 
 
-def _decided_offsets(prefix: str, live: Live, log: Log) -> Ends:
+def _decided_offsets(prefix: str, live: LiveRows, log: Log) -> Ends:
     count = log.topics()[prefix + CHANGELOG.name].partitions
     return {
         TopicPartition(prefix + name, task): decode(row, INPUT_POSITIONS.record).value[
@@ -104,7 +106,7 @@ def _decided_offsets(prefix: str, live: Live, log: Log) -> Ends:
     }
 
 
-def held(live: Live, partitions: int, tables: Sequence[Table]) -> Iterator[str]:
+def parked_commands(live: LiveRows, partitions: int, tables: Sequence[Table]) -> Iterator[str]:
     """Yield the positions of the commands that are parked in these tables."""
     for table in tables:
         for task in range(partitions):

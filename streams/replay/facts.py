@@ -11,7 +11,7 @@ from streams.engine.headers import CAUSE
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition, header, position
 from streams.log.reading import records
-from streams.replay.cut import Cut
+from streams.replay.cut import ConsistentCut
 from topology.declarations import Topic
 
 
@@ -34,8 +34,8 @@ class Fact(NamedTuple):
     cut_off: bool
 
 
-def facts_of(
-    log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: Cut
+def read_facts(
+    log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: ConsistentCut
 ) -> Iterator[Fact]:
     """Yield the facts of one partition, merged by time across topics; ties in the order of `group`.
 
@@ -57,7 +57,7 @@ def facts_of(
 
 
 def _merge_by_time(
-    log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: Cut
+    log: Log, prefix: str, group: Sequence[Topic], partition: int, cut: ConsistentCut
 ) -> Iterator[tuple[Fact, bool]]:
     """Yield each fact, and whether the task that reads it has read it."""
     streams = [
@@ -72,7 +72,7 @@ def _merge_by_time(
         yield _to_fact(topic, record, settled, cut_off), read
 
 
-def text_of(record: Record, name: str) -> str:
+def header_text(record: Record, name: str) -> str:
     """Return a header as text, empty if there is none.  Bytes that are not UTF-8 are replaced."""
     return (header(record, name) or b"").decode(errors="replace")
 
@@ -97,8 +97,8 @@ def _to_fact(topic: Topic, record: Record, settled: bool, cut_off: bool) -> Fact
         position(record),
         record.partition,
         record.key,
-        text_of(record, CAUSE),
-        text_of(record, "ce_id"),
+        header_text(record, CAUSE),
+        header_text(record, "ce_id"),
         value,
         settled,
         cut_off,

@@ -6,11 +6,11 @@ from collections import Counter
 from enum import StrEnum
 from typing import NamedTuple
 
-MOST_SHOWN = 1000
+MAX_STORED = 1000
 """Findings that are stored one by one; further ones are only counted."""
 
 
-class Fault(StrEnum):
+class ViolationKind(StrEnum):
     """The closed set of violations that a log can have."""
 
     UNANSWERED = "unanswered"  # a decided command has neither a verdict nor a dead letter
@@ -27,28 +27,28 @@ class Fault(StrEnum):
     ROW_UNFOUNDED = "row_unfounded"  # no fact accounts for a row
 
 
-class Finding(NamedTuple):
+class Violation(NamedTuple):
     """One violation.
 
     place: a position on the log, or table and row key.  told: one sentence for people.
     """
 
-    fault: Fault
+    fault: ViolationKind
     place: str
     told: str
 
 
-class Findings:
+class Violations:
     """The violations found so far.
 
-    counts: of all violations, by fault.  shown: the first `MOST_SHOWN` of them.
+    counts: of all violations, by fault.  shown: the first `MAX_STORED` of them.
     """
 
     def __init__(self) -> None:
-        self.counts: Counter[Fault] = Counter()
-        self.shown: list[Finding] = []
+        self.counts: Counter[ViolationKind] = Counter()
+        self.shown: list[Violation] = []
 
-    def add(self, fault: Fault, place: str, message: str) -> None:
+    def add(self, fault: ViolationKind, place: str, message: str) -> None:
         self.counts[fault] += 1
-        if len(self.shown) < MOST_SHOWN:
-            self.shown.append(Finding(fault, place, message))
+        if len(self.shown) < MAX_STORED:
+            self.shown.append(Violation(fault, place, message))

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from streams.replay.facts import Fact
-from streams.replay.scratch import Scratch, Values
+from streams.replay.scratch import SpillMap, SpillStore
 from topology.declarations import Table
 
 
-class Debt(NamedTuple):
+class ExpectedRow(NamedTuple):
     """A row that must exist.
 
     task: the task that has the row.  fact: the position of a fact that mentions it.
@@ -22,17 +22,17 @@ class Debt(NamedTuple):
     fact: str
 
 
-class Owed:
+class ExpectedRows:
     """The rows that must exist, in a scratch store.  Tables with a row lifetime are ignored."""
 
-    def __init__(self, scratch: Scratch) -> None:
-        self._debts = Values(scratch, "owed")
+    def __init__(self, scratch: SpillStore) -> None:
+        self._debts = SpillMap(scratch, "owed")
 
     def row(self, table: Table, key: str, fact: Fact) -> None:
         """Add a row that belongs to the task that wrote the fact."""
         if table.lifetime_ms is None:
-            debt = Debt(table.name, fact.partition, key, fact.place)
+            debt = ExpectedRow(table.name, fact.partition, key, fact.place)
             self._debts.put(debt, f"{table.name}/{fact.partition}/{key}")
 
-    def all(self) -> Iterator[Debt]:
+    def all(self) -> Iterator[ExpectedRow]:
         return (debt for _, debt in self._debts.items())

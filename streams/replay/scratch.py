@@ -13,7 +13,7 @@ _BUFFER_LIMIT = 4000
 """Rows that are buffered before they are written."""
 
 
-class Scratch:
+class SpillStore:
     """A byte store with a write buffer.  Reads include what was just written."""
 
     def __init__(self, path: Path) -> None:
@@ -46,13 +46,13 @@ class Scratch:
         self._store.close()
 
 
-class Values:
+class SpillMap:
     """Python values in a scratch store, under a name.
 
     They are pickled: the directory belongs to this process, and nobody else writes to it.
     """
 
-    def __init__(self, scratch: Scratch, name: str) -> None:
+    def __init__(self, scratch: SpillStore, name: str) -> None:
         self._scratch = scratch
         self._prefix = name.encode() + b"\0"
 

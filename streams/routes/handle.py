@@ -8,13 +8,22 @@ from typing import Any
 
 from streams.api import prefer
 from streams.api.problems import Response, failed, no_route, unanswered
-from streams.api.route import Call, Order, Produce, Put, Query, Refused, Verdicts, Wait
+from streams.api.route import (
+    AwaitOutcome,
+    AwaitVerdicts,
+    Call,
+    Produce,
+    Query,
+    Refused,
+    ReplaceCommand,
+    SyncCommand,
+)
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError
-from streams.routes.past import looking_back
-from streams.routes.produce import accepted, placed, sending_of, trace_of
-from streams.routes.table import Asked, NoRoute, asked, check_after, find
+from streams.routes.past import as_of_call
+from streams.routes.produce import accepted, command_response, sending_of, trace_of
+from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match_request
 from streams.settings import Settings
 from streams.view_store.view import View
 from streams.views.params import parse_position
@@ -54,7 +63,7 @@ class Routes:
         path and query are percent-encoded as in the request line; body is JSON text or a value.
         """
         try:
-            return self._answer(asked(*find(method, path), query), headers or {}, body)
+            return self._answer(match_request(*find(method, path), query), headers or {}, body)
         except NoRoute as exc:
             return no_route(str(exc), exc.allowed)
         except Refused as exc:
@@ -62,7 +71,7 @@ class Routes:
         except HeadraceError as exc:
             return failed(exc)
 
-    def _answer(self, matched: Asked, headers: Mapping[str, str], body: Any) -> Response:
+    def _answer(self, matched: MatchedRoute, headers: Mapping[str, str], body: Any) -> Response:
         action = matched.route.action
         if isinstance(action, Produce):
             return self._produce(action, matched, headers, body)
@@ -71,10 +80,10 @@ class Routes:
             check_after(matched.after, self.settings.prefix, partitions)
             self.view.wait(matched.after, self.wait_s)
         call = Call(self.view, self.settings, self.clock(), matched.ids, matched.params, body)
-        if isinstance(action, Order):
+        if isinstance(action, SyncCommand):
             return self._run_order(action, call, headers)
-        if isinstance(action, Put):
-            response = placed(
+        if isinstance(action, ReplaceCommand):
+            response = command_response(
                 self._append_one(action.command(call), headers), action.wait is not None
             )
             return (
@@ -82,7 +91,7 @@ class Routes:
                 if action.wait is None
                 else self._await_verdicts(action.wait, headers, response)
             )
-        call = looking_back(call, matched, self.log)
+        call = as_of_call(call, matched, self.log)
         content = action.answer(call)
         extra_headers = (
             action.headers(content) if isinstance(action, Query) and action.headers else {}
@@ -90,11 +99,11 @@ class Routes:
         return Response(200, content, extra_headers)
 
     def _produce(
-        self, action: Produce, matched: Asked, headers: Mapping[str, str], body: Any
+        self, action: Produce, matched: MatchedRoute, headers: Mapping[str, str], body: Any
     ) -> Response:
         sending = sending_of(action, body, headers, self.clock(), self.settings)
         response = accepted((self.append or self.log.append)(sending.outputs), action.terms)
-        if isinstance(action.wait, Verdicts):
+        if isinstance(action.wait, AwaitVerdicts):
             response = self._await_verdicts(action.wait, headers, response)
         elif action.wait is not None and sending.single:
             call = Call(self.view, self.settings, self.clock(), matched.ids, matched.params)
@@ -102,7 +111,7 @@ class Routes:
         return response._replace(headers={**response.headers, **sending.headers})
 
     def _await_outcome(
-        self, wait: Wait, call: Call, value: Any, headers: Mapping[str, str], sent: Response
+        self, wait: AwaitOutcome, call: Call, value: Any, headers: Mapping[str, str], sent: Response
     ) -> Response:
         """Return the outcome that exists once all processors are idle: no other will come."""
         seconds = prefer.wait_s(headers, wait.most_s(self.settings))
@@ -119,7 +128,7 @@ class Routes:
         return response._replace(headers={**response.headers, **prefer.applied(seconds)})
 
     def _await_verdicts(
-        self, wait: Verdicts, headers: Mapping[str, str], sent: Response
+        self, wait: AwaitVerdicts, headers: Mapping[str, str], sent: Response
     ) -> Response:
         seconds = prefer.wait_s(headers, wait.most_s(self.settings))
         if seconds is None:
@@ -133,7 +142,7 @@ class Routes:
             response = sent
         return response._replace(headers={**response.headers, **prefer.applied(seconds)})
 
-    def _run_order(self, order: Order, call: Call, headers: Mapping[str, str]) -> Response:
+    def _run_order(self, order: SyncCommand, call: Call, headers: Mapping[str, str]) -> Response:
         output = order.command(call)
         cause = position(self._append_one(output, headers))
         try:

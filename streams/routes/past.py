@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from streams.api.route import Call, Query
 from streams.engine.log import Log
-from streams.replay.as_of.looking import Looking
+from streams.replay.as_of.looking import AsOfQuery
 from streams.replay.as_of.overlay import Overlay
-from streams.replay.as_of.point import point
-from streams.routes.table import Asked
+from streams.replay.as_of.point import parse_as_of
+from streams.routes.table import MatchedRoute
 
 
-def looking_back(call: Call, matched: Asked, log: Log) -> Call:
+def as_of_call(call: Call, matched: MatchedRoute, log: Log) -> Call:
     """Return the call as it would have been at `as_of`; the same call if the query has none.
 
     It may read the log.  Raises QueryError, Conflict, Gone.
@@ -21,8 +21,8 @@ def looking_back(call: Call, matched: Asked, log: Log) -> Call:
     if matched.as_of is None or not isinstance(action, Query) or action.past is None:
         return call
     prefix = call.settings.prefix
-    as_of = point(matched.as_of, log, call.view, prefix, call.now)
+    as_of = parse_as_of(matched.as_of, log, call.view, prefix, call.now)
     params = {name: call.params.text(name) for name in ("session_id", "task_id")}
     ids = {**{name: text for name, text in params.items() if text is not None}, **call.ids}
-    rows = action.past(Looking(call.view, log, prefix, as_of, ids))
+    rows = action.past(AsOfQuery(call.view, log, prefix, as_of, ids))
     return replace(call, view=Overlay(call.view, rows), now=as_of.at)

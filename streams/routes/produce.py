@@ -11,14 +11,14 @@ from streams.access.callers import Caller
 from streams.api import correlation
 from streams.api.media import media_type
 from streams.api.problems import Response, failed, problem
-from streams.api.route import Produce, Refused, Terms
+from streams.api.route import Produce, ProduceOptions, Refused
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import Output, Record, position
 from streams.errors import HeadraceError, InvalidInput
 from streams.ingress import senders
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
-from streams.processing.ingress import Kind
+from streams.processing.ingress import EnvelopeType
 from streams.processing.key_blocks import Blocks
 from streams.processing.lines import Unparsed, read_values
 from streams.settings import Settings
@@ -54,7 +54,7 @@ def sending_of(
     Raises Refused (413, 422), Forbidden for senders that the caller may not act as, OutputTooLarge;
     if the response must carry correlation headers, Refused instead of these.
     """
-    values = [senders.filled(action.topic, v, caller) for v in _values(action, body, headers)]
+    values = [senders.fill_sender(action.topic, v, caller) for v in _values(action, body, headers)]
     shared = correlation.shared(values) if action.terms.correlated else {}
     try:
         _check_count(action, values)
@@ -105,7 +105,7 @@ def _encode_values(
     settings: Settings,
 ) -> tuple[list[Output], list[dict[str, Any]]]:
     """Return the records, and the violations with their value's index."""
-    edge, trace, blocks = edge_of(action.topic.name), trace_of(headers), Blocks()
+    edge, trace, blocks = ingress_topic_of(action.topic.name), trace_of(headers), Blocks()
     expected = correlation.given(headers) if action.terms.correlated else None
     outputs: list[Output] = []
     errors: list[dict[str, Any]] = []
@@ -121,14 +121,14 @@ def _encode_values(
     return outputs, errors
 
 
-def accepted(written: Sequence[Record], terms: Terms) -> Response:
+def accepted(written: Sequence[Record], terms: ProduceOptions) -> Response:
     return Response(202, {"positions": [terms.told(record) for record in written]})
 
 
-def placed(record: Record, as_envelope: bool = False) -> Response:
+def command_response(record: Record, as_envelope: bool = False) -> Response:
     """Return the response to a command that is sent alone."""
     if as_envelope:
-        return accepted([record], Terms())
+        return accepted([record], ProduceOptions())
     return Response(202, {"position": position(record)})
 
 
@@ -136,7 +136,7 @@ def _values(action: Produce, body: Any, headers: Mapping[str, str]) -> Sequence[
     """Parse the body.  Raises Refused for unreadable text of another media type."""
     if not isinstance(body, bytes | str):
         return body if isinstance(body, list) else [body]
-    read = edge_of(action.topic.name).kind.other_text
+    read = ingress_topic_of(action.topic.name).kind.other_text
     if read is None or media_type(headers) not in action.terms.others:
         return read_values(body)
     try:
@@ -155,7 +155,7 @@ def _is_single(body: Any, values: Sequence[Any]) -> bool:
     return not isinstance(body, list)
 
 
-def _refuse_unparsed(value: Any, kind: Kind) -> Any:
+def _refuse_unparsed(value: Any, kind: EnvelopeType) -> Any:
     if isinstance(value, Unparsed):
         raise InvalidInput([kind.unread(value)])
     return value

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from streams.api.route import Order, Produce, Put, Route
+from streams.api.route import Produce, ReplaceCommand, Route, SyncCommand
 from streams.protocols.queries import QUERIES
 from streams.routes import graph
 from streams.views.parameters import AFTER, AS_OF, Parameter
-from streams.views.params import Params, QueryError
+from streams.views.params import QueryError, QueryParams
 from streams.views.positions import Position
 
 _FIRST, *_OTHERS = QUERIES
@@ -21,7 +21,9 @@ ROUTES: tuple[Route, ...] = (
 )
 INPUTS = tuple(
     dict.fromkeys(
-        route.action.topic for route in ROUTES if isinstance(route.action, Produce | Order | Put)
+        route.action.topic
+        for route in ROUTES
+        if isinstance(route.action, Produce | SyncCommand | ReplaceCommand)
     )
 )
 """The topics that HTTP writes, and so the topics that `after` may name."""
@@ -36,7 +38,7 @@ class NoRoute(Exception):
         self.allowed = allowed
 
 
-class Asked(NamedTuple):
+class MatchedRoute(NamedTuple):
     """A request matched to its route.
 
     after: the position to wait for.  as_of: the text of the past moment to query.
@@ -44,19 +46,19 @@ class Asked(NamedTuple):
 
     route: Route
     ids: Mapping[str, str]
-    params: Params
+    params: QueryParams
     after: Position | None
     as_of: str | None = None
 
 
-def asked(route: Route, ids: Mapping[str, str], query: str) -> Asked:
+def match_request(route: Route, ids: Mapping[str, str], query: str) -> MatchedRoute:
     """Parse the query of a matched request.  Raises QueryError for one that the route rejects."""
-    params = Params(query, parameters_of(route))
+    params = QueryParams(query, parameters_of(route))
     after = params.position() if route.reads else None
     as_of = params.text(AS_OF.name)
     if after is not None and as_of is not None:
         raise QueryError(AS_OF.name, "not together with after: that one is about now")
-    return Asked(route, ids, params, after, as_of)
+    return MatchedRoute(route, ids, params, after, as_of)
 
 
 def parameters_of(route: Route) -> tuple[Parameter, ...]:

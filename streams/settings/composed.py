@@ -19,7 +19,7 @@ from streams.protocols.summit.settings import SummitSettings
 from streams.settings.connection import ConnectionSettings
 from streams.settings.masking import MaskingSettings
 from streams.settings.service import PREFIX, declarations
-from streams.settings.values import Declaration, checked, known, parse
+from streams.settings.values import Declaration, check_names, check_value, parse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,9 @@ class Settings(
         """
         variables = os.environ if environ is None else environ
         texts = {name: text for name, text in variables.items() if _is_setting_name(name)}
-        known(overrides, BY_FIELD)
+        check_names(overrides, BY_FIELD)
         return replace(
-            cls().assign(texts), **{k: checked(BY_FIELD[k], v) for k, v in overrides.items()}
+            cls().assign(texts), **{k: check_value(BY_FIELD[k], v) for k, v in overrides.items()}
         )
 
     def assign(self, texts: Mapping[str, str]) -> Self:
@@ -54,11 +54,11 @@ class Settings(
         by_variable = {
             name if _is_setting_name(name) else PREFIX + name: t for name, t in texts.items()
         }
-        known(by_variable, BY_ENV)
+        check_names(by_variable, BY_ENV)
         changes = {BY_ENV[name]: text for name, text in by_variable.items() if text != ""}
         return replace(
             self,
-            **{k: checked(BY_FIELD[k], parse(BY_FIELD[k], t)) for k, t in changes.items()},
+            **{k: check_value(BY_FIELD[k], parse(BY_FIELD[k], t)) for k, t in changes.items()},
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from streams.settings.kafka_security import MECHANISMS, PROTOCOLS, checked, checked_files
+from streams.settings.kafka_security import MECHANISMS, PROTOCOLS, check_files, check_security
 from streams.settings.service import ServiceSettings, declarations, setting
 from streams.settings.values import Declaration
 
@@ -76,7 +76,7 @@ class ConnectionSettings(ServiceSettings):
 
         They are empty if none is set.  Raises SettingsError when they are inconsistent.
         """
-        return checked(
+        return check_security(
             {
                 declaration.kafka: value
                 for key, declaration in declarations(type(self)).items()
@@ -86,7 +86,7 @@ class ConnectionSettings(ServiceSettings):
 
     def registry_tls(self) -> dict[str, str]:
         """Return the TLS properties of the schema registry's client.  Raises SettingsError."""
-        return checked_files(
+        return check_files(
             {
                 "ssl.ca.location": self.registry_ssl_ca_location,
                 "ssl.certificate.location": self.registry_ssl_certificate_location,

@@ -25,7 +25,7 @@ VARIABLES = {
 """Settings, by the property of the Kafka clients that they set."""
 
 
-def checked(properties: Mapping[str, str]) -> dict[str, str]:
+def check_security(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the same properties, if they are complete and all have an effect.
 
     Raises SettingsError otherwise.  An ignored property would leave a connection less secure than
@@ -76,7 +76,7 @@ def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext | None:
     return context
 
 
-def checked_files(properties: Mapping[str, Path | None]) -> dict[str, str]:
+def check_files(properties: Mapping[str, Path | None]) -> dict[str, str]:
     """Return the files that are set for the schema registry's client.  Raises SettingsError."""
     files = {name: path for name, path in properties.items() if path is not None}
     for name, path in files.items():

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from streams.errors import SettingsError
 
-LEAST_KEY = 16
+MIN_KEY_CHARS = 16
 """The minimum length of a key: a reader of signed records can try guesses against them."""
 
 
@@ -47,7 +47,7 @@ class Declaration(NamedTuple):
     retention_of: str | None = None
 
 
-def known(candidates: Iterable[str], names: Mapping[str, object]) -> None:
+def check_names(candidates: Iterable[str], names: Mapping[str, object]) -> None:
     """Raise SettingsError for a name that is not in `names`."""
     for name in candidates:
         if name not in names:
@@ -69,7 +69,7 @@ def parse(declaration: Declaration, text: str) -> Any:
     return text
 
 
-def checked(declaration: Declaration, value: Any) -> Any:
+def check_value(declaration: Declaration, value: Any) -> Any:
     """Return the value if it is allowed for the setting.  Raises SettingsError."""
     if value is None and declaration.default is None:
         return None
@@ -103,9 +103,9 @@ def checked(declaration: Declaration, value: Any) -> Any:
                 )
         case "keys":
             keys = [part.strip() for part in value.split(",")] if type(value) is str else [""]
-            if not all(len(key) >= LEAST_KEY for key in keys):
+            if not all(len(key) >= MIN_KEY_CHARS for key in keys):
                 raise SettingsError(
-                    f"{declaration.env} is keys of {LEAST_KEY} characters or more,"
+                    f"{declaration.env} is keys of {MIN_KEY_CHARS} characters or more,"
                     " parted by commas",
                     advice="`openssl rand -hex 32` makes one.",
                 )

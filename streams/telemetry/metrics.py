@@ -12,7 +12,7 @@ Kind = Literal["counter", "gauge", "histogram"]
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Declared(NamedTuple):
+class MetricDeclaration(NamedTuple):
     """A metric's declaration.
 
     name: as exported.  asked: the value is read at each export, not counted.
@@ -25,7 +25,7 @@ class Declared(NamedTuple):
     asked: bool = False
 
 
-def made(declaration: Declared, registry: CollectorRegistry) -> Any:
+def create_metric(declaration: MetricDeclaration, registry: CollectorRegistry) -> Any:
     match declaration.kind:
         case "counter":
             return Counter(
@@ -45,7 +45,9 @@ def made(declaration: Declared, registry: CollectorRegistry) -> Any:
             )
 
 
-def asked_family(declaration: Declared, values: Mapping[tuple[str, ...], float]) -> Metric:
+def metric_family(
+    declaration: MetricDeclaration, values: Mapping[tuple[str, ...], float]
+) -> Metric:
     """Build a metric from values read at export, by their labels."""
     make = CounterMetricFamily if declaration.kind == "counter" else GaugeMetricFamily
     family = make(declaration.name, declaration.meaning, labels=declaration.labels)

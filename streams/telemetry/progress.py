@@ -40,7 +40,7 @@ def progress(what: str, total: int | None = None, unit: str = "records") -> Iter
         for row in rows:
             bar.advance()
     """
-    if not watched():
+    if not is_terminal():
         yield _NoBar()
         return
     bar = _TerminalBar(what, total, unit)
@@ -50,7 +50,7 @@ def progress(what: str, total: int | None = None, unit: str = "records") -> Iter
         bar.end()
 
 
-def counted(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
+def count_items(items: Iterable[T], what: str, total: int | None = None) -> Iterator[T]:
     """Yield the items, with a bar that counts them."""
     with progress(what, total) as bar:
         for item in items:
@@ -72,7 +72,7 @@ def reading(
         yield lambda position: bar.reach(sum(position(p) - at for p, at in starts.items()))
 
 
-def watched() -> bool:
+def is_terminal() -> bool:
     """Check whether stderr is a terminal."""
     return sys.stderr is not None and sys.stderr.isatty()
 

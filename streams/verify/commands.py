@@ -12,10 +12,10 @@ from streams.engine.log import Log
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord, Record, TopicPartition, position
 from streams.log.reading import partitions, records
-from streams.replay.cut import LETTERS, Cut
-from streams.replay.facts import text_of
-from streams.replay.findings import Fault, Findings
-from streams.replay.scratch import Scratch, Values
+from streams.replay.cut import DEAD_LETTERS, ConsistentCut
+from streams.replay.facts import header_text
+from streams.replay.findings import ViolationKind, Violations
+from streams.replay.scratch import SpillMap, SpillStore
 from streams.telemetry.progress import Bar
 from topology import topics
 from topology.declarations import Topic
@@ -24,7 +24,7 @@ from topology.verdicts import VERDICTS
 _CHUNK = 1000
 
 
-class Answer(NamedTuple):
+class CommandVerdict(NamedTuple):
     """A verdict or a dead letter of a command.
 
     place: the position of the verdict or dead letter itself.
@@ -40,11 +40,11 @@ class Commands:
     Commands that retention or compaction has removed are no violation.
     """
 
-    def __init__(self, log: Log, prefix: str, cut: Cut, scratch: Scratch) -> None:
+    def __init__(self, log: Log, prefix: str, cut: ConsistentCut, scratch: SpillStore) -> None:
         self._log, self._prefix, self._cut = log, prefix, cut
         self._scratch = scratch
-        self._records = Values(scratch, "command")
-        self._answers = Values(scratch, "answer")
+        self._records = SpillMap(scratch, "command")
+        self._answers = SpillMap(scratch, "answer")
         self._topics = {prefix + topic.name: topic for topic in VERDICTS}
         self._tps = [tp for tp in partitions(log, self._topics) if tp in cut.decided]
         self._starts = log.starts(self._tps)
@@ -75,7 +75,7 @@ class Commands:
         message = self.get(place)
         return None if message is None else message.value
 
-    def answer(self, topic: Topic | None, answer: Answer, findings: Findings) -> None:
+    def answer(self, topic: Topic | None, answer: CommandVerdict, findings: Violations) -> None:
         """Record a verdict (topic: of the fact) or a dead letter (topic: None)."""
         source = self._topics.get(answer.cause.rsplit("/", 2)[0])
         if source is None or (topic is not None and topic not in VERDICTS[source]):
@@ -83,12 +83,12 @@ class Commands:
         first = self._answers.get(answer.cause)
         if first is not None:
             message = f"{answer.cause} was answered by {first} already"
-            findings.add(Fault.ANSWERED_TWICE, answer.place, message)
+            findings.add(ViolationKind.ANSWERED_TWICE, answer.place, message)
             return
         self._answers.put(answer.place, answer.cause)
         if self._records.get(answer.cause) is None and self._should_exist(source, answer.cause):
             message = f"it answers {answer.cause}, where no record lies"
-            findings.add(Fault.WITHOUT_RECORD, answer.place, message)
+            findings.add(ViolationKind.WITHOUT_RECORD, answer.place, message)
 
     def _should_exist(self, source: Topic, cause: str) -> bool:
         name, number, offset = [*cause.rsplit("/", 2), "", ""][:3]
@@ -99,25 +99,25 @@ class Commands:
             return False
         return self._starts[tp] <= int(offset) < self._cut.decided[tp]
 
-    def letters(self, findings: Findings) -> Mapping[str, int]:
+    def letters(self, findings: Violations) -> Mapping[str, int]:
         """Record the dead letters as answers; return the time of each topic's oldest one.
 
         A topic that has lost no dead letter has 0.
         """
         oldest: dict[str, int] = {}
-        for topic in LETTERS:
+        for topic in DEAD_LETTERS:
             tps = partitions(self._log, [self._prefix + topic.name])
             is_truncated = any(self._cut.starts[tp] for tp in tps)
             ends = {tp: self._cut.after[tp] for tp in tps}
             oldest[topic.name] = 2**63 if is_truncated else 0
             for record in records(self._log, tps, ends):
-                answer = Answer(text_of(record, CAUSE), position(record))
+                answer = CommandVerdict(header_text(record, CAUSE), position(record))
                 self.answer(None, answer, findings)
                 oldest[topic.name] = min(oldest[topic.name], record.timestamp)
         return oldest
 
     def unanswered(
-        self, parked: frozenset[str], oldest: Mapping[str, int], findings: Findings
+        self, parked: frozenset[str], oldest: Mapping[str, int], findings: Violations
     ) -> None:
         """Add a finding for each command without an answer.  Call it when all facts have been read.
 
@@ -136,7 +136,7 @@ class Commands:
             message = (
                 f"the record on {topic.name} was read, and has neither verdict nor dead letter"
             )
-            findings.add(Fault.UNANSWERED, place, message)
+            findings.add(ViolationKind.UNANSWERED, place, message)
 
     def _verdicts_complete_from(self, topic: Topic, partition: int) -> int:
         """Return the time since which no verdict of a partition is missing; 0 if none is."""

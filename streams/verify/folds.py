@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemas import Undecodable, decode
-from streams.replay.cut import Live
-from streams.replay.findings import Fault, Findings
-from streams.replay.fold.folding import CommandGone, Commands, Folding, Row, shown
-from streams.replay.scratch import Scratch, Values
+from streams.replay.cut import LiveRows
+from streams.replay.findings import ViolationKind, Violations
+from streams.replay.fold.folding import CommandGone, Commands, Fold, Row, visible_members
+from streams.replay.scratch import SpillMap, SpillStore
 from topology.declarations import Topic
 
 _UNFOLDABLE = "gone"
 """Replaces a row that cannot be folded because one of its commands is not on the log any more."""
 
 
-class Fold:
+class FoldComparison:
     """The folded rows of one table and one task.
 
     cut_off: the first facts are not on the log any more, so the folded rows prove nothing.
@@ -24,16 +24,16 @@ class Fold:
 
     def __init__(
         self,
-        folding: Folding,
+        folding: Fold,
         task: int,
-        live: Live,
+        live: LiveRows,
         commands: Commands,
-        scratch: Scratch,
+        scratch: SpillStore,
         cut_off: bool,
     ) -> None:
         self._folding, self._task, self._live = folding, task, live
         self._commands, self._cut_off = commands, cut_off
-        self._rows = Values(scratch, f"fold/{folding.table.name}/{task}")
+        self._rows = SpillMap(scratch, f"fold/{folding.table.name}/{task}")
         self._differing_rows: dict[str, tuple[Row | None, str]] = {}
         self.table = folding.table.name
         self.checked = 0
@@ -94,9 +94,9 @@ class Fold:
         if live is None or folded is None:
             return None if live is folded else "it is not there" if live is None else "no fact"
         excluded = self._folding.unfolded | self._folding.undetermined(live)
-        return next(_differences(live, shown(folded), excluded, ""), None)
+        return next(_differences(live, visible_members(folded), excluded, ""), None)
 
-    def tell(self, findings: Findings) -> None:
+    def tell(self, findings: Violations) -> None:
         """Add a finding for each row that still differs at the second end of the span."""
         for key, (row, difference) in self._differing_rows.items():
             location = f"{self.table} {key}"
@@ -104,12 +104,18 @@ class Fold:
                 self.checked, self.unchecked = self.checked - 1, self.unchecked + 1
                 continue
             if difference == "no fact":
-                findings.add(Fault.ROW_UNFOUNDED, location, "no fact on the log speaks of this row")
+                findings.add(
+                    ViolationKind.ROW_UNFOUNDED, location, "no fact on the log speaks of this row"
+                )
             elif row is None:
-                fault = Fault.ROW_MISSING if difference == "it is not there" else Fault.UNREADABLE
+                fault = (
+                    ViolationKind.ROW_MISSING
+                    if difference == "it is not there"
+                    else ViolationKind.UNREADABLE
+                )
                 findings.add(fault, location, f"the facts come to a row, and {difference}")
             else:
-                findings.add(Fault.ROW_DIFFERS, location, difference)
+                findings.add(ViolationKind.ROW_DIFFERS, location, difference)
 
 
 def _differences(

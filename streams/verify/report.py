@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams.replay.findings import Findings
+from streams.replay.findings import Violations
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,7 @@ class Report:
     records that are not on the log any more.  decided: the next offset of each input, by partition.
     """
 
-    findings: Findings
+    findings: Violations
     commands: Counter[str]
     facts: Counter[str]
     rows: Counter[str]

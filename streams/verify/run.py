@@ -14,17 +14,17 @@ from streams.engine.records import TopicPartition
 from streams.errors import HeadraceError, TopicsMismatch
 from streams.protocols.commands import COMMANDS
 from streams.replay import cut
-from streams.replay.checking import FactCheck, Given
-from streams.replay.cut import FACTS, Live
-from streams.replay.facts import Fact, facts_of
-from streams.replay.findings import Fault, Findings
-from streams.replay.fold.folding import Folding
-from streams.replay.owed import Owed
-from streams.replay.scratch import Scratch, Values
+from streams.replay.checking import CheckContext, FactCheck
+from streams.replay.cut import FACTS, LiveRows
+from streams.replay.facts import Fact, read_facts
+from streams.replay.findings import ViolationKind, Violations
+from streams.replay.fold.folding import Fold
+from streams.replay.owed import ExpectedRows
+from streams.replay.scratch import SpillMap, SpillStore
 from streams.settings import Settings
 from streams.telemetry.progress import progress
-from streams.verify.commands import Answer, Commands
-from streams.verify.folds import Fold
+from streams.verify.commands import Commands, CommandVerdict
+from streams.verify.folds import FoldComparison
 from streams.verify.report import Report
 from topology import topics
 from topology.declarations import Table, Topic
@@ -48,7 +48,7 @@ def verify(log: Log, settings: Settings, folder: Path) -> Report:
     folder: an empty directory.  It needs about as much space as the commands and the rows.
     Raises TopicsMismatch, BrokerUnavailable, StoreFailed.
     """
-    scratch = Scratch(folder / "scratch")
+    scratch = SpillStore(folder / "scratch")
     try:
         return _Verification(log, settings, scratch).report()
     finally:
@@ -56,12 +56,12 @@ def verify(log: Log, settings: Settings, folder: Path) -> Report:
 
 
 class _Verification:
-    def __init__(self, log: Log, settings: Settings, scratch: Scratch) -> None:
+    def __init__(self, log: Log, settings: Settings, scratch: SpillStore) -> None:
         self._log, self._prefix, self._scratch = log, settings.prefix, scratch
         self._partition_count = _partition_count(log, settings.prefix)
-        self._ids = Values(scratch, "ids")
-        self._live = Live(scratch)
-        self._findings = Findings()
+        self._ids = SpillMap(scratch, "ids")
+        self._live = LiveRows(scratch)
+        self._findings = Violations()
         self._facts: Counter[str] = Counter()
         self._rows: Counter[str] = Counter()
         self._unchecked = 0
@@ -69,12 +69,14 @@ class _Verification:
 
     def report(self) -> Report:
         with progress("rows") as bar:
-            self._cut = cut.take(self._log, self._prefix, self._live, bar, _INTERNAL)
+            self._cut = cut.read_rows_and_ends(self._log, self._prefix, self._live, bar, _INTERNAL)
         self._commands = Commands(self._log, self._prefix, self._cut, self._scratch)
-        seen, promised, outcomes = (Values(self._scratch, n) for n in ("seen", "promised", "kept"))
+        seen, promised, outcomes = (
+            SpillMap(self._scratch, n) for n in ("seen", "promised", "kept")
+        )
         value = self._commands.value
-        self._expected_rows = Owed(self._scratch)
-        self._context = Given(
+        self._expected_rows = ExpectedRows(self._scratch)
+        self._context = CheckContext(
             self._partition_count, seen, promised, outcomes, value, self._expected_rows
         )
         with progress("commands") as bar:
@@ -86,7 +88,7 @@ class _Verification:
                 for task in range(self._partition_count):
                     for _ in self._check_task(group, folds, task):
                         bar.advance()
-        parked = frozenset(cut.held(self._live, self._partition_count, _PARKED))
+        parked = frozenset(cut.parked_commands(self._live, self._partition_count, _PARKED))
         self._check_tables()
         self._check_expected_rows()
         self._check_totals()
@@ -103,7 +105,7 @@ class _Verification:
         )
 
     def _check_task(
-        self, group: Sequence[Topic], folds: Iterable[Folding], task: int
+        self, group: Sequence[Topic], folds: Iterable[Fold], task: int
     ) -> Iterator[Fact]:
         """Check the facts of one task, then its rows; yield each fact."""
         cut_off = any(
@@ -112,9 +114,11 @@ class _Verification:
             if tp.partition == task and tp.topic in {self._prefix + topic.name for topic in group}
         )
         value = self._commands.value
-        task_folds = [Fold(one, task, self._live, value, self._scratch, cut_off) for one in folds]
+        task_folds = [
+            FoldComparison(one, task, self._live, value, self._scratch, cut_off) for one in folds
+        ]
         compared = False
-        for fact in facts_of(self._log, self._prefix, group, task, self._cut):
+        for fact in read_facts(self._log, self._prefix, group, task, self._cut):
             if not fact.settled and not compared:
                 compared = _compare(task_folds)
             self._check_fact(fact, task_folds)
@@ -126,15 +130,17 @@ class _Verification:
             self._rows[fold.table] += fold.checked
             self._unchecked += fold.unchecked
 
-    def _check_fact(self, fact: Fact, folds: Sequence[Fold]) -> None:
+    def _check_fact(self, fact: Fact, folds: Sequence[FoldComparison]) -> None:
         self._facts[fact.topic.name] += 1
         if fact.value is None:
-            self._findings.add(Fault.UNREADABLE, fact.place, "no schema decodes this fact")
+            self._findings.add(ViolationKind.UNREADABLE, fact.place, "no schema decodes this fact")
             return
         self._check_identity(fact)
         value = fact.value
         if _CHECKS.get(fact.topic, _NO_CHECK).answers(value):
-            self._commands.answer(fact.topic, Answer(fact.cause, fact.place), self._findings)
+            self._commands.answer(
+                fact.topic, CommandVerdict(fact.cause, fact.place), self._findings
+            )
         try:
             self._run_check(fact)
             for fold in folds:
@@ -143,13 +149,13 @@ class _Verification:
             raise
         except Exception as exc:  # a valid fact never raises
             message = f"it cannot be followed: {type(exc).__name__}"
-            self._findings.add(Fault.NOT_BORNE_OUT, fact.place, message)
+            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
 
     def _run_check(self, fact: Fact) -> None:
         rules, value = _CHECKS.get(fact.topic, _NO_CHECK), fact.value or {}
         if rules.rules is not None and value["rule"] not in rules.rules:
             message = f"{value['rule']} is none of the rules"
-            self._findings.add(Fault.NOT_BORNE_OUT, fact.place, message)
+            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
         if rules.check is None:
             return
         for fault, message in rules.check(fact, self._command_of(fact), self._context):
@@ -168,7 +174,7 @@ class _Verification:
                     self._unchecked += sum(1 for _ in self._live.rows(table, task))
                     continue
                 for key, message in check(self._decode_rows(table, task), self._context):
-                    self._findings.add(Fault.ROW_DIFFERS, f"{table.name} {key}", message)
+                    self._findings.add(ViolationKind.ROW_DIFFERS, f"{table.name} {key}", message)
 
     def _check_expected_rows(self) -> None:
         """Check that the rows that facts mention but no fold rebuilds exist."""
@@ -178,7 +184,7 @@ class _Verification:
                 self._unchecked += 1
             elif self._live.get(BY_NAME[debt.table], debt.task, debt.key) is None:
                 message = f"{debt.fact} speaks of it, and it is not there"
-                self._findings.add(Fault.ROW_MISSING, f"{debt.table} {debt.key}", message)
+                self._findings.add(ViolationKind.ROW_MISSING, f"{debt.table} {debt.key}", message)
 
     def _check_totals(self) -> None:
         if any(self._is_unstable(task) for task in range(self._partition_count)):
@@ -207,7 +213,9 @@ class _Verification:
             try:
                 yield key, decode(raw, table.record).value
             except Undecodable as exc:
-                self._findings.add(Fault.UNREADABLE, f"{table.name} {key}", f"no schema: {exc}")
+                self._findings.add(
+                    ViolationKind.UNREADABLE, f"{table.name} {key}", f"no schema: {exc}"
+                )
 
     def _check_promises(self, parked: frozenset[str]) -> None:
         for cause, location in self._context.promised.items():
@@ -217,7 +225,7 @@ class _Verification:
                 self._unchecked += 1
             else:
                 message = f"it accepts {cause}, which is neither held nor logged"
-                self._findings.add(Fault.PROMISE, location, message)
+                self._findings.add(ViolationKind.PROMISE, location, message)
 
     def _promised_on(self, location: str) -> TopicPartition:
         """Return the partition of the fact that the fact at a location promises."""
@@ -230,7 +238,7 @@ class _Verification:
             return self._commands.get(fact.cause)
         except Undecodable:
             message = f"it is a verdict on {fact.cause}, whose bytes nobody can read"
-            self._findings.add(Fault.NOT_BORNE_OUT, fact.place, message)
+            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
             return None
 
     def _check_identity(self, fact: Fact) -> None:
@@ -239,26 +247,26 @@ class _Verification:
         self._ids.put(fact.place, fact.topic.name, fact.id)
         if first is not None:
             message = f"{first} is the same fact, {fact.id}"
-            self._findings.add(Fault.REPEATED, fact.place, message)
+            self._findings.add(ViolationKind.REPEATED, fact.place, message)
         value = fact.value or {}
         fact_id = value.get(_CHECKS.get(fact.topic, _NO_CHECK).id_member or "", fact.id)
         if fact_id != fact.id:
             message = f"its header says that it is {fact.id!r}, its value says {fact_id!r}"
-            self._findings.add(Fault.NOT_BORNE_OUT, fact.place, message)
+            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
         source = self._input_of(fact.cause)
         if source is None:
             if not fact.cause.startswith(_TIMER):
                 message = f"its cause is {fact.cause!r}, which is no place of an input"
-                self._findings.add(Fault.NOT_BORNE_OUT, fact.place, message)
+                self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
             return
         topic, number = source
         if fact.topic.stays and number != fact.partition:
             message = f"it lies on partition {fact.partition}, its cause on {number}"
-            self._findings.add(Fault.MISPLACED, fact.place, message)
+            self._findings.add(ViolationKind.MISPLACED, fact.place, message)
         cause = value.get("cause") or value.get("position") or fact.cause
         if cause != fact.cause and not topic.between:
             message = f"its header says that {fact.cause} is its cause, its value says {cause}"
-            self._findings.add(Fault.NOT_BORNE_OUT, fact.place, message)
+            self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
 
     def _input_of(self, cause: str) -> tuple[Topic, int] | None:
         """Return the input that caused a fact, and its partition; None for a timer."""
@@ -270,13 +278,13 @@ class _Verification:
         return (topic, int(number)) if number.isdecimal() and offset.isdecimal() else None
 
 
-def _compare(folds: Sequence[Fold]) -> bool:
+def _compare(folds: Sequence[FoldComparison]) -> bool:
     for fold in folds:
         fold.compare()
     return True
 
 
-def _topic_groups() -> list[tuple[tuple[Topic, ...], tuple[Folding, ...]]]:
+def _topic_groups() -> list[tuple[tuple[Topic, ...], tuple[Fold, ...]]]:
     """Return the topics of facts that are read together, each once, with their folds."""
     groups = list(dict.fromkeys(one.facts for one in _FOLDS))
     used = {topic for group in groups for topic in group}

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 
-class Awaiting:
+class RowWaiters:
     """The futures of callers that wait for a row.  Safe to call from any thread."""
 
     def __init__(self) -> None:

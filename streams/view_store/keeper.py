@@ -25,10 +25,10 @@ from streams.errors import (
     StoreFailed,
     TopicsMismatch,
 )
-from streams.view_store.awaiting import Awaiting
+from streams.view_store.awaiting import RowWaiters
 from streams.view_store.view import View
-from streams.view_store.waiters import Waiters
-from streams.view_store.watch import Ends, Watch
+from streams.view_store.waiters import OffsetWaiters
+from streams.view_store.watch import EndOffsetPoller, Ends
 from streams.views.status import State, ViewStats
 
 POLL_S = 0.05
@@ -48,7 +48,7 @@ class Rebuild(Exception):
     """The store cannot be used any more; the text is the reason."""
 
 
-class Keeper:
+class ViewThread:
     """The owner of a live view's store and of its state.
 
     serving: the view that queries may read, None while there is none.
@@ -61,9 +61,9 @@ class Keeper:
         path: Path,
         prefix: str,
         clock: Callable[[], int],
-        waiters: Waiters,
-        watch: Watch,
-        awaiting: Awaiting,
+        waiters: OffsetWaiters,
+        watch: EndOffsetPoller,
+        awaiting: RowWaiters,
     ) -> None:
         self._log, self._path, self._prefix, self._clock = log, path, prefix, clock
         self._waiters, self._watch, self._awaiting = waiters, watch, awaiting

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemas import Undecodable, decode, written_id
+from schemas import Undecodable, decode, framing_id
 from schemas.catalogue import FIRST_ID, LATEST_ID
 from streams.engine.records import Record, position
 from streams.errors import InternalUnreadable
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 
-def refuse_later(topic: Topic, records: Sequence[Record]) -> None:
+def refuse_newer_schema(topic: Topic, records: Sequence[Record]) -> None:
     """Raise InternalUnreadable for a record whose schema this version does not have.
 
     Only topics that processors alone write are checked.  A skipped record would be missing for
     good, because the store is kept.
     """
-    if topic.kind not in (Kind.FACT, Kind.TABLE) or topic.record is None:
+    if topic.kind not in (TopicKind.FACT, TopicKind.TABLE) or topic.record is None:
         return
     by_head = {record.value[:5]: record for record in records if record.value is not None}
     for head, record in by_head.items():
@@ -28,7 +28,7 @@ def refuse_later(topic: Topic, records: Sequence[Record]) -> None:
 
 def _is_newer(id: int, record: Record, name: str) -> bool:
     """Return whether a record's schema is newer; a registry's ids do not tell, so it is decoded."""
-    if id >= FIRST_ID or written_id(name) >= FIRST_ID:
+    if id >= FIRST_ID or framing_id(name) >= FIRST_ID:
         return id > LATEST_ID
     try:
         decode(record.value, name)

@@ -20,12 +20,12 @@ from pathlib import Path
 from streams.engine.log import Log
 from streams.errors import HeadraceError, StoreFailed, ViewNotReady
 from streams.settings import Settings
-from streams.view_store.awaiting import Awaiting
-from streams.view_store.keeper import Keeper
-from streams.view_store.waiters import Waiters
-from streams.view_store.watch import Watch
+from streams.view_store.awaiting import RowWaiters
+from streams.view_store.keeper import ViewThread
+from streams.view_store.waiters import OffsetWaiters
+from streams.view_store.watch import EndOffsetPoller
 from streams.views.positions import Position, ViewBehind
-from streams.views.reads import Reads, SnapshotReads
+from streams.views.reads import ReadOnlyStore, SnapshotRows
 from streams.views.status import ViewStats, ViewStatus
 
 SWITCH_S = 0.0005
@@ -48,9 +48,9 @@ class LiveView:
         settings: Settings,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
-        self._waiters, self._awaiting = Waiters(), Awaiting()
-        self._watch = Watch(log, self._waiters, clock)
-        self._keeper = Keeper(
+        self._waiters, self._awaiting = OffsetWaiters(), RowWaiters()
+        self._watch = EndOffsetPoller(log, self._waiters, clock)
+        self._keeper = ViewThread(
             log, path, settings.prefix, clock, self._waiters, self._watch, self._awaiting
         )
         self._threads: list[threading.Thread] = []
@@ -106,7 +106,7 @@ class LiveView:
         return self.status().lag
 
     @contextmanager
-    def reader(self) -> Iterator[Reads]:
+    def reader(self) -> Iterator[ReadOnlyStore]:
         """Open a snapshot of all current rows.
 
         Raises ViewNotReady while there is no complete store, also if that is detected inside the
@@ -117,7 +117,7 @@ class LiveView:
             raise self._not_ready()
         reads = None
         try:
-            reads = SnapshotReads(view.snapshot())
+            reads = SnapshotRows(view.snapshot())
             yield reads
         except StoreFailed as exc:
             self._keeper.report(exc.message)

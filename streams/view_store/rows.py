@@ -16,25 +16,25 @@ from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
 from streams.protocols.queries import QUERIES
 from streams.view_store import graph
-from streams.views.changes import Changes
-from streams.views.decoded import decoded
+from streams.views.changes import WriteBatch
+from streams.views.decoded import decode_members
 from streams.views.keys import key, text_key
 from streams.views.positions import Position
 from streams.views.projection import Apply
 from topology.core import LINEAGE_EDGES
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 _EDGE = key("edge")
 _VERDICT_ROWS = {name: row for side in QUERIES for name, row in side.verdict_rows.items()}
 
 
-def _apply_edges(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _apply_edges(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     edges = []
-    for record, value in decoded(topic, records, graph.EDGES):
+    for record, value in decode_members(topic, records, graph.EDGES):
         row_key = _EDGE + text_key(value["cause"]) + key(record.partition, record.offset)
         rows[row_key] = record.value
         edges.append((value, row_key))
-    graph.note(edges, rows)
+    graph.index_edges(edges, rows)
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
@@ -44,7 +44,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
 """The projection of each followed topic; None for dead letters, of which only causes are used."""
 
 
-def answer_row(position: Position) -> bytes | None:
+def verdict_row_key(position: Position) -> bytes | None:
     """Return the key of the row written with the verdict, for topics that hold records back.
 
     On these topics a later record may get its verdict earlier.  On other topics, for which this
@@ -55,13 +55,13 @@ def answer_row(position: Position) -> bytes | None:
     return None if row_key is None else row_key(position.partition, position.offset)
 
 
-def answered(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], int]:
+def verdicts_seen(topic: Topic, records: Sequence[Record]) -> dict[tuple[str, int], int]:
     """Return the last offset of each input partition that these records answer.
 
     A task decides a partition in order, so all lower offsets are answered on the log too, except
-    for records that it holds back (`answer_row`).
+    for records that it holds back (`verdict_row_key`).
     """
-    if topic.kind not in (Kind.FACT, Kind.DEAD_LETTER):
+    if topic.kind not in (TopicKind.FACT, TopicKind.DEAD_LETTER):
         return {}
     latest: dict[bytes, int] = {}
     for record in records:

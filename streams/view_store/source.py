@@ -11,7 +11,7 @@ from streams.engine.records import TopicPartition
 from streams.errors import TopicsMismatch
 from streams.view_store.rows import FOLLOWED
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.keeping import DELETE_RETENTION_MS
 
 FORMAT = 7
@@ -45,7 +45,7 @@ class Source:
         return [
             tp
             for tp in self.partitions
-            if tp.partition == number or self.topics[tp.topic].kind is Kind.DEAD_LETTER
+            if tp.partition == number or self.topics[tp.topic].kind is TopicKind.DEAD_LETTER
         ]
 
     def moved(self) -> str | None:

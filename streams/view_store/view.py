@@ -20,13 +20,13 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.store import Snapshot, Store
 from streams.errors import StoreFailed
 from streams.telemetry.progress import progress
-from streams.view_store.later import refuse_later
-from streams.view_store.rows import FOLLOWED, answer_row, answered
+from streams.view_store.later import refuse_newer_schema
+from streams.view_store.rows import FOLLOWED, verdict_row_key, verdicts_seen
 from streams.view_store.source import Source
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from streams.views.positions import Position, ViewBehind
-from streams.views.reads import KeptReads
+from streams.views.reads import StoredRows
 
 _IDENTITY = key("", "identity")
 _AT_END = key("", "at end")
@@ -35,7 +35,7 @@ _POLL_S = 0.02
 _STEP_RECORDS = 10_000
 
 
-class View(KeptReads):
+class View(StoredRows):
     """A view over the log in one RocksDB store.
 
     prefix: of topic names.  clock: ms since the epoch.
@@ -109,14 +109,14 @@ class View(KeptReads):
         """
         records = self._reader.poll(timeout_s, self.at_once)
         began = time.perf_counter()
-        rows = Changes(self._store)
+        rows = WriteBatch(self._store)
         answers: dict[tuple[str, int], int] = {}
         for name, group in _by_topic(records).items():
             topic = self._source.topics[name]
-            refuse_later(topic, group)
+            refuse_newer_schema(topic, group)
             if apply := FOLLOWED[topic.name]:
                 apply(topic, group, rows)
-            self._record_answers(answered(topic, group), rows, answers)
+            self._record_answers(verdicts_seen(topic, group), rows, answers)
         new_positions = self._update_positions(rows)
         if rows.settle():
             self._store.write(rows)
@@ -132,7 +132,7 @@ class View(KeptReads):
     def _record_answers(
         self,
         latest: Mapping[tuple[str, int], int],
-        rows: Changes,
+        rows: WriteBatch,
         answers: dict[tuple[str, int], int],
     ) -> None:
         for source, offset in latest.items():
@@ -140,7 +140,7 @@ class View(KeptReads):
                 answers[source] = offset
                 rows[_ANSWERED + key(*source)] = orjson.dumps((*source, offset))
 
-    def _update_positions(self, rows: Changes) -> dict[TopicPartition, int]:
+    def _update_positions(self, rows: WriteBatch) -> dict[TopicPartition, int]:
         """Return the positions that have changed, and add them to the write batch."""
         new_positions = {}
         for tp, known in self._positions.items():
@@ -191,7 +191,7 @@ class View(KeptReads):
         """Return whether the verdict or the dead letter of a record was seen."""
         if self._answered.get((position.topic, position.partition), -1) < position.offset:
             return False
-        row = answer_row(position._replace(topic=position.topic.removeprefix(self._prefix)))
+        row = verdict_row_key(position._replace(topic=position.topic.removeprefix(self._prefix)))
         return row is None or self._store.get(row) is not None
 
     def lag(self) -> int:

@@ -24,7 +24,7 @@ class Waiter(NamedTuple):
     done: Future[None]
 
 
-class Seen(Protocol):
+class ViewProgress(Protocol):
     """The progress of a view."""
 
     def has_answer(self, position: Position) -> bool: ...
@@ -32,12 +32,12 @@ class Seen(Protocol):
     def short_of(self, ends: Ends) -> int: ...
 
 
-class Waiters:
+class OffsetWaiters:
     """The queues of waiting callers.  Safe to call from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Condition()
-        self._seen: Seen | None = None
+        self._seen: ViewProgress | None = None
         self._closed: Exception | None = None
         self._unanswered: list[Waiter] = []
         self._due: list[Waiter] = []
@@ -57,7 +57,7 @@ class Waiters:
             self._collect_answered()
         return waiter.done
 
-    def attach(self, seen: Seen | None) -> None:
+    def attach(self, seen: ViewProgress | None) -> None:
         """Use the progress of this view from now on; None: nobody is served until there is one."""
         with self._lock:
             self._seen = seen
@@ -107,7 +107,7 @@ class Waiters:
             due, self._due = self._due, []
             return due
 
-    def passing(self, due: Sequence[Waiter], ends: Mapping[int, Ends], seen: Seen) -> None:
+    def passing(self, due: Sequence[Waiter], ends: Mapping[int, Ends], seen: ViewProgress) -> None:
         """Set the ends, by partition number, that these callers must wait for.
 
         due: callers that `due` returned before the ends were read.  seen: the view that the ends

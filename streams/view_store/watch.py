@@ -16,7 +16,7 @@ from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import BrokerUnavailable, TopicsMismatch
 from streams.view_store.view import View
-from streams.view_store.waiters import Waiter, Waiters
+from streams.view_store.waiters import OffsetWaiters, Waiter
 
 LOOK_S = 1.0
 CHECK_EVERY = 5
@@ -34,14 +34,14 @@ class Ends(NamedTuple):
     ends: Mapping[TopicPartition, int]
 
 
-class Watch:
+class EndOffsetPoller:
     """The poller of end offsets.
 
     view: the current view, None while there is none.  latest: the ends at the last poll.
     broken: why the view cannot go on, as far as the log shows.
     """
 
-    def __init__(self, log: Log, waiters: Waiters, clock: Callable[[], int]) -> None:
+    def __init__(self, log: Log, waiters: OffsetWaiters, clock: Callable[[], int]) -> None:
         self._log = log
         self._waiters = waiters
         self._clock = clock

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from streams.views.keys import after
-from streams.views.reads import Kept
+from streams.views.reads import RowReader
 
 T = TypeVar("T")
 
@@ -23,14 +23,14 @@ class Cell(NamedTuple, Generic[T]):
     dump: Callable[[T], bytes | None]
 
 
-class Changes(dict[bytes, bytes | None]):
+class WriteBatch(dict[bytes, bytes | None]):
     """The rows to be written, None for a row to be deleted.
 
     Rows that many records of a batch change a little are held decoded, as cells; call `settle`
     last.
     """
 
-    def __init__(self, store: Kept) -> None:
+    def __init__(self, store: RowReader) -> None:
         super().__init__()
         self._store = store
         self._loaded: dict[bytes, bytes | None] = {}
@@ -87,14 +87,14 @@ class Changes(dict[bytes, bytes | None]):
         return max((*indexed, *unchanged), default=None)
 
 
-class Memory:
+class MemoryStore:
     """A store in memory, for temporary rows."""
 
     def __init__(self) -> None:
         self._rows: dict[bytes, bytes] = {}
         self._keys: list[bytes] | None = None
 
-    def write(self, rows: Changes) -> None:
+    def write(self, rows: WriteBatch) -> None:
         for key, row in rows.settle().items():
             if row is None:
                 self._rows.pop(key, None)

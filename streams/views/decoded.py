@@ -14,7 +14,7 @@ from topology.declarations import Topic
 _log = logging.getLogger("streams.views.rows")
 
 
-def decoded(
+def decode_members(
     topic: Topic, records: Sequence[Record], projection: Projection
 ) -> list[tuple[Record, dict[str, Any]]]:
     """Decode the projected members of records; skip an unreadable record with a warning."""

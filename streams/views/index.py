@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key, text_key
 
 
@@ -35,7 +35,7 @@ class Index(NamedTuple):
         row: Mapping[str, Any],
         before: Mapping[str, Any] | None,
         row_key: bytes,
-        rows: Changes,
+        rows: WriteBatch,
     ) -> None:
         """Update the index for a row.  before: the earlier row, if there was one."""
         sort_key = self.place(row)

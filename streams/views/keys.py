@@ -39,7 +39,7 @@ def texts_in(encoded: bytes) -> list[str]:
 _PLACE = Struct(">QQQ").pack
 
 
-def place_key(at: int, partition: int, offset: int) -> bytes:
+def position_key(at: int, partition: int, offset: int) -> bytes:
     """Encode a time, a partition and an offset as `key` does; none of them may be negative."""
     return _PLACE(at + _SIGN, partition + _SIGN, offset + _SIGN)
 
@@ -57,7 +57,7 @@ def after(encoded: bytes) -> bytes:
     return encoded + b"\xff"
 
 
-def place_at_end(encoded: bytes) -> tuple[int, int, int]:
+def position_at_end(encoded: bytes) -> tuple[int, int, int]:
     """Decode the last three parts of a key, which must be numbers."""
     first, second, third = (number_at_end(encoded[: len(encoded) - at]) for at in (16, 8, 0))
     return first, second, third

@@ -9,8 +9,8 @@ from itertools import islice, takewhile
 from typing import Any
 
 from streams.views.keys import after
-from streams.views.params import Params, QueryError
-from streams.views.reads import Reads
+from streams.views.params import QueryError, QueryParams
+from streams.views.reads import ReadOnlyStore
 
 Json = dict[str, Any]
 Entries = Iterator[tuple[bytes, Any]]
@@ -19,7 +19,7 @@ Entries = Iterator[tuple[bytes, Any]]
 _CHUNK = 128
 
 
-def listed(params: Params, prefix: bytes, entries: Callable[[bytes | None], Entries]) -> Json:
+def page_of(params: QueryParams, prefix: bytes, entries: Callable[[bytes | None], Entries]) -> Json:
     """Return one page of a list: `{"items", "next"}`.
 
     entries: yields the entries after a key, or all; their keys begin with `prefix`.
@@ -30,7 +30,7 @@ def listed(params: Params, prefix: bytes, entries: Callable[[bytes | None], Entr
 def page(
     limit: int, cursor: str | None, prefix: bytes, entries: Callable[[bytes | None], Entries]
 ) -> Json:
-    """Return one page of at most `limit` items, as `listed` does.
+    """Return one page of at most `limit` items, as `page_of` does.
 
     Raises QueryError for a cursor of another query.
     """
@@ -47,7 +47,7 @@ def page(
 
 
 def rows_of(
-    view: Reads,
+    view: ReadOnlyStore,
     prefix: bytes,
     item: Callable[[bytes], Any],
     start: bytes | None = None,
@@ -65,8 +65,8 @@ def rows_of(
     return entries
 
 
-def rows_back(
-    view: Reads, prefix: bytes, item: Callable[[bytes], Any]
+def rows_reversed(
+    view: ReadOnlyStore, prefix: bytes, item: Callable[[bytes], Any]
 ) -> Callable[[bytes | None], Entries]:
     """Return the entries of the rows under a prefix in reverse order."""
 
@@ -77,8 +77,8 @@ def rows_back(
     return entries
 
 
-def rows_by(
-    view: Reads,
+def rows_by_index(
+    view: ReadOnlyStore,
     index: Callable[[bytes | None], Entries],
     item: Callable[[bytes], Any],
 ) -> Callable[[bytes | None], Entries]:

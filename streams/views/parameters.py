@@ -7,10 +7,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import NamedTuple
 
-MOST = 2**53 - 1
+MAX_NUMBER = 2**53 - 1
 
 
-class Form(StrEnum):
+class ValueForm(StrEnum):
     """The syntax of a value."""
 
     TEXT = "text"
@@ -32,9 +32,9 @@ class Parameter(NamedTuple):
 
     name: str
     meaning: str
-    form: Form = Form.TEXT
+    form: ValueForm = ValueForm.TEXT
     low: int = 0
-    high: int = MOST
+    high: int = MAX_NUMBER
     default: int | bool | None = None
     choices: tuple[str, ...] = ()
     required: bool = False
@@ -46,25 +46,25 @@ class Parameter(NamedTuple):
         if self.choices and text not in self.choices:
             return f"one of {', '.join(self.choices)}"
         match self.form:
-            case Form.WHOLE:
+            case ValueForm.WHOLE:
                 fits = _WHOLE.fullmatch(text) and self.low <= int(text) <= self.high
                 return None if fits else f"a whole number, {self.bounds}"
-            case Form.NUMBER:
+            case ValueForm.NUMBER:
                 fits = _NUMBER.fullmatch(text) and self.low <= Decimal(text) <= self.high
                 return None if fits else f"a number, {self.bounds}"
-            case Form.FLAG:
+            case ValueForm.FLAG:
                 return None if text in ("true", "false") else "true or false"
-            case Form.POSITION:
+            case ValueForm.POSITION:
                 return None if _POSITION.fullmatch(text) else "a position, topic/partition/offset"
-            case Form.POINT if not text:
+            case ValueForm.POINT if not text:
                 return "a position, topic/partition/offset, or an ISO 8601 time with zone"
-            case Form.TEXT if len(text) < self.low:
+            case ValueForm.TEXT if len(text) < self.low:
                 return "at least 1 character"
         return None
 
     @property
     def bounds(self) -> str:
-        return f"at least {self.low}" if self.high == MOST else f"{self.low} to {self.high}"
+        return f"at least {self.low}" if self.high == MAX_NUMBER else f"{self.low} to {self.high}"
 
 
 _WHOLE = re.compile(r"-?[0-9]{1,16}", re.ASCII)
@@ -74,22 +74,22 @@ _POSITION = re.compile(r"[^/]+/[0-9]{1,18}/[0-9]{1,18}", re.ASCII)
 AFTER = Parameter(
     "after",
     "wait until the answer to the record at this position, as a produce request gave it, is seen",
-    Form.POSITION,
+    ValueForm.POSITION,
     example="apc.packets/0/17",
 )
 AS_OF = Parameter(
     "as_of",
     "as it was once what lies at this position was decided, or at this time (ISO 8601); instead of"
     " `after`",
-    Form.POINT,
+    ValueForm.POINT,
     example="2026-11-22T12:00:00.000Z",
 )
-CURSOR = Parameter("cursor", "`next` of the page before", Form.CURSOR)
+CURSOR = Parameter("cursor", "`next` of the page before", ValueForm.CURSOR)
 
 
-def limit(default: int, high: int = MOST, rule: str = "query_value") -> Parameter:
+def limit(default: int, high: int = MAX_NUMBER, rule: str = "query_value") -> Parameter:
     """Return the declaration of a list's `limit`."""
-    return Parameter("limit", "most rows", Form.WHOLE, 1, high, default, rule=rule)
+    return Parameter("limit", "most rows", ValueForm.WHOLE, 1, high, default, rule=rule)
 
 
 def one_of(name: str, meaning: str, choices: tuple[str, ...]) -> Parameter:

@@ -22,7 +22,7 @@ class QueryError(InvalidInput):
         super().__init__([Problem(rule, name, message)])
 
 
-class Params:
+class QueryParams:
     """The query parameters of one request.
 
     Raises QueryError for a parameter that is unknown, repeated, missing or not allowed.

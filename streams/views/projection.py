@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from streams.engine.records import Record
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from topology.declarations import Topic
 from topology.keys import split
 
-Apply = Callable[[Topic, Sequence[Record], Changes], None]
+Apply = Callable[[Topic, Sequence[Record], WriteBatch], None]
 """Takes records of one topic in log order, and the write batch that it changes."""
 
 
 def table(name: str) -> Apply:
     """Return a function that copies a table's rows, keyed by `name` and the parts of the key."""
 
-    def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         for record in records:
             parts = split((record.key or b"").decode())
             rows[key(name, *parts)] = record.value

@@ -8,7 +8,7 @@ from typing import Protocol
 from streams.views.keys import key
 
 
-class Kept(Protocol):
+class RowReader(Protocol):
     """A store of rows in key order."""
 
     def get_many(self, keys: Sequence[bytes]) -> list[bytes | None]: ...
@@ -19,17 +19,17 @@ class Kept(Protocol):
         """Yield the rows under `prefix` in either order, from `start` on (inclusive)."""
 
 
-class Reads(Kept, Protocol):
+class ReadOnlyStore(RowReader, Protocol):
     """A read-only store whose rows do not change during a query."""
 
     def get(self, *parts: str | int) -> bytes | None:
         """Return the row whose key has these parts, None if there is none."""
 
 
-class KeptReads:
-    """The `Reads` interface over a store of rows."""
+class StoredRows:
+    """The `ReadOnlyStore` interface over a store of rows."""
 
-    def __init__(self, store: Kept) -> None:
+    def __init__(self, store: RowReader) -> None:
         self._rows = store
 
     def get(self, *parts: str | int) -> bytes | None:
@@ -44,8 +44,8 @@ class KeptReads:
         return self._rows.scan(prefix, start, reverse=reverse)
 
 
-class SnapshotReads(KeptReads):
-    """The `Reads` of a snapshot.  Its store cannot be reopened until `release` is called."""
+class SnapshotRows(StoredRows):
+    """The `ReadOnlyStore` of a snapshot.  `release` it before its store is reopened."""
 
     def release(self) -> None:
         del self._rows

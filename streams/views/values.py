@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas import decode, to_json
-from streams.views.params import Params
+from streams.views.params import QueryParams
 from topology.declarations import Topic
 
 Json = dict[str, Any]
@@ -18,10 +18,10 @@ def json_of(topic: Topic, row: bytes) -> Json:
     return to_json(topic.record, decode(row, topic.record).value)
 
 
-def wanted(params: Params, names: Iterable[str]) -> dict[str, str]:
+def filters_of(params: QueryParams, names: Iterable[str]) -> dict[str, str]:
     """Return those of the named parameters that the request has."""
     return {name: value for name in names if (value := params.text(name)) is not None}
 
 
-def fits(value: Json, members: dict[str, str]) -> bool:
+def matches(value: Json, members: dict[str, str]) -> bool:
     return all(value[name] == text for name, text in members.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from streams.engine.records import Record, TopicPartition
-from streams.engine.task import Cycle, Task
+from streams.engine.task import Batch, Task
 from tests.contract.twins import Twin, until
 from tests.toy import ToyProcessor
 
@@ -72,7 +72,7 @@ class Driver:
         self.fetch()
         return fired
 
-    def _commit(self, cycle: Cycle | None) -> bool:
+    def _commit(self, cycle: Batch | None) -> bool:
         if cycle is None:
             return False
         self.task.submit(cycle)

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from schemas.catalogue import LATEST_ID
-from streams.engine.copies import CopiedTable, Copies
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.copies import GlobalTables, GlobalTableView
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import Output, TopicPartition, position
 from streams.engine.store import Store
 from streams.engine.task import Task
 from streams.errors import InternalUnreadable, StoreFailed
 from tests.contract.twins import KafkaTwin, MemoryTwin, Twin, produce, until
 from tests.toy import FACTS, INPUT, RECORD, ROWS, SECOND, toy_record
-from topology.declarations import Kind, ProcessorDeclaration, Topic, public
+from topology.declarations import ProcessorDeclaration, Topic, TopicKind, public_table
 from topology.keys import partition_of
 
-GIVEN = Topic(SECOND.name, Kind.COMMAND, RECORD, "id", "who there is", keeps_latest=True)
-NAMES = public(GIVEN, fresh=True)
-OWNED = public(ROWS, fresh=True)
+GIVEN = Topic(SECOND.name, TopicKind.COMMAND, RECORD, "id", "who there is", keeps_latest=True)
+NAMES = public_table(GIVEN, fresh=True)
+OWNED = public_table(ROWS, fresh=True)
 
-Open = Callable[[], Copies]
+Open = Callable[[], GlobalTables]
 
 
 class Index:
@@ -45,12 +45,14 @@ class Index:
 @pytest.fixture
 def copies(twin: Twin, tmp_path: Path) -> Iterator[Open]:
     """Opens copies in one directory, one after the other."""
-    opened: list[Copies] = []
+    opened: list[GlobalTables] = []
 
-    def open_copies() -> Copies:
+    def open_copies() -> GlobalTables:
         for one in opened:
             one.close()
-        made = Copies(tmp_path / "copies", twin.log, twin.prefix, twin.partitions, [NAMES, OWNED])
+        made = GlobalTables(
+            tmp_path / "copies", twin.log, twin.prefix, twin.partitions, [NAMES, OWNED]
+        )
         opened.append(made)
         made.open()
         made.follow()
@@ -97,7 +99,7 @@ def test_a_transaction_that_never_ends_holds_nobody_up(
     kafka_twin: KafkaTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("streams.engine.copies._COMMIT_S", 0.2)
-    opened = Copies(tmp_path, kafka_twin.log, kafka_twin.prefix, 1, [OWNED])
+    opened = GlobalTables(tmp_path, kafka_twin.log, kafka_twin.prefix, 1, [OWNED])
     opened.open()
     opened.follow()
     row = toy_record("a", topic=ROWS, prefix=kafka_twin.prefix)
@@ -112,14 +114,14 @@ def test_a_transaction_that_never_ends_holds_nobody_up(
 
 def test_it_is_known_how_far_an_index_was_brought(twin: Twin, copies: Open) -> None:
     opened = copies()
-    before = CopiedTable(opened, NAMES).indexed()
+    before = GlobalTableView(opened, NAMES).indexed()
     opened.index(NAMES, Index)
     give(twin, "a", "b")
     opened.freshen([NAMES])
-    assert CopiedTable(opened, NAMES).indexed() == before, "the index has not been asked since"
+    assert GlobalTableView(opened, NAMES).indexed() == before, "the index has not been asked since"
     opened.index(NAMES, Index)
     end = before[0] + 2
-    assert CopiedTable(opened, NAMES).indexed() == [end]
+    assert GlobalTableView(opened, NAMES).indexed() == [end]
 
 
 def test_a_bad_block_is_met_while_opening_and_all_is_read_anew(
@@ -179,7 +181,7 @@ def test_an_index_is_made_once_and_told_changes_only(twin: Twin, copies: Open) -
     give(twin, "a")
     opened = copies()
     index = opened.index(NAMES, Index)
-    assert CopiedTable(opened, NAMES).index(Index) is index
+    assert GlobalTableView(opened, NAMES).index(Index) is index
     give(twin, "b")
     opened.freshen([NAMES])
     assert opened.index(NAMES, Index) is index
@@ -212,7 +214,7 @@ def test_what_clients_put_on_another_partition_is_not_there(tmp_path: Path) -> N
     for partition in (right, right ^ 1):
         record = toy_record("a", topic=GIVEN, prefix=twin.prefix, n=partition)
         twin.log.append([record._replace(partition=partition)])
-    opened = Copies(tmp_path, twin.log, twin.prefix, 4, [NAMES])
+    opened = GlobalTables(tmp_path, twin.log, twin.prefix, 4, [NAMES])
     opened.open()
     assert opened.index(NAMES, Index).rows == {"a": {"data": {"id": "a", "n": str(right)}}}
     opened.close()
@@ -233,7 +235,7 @@ class Doorkeeper:
 
     declaration = ProcessorDeclaration("keeper", "for tests", (INPUT,), (FACTS,), copies=(NAMES,))
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         there = work.copy(NAMES).index(Index).there()
         for message in batch:
             ident = message.value["data"]["id"]
@@ -241,10 +243,10 @@ class Doorkeeper:
             cause = work.cause = position(message.record)
             work.send(FACTS, ident, fact, id=cause, at=0, cause=cause)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         raise AssertionError("it sets no timer")
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         raise AssertionError("its facts are small")
 
     def dead_letter(self, topic: Topic, value: bytes | None, settings: Any) -> bytes | None:

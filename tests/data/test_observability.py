@@ -18,12 +18,12 @@ from streams.engine import metrics as worker_metrics
 from streams.gateway import metrics as gateway_metrics
 from streams.settings import Settings
 from streams.settings.addresses import Address
-from streams.telemetry.metrics import Declared
+from streams.telemetry.metrics import MetricDeclaration
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 RULES = DEPLOY / "prometheus/rules/headrace.yml"
-DECLARED: tuple[Declared, ...] = (
+DECLARED: tuple[MetricDeclaration, ...] = (
     *worker_metrics.ALL,
     *gateway_metrics.ALL,
     *asap_metrics.ALL,

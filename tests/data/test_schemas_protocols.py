@@ -9,7 +9,7 @@ import pytest
 
 import schemas
 from schemas import CATALOGUE, KINDS
-from schemas.build import derived
+from schemas.build import derived_files
 from schemas.json_mapping.lookup import PLAIN, mapping_of
 from schemas.protocols import CORE_RECORDS, RECORDS, SPECS
 from schemas.sources import definitions
@@ -59,7 +59,7 @@ def test_the_records_of_a_spec_are_in_its_namespaces_in_the_order_of_their_ids(
 
 def test_the_exported_files_are_those_of_the_specs_and_no_others_are_committed() -> None:
     exported = Counter(HERE / "json" / name for spec in SPECS for name in spec.export())
-    assert Counter(derived().keys()) == exported + Counter([HERE / "catalogue.json"])
+    assert Counter(derived_files().keys()) == exported + Counter([HERE / "catalogue.json"])
     assert {path for path in (HERE / "json").rglob("*") if path.is_file()} == set(exported)
 
 

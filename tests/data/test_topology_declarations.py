@@ -11,7 +11,7 @@ import pytest
 from schemas import CATALOGUE
 from topology import core, processors, tables, topics
 from topology.core import CHANGELOG, ENGINE_TABLES, LINEAGE_EDGES
-from topology.declarations import Kind, ProcessorDeclaration, Table, Topic
+from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.keeping import DAY_MS
 from topology.protocols import DECLARED
 
@@ -68,9 +68,9 @@ def test_everything_is_explained() -> None:
 @pytest.mark.parametrize("topic", topics.ALL, ids=name)
 def test_a_topic_has_one_writer_unless_it_collects(topic: Topic) -> None:
     writers = processors.writers_of(topic)
-    if topic.kind in (Kind.COMMAND, Kind.AUDIT):
+    if topic.kind in (TopicKind.COMMAND, TopicKind.AUDIT):
         assert writers == ()
-    elif topic.kind not in (Kind.COLLECTOR, Kind.CHANGELOG):
+    elif topic.kind not in (TopicKind.COLLECTOR, TopicKind.CHANGELOG):
         assert len(writers) == 1
 
 
@@ -87,7 +87,7 @@ def test_the_dead_letters_of_an_input_are_written_by_its_reader(topic: Topic) ->
 
 
 def test_every_dead_letter_topic_is_that_of_an_input() -> None:
-    declared = {topic for topic in topics.ALL if topic.kind is Kind.DEAD_LETTER}
+    declared = {topic for topic in topics.ALL if topic.kind is TopicKind.DEAD_LETTER}
     assert declared == {topics.dead_letters_of(topic) for topic in INPUTS}
 
 
@@ -102,7 +102,7 @@ def test_every_schema_is_used() -> None:
 
 @pytest.mark.parametrize("topic", topics.ALL, ids=name)
 def test_values_are_bytes_only_in_dead_letters_and_the_changelog(topic: Topic) -> None:
-    assert (topic.record is None) == (topic.kind in (Kind.DEAD_LETTER, Kind.CHANGELOG))
+    assert (topic.record is None) == (topic.kind in (TopicKind.DEAD_LETTER, TopicKind.CHANGELOG))
 
 
 @pytest.mark.parametrize("topic", topics.ALL, ids=name)
@@ -146,7 +146,7 @@ def test_a_processor_reads_inputs_and_writes_what_is_declared(
 def test_a_processor_writes_the_topics_of_its_public_tables(
     processor: ProcessorDeclaration,
 ) -> None:
-    written = {topic for topic in processor.outputs if topic.kind is Kind.TABLE}
+    written = {topic for topic in processor.outputs if topic.kind is TopicKind.TABLE}
     assert written == {table.topic for table in processor.tables if table.topic}
 
 
@@ -174,12 +174,12 @@ def test_a_copy_is_of_a_public_table_of_others_or_of_an_own_one_that_is_fresh(
 @pytest.mark.parametrize("table", tables.GIVEN, ids=name)
 def test_a_table_that_clients_write_is_a_command_topic_that_is_compacted(table: Table) -> None:
     assert table.topic is not None
-    assert table.topic.kind is Kind.COMMAND
+    assert table.topic.kind is TopicKind.COMMAND
     assert table.topic.compacted
 
 
 def test_command_topics_that_are_compacted_are_tables_and_kept_until_they_are_judged() -> None:
-    compacted = [t for t in topics.ALL if t.kind is Kind.COMMAND and t.compacted]
+    compacted = [t for t in topics.ALL if t.kind is TopicKind.COMMAND and t.compacted]
     assert compacted == [table.topic for table in tables.GIVEN]
     for topic in compacted:
         assert int(topics.config_of(topic)["min.compaction.lag.ms"]) == 7 * DAY_MS
@@ -187,7 +187,7 @@ def test_command_topics_that_are_compacted_are_tables_and_kept_until_they_are_ju
 
 @pytest.mark.parametrize("topic", FOR_VIEWS, ids=name)
 def test_a_collector_for_views_is_written_by_processors_only(topic: Topic) -> None:
-    assert topic.kind is Kind.COLLECTOR
+    assert topic.kind is TopicKind.COLLECTOR
     assert topic.own_partition
     assert processors.writers_of(topic)
     assert not processors.readers_of(topic)

@@ -24,7 +24,7 @@ from topology import topics
 from topology.apc import APC_COORDINATION, APC_EVENTS, APC_INBOX, APC_PACKET_STATES, APC_PACKETS
 from topology.asap import ASAP_MANIFESTS
 from topology.core import RTES_RAW
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.keys import composite, partition_of
 from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 
@@ -185,7 +185,7 @@ def test_topics_are_set_as_declared(lived: Environment) -> None:
         found = {name: entry.value for name, entry in future.result(30).items()}
         topic = wanted[resource.name]
         assert topics.config_of(topic).items() <= found.items(), topic.name
-        rows = topic.kind in (Kind.TABLE, Kind.CHANGELOG) or topic is ASAP_MANIFESTS
+        rows = topic.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or topic is ASAP_MANIFESTS
         assert found["cleanup.policy"] == ("compact" if rows else "delete")
     counts = {name: info.partitions for name, info in lived.log.topics().items() if name in wanted}
     assert counts == {n: topics.partitions_of(t, PARTITIONS) for n, t in wanted.items()}

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from streams.engine.letters import letter
+from streams.engine.letters import make_dead_letter
 from streams.engine.records import LogRecord, Output, header
 from streams.ops.redrive.letters import REDRIVEN_FROM
 from tests.e2e.environment import Environment
@@ -54,4 +54,4 @@ def _letter(environment: Environment, number: int) -> Output:
     place = (environment.name(APC_PACKETS), 0, number, 0)
     record = LogRecord(*place, output.key, output.value)
     kept = (record.key, record.value)
-    return letter(environment.prefix, APC_PACKETS, record, kept, "decide_failed", "")
+    return make_dead_letter(environment.prefix, APC_PACKETS, record, kept, "decide_failed", "")

@@ -21,7 +21,7 @@ from streams.engine import task as tasks
 from streams.engine.kafka import KafkaTransactions
 from streams.engine.merge import Buffer
 from streams.engine.records import Record
-from streams.engine.task import Cycle, Task
+from streams.engine.task import Batch, Task
 from streams.engine.worker import run_worker
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
@@ -55,7 +55,7 @@ class Injection:
         sys.stdout.flush()
 
 
-def judged(task: Task, cycle: Cycle) -> dict[str, list[int]] | None:
+def judged(task: Task, cycle: Batch) -> dict[str, list[int]] | None:
     """The offsets that a cycle judges, by topic partition: first and next; None if it is not of
     the kind that a fault is put into.
     """
@@ -76,11 +76,11 @@ def replace(owner: type, method: str, by: Callable[..., object]) -> None:
     setattr(owner, method, by)
 
 
-def in_commit(injection: Injection, happen: Callable[[Task, Cycle, object], bool]) -> None:
+def in_commit(injection: Injection, happen: Callable[[Task, Batch, object], bool]) -> None:
     """happen: in place of a commit, or before it if it returns True."""
     commit = Task.commit
 
-    def faulty(self: Task, cycle: Cycle) -> None:
+    def faulty(self: Task, cycle: Batch) -> None:
         what = judged(self, cycle)
         if what is None or not injection.take() or happen(self, cycle, what):
             commit(self, cycle)
@@ -89,7 +89,7 @@ def in_commit(injection: Injection, happen: Callable[[Task, Cycle, object], bool
 
 
 def die(injection: Injection) -> None:
-    def happen(task: Task, cycle: Cycle, what: object) -> bool:
+    def happen(task: Task, cycle: Batch, what: object) -> bool:
         injection.told(what)
         os.kill(os.getpid(), signal.SIGKILL)
         return False
@@ -109,7 +109,7 @@ def drop_commit(injection: Injection) -> None:
         else:
             end(self, producer)
 
-    def happen(task: Task, cycle: Cycle, what: object) -> bool:
+    def happen(task: Task, cycle: Batch, what: object) -> bool:
         nonlocal dropping
         dropping = True
         task._producer.commit(cycle.effects.outputs)
@@ -122,7 +122,7 @@ def drop_commit(injection: Injection) -> None:
 
 
 def apply_first(injection: Injection) -> None:
-    def happen(task: Task, cycle: Cycle, what: object) -> bool:
+    def happen(task: Task, cycle: Batch, what: object) -> bool:
         task._state.apply(cycle.effects.rows, {}, task._clock())
         task._state._store.flush()
         injection.told(what)
@@ -133,7 +133,7 @@ def apply_first(injection: Injection) -> None:
 
 
 def sleep(injection: Injection) -> None:
-    def happen(task: Task, cycle: Cycle, what: object) -> bool:
+    def happen(task: Task, cycle: Batch, what: object) -> bool:
         injection.told(what)
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(_STOPPING_S)

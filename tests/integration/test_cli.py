@@ -21,7 +21,7 @@ from streams.cli import main
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output
 from streams.engine.store import DirectoryLock
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.settings import Settings
 from tests.integration.readme import quoted, told_of_demo
 from tests.unit.envelopes import IDEA_ID, ack, idea, transition
@@ -201,7 +201,7 @@ def _readable(process: subprocess.Popen[str]) -> bool:
 
 def test_dead_letters_are_listed_and_shown(session: str, broker: str) -> None:
     log = KafkaLog(broker, {}, f"{PREFIX}headrace")
-    topic = PREFIX + edge_of("apc.packets").topic.name
+    topic = PREFIX + ingress_topic_of("apc.packets").topic.name
     (record,) = log.append([Output(topic, session.encode(), b"\x00not avro")])
     log.close()
     where = f"{topic}/{record.partition}/{record.offset}"

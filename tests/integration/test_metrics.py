@@ -16,7 +16,7 @@ from streams.engine import metrics as worker_metrics
 from streams.engine.records import Output
 from streams.gateway import metrics as gateway_metrics
 from streams.protocols.commands import RULE_CODES
-from streams.telemetry.metrics import Declared
+from streams.telemetry.metrics import MetricDeclaration
 from tests.integration.system import Live, live
 from tests.processes import wait_for
 from tests.unit.envelopes import idea
@@ -142,7 +142,7 @@ def test_labels_are_few_and_known(system: Live, worker: str) -> None:
     assert not any("nowhere" in path or re.search(r"/\d", path) for path in paths)
 
 
-def _labels(declared: tuple[Declared, ...]) -> set[str]:
+def _labels(declared: tuple[MetricDeclaration, ...]) -> set[str]:
     return {label for each in declared for label in each.labels}
 
 

@@ -21,7 +21,7 @@ from streams.api.problems import Response
 from streams.cli import main
 from streams.engine.kafka import KafkaLog
 from streams.engine.records import Output, position
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ops.system import running_system
 from streams.processing.encode import to_output
 from streams.routes.handle import Routes
@@ -106,7 +106,7 @@ def test_a_session_and_its_work_tree_over_kafka(
     log = KafkaLog(broker, {}, f"{prefix}rewind")
     with running_system(settings, lambda line: None):
         view = View(log, folder / "view", prefix)
-        outputs = [to_output(edge_of("rtes.raw"), e, 0, settings) for e in story(tree)]
+        outputs = [to_output(ingress_topic_of("rtes.raw"), e, 0, settings) for e in story(tree)]
         last = log.append(outputs)[-1]
         view.wait(parse_position(position(last)), PATIENCE_S)
         routes = Routes(view, log, settings, lambda: 0, wait_s=30)
@@ -318,7 +318,7 @@ def test_exit_codes(gateway: Gateway, tree: Tree, args: tuple[str, ...], code: i
 
 def test_exit_codes_of_the_work_tree(bench: Bench, gateway: Gateway, tree: Tree) -> None:
     output = to_output(
-        edge_of("rtes.raw"),
+        ingress_topic_of("rtes.raw"),
         move(SESSION, "E", "PENDING", "IN_PROGRESS", git_hash="beef" * 10),
         0,
         bench.settings,

@@ -27,7 +27,7 @@ from tests.unit.envelopes import idea
 from topology import topics
 from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.asap import ASAP_ENVELOPES
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.saop import SAOP_TURNS
 from topology.sap import SAP_RESULTS, SAP_TASKS
 from topology.summit import SUMMIT_CALLS, SUMMIT_INBOX, SUMMIT_REPLIES
@@ -149,7 +149,7 @@ def test_an_agent_reads_inboxes_in_its_own_groups_only(kafka: SecureBroker) -> N
         own.close()
         other.close()
         log.close()
-    assert seen == {t.name for t in topics.ALL if t in AGENTS or t.kind is Kind.INBOX}
+    assert seen == {t.name for t in topics.ALL if t in AGENTS or t.kind is TopicKind.INBOX}
 
 
 def test_agents_send_and_read_their_inbox_with_exactly_the_acls_printed(

@@ -21,7 +21,7 @@ from schemas import decode
 from streams.engine.kafka import KafkaLog
 from streams.engine.log import NewTopic
 from streams.engine.records import Output, Record, TopicPartition, position
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ops.sink.rows import TOPICS
 from streams.ops.system import running_system
 from streams.processing.encode import to_output
@@ -251,7 +251,7 @@ def test_what_real_workers_write_is_there_once(
     with running_system(settings, lambda line: None), closing(Place(log, prefix, broker)) as place:
         killed = start(place, db)
         sent = told(random.Random(7))
-        outputs = [to_output(edge_of(topic), value, 0, settings) for topic, value in sent]
+        outputs = [to_output(ingress_topic_of(topic), value, 0, settings) for topic, value in sent]
         records = log.append(outputs)
         wait_for(partial(has, db, 50), "the sink has begun")
         killed.kill()

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from bench.event_source import EventSource, follow_all
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ops.broker import network
 from streams.processing.encode import to_output
 from streams.settings import Settings
@@ -155,7 +155,7 @@ def send(own: Environment, sent: list[int]) -> None:
     began = time.monotonic()
     for number, event in enumerate(events()):
         now_ms = time.time_ns() // 1_000_000
-        own.send([to_output(edge_of("rtes.raw"), event, now_ms, own.settings)])
+        own.send([to_output(ingress_topic_of("rtes.raw"), event, now_ms, own.settings)])
         sent.append(number)
         time.sleep(max(0.0, began + number / RATE - time.monotonic()))
 

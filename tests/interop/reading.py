@@ -14,9 +14,9 @@ from confluent_kafka.schema_registry.avro import AvroDeserializer
 from confluent_kafka.serialization import MessageField, SerializationContext
 
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 
-READABLE = [topic for topic in topics.ALL if topic.kind is not Kind.DEAD_LETTER]
+READABLE = [topic for topic in topics.ALL if topic.kind is not TopicKind.DEAD_LETTER]
 
 
 def records(bootstrap: str, names: list[str], partitions: int) -> Iterator[Message]:

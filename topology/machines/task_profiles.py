@@ -44,7 +44,7 @@ class Guard(StrEnum):
     REWIND_REQUIRED = "rewind_required"
 
 
-class Edge(NamedTuple):
+class Transition(NamedTuple):
     source: str
     target: str
     guard: Guard | None
@@ -62,14 +62,14 @@ class Profile:
     checks: Checks
     fold_case: bool
     states: tuple[str, ...] = ()
-    edges: tuple[Edge, ...] = ()
+    edges: tuple[Transition, ...] = ()
     active: frozenset[str] = frozenset()
     failure: frozenset[str] = frozenset()
     done: frozenset[str] = frozenset()
     paused: frozenset[str] = frozenset()
     rewind_target: str | None = None
     rewind_later: str | None = None
-    _edges: Mapping[tuple[str, str], Edge] = field(init=False, repr=False, compare=False)
+    _edges: Mapping[tuple[str, str], Transition] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         table = {(edge.source, edge.target): edge for edge in self.edges}
@@ -85,7 +85,7 @@ class Profile:
         """
         return not self.states or state in self.states
 
-    def edge(self, source: str, target: str) -> Edge | None:
+    def edge(self, source: str, target: str) -> Transition | None:
         """Return the edge between two normalised names; None if there is none or none are
         declared.
         """
@@ -120,7 +120,7 @@ def parse(text: str) -> Profile:
         fold_case=data["fold_case"],
         states=tuple(data.get("states", ())),
         edges=tuple(
-            Edge(edge["from"], edge["to"], Guard(edge["guard"]) if "guard" in edge else None)
+            Transition(edge["from"], edge["to"], Guard(edge["guard"]) if "guard" in edge else None)
             for edge in data.get("edges", ())
         ),
         active=frozenset(data.get("active", ())),

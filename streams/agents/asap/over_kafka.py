@@ -27,7 +27,7 @@ Tell = Callable[[str, Envelope], None]
 ATTEMPTS = 20
 
 
-class Letter(NamedTuple):
+class InboxRecord(NamedTuple):
     """cursor: behind it.  trace: its trace context, which goes on with what answers it."""
 
     envelope: Envelope
@@ -35,12 +35,12 @@ class Letter(NamedTuple):
     trace: str | None
 
 
-async def _letters(inbox: TailStream, urn: str) -> AsyncIterator[Letter]:
+async def _letters(inbox: TailStream, urn: str) -> AsyncIterator[InboxRecord]:
     """What is for this agent."""
     async for record in inbox:
         if isinstance(record.value, dict) and record.value.get("recipient") == urn:
             envelope = Envelope.model_validate(record.value)
-            yield Letter(envelope, record.cursor, record.traceparent)
+            yield InboxRecord(envelope, record.cursor, record.traceparent)
 
 
 async def _send(hr: Client, envelope: Envelope, tell: Tell, trace: str | None = None) -> None:
@@ -86,7 +86,7 @@ class Worker:
     ) -> None:
         self._settings, self._urn, self._pace_s, self._tell = settings, urn, pace_s, tell
         self._place = place
-        self._asked: dict[str, Letter] = {}
+        self._asked: dict[str, InboxRecord] = {}
         """Requests by the id of the query about their state."""
         self._working: dict[str, asyncio.Task[None]] = {}
 
@@ -108,7 +108,7 @@ class Worker:
             if not self._asked and not self._working:
                 kept(self._place, found.cursor)
 
-    async def _take(self, hr: Client, found: Letter, group: asyncio.TaskGroup) -> None:
+    async def _take(self, hr: Client, found: InboxRecord, group: asyncio.TaskGroup) -> None:
         letter = found.envelope
         self._tell("received", letter)
         match letter.canonical_type:
@@ -124,7 +124,7 @@ class Worker:
                 if (begun := self._working.get(letter.payload["task_id"])) is not None:
                     begun.cancel()
 
-    async def _ask_state(self, hr: Client, asked: Letter) -> None:
+    async def _ask_state(self, hr: Client, asked: InboxRecord) -> None:
         """Of a task that is new, or that another process has begun."""
         service, about = self._settings.asap_service_urn, StateQuery(task_id=asked.envelope.id)
         query = make_envelope(about, sender=self._urn, recipient=service)
@@ -136,7 +136,7 @@ class Worker:
         self._working[task_id] = working
         working.add_done_callback(lambda _: self._working.pop(task_id, None))
 
-    async def _work(self, hr: Client, asked: Letter, saved: Json | None) -> None:
+    async def _work(self, hr: Client, asked: InboxRecord, saved: Json | None) -> None:
         state = resumed(None if saved is None else saved["data"])
         for envelope in work(asked.envelope, state):
             await asyncio.sleep(self._pace_s)

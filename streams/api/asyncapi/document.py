@@ -15,10 +15,10 @@ from streams.api.asyncapi.words import sentence
 from streams.ops.topics import config_of
 from streams.settings.connection import ConnectionSettings
 from topology import topics
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 Json = dict[str, Any]
-PUBLIC = tuple(t for t in topics.ALL if t.kind not in (Kind.INTERNAL, Kind.CHANGELOG))
+PUBLIC = tuple(t for t in topics.ALL if t.kind not in (TopicKind.INTERNAL, TopicKind.CHANGELOG))
 _ABOUT = (
     "An event-sourced governance log for fleets of AI agents, on Kafka. Clients send commands;"
     " processors judge each of them exactly once, and write facts, inboxes and tables. An operation"
@@ -29,13 +29,13 @@ _ABOUT = (
     " `.dlq`. Internal topics are left out."
 )
 _KINDS = {
-    Kind.COMMAND: "Written by clients; each record is owed one verdict.",
-    Kind.COLLECTOR: "Written by clients, by processors, or by both.",
-    Kind.FACT: "What was decided.",
-    Kind.INBOX: "What an agent should read now.",
-    Kind.AUDIT: "What operators' tools did or attest.",
-    Kind.TABLE: "Compacted: the latest row of each key.",
-    Kind.DEAD_LETTER: "What could not be judged.",
+    TopicKind.COMMAND: "Written by clients; each record is owed one verdict.",
+    TopicKind.COLLECTOR: "Written by clients, by processors, or by both.",
+    TopicKind.FACT: "What was decided.",
+    TopicKind.INBOX: "What an agent should read now.",
+    TopicKind.AUDIT: "What operators' tools did or attest.",
+    TopicKind.TABLE: "Compacted: the latest row of each key.",
+    TopicKind.DEAD_LETTER: "What could not be judged.",
 }
 _SASL = {"PLAIN": "plain", "SCRAM-SHA-256": "scramSha256", "SCRAM-SHA-512": "scramSha512"}
 

@@ -8,7 +8,7 @@ from schemas import CATALOGUE
 from schemas.sources import definitions, documented
 from streams.api.asyncapi import headers
 from topology.core import CAUSE
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.headers import carries_cloudevents, headers_of
 
 Json = dict[str, Any]
@@ -26,7 +26,7 @@ def component(kind: str, name: str) -> Json:
 
 def takes_null(topic: Topic) -> bool:
     """A record without value is among what the topic holds."""
-    return topic.takes_null or topic.kind is Kind.TABLE
+    return topic.takes_null or topic.kind is TopicKind.TABLE
 
 
 def message(topic: Topic) -> Json:
@@ -49,7 +49,9 @@ def message(topic: Topic) -> Json:
 
 def tombstone(topic: Topic) -> Json:
     """The record without a value."""
-    gone = "The row is gone." if topic.kind is Kind.TABLE else "What the key names is withdrawn."
+    gone = (
+        "The row is gone." if topic.kind is TopicKind.TABLE else "What the key names is withdrawn."
+    )
     return {
         "name": TOMBSTONE,
         "title": "Tombstone",

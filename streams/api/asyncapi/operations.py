@@ -10,7 +10,7 @@ from streams.api.asyncapi.words import sentence
 from streams.engine.task import group_of
 from streams.settings.service import ServiceSettings
 from topology import processors
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.verdicts import VERDICTS
 
 Json = dict[str, Any]
@@ -53,7 +53,7 @@ def _of_others(topics: tuple[Topic, ...]) -> Iterator[tuple[str, str, Topic]]:
         if processors.written_by_clients(topic):
             yield CLIENTS, SEND, topic
             continue
-        if topic.kind is Kind.AUDIT:
+        if topic.kind is TopicKind.AUDIT:
             yield OPERATORS, SEND, topic
         yield CLIENTS, RECEIVE, topic
 

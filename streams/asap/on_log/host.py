@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from streams.protocols.asap.settings import AsapSettings
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 
@@ -31,7 +31,9 @@ class Host(Protocol):
         InfrastructureError when it is not known to be on the log.
         """
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         """What `look` finds in the view, now or once that row is written; None when time is up."""
 
     async def settle(self, position: str, seconds: float) -> None:

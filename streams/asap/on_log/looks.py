@@ -13,7 +13,7 @@ from streams.protocols.asap.queries.rows import (
     verdict_key,
 )
 from streams.views.params import parse_position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS, ASAP_INBOX, ASAP_TASKS
 
@@ -43,7 +43,7 @@ def verdict_row(position: str) -> bytes:
     return verdict_key(place.partition, place.offset)
 
 
-def verdict(view: Reads, position: str) -> Decided | None:
+def verdict(view: ReadOnlyStore, position: str) -> Decided | None:
     (row,) = view.get_many([verdict_row(position)])
     if not row:  # none, or of a dead letter
         return None
@@ -55,7 +55,7 @@ def task_row(task_id: str) -> bytes:
     return task_row_key(task_id)
 
 
-def status(view: Reads, task_id: str) -> str | None:
+def status(view: ReadOnlyStore, task_id: str) -> str | None:
     """Of a task, as of now."""
     (row,) = view.get_many([task_row_key(task_id)])
     return None if row is None else str(_TASK.of(row)["status"])
@@ -65,7 +65,7 @@ def response_row(task_id: str) -> bytes:
     return response_key(task_id)
 
 
-def response(view: Reads, task_id: str) -> Json | None:
+def response(view: ReadOnlyStore, task_id: str) -> Json | None:
     """The TaskResponse that was recorded, in its canonical form."""
     fact = _pointed(view, response_row(task_id))
     return None if fact is None else fact["envelope"]
@@ -75,7 +75,7 @@ def answer_row(asker: str, envelope_id: str) -> bytes:
     return answer_key(asker, envelope_id)
 
 
-def answer(view: Reads, asker: str, envelope_id: str) -> Json | None:
+def answer(view: ReadOnlyStore, asker: str, envelope_id: str) -> Json | None:
     """The envelope by which the service answered a question about a state."""
     (row,) = view.get_many([answer_key(asker, envelope_id)])
     return None if row is None else json_of(ASAP_INBOX, row)
@@ -85,12 +85,12 @@ def call_row(call_key: str) -> bytes:
     return call_end_key(call_key)
 
 
-def call_end(view: Reads, call_key: str) -> Json | None:
+def call_end(view: ReadOnlyStore, call_key: str) -> Json | None:
     """The AsapEvent that closed a call."""
     return _pointed(view, call_end_key(call_key))
 
 
-def _pointed(view: Reads, pointer: bytes) -> dict[str, Any] | None:
+def _pointed(view: ReadOnlyStore, pointer: bytes) -> dict[str, Any] | None:
     (own,) = view.get_many([pointer])
     (row,) = view.get_many([own]) if own is not None else (None,)
     return None if row is None else json_of(ASAP_EVENTS, row)

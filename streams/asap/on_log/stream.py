@@ -21,7 +21,7 @@ from schemas.asap import (
     task_key,
 )
 from streams.api import prefer
-from streams.asap.faults import TASK_FAILED, Fault
+from streams.asap.faults import TASK_FAILED, RpcFault
 from streams.asap.on_log import looks
 from streams.asap.on_log.host import Host
 from streams.asap.on_log.looks import Decided
@@ -87,7 +87,7 @@ class LogStream:
             rule = rules.ENVELOPE_TOO_LARGE.code
             raise _rejected(exc.message, rule, rules.ASAP_ERRORS[rule]) from exc
         except InfrastructureError as exc:
-            raise Fault(INTERNAL_ERROR, "log_unavailable", str(exc), LOG_UNAVAILABLE) from exc
+            raise RpcFault(INTERNAL_ERROR, "log_unavailable", str(exc), LOG_UNAVAILABLE) from exc
         decided = await self._host.find(
             looks.verdict_row(position),
             lambda view: looks.verdict(view, position),
@@ -176,7 +176,7 @@ class LogStream:
             message = f"The call {call_key} was not answered within {seconds} s."
             if end is not None:
                 message = f"The call {call_key} has timed out."
-            raise Fault(INTERNAL_ERROR, "task_timeout", message, TASK_TIMEOUT)
+            raise RpcFault(INTERNAL_ERROR, "task_timeout", message, TASK_TIMEOUT)
         return _envelope(end["envelope"])
 
     async def _handled(self, case: _Case) -> Envelope:
@@ -185,44 +185,48 @@ class LogStream:
         own = case.hosted.manifest.id
         if reply.sender != own:
             message = f"The handler answered as {reply.sender}, not as {own}"
-            raise Fault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type="Envelope")
+            raise RpcFault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type="Envelope")
         try:
             await self._decided(reply, case.headers)
-        except Fault as exc:
+        except RpcFault as exc:
             if exc.kind != "rejected":
                 raise
             told = {"type": "Envelope", **exc.more}
-            raise Fault(INTERNAL_ERROR, "handler_error", exc.error, exc.asap_error, **told) from exc
+            raise RpcFault(
+                INTERNAL_ERROR, "handler_error", exc.error, exc.asap_error, **told
+            ) from exc
         return reply
 
     async def _task_handled(self, case: _Case) -> Envelope:
         try:
             return await self._handled(case)
-        except Fault as exc:
+        except RpcFault as exc:
             if exc.kind == "handler_error":
                 await self._fail(case, exc)
             raise
 
-    async def _fail(self, case: _Case, fault: Fault) -> None:
+    async def _fail(self, case: _Case, fault: RpcFault) -> None:
         """End the task as its worker, if it can still be ended."""
         told = {"error": fault.error, "type": fault.more.get("type")}
         failed = TaskResponse(task_id=case.envelope.id, status=TaskStatus.FAILED, result=told)
         reply = reply_to(case.envelope, failed, sender=case.hosted.manifest.id)
         try:
             await self._decided(reply, case.headers)
-        except Fault:
+        except RpcFault:
             return  # the task's timer ends it, or something has ended it already
 
-    def _unseen(self, what: str, position: str) -> Fault:
+    def _unseen(self, what: str, position: str) -> RpcFault:
         message = f"The {what} was not seen within {self._verdict_s:g} s."
-        return Fault(INTERNAL_ERROR, "verdict_timeout", message, VERDICT_TIMEOUT, position=position)
+        return RpcFault(
+            INTERNAL_ERROR, "verdict_timeout", message, VERDICT_TIMEOUT, position=position
+        )
 
 
 def _rejected(
     message: str, rule: str, asap_error: str | None, position: str | None = None
-) -> Fault:
+) -> RpcFault:
     where = {} if position is None else {"position": position}
-    return Fault(INVALID_PARAMS, "rejected", message, asap_error, rule=rule, **where)
+    return RpcFault(INVALID_PARAMS, "rejected", message, asap_error, rule=rule, **where)
 
 
 def _envelope(form: Json) -> Envelope:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streams.engine.log import Log
     from streams.engine.records import Output
     from streams.view_store.view import View
-    from streams.views.reads import Reads
+    from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -41,11 +41,13 @@ class CommandHost:
 
         return [position(record) for record in self._log.append(outputs)]
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         common.step_until(self._view, lambda: look(self._view) is not None, seconds)
         return look(self._view)
 
-    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         if after is not None:
             raise ViewNotReady("the command line takes --after for that")
         return look(self._view)

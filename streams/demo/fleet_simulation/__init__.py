@@ -10,7 +10,7 @@ that a run checks itself.
 """
 
 from streams.demo.fleet_simulation.account import Account, Sums
-from streams.demo.fleet_simulation.run import Run, Standing, run
+from streams.demo.fleet_simulation.run import FleetStatus, Run, run
 from streams.demo.fleet_simulation.story import ENDS, GENERATIONS, Generation, Sent, Story, tell
 from streams.demo.fleet_simulation.world import PROTOCOLS, SWARMS, USE_CASES, Protocol
 
@@ -21,11 +21,11 @@ __all__ = [
     "SWARMS",
     "USE_CASES",
     "Account",
+    "FleetStatus",
     "Generation",
     "Protocol",
     "Run",
     "Sent",
-    "Standing",
     "Story",
     "Sums",
     "run",

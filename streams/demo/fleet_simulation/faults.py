@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from streams.demo.fleet_simulation.research import candidates, claim, idea
-from streams.demo.fleet_simulation.scene import DRIFT_CHECKS, Json, Scene
+from streams.demo.fleet_simulation.scene import DRIFT_CHECKS, FleetContext, Json
 from streams.demo.fleet_simulation.teaching import retraction, transfer
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE, PROTOCOLS, SWARMS
 
-Fault = Callable[[Scene], Json | None]
+Fault = Callable[[FleetContext], Json | None]
 BUILDER, PEER = "builder/birch", ("builder/delta",)
 
 
-def _wrong(scene: Scene, phase: str = "CONVERGENCE", **members: Any) -> Json:
+def _wrong(scene: FleetContext, phase: str = "CONVERGENCE", **members: Any) -> Json:
     """A legal transfer of its own task; members: of the payload, to be made wrong."""
     protocol = PROTOCOLS[0]
     packet = transfer(scene, protocol, "ember", "birch", phase=phase)
@@ -39,55 +39,55 @@ def _in(low: int, high: int, make: Fault) -> Fault:
     return lambda scene: make(scene) if low <= scene.generation < high else None
 
 
-def _lineage_mismatch(scene: Scene) -> Json:
+def _lineage_mismatch(scene: FleetContext) -> Json:
     packet = _wrong(scene)
     packet["lineage"]["protocol_id"] = PROTOCOLS[2].name + scene.session.suffix
     return packet
 
 
-def _too_early(scene: Scene) -> Json:
+def _too_early(scene: FleetContext) -> Json:
     return _wrong(scene)
 
 
-def _on_the_line(scene: Scene) -> Json:
+def _on_the_line(scene: FleetContext) -> Json:
     """0.84 is 0.7 times 1.2, and so not above it."""
     return _wrong(scene, sender_score=0.84, receiver_score=0.7)
 
 
-def _no_top_k(scene: Scene) -> Json:
+def _no_top_k(scene: FleetContext) -> Json:
     packet = _wrong(scene)
     del packet["payload"]["transfer_policy"]["top_k"]
     return packet
 
 
-def _great_top_k(scene: Scene) -> Json:
+def _great_top_k(scene: FleetContext) -> Json:
     return _policy(_wrong(scene), top_k=3)
 
 
-def _cross(scene: Scene) -> Json:
+def _cross(scene: FleetContext) -> Json:
     packet = _wrong(scene)
     packet["lineage"]["cross_use_case"] = True
     return packet
 
 
-def _refined(scene: Scene) -> Json:
+def _refined(scene: FleetContext) -> Json:
     return _wrong(scene, "REFINEMENT", sender_score=0.6, receiver_score=0.55)
 
 
-def _wrong_mode(scene: Scene) -> Json:
+def _wrong_mode(scene: FleetContext) -> Json:
     return _policy(_wrong(scene, "PROMOTION"), mode="SELECTIVE_IMPORT")
 
 
-def _later_only(scene: Scene) -> Json:
+def _later_only(scene: FleetContext) -> Json:
     return _policy(_wrong(scene), min_generation=scene.generation + 5)
 
 
-def _own_threshold(scene: Scene) -> Json:
+def _own_threshold(scene: FleetContext) -> Json:
     packet = _wrong(scene, sender_score=0.85, receiver_score=0.6)
     return _policy(packet, threshold_multiplier=1.5)
 
 
-def _third_receiver(scene: Scene) -> Json | None:
+def _third_receiver(scene: FleetContext) -> Json | None:
     """What two swarms were taught in this generation, offered to a third."""
     lesson = next((lesson for lesson in scene.lessons if lesson.protocol.sound), None)
     if lesson is None:
@@ -100,20 +100,20 @@ def _third_receiver(scene: Scene) -> Json | None:
     return packet
 
 
-def _wrong_phase(scene: Scene) -> Json:
+def _wrong_phase(scene: FleetContext) -> Json:
     if scene.generation >= FIRST_TRANSFERS and scene.session.chance(0.5):
         return _wrong(scene, "EXECUTION")
     return scene.new("IDEA", "EXECUTION", idea(scene), BUILDER, PEER)
 
 
-def _drifting(scene: Scene) -> Json:
+def _drifting(scene: FleetContext) -> Json:
     checks = {**dict.fromkeys(DRIFT_CHECKS, True), "within_current_scope": False}
     return scene.new(
         "IDEA", "DISCOVERY", idea(scene), BUILDER, PEER, metadata={"anti_drift": checks}
     )
 
 
-def _unchecked(scene: Scene) -> Json | None:
+def _unchecked(scene: FleetContext) -> Json | None:
     """Only refused where the drift checks are demanded."""
     if not scene.session.checks_drift:
         return None
@@ -123,7 +123,7 @@ def _unchecked(scene: Scene) -> Json | None:
     )
 
 
-def _unknown_winner(scene: Scene) -> Json:
+def _unknown_winner(scene: FleetContext) -> Json:
     payload = {
         "arbitration_id": f"arbitration-{scene.session.steps}",
         "winner_candidate_id": "candidate-9",
@@ -133,23 +133,23 @@ def _unknown_winner(scene: Scene) -> Json:
     return scene.new("ARBITRATION", "ARBITRATION", payload, BUILDER, PEER)
 
 
-def _unknown_target(scene: Scene) -> Json | None:
+def _unknown_target(scene: FleetContext) -> Json | None:
     if not scene.session.retracted:
         return None
     return retraction(scene, scene.session.retracted[-1], scene.session.uuid())
 
 
-def _twice_retracted(scene: Scene) -> Json | None:
+def _twice_retracted(scene: FleetContext) -> Json | None:
     gone = scene.session.retracted
     return retraction(scene, scene.dice.choice(gone)) if gone else None
 
 
-def _retracted_retraction(scene: Scene) -> Json | None:
+def _retracted_retraction(scene: FleetContext) -> Json | None:
     made = scene.session.retractions
     return retraction(scene, made[-1]) if made else None
 
 
-def _foreign_retraction(scene: Scene) -> Json | None:
+def _foreign_retraction(scene: FleetContext) -> Json | None:
     target = next((packet for packet in scene.session.done), None)
     if target is None:
         return None
@@ -159,29 +159,29 @@ def _foreign_retraction(scene: Scene) -> Json | None:
     return packet
 
 
-def _answered(scene: Scene, target_id: str) -> Json:
+def _answered(scene: FleetContext, target_id: str) -> Json:
     payload = {"acked_packet_id": target_id, "ack_status": "ACCEPTED"}
     return scene.new("ACK", "DISCOVERY", payload, "stranger/cedar", PEER)
 
 
-def _foreign_answer(scene: Scene) -> Json:
+def _foreign_answer(scene: FleetContext) -> Json:
     return _answered(scene, scene.sent[0].packet["packet_id"])
 
 
-def _unknown_answer(scene: Scene) -> Json:
+def _unknown_answer(scene: FleetContext) -> Json:
     return _answered(scene, scene.session.uuid())
 
 
-def _repeated(scene: Scene) -> Json:
+def _repeated(scene: FleetContext) -> Json:
     return copy.deepcopy(scene.sent[0].packet)
 
 
-def _conflicting(scene: Scene) -> Json:
+def _conflicting(scene: FleetContext) -> Json:
     packet = _repeated(scene)
     return packet | {"confidence": 0.01}
 
 
-def _empty_proof(scene: Scene) -> Json:
+def _empty_proof(scene: FleetContext) -> Json:
     """Not refused: an empty proof is a warning."""
     return scene.new("CLAIM", "DISCOVERY", claim(scene), BUILDER, PEER, proof_bundle={})
 
@@ -215,7 +215,7 @@ FAULTS: tuple[tuple[str, Fault], ...] = (
 )
 
 
-def commit(scene: Scene, count: int) -> None:
+def commit(scene: FleetContext, count: int) -> None:
     """So many faults, taken in turn from those that this scene can show."""
     session = scene.session
     shown = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.demo.fleet_simulation.scene import Json, Scene
+from streams.demo.fleet_simulation.scene import FleetContext, Json
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWARMS
 
 CONDUCTOR = "conductor/amber"
@@ -30,7 +30,7 @@ def evaluation(measured: Json) -> Json:
     return {"metric_set": measured, "thresholds": THRESHOLDS, "pass": passes}
 
 
-def idea(scene: Scene) -> Json:
+def idea(scene: FleetContext) -> Json:
     return {
         "method_id": f"method-{scene.session.use_case}-{scene.session.steps}",
         "intent": "Try another split of the data.",
@@ -41,7 +41,7 @@ def idea(scene: Scene) -> Json:
     }
 
 
-def claim(scene: Scene) -> Json:
+def claim(scene: FleetContext) -> Json:
     number = scene.session.steps
     return {
         "claim_id": f"claim-{number}",
@@ -52,7 +52,7 @@ def claim(scene: Scene) -> Json:
     }
 
 
-def artifact(scene: Scene, kind: str = "METRIC_REPORT") -> Json:
+def artifact(scene: FleetContext, kind: str = "METRIC_REPORT") -> Json:
     name = f"artifact-{scene.session.use_case}-{scene.session.steps}"
     return {
         "artifact_id": name,
@@ -62,7 +62,7 @@ def artifact(scene: Scene, kind: str = "METRIC_REPORT") -> Json:
     }
 
 
-def _brief(scene: Scene, to: tuple[str, ...]) -> None:
+def _brief(scene: FleetContext, to: tuple[str, ...]) -> None:
     trace = (scene.task("research"), scene.session.run_id)
     header = dict(zip(("task_id", "run_id"), trace, strict=True))
     header |= {"swarm_id": "swarm-amber", "dialect_id": "plain", "dialect_hash": "0" * 64}
@@ -71,21 +71,23 @@ def _brief(scene: Scene, to: tuple[str, ...]) -> None:
     scene.send(scene.new("TASK_IR", "RESEARCH", payload, CONDUCTOR, to))
 
 
-def _signal(scene: Scene, signal: str, sender: str, to: str, channel: str | None = None) -> Json:
+def _signal(
+    scene: FleetContext, signal: str, sender: str, to: str, channel: str | None = None
+) -> Json:
     phase = "RESEARCH" if scene.generation < FIRST_TRANSFERS else "CONVERGENCE"
     return scene.send(
         scene.new("SIGNAL", phase, {"signal": signal}, sender, (to,), channel=channel)
     )
 
 
-def open_session(scene: Scene) -> None:
+def open_session(scene: FleetContext) -> None:
     """Every swarm gets its brief, and says that it is ready."""
     _brief(scene, BUILDERS)
     for builder in BUILDERS:
         _signal(scene, "SYNC", builder, CONDUCTOR)
 
 
-def work(scene: Scene, builder: str) -> None:
+def work(scene: FleetContext, builder: str) -> None:
     """A builder is given a task, goes through its own loop, and publishes what it found."""
     if scene.generation:
         _brief(scene, (builder,))
@@ -113,12 +115,12 @@ def work(scene: Scene, builder: str) -> None:
         scene.send(scene.acknowledge(published, 0, status))
 
 
-def _stale(scene: Scene) -> Json:
+def _stale(scene: FleetContext) -> Json:
     """At times an idea is past its time when it is sent."""
     return {"expires_at": "2025-12-31T00:00:00Z"} if scene.session.chance(0.05) else {}
 
 
-def beats(scene: Scene) -> None:
+def beats(scene: FleetContext) -> None:
     for swarm in SWARMS:
         if scene.session.chance(0.2):
             alive = {"signal": "HEARTBEAT"}
@@ -126,7 +128,7 @@ def beats(scene: Scene) -> None:
             scene.send(scene.new("HEARTBEAT", phase, alive, sender, (CONDUCTOR,)))
 
 
-def found_protocols(scene: Scene) -> None:
+def found_protocols(scene: FleetContext) -> None:
     """Whoever finds a protocol publishes it, with what it was derived from."""
     for protocol in PROTOCOLS:
         if protocol.home == scene.session.use_case and protocol.since == scene.generation:
@@ -137,7 +139,7 @@ def found_protocols(scene: Scene) -> None:
             )
 
 
-def decide(scene: Scene, *, at_last: bool) -> None:
+def decide(scene: FleetContext, *, at_last: bool) -> None:
     """Arbitrate between what was taught, decide, carry it out, and validate it.
 
     at_last: nobody objects, and the validation passes.
@@ -159,14 +161,14 @@ def decide(scene: Scene, *, at_last: bool) -> None:
         scene.session.done.append(objection)
 
 
-def _measure(scene: Scene, phase: str, outcome: float, drift: float) -> None:
+def _measure(scene: FleetContext, phase: str, outcome: float, drift: float) -> None:
     payload = evaluation(metrics(outcome, drift))
     proof = {"evidence_refs": ["trace:board"]}
     tester = "tester/cedar"
     scene.send(scene.new("EVAL", phase, payload, tester, (CONDUCTOR,), proof_bundle=proof))
 
 
-def candidates(scene: Scene) -> list[Json]:
+def candidates(scene: FleetContext) -> list[Json]:
     """The lessons of this generation, two by two; something else where there are too few."""
     taught = [lesson.packet["packet_id"] for lesson in scene.lessons[:6]]
     groups = [taught[first : first + 2] for first in range(0, len(taught), 2)]
@@ -183,7 +185,7 @@ def candidates(scene: Scene) -> list[Json]:
     ]
 
 
-def _arbitrate(scene: Scene) -> None:
+def _arbitrate(scene: FleetContext) -> None:
     payload = {
         "arbitration_id": f"arbitration-{scene.session.steps}",
         "winner_candidate_id": "candidate-1",
@@ -193,7 +195,7 @@ def _arbitrate(scene: Scene) -> None:
     scene.send(scene.new("ARBITRATION", "ARBITRATION", payload, CONDUCTOR, BUILDERS[:2]))
 
 
-def _veto(scene: Scene) -> Json | None:
+def _veto(scene: FleetContext) -> Json | None:
     """Now and then a sentinel objects, and may be talked round; returns a veto that stays open."""
     if not scene.session.chance(0.35):
         return None

@@ -14,7 +14,7 @@ from streams.engine.local import LocalHost
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Record, TopicPartition, position
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ops.topics import create_topics
 from streams.processing.encode import to_output
 from streams.protocols.commands import all_processors
@@ -29,7 +29,7 @@ GENERATION_MS = 60_000
 Json = dict[str, Any]
 
 
-class Standing(NamedTuple):
+class FleetStatus(NamedTuple):
     """The total row of a protocol (`apc.lineage`, JSON) after a generation."""
 
     generation: int
@@ -47,7 +47,7 @@ class Run:
         self.story = story
         self.settings = settings
         self.account = Account()
-        self.standings: dict[str, list[Standing]] = {}
+        self.standings: dict[str, list[FleetStatus]] = {}
         self.decays: list[tuple[int, Json]] = []
         self.arbitrations = 0
         self.positions: list[tuple[str, Sent]] = []
@@ -62,7 +62,7 @@ class Run:
 
     def play(self, generation: Generation) -> None:
         """Send a generation, let every processor come to rest, and read what came of it."""
-        edge = edge_of(APC_PACKETS.name)
+        edge = ingress_topic_of(APC_PACKETS.name)
         begun = self.now
         for sent in generation.sent:
             self.now += 1
@@ -75,7 +75,7 @@ class Run:
         for protocol_id in {*self.standings, *rows}:
             known = self.standings.setdefault(protocol_id, [])
             row = rows.get(protocol_id) or known[-1].row
-            known.append(Standing(generation.number, row))
+            known.append(FleetStatus(generation.number, row))
 
     def _to(self, target: int) -> None:
         while (due := self._host.next_due()) is not None and due <= target:

@@ -73,7 +73,7 @@ class Session:
 
 
 @dataclass
-class Scene:
+class FleetContext:
     """sent: in order.  lessons: the legal transfers of this generation."""
 
     session: Session

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams.demo.fleet_simulation import faults, research, teaching
-from streams.demo.fleet_simulation.scene import Scene, Sent, Session
+from streams.demo.fleet_simulation.scene import FleetContext, Sent, Session
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWARMS, USE_CASES
 
 GENERATIONS = 40
@@ -69,7 +69,7 @@ def tell(
 
 
 def _scene(session: Session, number: int) -> list[Sent]:
-    scene = Scene(session, number)
+    scene = FleetContext(session, number)
     if number == 0:
         research.open_session(scene)
     for turn in range(2 if number < FIRST_TRANSFERS else 1):
@@ -91,7 +91,7 @@ def _scene(session: Session, number: int) -> list[Sent]:
     return scene.sent
 
 
-def _end(scene: Scene) -> None:
+def _end(scene: FleetContext) -> None:
     """Two use cases give what they found to the commons and close, one runs out of budget."""
     use_case = scene.session.use_case
     protocol = PROTOCOLS[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.demo.fleet_simulation.research import evaluation, metrics
-from streams.demo.fleet_simulation.scene import ACCEPTED, EITHER, Json, Lesson, Scene
+from streams.demo.fleet_simulation.scene import ACCEPTED, EITHER, FleetContext, Json, Lesson
 from streams.demo.fleet_simulation.world import (
     DRIFT_AUDIT,
     FIRST_TRANSFERS,
@@ -20,7 +20,7 @@ LATE_EVAL, NO_EVAL = 0.2, 0.1
 
 
 def transfer(
-    scene: Scene,
+    scene: FleetContext,
     protocol: Protocol,
     teacher: str,
     student: str,
@@ -56,7 +56,7 @@ def transfer(
     )
 
 
-def teach(scene: Scene) -> None:
+def teach(scene: FleetContext) -> None:
     """Every protocol that is at home here or, later, a guest of this generation."""
     for number, protocol in enumerate(PROTOCOLS):
         if protocol.since <= scene.generation and _is_here(scene, number, protocol):
@@ -68,14 +68,14 @@ def teach(scene: Scene) -> None:
         _evaluate(scene, [each for each in scene.lessons if each.protocol is protocol])
 
 
-def _is_here(scene: Scene, number: int, protocol: Protocol) -> bool:
+def _is_here(scene: FleetContext, number: int, protocol: Protocol) -> bool:
     here = scene.session.use_case
     if protocol.home == here or scene.generation < LATE:
         return protocol.home == here
     return USE_CASES[(number + scene.generation) % len(USE_CASES)] == here
 
 
-def _teach(scene: Scene, protocol: Protocol, teacher: str) -> None:
+def _teach(scene: FleetContext, protocol: Protocol, teacher: str) -> None:
     doubtful = scene.generation >= LATE and not protocol.sound
     rules = EITHER if doubtful else ACCEPTED
     for student in protocol.students:
@@ -94,7 +94,7 @@ def _teach(scene: Scene, protocol: Protocol, teacher: str) -> None:
         scene.session.done.append(packet)
 
 
-def _answer(scene: Scene, lesson: Lesson) -> None:
+def _answer(scene: FleetContext, lesson: Lesson) -> None:
     """Most students answer, and a few refuse."""
     if not lesson.packet["routing"]["requires_ack"]:
         return
@@ -104,7 +104,7 @@ def _answer(scene: Scene, lesson: Lesson) -> None:
         scene.send(scene.acknowledge(lesson.packet, 0, status))
 
 
-def _evaluate(scene: Scene, lessons: list[Lesson]) -> None:
+def _evaluate(scene: FleetContext, lessons: list[Lesson]) -> None:
     """The first student of a protocol measures at once, others at times later, or never."""
     for number, lesson in enumerate(lessons):
         draw = scene.dice.random() if number else 1.0
@@ -120,7 +120,7 @@ def _evaluate(scene: Scene, lessons: list[Lesson]) -> None:
         scene.session.unmeasured.append(lessons[0])
 
 
-def measure(scene: Scene, lesson: Lesson, drift: float | None = None) -> Json:
+def measure(scene: FleetContext, lesson: Lesson, drift: float | None = None) -> Json:
     """An EVAL of the task in which something was taught."""
     protocol, taught = lesson.protocol, lesson.packet
     noise = scene.dice.uniform(-0.05, 0.05)
@@ -142,7 +142,7 @@ def measure(scene: Scene, lesson: Lesson, drift: float | None = None) -> Json:
     )
 
 
-def latecomers(scene: Scene) -> None:
+def latecomers(scene: FleetContext) -> None:
     """EVALs of earlier generations; in one generation the audit of what nobody had measured."""
     for packet in scene.session.late.pop(scene.generation, []):
         packet["trace"]["generation"] = scene.generation
@@ -152,7 +152,7 @@ def latecomers(scene: Scene) -> None:
             scene.send(measure(scene, lesson))
 
 
-def retract(scene: Scene) -> None:
+def retract(scene: FleetContext) -> None:
     """Some of what was sent is taken back, by its sender's swarm."""
     session = scene.session
     done, session.done = session.done, []
@@ -162,7 +162,7 @@ def retract(scene: Scene) -> None:
             session.retracted.append(target)
 
 
-def retraction(scene: Scene, target: Json, target_id: str | None = None) -> Json:
+def retraction(scene: FleetContext, target: Json, target_id: str | None = None) -> Json:
     payload = {"target_packet_id": target_id or target["packet_id"], "reason": "not reproducible"}
     swarm = target["sender"]["swarm_id"].removeprefix("swarm-")
     sender = f"sentinel/{swarm}"

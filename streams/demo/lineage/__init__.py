@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 from streams.demo.case import GRAPH, Part, trace
 from streams.demo.lineage import apc, asap, saop, sap, summit
-from streams.demo.stage import Json, Stage, act
-from streams.view_store.graph.joined import joined
+from streams.demo.stage import DemoContext, Json, act
+from streams.view_store.graph.joined import merge_spellings
 
 PARTS: tuple[Part, ...] = (apc.PART, sap.PART, summit.PART, asap.PART, saop.PART)
 """As the story goes."""
@@ -22,18 +22,18 @@ KINDS: Mapping[str, int] = {
 """Nodes of the tree."""
 
 
-def one_tree(stage: Stage) -> None:
+def one_tree(stage: DemoContext) -> None:
     """Who asks for the trace is shown all of it."""
     node = f"trace:{trace(stage)}"
     page = stage.wait_for("the whole tree", lambda: _whole(stage, node))
-    for line in tree(joined(page)):
+    for line in tree(merge_spellings(page)):
         stage.say(f"    {line}")
     protocols = {each["kind"].partition(":")[0] for each in page["nodes"]} - {"trace"}
     stage.expect("protocols", protocols, {part.protocol for part in PARTS})
     stage.show("draw it", f"headrace lineage {node} --direction descendants --format dot")
 
 
-def _whole(stage: Stage, node: str) -> Json | None:
+def _whole(stage: DemoContext, node: str) -> Json | None:
     page = stage.get(GRAPH, f"node={node}&direction=descendants")
     return page if Counter(each["kind"] for each in page["nodes"]) == KINDS else None
 
@@ -58,14 +58,14 @@ def _branches(node: str, below: Json, indent: str) -> Iterator[str]:
         yield from _branches(name, below, indent + "  ")
 
 
-STEPS: tuple[Callable[[Stage], None], ...] = (
+STEPS: tuple[Callable[[DemoContext], None], ...] = (
     *(part.tell for part in PARTS),
     one_tree,
     apc.taken_back,
 )
 
 
-def tell(stage: Stage) -> None:
+def tell(stage: DemoContext) -> None:
     """Raises DemoFailed at the first thing that is not as it should be."""
     stage.say("\nAct six: one leak, five protocols, one tree.")
     if not all(part.possible(stage) for part in PARTS):

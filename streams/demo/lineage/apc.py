@@ -6,10 +6,10 @@ import uuid
 
 from streams.demo import packets
 from streams.demo.case import GRAPH, Part, trace
-from streams.demo.stage import Json, Stage
+from streams.demo.stage import DemoContext, Json
 
 
-def proposed(stage: Stage) -> None:
+def proposed(stage: DemoContext) -> None:
     """APC: a builder has an idea, where the leak may be, and a decision rests on it."""
     for packet in (_idea(stage), _decision(stage)):
         fact = stage.packet(packet)
@@ -17,7 +17,7 @@ def proposed(stage: Stage) -> None:
         stage.expect("the verdict", fact["verdict"], "accepted")
 
 
-def taken_back(stage: Stage) -> None:
+def taken_back(stage: DemoContext) -> None:
     """The idea was wrong, and is taken back: what rests on it is named."""
     first, rests = _idea(stage), _decision(stage)
     payload = {"target_packet_id": first["packet_id"], "reason": "the split was sound"}
@@ -30,18 +30,18 @@ def taken_back(stage: Stage) -> None:
     stage.expect("what it reaches", names, [f"apc:packet:{rests['packet_id']}"])
 
 
-def _retracted(stage: Stage, node: str) -> Json | None:
+def _retracted(stage: DemoContext, node: str) -> Json | None:
     page: Json = stage.get(GRAPH, f"node={node}&direction=blast_radius")
     return page if page["nodes"][0]["retracted_by"] else None
 
 
-def _idea(stage: Stage) -> Json:
+def _idea(stage: DemoContext) -> Json:
     """The first packet of the case."""
     example = packets.example(str(trace(stage)))
     return _packet(stage, example, "IDEA", "DISCOVERY", example["payload"])
 
 
-def _decision(stage: Stage) -> Json:
+def _decision(stage: DemoContext) -> Json:
     """What rests on the idea."""
     first = _idea(stage)
     made = _packet(stage, first, "DECISION", "VALIDATION", packets.decision(first)["payload"])
@@ -49,7 +49,7 @@ def _decision(stage: Stage) -> Json:
     return made
 
 
-def _packet(stage: Stage, of: Json, kind: str, phase: str, payload: Json) -> Json:
+def _packet(stage: DemoContext, of: Json, kind: str, phase: str, payload: Json) -> Json:
     """A packet whose id is of this telling."""
     made = packets.new(of, kind, phase, payload)
     packet_id = str(uuid.uuid5(trace(stage), kind))

@@ -15,10 +15,10 @@ from schemas.asap import (
 )
 from streams.demo import tasks
 from streams.demo.case import AT, AT_MS, Part, trace
-from streams.demo.stage import Stage
+from streams.demo.stage import DemoContext
 
 
-def handed_over(stage: Stage) -> None:
+def handed_over(stage: DemoContext) -> None:
     """ASAP: a planner hands the repair to a coder, who reports, delivers and is done."""
     for envelope in _envelopes(stage):
         answer = stage.door.call(envelope.model_dump(mode="json"))
@@ -27,7 +27,7 @@ def handed_over(stage: Stage) -> None:
         stage.show("envelope", f"{envelope.payload_type} → {found}")
 
 
-def _envelopes(stage: Stage) -> list[Envelope]:
+def _envelopes(stage: DemoContext) -> list[Envelope]:
     """Of the task, in their order."""
     request = TaskRequest(conversation_id=stage.session, skill_id="code.repair", input={})
     task_id = derived_id(f"{stage.session}/repair", 0, AT_MS)

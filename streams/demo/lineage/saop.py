@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.demo import case, packets
 from streams.demo.case import Part
-from streams.demo.stage import Json, Stage
+from streams.demo.stage import DemoContext, Json
 from topology.core import RTES_RAW
 from topology.saop import SAOP_TURNS
 
@@ -13,7 +13,7 @@ CONFIDENCES = (0.93, 0.85, 0.77, 0.66)
 _DETECTOR = ("saop_confidence_declines", "saop_confidence_drop")
 
 
-def written(stage: Stage) -> None:
+def written(stage: DemoContext) -> None:
     """SAOP and RTES: how the coder went about it, turn by turn, until it grew unsure."""
     task_id, parent = case.name(stage, "repair"), case.traceparent(stage)
     for step in (("PENDING", "IN_PROGRESS"), ("IN_PROGRESS", "COMPLETED")):

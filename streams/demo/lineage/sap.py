@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from streams.agents import Clerk
+from streams.agents import EchoAgent
 from streams.demo import answers
 from streams.demo.case import AT_MS, Part, trace
-from streams.demo.stage import Json, Stage
+from streams.demo.stage import DemoContext, Json
 from topology.sap import SAP_RESULTS, SAP_TASKS
 
 
-def vetted(stage: Stage) -> None:
+def vetted(stage: DemoContext) -> None:
     """SAP: what may be said of it is asked under the constitution, and answered."""
     task = answers.seed(stage, 6, question="Where does the split leak?")
     task["correlationId"] = str(trace(stage))
     stage.send(SAP_TASKS.name, task)
     stage.wait_for("the task in the inbox", lambda: _open(stage, task["taskId"]))
-    _, result = Clerk(answers.agent_id(stage)).results(task, AT_MS)
+    _, result = EchoAgent(answers.agent_id(stage)).results(task, AT_MS)
     stage.send(SAP_RESULTS.name, result)
     row = stage.get(f"/v1/sap/tasks/{task['taskId']}")
     stage.show("task", f"{task['taskId'][:8]}: {row['state']}, {row['lastAlignment']}")
     stage.expect("the task", (row["state"], row["lastAlignment"]), ("SUCCEEDED", "VALID"))
 
 
-def _open(stage: Stage, task_id: str) -> Json | None:
+def _open(stage: DemoContext, task_id: str) -> Json | None:
     """The task, once the cache has said that it does not know the answer."""
     row: Json = stage.get(f"/v1/sap/tasks/{task_id}")
     return row if row["cache"]["state"] == "missed" else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from streams.api.jsonrpc import build_request
 from streams.demo import case
 from streams.demo.case import Part
-from streams.demo.stage import Json, Stage
+from streams.demo.stage import DemoContext, Json
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 
-def counted(stage: Stage) -> None:
+def counted(stage: DemoContext) -> None:
     """Summit: an auditor counts the customers on both sides, and may spend nothing."""
     agent, run_id = case.name(stage, "auditor"), case.name(stage, "audit")
     stage.send(SUMMIT_MANIFESTS.name, _manifest(agent))
@@ -36,7 +36,7 @@ def _manifest(agent: str) -> Json:
     }
 
 
-def _call(stage: Stage, agent: str, run_id: str) -> Json:
+def _call(stage: DemoContext, agent: str, run_id: str) -> Json:
     """A question to the auditor."""
     context = {"traceId": case.trace(stage).hex, "budget": {"usd": 0, "seconds": 20}}
     params = {"agentId": agent, "runId": run_id, "inputs": {"table": "customers"}}

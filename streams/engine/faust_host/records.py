@@ -25,11 +25,11 @@ _TO_ASCII = bytes(n if n < 128 else ord("?") for n in range(256))
 
 def install() -> None:
     """Replace aiokafka's classes, which its fetcher looks up by name."""
-    fetcher.MemoryRecords = Fetched
+    fetcher.MemoryRecords = FetchedBatches
     fetcher.PartitionRecords = PartitionRecords
 
 
-class Fetched(MemoryRecords):
+class FetchedBatches(MemoryRecords):
     """The batches fetched of one partition, with their bytes."""
 
     def __init__(self, data: bytes) -> None:
@@ -48,7 +48,10 @@ class PartitionRecords(fetcher.PartitionRecords):
         try:
             yield from super()._unpack_records()
         except UnicodeDecodeError:
-            next_offset, (data, headerless) = self.next_fetch_offset, legible(self._records.data)
+            next_offset, (data, headerless) = (
+                self.next_fetch_offset,
+                make_headers_ascii(self._records.data),
+            )
             self._records = MemoryRecords(
                 data
             )  # from the beginning, to detect aborted records again
@@ -59,7 +62,7 @@ class PartitionRecords(fetcher.PartitionRecords):
                     yield replace(record, headers=()) if record.offset in headerless else record
 
 
-def legible(data: bytes) -> tuple[bytes, set[int]]:
+def make_headers_ascii(data: bytes) -> tuple[bytes, set[int]]:
     """Return the batches uncompressed with ASCII header names, and the offsets that changed."""
     batches, rewritten, headerless = _MemoryRecordsPy(data), [], set[int]()
     while batches.has_next():

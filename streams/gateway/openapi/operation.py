@@ -7,12 +7,12 @@ import re
 
 from streams.api.media import JSON_TYPE
 from streams.api.openapi import Json, answer, problems, ref, trace_header
-from streams.api.route import Compute, Order, Produce, Put, Query, Route
+from streams.api.route import Compute, Produce, Query, ReplaceCommand, Route, SyncCommand
 from streams.gateway.descriptions import BODIES, PATH_IDS
 from streams.gateway.openapi import waits
 from streams.gateway.openapi.schemas import Components, one_or_many
 from streams.routes.table import INPUTS, parameters_of
-from streams.views.parameters import AS_OF, Form, Parameter
+from streams.views.parameters import AS_OF, Parameter, ValueForm
 
 NDJSON = "application/x-ndjson"
 _BODY_FAULTS = (400, 408, 413, 415, 422)
@@ -33,13 +33,13 @@ def operation(route: Route, components: Components, prefix: str) -> Json:
     if route.body is not None:
         found["requestBody"] = {"required": True, "content": _content(route, route.body)}
     found["responses"] = {**_done(route, components), **problems(*_faults(route))}
-    if isinstance(route.action, Produce | Put) and route.action.wait is not None:
+    if isinstance(route.action, Produce | ReplaceCommand) and route.action.wait is not None:
         found["responses"] |= waits.responses(route.action.wait, components)
     return found
 
 
 def _done(route: Route, components: Components) -> Json:
-    status = 202 if isinstance(route.action, Produce | Put) else 200
+    status = 202 if isinstance(route.action, Produce | ReplaceCommand) else 200
     done = answer(components.answers[route.answer], _DONE[status])
     if isinstance(route.action, Query) and route.action.headers is not None:
         done["headers"] = waits.CORRELATED
@@ -58,10 +58,10 @@ def _faults(route: Route) -> tuple[int, ...]:
             return (*named, *states, 422, 503, 504)
         case Compute():
             return _BODY_FAULTS
-        case Order():
+        case SyncCommand():
             faults = _BODY_FAULTS if route.body is not None else (422,)
             return (*sorted({*named, 409, *faults}), 503, 504)
-        case Put():
+        case ReplaceCommand():
             return (*(_BODY_FAULTS if route.body is not None else (422,)), 503)
         case Produce():
             return (*_BODY_FAULTS, 503)
@@ -92,19 +92,19 @@ def schema_of(parameter: Parameter, prefix: str) -> Json:
     """What a value of a query parameter may be."""
     schema: Json = {}
     match parameter.form:
-        case Form.WHOLE | Form.NUMBER:
-            kind = "integer" if parameter.form is Form.WHOLE else "number"
+        case ValueForm.WHOLE | ValueForm.NUMBER:
+            kind = "integer" if parameter.form is ValueForm.WHOLE else "number"
             schema = {"type": kind, "minimum": parameter.low, "maximum": parameter.high}
-        case Form.FLAG:
+        case ValueForm.FLAG:
             schema = {"type": "boolean"}
-        case Form.POSITION:
+        case ValueForm.POSITION:
             names = "|".join(re.escape(prefix + topic.name) for topic in INPUTS)
             schema = {"type": "string", "pattern": f"^({names})/[0-9]{{1,18}}/[0-9]{{1,18}}$"}
-        case Form.POINT:
+        case ValueForm.POINT:
             schema = {"type": "string", "minLength": 1}
-        case Form.CURSOR:
+        case ValueForm.CURSOR:
             schema = {"type": "string", "pattern": "^[A-Za-z0-9_-]+$"}
-        case Form.TEXT:
+        case ValueForm.TEXT:
             least = {"minLength": parameter.low} if parameter.low else {}
             schema = {"type": "string", **least}
     if parameter.choices:
@@ -115,9 +115,9 @@ def schema_of(parameter: Parameter, prefix: str) -> Json:
 
 
 def _headers(route: Route) -> list[Json]:
-    if not isinstance(route.action, Produce | Order | Put):
+    if not isinstance(route.action, Produce | SyncCommand | ReplaceCommand):
         return []
-    more = waits.parameters(route.action) if not isinstance(route.action, Order) else []
+    more = waits.parameters(route.action) if not isinstance(route.action, SyncCommand) else []
     return [trace_header(), *more]
 
 

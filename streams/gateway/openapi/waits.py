@@ -6,7 +6,7 @@ from streams.api import correlation
 from streams.api.media import JSON_TYPE, PROBLEM_TYPE
 from streams.api.openapi import APPLIED, TEXT, Json, answer, header, ref
 from streams.api.problems import TITLES
-from streams.api.route import Produce, Put, Verdicts, Wait
+from streams.api.route import AwaitOutcome, AwaitVerdicts, Produce, ReplaceCommand
 from streams.gateway.openapi.schemas import Components
 
 _REFUSALS = (401, 403, 404, 409, 429)
@@ -18,11 +18,11 @@ CORRELATED: Json = {
 }
 
 
-def parameters(action: Produce | Put) -> list[Json]:
+def parameters(action: Produce | ReplaceCommand) -> list[Json]:
     found = []
     if action.wait is not None:
         what = "what comes of one envelope is"
-        if isinstance(action.wait, Verdicts):
+        if isinstance(action.wait, AwaitVerdicts):
             what = "the verdicts on all of it are"
         meaning = (
             "`wait=N` (RFC 7240) holds the answer back for so many seconds, until"
@@ -35,9 +35,9 @@ def parameters(action: Produce | Put) -> list[Json]:
     return found
 
 
-def responses(wait: Wait | Verdicts, components: Components) -> Json:
+def responses(wait: AwaitOutcome | AwaitVerdicts, components: Components) -> Json:
     """By status; those of a sender who does not wait are among them."""
-    if isinstance(wait, Verdicts):
+    if isinstance(wait, AwaitVerdicts):
         return _verdicts(wait, components)
     ack = components.answers[wait.refused]
     headers = {**CORRELATED, **APPLIED}
@@ -59,7 +59,7 @@ def responses(wait: Wait | Verdicts, components: Components) -> Json:
     return found
 
 
-def _verdicts(wait: Verdicts, components: Components) -> Json:
+def _verdicts(wait: AwaitVerdicts, components: Components) -> Json:
     found = {
         "200": answer(components.answers[wait.awaits], "All of it is on the log, and judged."),
         "202": answer(ref("Positions"), "It is on the log; not waited for, or not judged in time."),

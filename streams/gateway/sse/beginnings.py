@@ -18,7 +18,7 @@ from streams.log.cursors import (
     parse_sequence,
 )
 from streams.log.filters import Filters
-from streams.log.places import OffsetPlace, SequencePlace
+from streams.log.places import OffsetPosition, SequencePosition
 from topology.keys import partition_of
 
 Ask = Callable[[Sequence[TopicPartition]], dict[TopicPartition, int]]
@@ -45,7 +45,7 @@ class Beginnings:
 
     def at(self, filters: Filters, positions: Mapping[int, int]) -> CatchUp:
         """At a place that is known."""
-        place = OffsetPlace(positions)
+        place = OffsetPosition(positions)
         return CatchUp(self._log, self._tps[0].topic, filters, place, positions)
 
     def by_offsets(self, wanted: Wanted) -> CatchUp:
@@ -66,7 +66,9 @@ class Beginnings:
         if wanted.cursor is not None and sequence is not None:
             check_sequence(session_id, sequence, found.first, found.last, found.truncated)
         before = (found.first or 1) - 1
-        place = SequencePlace(session_id, found.last if sequence is None else max(sequence, before))
+        place = SequencePosition(
+            session_id, found.last if sequence is None else max(sequence, before)
+        )
         begins = {number: found.position}
         return CatchUp(self._log, self._tps[0].topic, wanted.filters, place, begins)
 

@@ -10,7 +10,7 @@ from streams.engine.log import Log, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.gateway.sse.events import Event, Frame, frame
 from streams.log.filters import Filters
-from streams.log.places import Place, SequencePlace
+from streams.log.places import LogPosition, SequencePosition
 
 PAGE_RECORDS = 1000
 PAGE_BYTES = 1 << 22
@@ -29,7 +29,7 @@ class CatchUp:
         log: Log,
         topic: str,
         filters: Filters,
-        place: Place,
+        place: LogPosition,
         positions: Mapping[int, int],
     ) -> None:
         self._log = log
@@ -48,7 +48,7 @@ class CatchUp:
 
     def begin_at(self, offset_of: Callable[[bytes, int], int | None]) -> None:
         """Of a session: at its next record, if that is known better by key and sequence."""
-        if isinstance(self.place, SequencePlace):
+        if isinstance(self.place, SequencePosition):
             key = self.place.session_id.encode()
             if (offset := offset_of(key, self.place.sequence + 1)) is not None:
                 self.positions = dict.fromkeys(self.positions, offset)

@@ -30,7 +30,7 @@ from streams.gateway.sse.stream import Stream
 from streams.gateway.sse.subscriber import Bounds, Subscriber
 from streams.gateway.sse.topic import TOPIC
 from streams.log.cursors import EARLIEST, offsets_cursor
-from streams.log.places import OffsetPlace
+from streams.log.places import OffsetPosition
 from streams.settings import Settings
 from topology.topics import full_name
 
@@ -239,7 +239,7 @@ class TailHub:
 
     def _is_ahead(self, catch_up: CatchUp) -> bool:
         """It has seen what the hub has not yet; of a session, sequences say what is new."""
-        by_offsets = isinstance(catch_up.place, OffsetPlace)
+        by_offsets = isinstance(catch_up.place, OffsetPosition)
         return by_offsets and catch_up.distance(self._positions, ahead=True) > 0
 
     def close(self, stream: Stream) -> None:

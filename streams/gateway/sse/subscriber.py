@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from streams.gateway.sse.events import Event, Frame
 from streams.log.filters import Filters
-from streams.log.places import Place, SequencePlace
+from streams.log.places import LogPosition, SequencePosition
 
 End = Literal["overflow", "ended"]
 CHUNK_BYTES = 1 << 16
@@ -27,10 +27,10 @@ class Subscriber:
     cursor: of what was put in or filtered.  sent: of what was taken out.
     """
 
-    def __init__(self, filters: Filters, place: Place, bounds: Bounds) -> None:
+    def __init__(self, filters: Filters, place: LogPosition, bounds: Bounds) -> None:
         self.filters = filters
         self.place = place
-        self.by_sequence = isinstance(place, SequencePlace)
+        self.by_sequence = isinstance(place, SequencePosition)
         self.cursor = self.sent = place.cursor()
         self.end: End | None = None
         self.live = False

@@ -2,18 +2,18 @@
 
 from streams.ops.audit.chain import COVERED
 from streams.ops.audit.keys import Keys, Signer, Verifier, keys_of, new_pair, public_path, signer
-from streams.ops.audit.verify import Account, Finding, Standing, verify
+from streams.ops.audit.verify import AuditResult, ChainStatus, Violation, verify
 from streams.ops.audit.writer import AuditWriter, checkpoints
 
 __all__ = [
     "COVERED",
-    "Account",
+    "AuditResult",
     "AuditWriter",
-    "Finding",
+    "ChainStatus",
     "Keys",
     "Signer",
-    "Standing",
     "Verifier",
+    "Violation",
     "checkpoints",
     "keys_of",
     "new_pair",

@@ -22,7 +22,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.ops.audit.keys import Keys, Signer
 from topology import topics
 from topology.core import AUDIT_CHECKPOINTS
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 ZEROS = "0" * 64
 """The `previous_sha256` of the first checkpoint of a chain."""
@@ -33,7 +33,7 @@ _ABSENT = _LENGTH.pack(-1)
 COVERED: tuple[Topic, ...] = tuple(
     topic
     for topic in topics.ALL
-    if topic.kind in (Kind.FACT, Kind.AUDIT) and topic is not AUDIT_CHECKPOINTS
+    if topic.kind in (TopicKind.FACT, TopicKind.AUDIT) and topic is not AUDIT_CHECKPOINTS
 )
 """Topics that are never deleted or rewritten: the facts, and the audit of operators' tools."""
 

@@ -13,7 +13,7 @@ from streams.ops.audit.keys import Keys
 Checkpoint = Mapping[str, Any]
 
 
-class Finding(NamedTuple):
+class Violation(NamedTuple):
     """One violation.
 
     place: topic/partition.  first, last: the offsets between which it lies.  what: a sentence.
@@ -27,7 +27,7 @@ class Finding(NamedTuple):
     what: str
 
 
-class Standing(NamedTuple):
+class ChainStatus(NamedTuple):
     """The result for one partition.
 
     sequence, offset, at: of the last checkpoint; 0, 0 and None without one.
@@ -52,7 +52,7 @@ class Chain:
 
     def __init__(self, tp: TopicPartition, checkpoints: Sequence[Checkpoint], keys: Keys) -> None:
         self.tp = tp
-        self.findings: list[Finding] = []
+        self.findings: list[Violation] = []
         self._pending = self._verify_signatures(checkpoints, keys)
         self._last = self._pending[-1] if self._pending else None
         start = self._pending[0]["start"] if self._pending else 0
@@ -79,7 +79,7 @@ class Chain:
         else:
             self._beyond += 1
 
-    def close(self) -> Standing:
+    def close(self) -> ChainStatus:
         """Check the remaining checkpoints after the last record; return the result."""
         while self._pending:
             self._compare(self._pending.pop(0))
@@ -88,9 +88,9 @@ class Chain:
             self._add_finding(0, self.begin - 1, "records_differ", what)
         last = self._last
         if last is None:
-            return Standing(self.place, 0, 0, 0, None, self._beyond)
+            return ChainStatus(self.place, 0, 0, 0, None, self._beyond)
         counts = (last["sequence"], last["offset"], last["records"])
-        return Standing(self.place, *counts, iso_ms(last["at"]), self._beyond)
+        return ChainStatus(self.place, *counts, iso_ms(last["at"]), self._beyond)
 
     def _compare(self, checkpoint: Checkpoint) -> None:
         """Compare the running hash with a checkpoint; all records below its offset were read."""
@@ -135,14 +135,14 @@ class Chain:
         return None if grows else "covers less than the one before it"
 
     def _add_finding(self, first: int, last: int, code: str, what: str) -> None:
-        self.findings.append(Finding(self.place, first, last, code, what))
+        self.findings.append(Violation(self.place, first, last, code, what))
 
 
-class Account(NamedTuple):
+class AuditResult(NamedTuple):
     """The result of a verification; without findings, all records are as they were signed."""
 
-    partitions: tuple[Standing, ...]
-    findings: tuple[Finding, ...]
+    partitions: tuple[ChainStatus, ...]
+    findings: tuple[Violation, ...]
 
 
 def verify(
@@ -150,7 +150,7 @@ def verify(
     checkpoints: Iterable[Checkpoint],
     tps: Iterable[TopicPartition],
     keys: Keys,
-) -> Account:
+) -> AuditResult:
     """Verify records against their checkpoints.
 
     records: those of each partition in log order.  tps: partitions to report on in any case.
@@ -166,4 +166,4 @@ def verify(
         chains[tp].take(record)
     standings = [chain.close() for _, chain in sorted(chains.items())]
     findings = [each for _, chain in sorted(chains.items()) for each in chain.findings]
-    return Account(tuple(standings), tuple(findings))
+    return AuditResult(tuple(standings), tuple(findings))

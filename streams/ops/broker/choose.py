@@ -50,9 +50,9 @@ def _missing_tool(home: Home, which: Which, java_major: Callable[[str], int | No
     if java is None:
         return "`java` is not on the PATH"
     major = java_major(java)
-    if major is None or major < jars.JAVA_LEAST:
+    if major is None or major < jars.MIN_JAVA:
         version = "of unknown version" if major is None else f"Java {major}"
-        return f"`java` is {version}, and Kafka needs {jars.JAVA_LEAST} or later"
+        return f"`java` is {version}, and Kafka needs {jars.MIN_JAVA} or later"
     if which("mvn") is None and jars.cached(home) is None:
         return "`mvn` (Maven), which fetches Kafka's jars, is not on the PATH"
     return None

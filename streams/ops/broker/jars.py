@@ -13,7 +13,7 @@ from pathlib import Path
 from streams.errors import BrokerUnavailable
 from streams.ops.broker.home import Home
 
-JAVA_LEAST = 17
+MIN_JAVA = 17
 ADVICE = (
     "Install Java 17 or later and Maven, or Docker and `pip install 'headrace[container]'`, "
     "or set HEADRACE_BOOTSTRAP to a broker that runs."

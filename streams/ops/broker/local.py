@@ -23,7 +23,7 @@ Progress = Callable[[str], None]
 
 READY_LIMIT_S = 60.0
 STOP_PATIENCE_S = 20.0
-DISK_LEAST_BYTES = 256 << 20
+MIN_FREE_BYTES = 256 << 20
 _PORT_TRIES = 3
 _ENDED_ON_REQUEST = (0, 143, -15)  # exit codes after a SIGTERM
 
@@ -151,9 +151,9 @@ def _start_on_free_ports(
 
 def _require_room(path: Path) -> None:
     free = shutil.disk_usage(path).free
-    if free < DISK_LEAST_BYTES:
+    if free < MIN_FREE_BYTES:
         raise BrokerUnavailable(
-            f"only {free >> 20} MiB are free in {path}, and Kafka needs {DISK_LEAST_BYTES >> 20}",
+            f"only {free >> 20} MiB are free in {path}, and Kafka needs {MIN_FREE_BYTES >> 20}",
             advice="Make room there, or set HEADRACE_STATE_DIR to another directory.",
         )
 

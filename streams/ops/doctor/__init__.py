@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 from streams.errors import SettingsError
 from streams.ops.doctor import machine, services
-from streams.ops.doctor.findings import Finding, Level, failed
+from streams.ops.doctor.findings import Check, Level, failed
 from streams.settings import Settings
 
-__all__ = ["CHECKS", "Finding", "Level", "examine"]
+__all__ = ["CHECKS", "Check", "Level", "examine"]
 
-CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
+CHECKS: tuple[Callable[[Settings], Iterator[Check]], ...] = (
     machine.tools,
     machine.ports,
     machine.disk,
@@ -21,7 +21,7 @@ CHECKS: tuple[Callable[[Settings], Iterator[Finding]], ...] = (
 )
 
 
-def examine(load: Callable[[], Settings] = Settings.load) -> Iterator[Finding]:
+def examine(load: Callable[[], Settings] = Settings.load) -> Iterator[Check]:
     """Run all checks and yield their findings.  Nothing is changed."""
     try:
         settings = load()

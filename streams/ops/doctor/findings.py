@@ -14,7 +14,7 @@ class Level(StrEnum):
     FAIL = "fail"  # headrace cannot work like this
 
 
-class Finding(NamedTuple):
+class Check(NamedTuple):
     """The result of one check.
 
     check: its name, one or two words.  advice: what to do; empty if nothing is wrong.
@@ -26,17 +26,17 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-def ok(check: str, message: str) -> Finding:
-    return Finding(check, Level.OK, message)
+def ok(check: str, message: str) -> Check:
+    return Check(check, Level.OK, message)
 
 
-def warn(check: str, message: str, advice: str) -> Finding:
-    return Finding(check, Level.WARN, message, advice)
+def warn(check: str, message: str, advice: str) -> Check:
+    return Check(check, Level.WARN, message, advice)
 
 
-def fail(check: str, message: str, advice: str) -> Finding:
-    return Finding(check, Level.FAIL, message, advice)
+def fail(check: str, message: str, advice: str) -> Check:
+    return Check(check, Level.FAIL, message, advice)
 
 
-def failed(check: str, exc: HeadraceError) -> Finding:
+def failed(check: str, exc: HeadraceError) -> Check:
     return fail(check, f"{exc.code}: {exc.message}", exc.advice)

@@ -14,18 +14,18 @@ from pathlib import Path
 from streams.errors import ExtraMissing, SettingsError
 from streams.ops.broker import jars
 from streams.ops.broker.home import Home
-from streams.ops.doctor.findings import Finding, fail, failed, ok, warn
+from streams.ops.doctor.findings import Check, fail, failed, ok, warn
 from streams.settings import Settings
 from streams.settings.addresses import Address, address_file, answers, gateway_directory
 
 MIB = 1 << 20
-ROOM_LEAST = 256 * MIB
-ROOM_ENOUGH = 2048 * MIB
+MIN_FREE = 256 * MIB
+ENOUGH_FREE = 2048 * MIB
 _DOCKER_LIMIT_S = 20
 Which = Callable[[str], str | None]
 
 
-def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Finding]:
+def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Check]:
     """Check for Java and Maven, or Docker and its extra: a local broker needs them."""
     java, maven, docker = _check_java(which), _check_maven(settings, which), _check_docker(which)
     not_needed = "" if settings.bootstrap is None else "; not needed, HEADRACE_BOOTSTRAP is set"
@@ -49,7 +49,7 @@ def _check_java(which: Which) -> tuple[bool, str]:
     major = jars.java_major(path)
     if major is None:
         return False, f"{path} does not run"
-    too_old = "" if major >= jars.JAVA_LEAST else f", and Kafka needs {jars.JAVA_LEAST} or later"
+    too_old = "" if major >= jars.MIN_JAVA else f", and Kafka needs {jars.MIN_JAVA} or later"
     return not too_old, f"Java {major} at {path}{too_old}"
 
 
@@ -85,7 +85,7 @@ def _extra_missing() -> str:
     return ""
 
 
-def ports(settings: Settings) -> Iterator[Finding]:
+def ports(settings: Settings) -> Iterator[Check]:
     yield _check_gateway_port(settings)
     if settings.bootstrap is not None:
         yield ok("broker port", "not needed, HEADRACE_BOOTSTRAP is set")
@@ -103,7 +103,7 @@ def ports(settings: Settings) -> Iterator[Finding]:
         )
 
 
-def _check_gateway_port(settings: Settings) -> Finding:
+def _check_gateway_port(settings: Settings) -> Check:
     try:
         address = Address.parse(settings.gateway)
     except SettingsError as exc:
@@ -131,7 +131,7 @@ def _is_free(host: str, port: int) -> bool:
     return True
 
 
-def disk(settings: Settings) -> Iterator[Finding]:
+def disk(settings: Settings) -> Iterator[Check]:
     """Check the state directory: its permissions, its free space, and the processes that use it."""
     directory = settings.state_dir.absolute()
     existing = next(path for path in (directory, *directory.parents) if path.exists())
@@ -144,16 +144,16 @@ def disk(settings: Settings) -> Iterator[Finding]:
     )
     free = shutil.disk_usage(existing).free
     message, advice = f"{free // MIB} MiB are free", "Make room, or set HEADRACE_STATE_DIR."
-    if free < ROOM_LEAST:
-        yield fail("disk space", f"{message}, and Kafka needs {ROOM_LEAST // MIB}", advice)
-    elif free < ROOM_ENOUGH:
+    if free < MIN_FREE:
+        yield fail("disk space", f"{message}, and Kafka needs {MIN_FREE // MIB}", advice)
+    elif free < ENOUGH_FREE:
         yield warn("disk space", message, advice)
     else:
         yield ok("disk space", message)
     yield _check_users(settings)
 
 
-def _check_users(settings: Settings) -> Finding:
+def _check_users(settings: Settings) -> Check:
     from streams.engine.worker import worker_directory
 
     directories: dict[str, Path] = {

@@ -9,11 +9,11 @@ from contextlib import closing
 from streams.engine.kafka import KafkaLog
 from streams.engine.trust import check_trust
 from streams.errors import AccessDenied, HeadraceError, SettingsError, TlsFailed
-from streams.log.connecting import connected
+from streams.log.connecting import connect
 from streams.ops.broker import status
 from streams.ops.doctor import api_versions
-from streams.ops.doctor.findings import Finding, fail, failed, ok, warn
-from streams.ops.topics import Standing, config_of, plan
+from streams.ops.doctor.findings import Check, fail, failed, ok, warn
+from streams.ops.topics import TopicStatus, config_of, plan
 from streams.settings import Settings
 from streams.settings.addresses import Address
 
@@ -23,14 +23,14 @@ PATIENCE_S = 5.0
 _MAX_NAMES = 5
 
 
-def kafka(settings: Settings) -> Iterator[Finding]:
+def kafka(settings: Settings) -> Iterator[Check]:
     """Check the broker, and the declared topics on it."""
     if settings.bootstrap is None and not status(settings).running:
         advice = "Run `headrace up`, or set HEADRACE_BOOTSTRAP to a broker that runs."
         yield warn("broker", "none is set, and no local one runs", advice)
         return
     try:
-        log = connected(settings)
+        log = connect(settings)
     except HeadraceError as exc:
         yield failed("broker", exc)
         return
@@ -43,7 +43,7 @@ def kafka(settings: Settings) -> Iterator[Finding]:
             yield failed("topics", exc)
 
 
-def broker_version(settings: Settings) -> Finding:
+def broker_version(settings: Settings) -> Check:
     bootstrap = status(settings).bootstrap or ""
     try:
         check_trust(bootstrap, settings.security())
@@ -63,13 +63,13 @@ def broker_version(settings: Settings) -> Finding:
     return ok("broker version", message)
 
 
-def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Finding]:
+def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Check]:
     planned = plan(log, settings)
-    missing = [one.name for one in planned if one.standing is Standing.MISSING]
+    missing = [one.name for one in planned if one.standing is TopicStatus.MISSING]
     differ = [
         f"{one.name} has {one.found} partitions, not {one.partitions}"
         for one in planned
-        if one.standing is Standing.MISMATCH
+        if one.standing is TopicStatus.MISMATCH
     ]
     if differ:
         advice = "Set HEADRACE_PARTITIONS to what the topics have, or HEADRACE_PREFIX to a new one."
@@ -83,7 +83,7 @@ def _check_topics(log: KafkaLog, settings: Settings) -> Iterator[Finding]:
     yield _check_configs(log, settings)
 
 
-def _check_configs(log: KafkaLog, settings: Settings) -> Finding:
+def _check_configs(log: KafkaLog, settings: Settings) -> Check:
     existing = [one for one in plan(log, settings) if one.found is not None]
     try:
         configs = log.admin().configs(one.name for one in existing)
@@ -102,7 +102,7 @@ def _check_configs(log: KafkaLog, settings: Settings) -> Finding:
     return ok("topic settings", f"{len(existing)} topics are set as declared")
 
 
-def registry(settings: Settings) -> Iterator[Finding]:
+def registry(settings: Settings) -> Iterator[Check]:
     """Check that the schema registry has every version of every schema."""
     from streams.registry.client import Registry
     from streams.registry.register import missing
@@ -129,7 +129,7 @@ def registry(settings: Settings) -> Iterator[Finding]:
         yield ok("schemas", f"the registry has all {len(subjects(settings.prefix))} subjects")
 
 
-def tokens(settings: Settings) -> Iterator[Finding]:
+def tokens(settings: Settings) -> Iterator[Check]:
     """Check that a gateway has tokens if it needs them."""
     from streams.access.tokens import load
 
@@ -151,7 +151,7 @@ def tokens(settings: Settings) -> Iterator[Finding]:
         yield ok("tokens", message)
 
 
-def _check_no_tokens(settings: Settings) -> Finding:
+def _check_no_tokens(settings: Settings) -> Check:
     try:
         host = Address.parse(settings.gateway).host
         local = host == "localhost" or ipaddress.ip_address(host).is_loopback

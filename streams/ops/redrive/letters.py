@@ -30,7 +30,7 @@ _SERVICE_HEADERS = frozenset({CAUSE, OVERSIZE, MASKED, REDRIVEN_FROM})
 """Headers that the service adds to a dead letter or its record, besides those of `DLT`."""
 
 
-class Standing(StrEnum):
+class RedriveStatus(StrEnum):
     """The redrive status of a dead letter."""
 
     READY = "ready"
@@ -42,7 +42,7 @@ class Standing(StrEnum):
     NO_RECORD = "no_record"  # a timer has failed; there is nothing to send
 
 
-class Letter(NamedTuple):
+class DeadLetter(NamedTuple):
     """A dead letter, and the record that it was made from.
 
     place: its position.  source: the position of the record.  topic: the record's topic.
@@ -59,7 +59,7 @@ class Letter(NamedTuple):
     headers: Headers
     sent_at: int
     code: str
-    standing: Standing
+    standing: RedriveStatus
 
     def record(self, name: str) -> LogRecord:
         """Return the record as it was on its topic.  name: the topic's full name."""
@@ -68,7 +68,7 @@ class Letter(NamedTuple):
         return LogRecord(*coordinates, self.key, self.value, self.headers)
 
 
-class Wanted(NamedTuple):
+class Selection(NamedTuple):
     """A filter of dead letters.  An empty set selects all.
 
     topics: names of input topics, without the prefix.  places: positions of dead letters, or of
@@ -87,7 +87,7 @@ class Wanted(NamedTuple):
             names = ", ".join(sorted(known))
             raise UsageError(f"{name} has no dead letters", advice=f"Those have: {names}.")
 
-    def takes(self, letter: Letter) -> bool:
+    def takes(self, letter: DeadLetter) -> bool:
         return (
             (not self.topics or letter.topic.name in self.topics)
             and (not self.codes or letter.code in self.codes)
@@ -102,7 +102,9 @@ _SOURCES = {
 """The input topic of each topic of dead letters."""
 
 
-def letters(log: Log, prefix: str, selection: Wanted, done: Collection[str]) -> Iterator[Letter]:
+def dead_letters(
+    log: Log, prefix: str, selection: Selection, done: Collection[str]
+) -> Iterator[DeadLetter]:
     """Yield the selected dead letters in the order of their topics and positions.
 
     done: the positions of those that were sent back.
@@ -117,11 +119,11 @@ def letters(log: Log, prefix: str, selection: Wanted, done: Collection[str]) -> 
                 yield _with_standing(letter, record, log, selection, done)
 
 
-def _to_letter(record: Record, topic: Topic) -> Letter:
+def _to_letter(record: Record, topic: Topic) -> DeadLetter:
     dlt_headers = headers_json(record)
     name, partition, offset = (dlt_headers.get(f"{DLT}original-{part}") for part in _POSITION_PARTS)
     source = "" if name is None else f"{name}/{partition}/{offset}"
-    return Letter(
+    return DeadLetter(
         position(record),
         source,
         topic,
@@ -135,34 +137,34 @@ def _to_letter(record: Record, topic: Topic) -> Letter:
         ],
         dlt_headers.get(f"{DLT}original-timestamp") or 0,
         dlt_headers.get(f"{DLT}exception-fqcn", ""),
-        Standing.READY,
+        RedriveStatus.READY,
     )
 
 
 def _with_standing(
-    letter: Letter, record: Record, log: Log, selection: Wanted, done: Collection[str]
-) -> Letter:
+    letter: DeadLetter, record: Record, log: Log, selection: Selection, done: Collection[str]
+) -> DeadLetter:
     """Return the dead letter with the first reason that prevents sending it."""
     if letter.place in done:
-        return letter._replace(standing=Standing.DONE)
+        return letter._replace(standing=RedriveStatus.DONE)
     if header(record, MASKED) is not None:
-        return letter._replace(standing=Standing.MASKED)
+        return letter._replace(standing=RedriveStatus.MASKED)
     if not letter.source:
-        return letter._replace(standing=Standing.NO_RECORD)
+        return letter._replace(standing=RedriveStatus.NO_RECORD)
     if not selection.again and header(record, REDRIVEN_FROM) is not None:
-        return letter._replace(standing=Standing.FAILED_AGAIN)
+        return letter._replace(standing=RedriveStatus.FAILED_AGAIN)
     if header(record, OVERSIZE) is not None:
         original = _read_original(log, letter.source)
         if original is None:
-            return letter._replace(standing=Standing.GONE)
+            return letter._replace(standing=RedriveStatus.GONE)
         sent_headers = [(n, v) for n, v in original.headers or () if n not in _SERVICE_HEADERS]
         letter = letter._replace(key=original.key, value=original.value, headers=sent_headers)
     if not _decodes(letter):
-        return letter._replace(standing=Standing.UNDECODABLE)
+        return letter._replace(standing=RedriveStatus.UNDECODABLE)
     return letter
 
 
-def _decodes(letter: Letter) -> bool:
+def _decodes(letter: DeadLetter) -> bool:
     if letter.value is None:
         return letter.topic.takes_null
     try:

@@ -20,7 +20,7 @@ from streams.engine.records import Output, TopicPartition
 from streams.engine.task import group_of
 from streams.errors import CommitFailed, Fenced
 from streams.log.reading import partitions, records
-from streams.ops.redrive.letters import REDRIVEN_FROM, Letter, Standing
+from streams.ops.redrive.letters import REDRIVEN_FROM, DeadLetter, RedriveStatus
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
 from topology.core import AUDIT_REDRIVES
@@ -33,7 +33,7 @@ Elapsed = Callable[[], float]
 """Returns monotonic seconds."""
 
 
-class Order(NamedTuple):
+class RedriveRequest(NamedTuple):
     """A redrive request.
 
     operator: who requests it.  reason: free text.  rate: maximum number of records per second;
@@ -80,7 +80,9 @@ class Redrive:
     ) -> None:
         self._producer.close()
 
-    def send(self, letters: Iterable[Letter], order: Order) -> Iterator[tuple[Letter, str | None]]:
+    def send(
+        self, letters: Iterable[DeadLetter], order: RedriveRequest
+    ) -> Iterator[tuple[DeadLetter, str | None]]:
         """Send dead letters; yield each with its new position, None if it is not sent.
 
         The standing of a dead letter tells why it is not sent.  Raises Fenced if another redrive
@@ -88,7 +90,7 @@ class Redrive:
         """
         due = self._elapsed()
         for letter in letters:
-            if letter.standing is not Standing.READY or letter.place in self.done:
+            if letter.standing is not RedriveStatus.READY or letter.place in self.done:
                 yield letter, None
                 continue
             if order.rate is not None:
@@ -98,7 +100,7 @@ class Redrive:
             self.done.add(letter.place)
             yield letter, new_position
 
-    def _commit(self, letter: Letter, order: Order) -> str:
+    def _commit(self, letter: DeadLetter, order: RedriveRequest) -> str:
         name = full_name(letter.topic, self._prefix)
         sent = Output(
             name,
@@ -123,13 +125,13 @@ class Redrive:
         (tp,) = (tp for tp in ends if tp.topic == name)
         return f"{name}/{tp.partition}/{ends[tp] - 1}"
 
-    def _partition(self, letter: Letter) -> int:
+    def _partition(self, letter: DeadLetter) -> int:
         """Return the partition of the key; a record without a key keeps its partition."""
         if letter.key is None:
             return letter.partition
         return partition_of(letter.key, self._partitions)
 
-    def _fact(self, letter: Letter, name: str, order: Order) -> dict[str, object]:
+    def _fact(self, letter: DeadLetter, name: str, order: RedriveRequest) -> dict[str, object]:
         return {
             "redrive_id": uuid5_url(f"headrace:{letter.place}/redrive"),
             "dead_letter": letter.place,

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas import decode
-from streams.engine.copies import Copies, copied
+from streams.engine.copies import GlobalTables, replicated_tables
 from streams.engine.headers import CAUSE
 from streams.engine.log import Log
 from streams.engine.processor import Processor
@@ -21,11 +21,11 @@ from streams.engine.rows import Bytes, layered
 from streams.engine.state import State
 from streams.engine.step import Step
 from streams.engine.work import Context
-from streams.ops.redrive.letters import Letter, Standing
+from streams.ops.redrive.letters import DeadLetter, RedriveStatus
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.keys import partition_of
 
 
@@ -41,19 +41,19 @@ class Verdict(NamedTuple):
     message: str | None = None
 
 
-def tried(
-    letters: Iterable[Letter],
+def simulate(
+    letters: Iterable[DeadLetter],
     log: Log,
     settings: Settings,
     processors: Sequence[Processor],
     folder: Path,
     now_ms: int,
-) -> Iterator[tuple[Letter, Verdict | None]]:
+) -> Iterator[tuple[DeadLetter, Verdict | None]]:
     """Yield each dead letter with its verdict; None for one that cannot be sent."""
     trial = Trial(log, settings, processors, folder, now_ms)
     try:
         for letter in letters:
-            ready = letter.standing is Standing.READY
+            ready = letter.standing is RedriveStatus.READY
             yield letter, trial.judge(letter) if ready else None
     finally:
         trial.close()
@@ -79,9 +79,9 @@ class Trial:
         self._states: dict[int, State] = {}
         self._rows: dict[int, Bytes] = {}
         self._ends: dict[TopicPartition, int] = {}
-        self._copies: Copies | None = None
+        self._copies: GlobalTables | None = None
 
-    def judge(self, letter: Letter) -> Verdict:
+    def judge(self, letter: DeadLetter) -> Verdict:
         prefix, count = self._settings.prefix, self._settings.partitions
         number = letter.partition if letter.key is None else partition_of(letter.key, count)
         processor = next(p for p in self._processors if letter.topic in p.declaration.inputs)
@@ -96,7 +96,7 @@ class Trial:
         cause = f"{record.topic}/{number}/{record.offset}".encode()
         return _find_verdict(step.effects.outputs, cause, prefix, letter.topic.kind)
 
-    def _record(self, letter: Letter, tp: TopicPartition) -> LogRecord:
+    def _record(self, letter: DeadLetter, tp: TopicPartition) -> LogRecord:
         """Return the record as it would be appended to its topic."""
         offset = self._ends.get(tp) or self._log.high_watermarks([tp])[tp]
         self._ends[tp] = offset + 1
@@ -112,11 +112,14 @@ class Trial:
             self._states[number], self._rows[number] = state, {}
         return self._states[number]
 
-    def _open_copies(self) -> Copies:
+    def _open_copies(self) -> GlobalTables:
         if self._copies is None:
-            settings, tables = self._settings, copied(p.declaration for p in self._processors)
+            settings, tables = (
+                self._settings,
+                replicated_tables(p.declaration for p in self._processors),
+            )
             path = self._folder / "copies"
-            copies = Copies(path, self._log, settings.prefix, settings.partitions, tables)
+            copies = GlobalTables(path, self._log, settings.prefix, settings.partitions, tables)
             copies.open()
             self._copies = copies
         return self._copies
@@ -128,21 +131,21 @@ class Trial:
             self._copies.close()
 
 
-def _find_verdict(outputs: Sequence[Output], cause: bytes, prefix: str, kind: Kind) -> Verdict:
+def _find_verdict(outputs: Sequence[Output], cause: bytes, prefix: str, kind: TopicKind) -> Verdict:
     """Return the verdict on a record among the outputs that it causes."""
     for output in outputs:
         topic = topics.BY_NAME[output.topic.removeprefix(prefix)]
         headers = dict(output.headers)
         if headers.get(CAUSE) != cause:
             continue
-        if topic.kind is Kind.DEAD_LETTER:
+        if topic.kind is TopicKind.DEAD_LETTER:
             code, message = (headers[f"kafka_dlt-exception-{name}"] for name in ("fqcn", "message"))
             return Verdict("dead_letter", code.decode(), message.decode())
-        value = _value(topic.record, output) if topic.kind is Kind.FACT else {}
+        value = _value(topic.record, output) if topic.kind is TopicKind.FACT else {}
         if value.get("verdict") in ("accepted", "duplicate", "rejected"):
             why = value.get("message") or value.get("detail") or value.get("reason")
             return Verdict(value["verdict"], value["rule"], why)
-    return Verdict("held" if kind is Kind.COMMAND else "decided")
+    return Verdict("held" if kind is TopicKind.COMMAND else "decided")
 
 
 def _value(record: str | None, output: Output) -> dict[str, Any]:

@@ -20,11 +20,11 @@ from streams.ops.rewind.service import (
     Target,
     Unreachable,
 )
-from streams.ops.rewind.settle import answers, settle
+from streams.ops.rewind.settle import is_same_rewind, settle
 
 __all__ = [
-    "Place",
     "Request",
+    "RewindEnvironment",
     "RewindError",
     "Target",
     "plan",
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-class Place(NamedTuple):
+class RewindEnvironment(NamedTuple):
     """The work tree and the gateway of a rewind.
 
     git: the work tree.  gateway: the address of the service.  connect: opens a client of a gateway.
@@ -52,12 +52,12 @@ class Place(NamedTuple):
         gateway: str,
         connect: Callable[[str], AbstractContextManager[RewindService]],
         say: Callable[[str], None],
-    ) -> Place:
+    ) -> RewindEnvironment:
         """Return the context for a path.  Raises RewindUsage if it is in no git work tree."""
         return cls(Git.at(path), gateway, connect, say)
 
 
-def rewind(ctx: Place, request: Request) -> Json:
+def rewind(ctx: RewindEnvironment, request: Request) -> Json:
     """Rewind the session and its work tree; return the SaopRewindLogged.
 
     An earlier rewind that was interrupted is settled first; if it is the same one and has been
@@ -73,7 +73,7 @@ def rewind(ctx: Place, request: Request) -> Json:
             return rewinder.run(request)
 
 
-def resume(ctx: Place) -> None:
+def resume(ctx: RewindEnvironment) -> None:
     """Settle an interrupted rewind, and do nothing else.  Raises RewindError."""
     with Interrupts() as interrupts, _WorkTreeLock(ctx.git):
         if Journal(ctx.git.directory).read() is None:
@@ -81,7 +81,7 @@ def resume(ctx: Place) -> None:
         _settle(ctx, interrupts, None)
 
 
-def plan(ctx: Place, request: Request) -> Json:
+def plan(ctx: RewindEnvironment, request: Request) -> Json:
     """Return what a rewind would move; nothing changes.  Raises TargetUnknown, ServiceFailed."""
     try:
         with ctx.connect(ctx.gateway) as service:
@@ -93,7 +93,7 @@ def plan(ctx: Place, request: Request) -> Json:
         raise ServiceFailed(str(exc)) from exc
 
 
-def _settle(ctx: Place, interrupts: Interrupts, request: Request | None) -> Json | None:
+def _settle(ctx: RewindEnvironment, interrupts: Interrupts, request: Request | None) -> Json | None:
     journal = Journal(ctx.git.directory)
     entry = journal.read()
     if entry is None:
@@ -103,7 +103,7 @@ def _settle(ctx: Place, interrupts: Interrupts, request: Request | None) -> Json
         fact = settle(entry, rewinder)
     if fact is not None:
         ctx.say("It is applied.")
-    return fact if request is not None and answers(entry, request) else None
+    return fact if request is not None and is_same_rewind(entry, request) else None
 
 
 class _WorkTreeLock:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from streams.ops.rewind.errors import RESUME, GitFailed
-from streams.ops.rewind.git import Git, Head, shown
+from streams.ops.rewind.git import Git, Head, join_lines
 
 
 def go_back(git: Git, original: Head, target: str) -> None:
@@ -49,7 +49,7 @@ def _check_paths(git: Git, head: Head, original: Head, target: str) -> None:
     foreign = {path for path in foreign if not _is_partial(git, path, commits)}
     foreign |= _differing_index_paths(git, original.commit) & _differing_index_paths(git, target)
     if foreign:
-        paths = shown(sorted(foreign))
+        paths = join_lines(sorted(foreign))
         raise GitFailed(
             f"a checkout was cut off, and these were changed since: {paths}",
             advice=f"Save and remove these changes. {RESUME}",

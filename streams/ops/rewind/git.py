@@ -55,7 +55,7 @@ class Head(NamedTuple):
     branch: str | None
 
 
-class Answer(NamedTuple):
+class GitResult(NamedTuple):
     code: int
     out: str
     err: str
@@ -113,7 +113,7 @@ class Git:
             os.close(self._lock)
             self._lock = None
 
-    def ask(self, *args: str, index: Path | None = None) -> Answer:
+    def ask(self, *args: str, index: Path | None = None) -> GitResult:
         """Run git in the work tree.  index: an index file other than the work tree's own."""
         return _run(self.top, args, index, () if self._lock is None else (self._lock,))
 
@@ -150,7 +150,7 @@ class Git:
         if what := self.under_way():
             raise TreeUnclean(f"{what} is under way in {self.top}")
         if changed := self.status():
-            raise TreeUnclean(f"{self.top} is not clean: {shown(changed)}")
+            raise TreeUnclean(f"{self.top} is not clean: {join_lines(changed)}")
 
     def commit_of(self, text: str) -> str:
         """Return the full hash of the one commit that a hash names.  Raises CommitMissing.
@@ -204,7 +204,7 @@ class Git:
             raise GitFailed(f"HEAD of {self.top} is not at {expected.commit}")
 
 
-def shown(lines: Sequence[str]) -> str:
+def join_lines(lines: Sequence[str]) -> str:
     """Return the first few lines as one line."""
     more = f" and {len(lines) - _MAX_LINES} more" if len(lines) > _MAX_LINES else ""
     return ", ".join(line.strip() for line in lines[:_MAX_LINES]) + more
@@ -212,7 +212,7 @@ def shown(lines: Sequence[str]) -> str:
 
 def _run(
     directory: Path, args: Sequence[str], index: Path | None = None, keep: Sequence[int] = ()
-) -> Answer:
+) -> GitResult:
     """Run git in a directory.  keep: file descriptors that git inherits."""
     options = [word for option in _OPTIONS for word in ("-c", option)]
     environment = environment_without("GIT_")
@@ -231,4 +231,4 @@ def _run(
     except OSError as exc:
         raise GitFailed(f"git cannot be run: {exc}", advice="Install git.") from exc
     out, err = (os.fsdecode(stream) for stream in (completed.stdout, completed.stderr))
-    return Answer(completed.returncode, out, err)
+    return GitResult(completed.returncode, out, err)

@@ -28,7 +28,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """One rewind.
 
     task_id, asked_hash: the requested target.  recorded_hash: its commit, as the service says.
@@ -62,7 +62,7 @@ class Journal:
     def __init__(self, directory: Path) -> None:
         self.path = directory / NAME
 
-    def read(self) -> Entry | None:
+    def read(self) -> JournalEntry | None:
         try:
             text = self.path.read_text(encoding="ascii")
         except FileNotFoundError:
@@ -74,7 +74,7 @@ class Journal:
         except (ValueError, TypeError, KeyError) as exc:
             raise self._disk_error("understood", exc) from exc
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: JournalEntry) -> None:
         text = json.dumps({"format": FORMAT, **asdict(entry)}, indent=2)
         fresh = self.path.with_suffix(".new")
         try:
@@ -107,8 +107,8 @@ class Journal:
         return GitFailed(f"the journal {self.path} cannot be {what}: {exc}", advice=advice)
 
 
-def _parse_entry(value: Mapping[str, Any]) -> Entry:
+def _parse_entry(value: Mapping[str, Any]) -> JournalEntry:
     members = dict(value)
     if members.pop("format") != FORMAT:
         raise ValueError("it is of another version")
-    return Entry(**{**members, "step": Step(members["step"])})
+    return JournalEntry(**{**members, "step": Step(members["step"])})

@@ -37,7 +37,7 @@ from streams.ops.rewind.errors import (
 from streams.ops.rewind.examine import go_back
 from streams.ops.rewind.git import Git
 from streams.ops.rewind.interrupts import Interrupts
-from streams.ops.rewind.journal import Entry, Journal, Step
+from streams.ops.rewind.journal import Journal, JournalEntry, Step
 from streams.ops.rewind.service import (
     Json,
     OutcomeUnknown,
@@ -79,7 +79,7 @@ class Rewinder:
         """Perform steps 2 to 8; return the applied SaopRewindLogged.  Raises RewindError."""
         self.git.check_clean()
         head = self.git.head()
-        entry = Entry(
+        entry = JournalEntry(
             str(uuid.uuid4()),
             request.session_id,
             request.target.task_id,
@@ -92,7 +92,7 @@ class Rewinder:
         entry = self._prepare(entry, request.reason)
         return self.confirm(self._check_out(entry))
 
-    def _prepare(self, entry: Entry, reason: str | None) -> Entry:
+    def _prepare(self, entry: JournalEntry, reason: str | None) -> JournalEntry:
         try:
             with self.interrupts.open():
                 fact = self.service.prepare(entry.session_id, entry.rewind_id, entry.target, reason)
@@ -116,7 +116,7 @@ class Rewinder:
         self.journal.write(entry)
         return entry
 
-    def _check_out(self, entry: Entry) -> Entry:
+    def _check_out(self, entry: JournalEntry) -> JournalEntry:
         """Perform steps 4 to 6."""
         try:
             commit = self.git.commit_of(entry.recorded_hash or "")
@@ -133,7 +133,7 @@ class Rewinder:
             raise
         return entry
 
-    def confirm(self, entry: Entry, *, sent: bool = False) -> Json:
+    def confirm(self, entry: JournalEntry, *, sent: bool = False) -> Json:
         """Perform steps 7 and 8.  sent: an earlier confirm may have reached the service.
 
         Raises Undone if the service refuses, and Unresolved if no response decides.
@@ -164,7 +164,7 @@ class Rewinder:
                 self._give_up(entry, sent, why)
             self._pause(entry, sent)
 
-    def _pause(self, entry: Entry, sent: bool) -> None:
+    def _pause(self, entry: JournalEntry, sent: bool) -> None:
         try:
             self.interrupts.pause(PAUSE_S)
         except KeyboardInterrupt as exc:
@@ -173,13 +173,13 @@ class Rewinder:
             self.undo(entry)
             raise Interrupted("interrupted", advice=NOTHING) from exc
 
-    def _give_up(self, entry: Entry, sent: bool, why: str) -> NoReturn:
+    def _give_up(self, entry: JournalEntry, sent: bool, why: str) -> NoReturn:
         if sent:
             raise Unresolved(f"{why}; {UNRESOLVED}")
         self.undo(entry)
         raise ServiceFailed(why, advice=NOTHING)
 
-    def applied(self, entry: Entry, fact: Json | None) -> Json:
+    def applied(self, entry: JournalEntry, fact: Json | None) -> Json:
         """Delete the journal after the session has moved; return the fact, fetched if necessary."""
         self.journal.delete()
         if fact is not None and fact.get("verdict") == "accepted":
@@ -190,7 +190,7 @@ class Rewinder:
             logged = None
         return logged or fact or {"moved": [], "unchanged": [], "git_hash": entry.recorded_hash}
 
-    def undo(self, entry: Entry) -> None:
+    def undo(self, entry: JournalEntry) -> None:
         """Restore the work tree, abort the rewind at the service, and delete the journal.
 
         Raises GitFailed, and keeps the journal, if git cannot go back.
@@ -203,11 +203,11 @@ class Rewinder:
             raise
         self.abandon(entry)
 
-    def abandon(self, entry: Entry) -> None:
+    def abandon(self, entry: JournalEntry) -> None:
         self.abort(entry)
         self.journal.delete()
 
-    def abort(self, entry: Entry) -> bool:
+    def abort(self, entry: JournalEntry) -> bool:
         """Abort at the service, best effort; return whether it responded.  A rewind expires
         anyway.
         """

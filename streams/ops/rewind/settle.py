@@ -17,12 +17,12 @@ from __future__ import annotations
 from streams.ops.rewind.errors import Interrupted, Undone, Unresolved
 from streams.ops.rewind.examine import go_back
 from streams.ops.rewind.git import Head
-from streams.ops.rewind.journal import Entry, Step
+from streams.ops.rewind.journal import JournalEntry, Step
 from streams.ops.rewind.run import UNRESOLVED, Request, Rewinder
 from streams.ops.rewind.service import Json, OutcomeUnknown, Refused, Unreachable
 
 
-def settle(entry: Entry, rewinder: Rewinder) -> Json | None:
+def settle(entry: JournalEntry, rewinder: Rewinder) -> Json | None:
     """Settle a rewind; return the SaopRewindLogged if it is applied, else None.
 
     None: the work tree is restored.  rewinder: over the gateway that the journal names.
@@ -50,7 +50,7 @@ def settle(entry: Entry, rewinder: Rewinder) -> Json | None:
     return None
 
 
-def _state(entry: Entry, rewinder: Rewinder) -> str:
+def _state(entry: JournalEntry, rewinder: Rewinder) -> str:
     """Return the rewind's state; "prepared" if the service does not know it (yet)."""
     try:
         with rewinder.interrupts.open():
@@ -62,6 +62,6 @@ def _state(entry: Entry, rewinder: Rewinder) -> str:
     return "prepared" if logged is None else str(logged["state"])
 
 
-def answers(entry: Entry, request: Request) -> bool:
+def is_same_rewind(entry: JournalEntry, request: Request) -> bool:
     """Return whether the earlier rewind is the one that is requested now."""
     return entry.session_id == request.session_id and entry.target == request.target

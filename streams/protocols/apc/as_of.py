@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 from schemas import encode
-from streams.protocols.apc.fold import FOLDING
-from streams.replay.as_of.looking import Looking, value_of
+from streams.protocols.apc.fold import FOLD
+from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
-from streams.views.keys import key, place_at_end
+from streams.views.keys import key, position_at_end
 from topology.apc import APC_EVENTS
 from topology.keys import composite
 
 
-def packet(looking: Looking) -> Rows:
+def packet(looking: AsOfQuery) -> Rows:
     session_id, packet_id = looking.ids["session_id"], looking.ids["packet_id"].lower()
     own = key("state", session_id, packet_id)
     steps = _steps(looking, session_id, packet_id)
     count = looking.until(steps)
-    row = looking.folded(FOLDING, steps[:count], composite(session_id, packet_id))
+    row = looking.folded(FOLD, steps[:count], composite(session_id, packet_id))
     hidden: Rows = dict.fromkeys(step.row for step in steps[count:])
-    return hidden | {own: None if row is None else encode(FOLDING.table.record, row)}
+    return hidden | {own: None if row is None else encode(FOLD.table.record, row)}
 
 
-def _steps(looking: Looking, session_id: str, packet_id: str) -> list[Step]:
+def _steps(looking: AsOfQuery, session_id: str, packet_id: str) -> list[Step]:
     """In the order of their partition.  A timer's fact has the packet's position for its cause."""
     found = []
     for row_key, row in looking.view.scan(key("fact", session_id, packet_id)):
-        _, partition, offset = place_at_end(row_key)
+        _, partition, offset = position_at_end(row_key)
         fact = value_of(APC_EVENTS, row)
         own = looking.place(APC_EVENTS, partition, offset)
         cause = () if fact["verdict"] == "fired" else looking.caused(fact["cause"])

@@ -16,7 +16,14 @@ from streams.protocols.apc.processor.policy import PHASES
 from streams.protocols.apc.processor.throttling import judge
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import gates
-from streams.replay.checking import Given, Said, in_place, members, same, unless
+from streams.replay.checking import (
+    CheckContext,
+    Problems,
+    check_equal,
+    check_members,
+    check_that,
+    partition_mismatch,
+)
 from streams.replay.facts import Fact
 from topology.apc import APC_COORDINATION_TABLE, APC_THROTTLING_TABLE
 from topology.keys import composite
@@ -29,32 +36,32 @@ _NO_LIMIT = 1 << 40
 _ANSWERS = frozenset({"accepted", "duplicate", "rejected"})
 
 
-def check(fact: Fact, command: Message | None, given: Given) -> Said:
+def check(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     value = fact.value or {}
     yield from _transitions(fact)
     yield from _noted(fact, given)
     _counted(fact, given)
     if value["verdict"] == "fired":
         late = value["due_at"] is not None and value["at"] >= value["due_at"]
-        yield from unless(late, "the timer fired before it was due")
+        yield from check_that(late, "the timer fired before it was due")
     if value["verdict"] not in _ANSWERS or command is None:
         return
     packet = Inbound(command)
     trace = {name: packet.trace[name] for name in ("run_id", "task_id", "session_id")}
     own = {"event_id": f"{packet.cause}/0", "at": packet.at, "trace_id": packet.trace_id}
-    yield from members(value, {**own, **trace, "packet_type": packet.packet_type})
+    yield from check_members(value, {**own, **trace, "packet_type": packet.packet_type})
     if value["verdict"] == "accepted":
-        yield from same("rule", value["rule"], "accepted")
+        yield from check_equal("rule", value["rule"], "accepted")
     record = command.record
-    misplaced = in_place(record.key, packet.session_id, record.partition, given)
+    misplaced = partition_mismatch(record.key, packet.session_id, record.partition, given)
     if value["rule"] in ("key_mismatch", "partition_mismatch") or misplaced:
-        yield from same("rule", value["rule"], misplaced)
+        yield from check_equal("rule", value["rule"], misplaced)
         return
     if packet.identified:
         yield from _judged(fact, packet, given)
 
 
-def _judged(fact: Fact, packet: Inbound, given: Given) -> Said:
+def _judged(fact: Fact, packet: Inbound, given: CheckContext) -> Problems:
     value = fact.value or {}
     packet.read()
     known = given.seen.get("apc", packet.session_id, packet.packet_id)
@@ -63,7 +70,9 @@ def _judged(fact: Fact, packet: Inbound, given: Given) -> Said:
         return
     if repeated or (known is not None and not bounded):
         repeats = "duplicate" if known == packet.identity_hash else "packet_conflict"
-        yield from same("rule", value["rule"], repeats if known is not None else "no repetition")
+        yield from check_equal(
+            "rule", value["rule"], repeats if known is not None else "no repetition"
+        )
         return
     if value["state"] is not None:
         given.seen.put(packet.identity_hash, "apc", packet.session_id, packet.packet_id)
@@ -71,63 +80,67 @@ def _judged(fact: Fact, packet: Inbound, given: Given) -> Said:
         return
     problems = validate_avro(packet.value, packet.json, max_bytes=_NO_LIMIT)
     if problems:
-        yield from same("rule", value["rule"], problems[0].rule)
+        yield from check_equal("rule", value["rule"], problems[0].rule)
         return
     if value["verdict"] == "duplicate":
         return  # of an answer that was given before; its row says so
     for name in ("packet_hash", "identity_hash"):
-        yield from same(name, value[name], getattr(packet, name))
+        yield from check_equal(name, value[name], getattr(packet, name))
     shown = None if value["packet"] is None else packet_json(value["packet"])
-    yield from same("packet", shown, packet.json)
+    yield from check_equal("packet", shown, packet.json)
     yield from _policy(fact, packet)
 
 
-def _policy(fact: Fact, packet: Inbound) -> Said:
+def _policy(fact: Fact, packet: Inbound) -> Problems:
     value = fact.value or {}
     allowed = packet.packet_type in PHASES[packet.value["run_phase"]]
     if value["verdict"] == "accepted" or value["rule"] == "phase_type":
-        yield from same("allowed in its phase", value["rule"] != "phase_type", allowed)
+        yield from check_equal("allowed in its phase", value["rule"] != "phase_type", allowed)
     if value["throttle"] is not None:
         yield from _throttled(fact, packet)
     elif packet.packet_type == "TRANSFER":
-        yield from unless(value["verdict"] != "accepted", "an accepted transfer has no figures")
+        yield from check_that(value["verdict"] != "accepted", "an accepted transfer has no figures")
     if packet.packet_type == "EVAL" and value["verdict"] == "accepted":
-        yield from same("gates", value["gates"], gates(packet.payload["metric_set"]))
+        yield from check_equal("gates", value["gates"], gates(packet.payload["metric_set"]))
 
 
-def _throttled(fact: Fact, packet: Inbound) -> Said:
+def _throttled(fact: Fact, packet: Inbound) -> Problems:
     """The checks of a transfer again, over the receivers and the decay that the fact records."""
     value = fact.value or {}
     recorded = value["throttle"]
     state = ThrottleState(recorded["receivers_before"], recorded["decay"])
     judged = judge(transfer_of(packet.value), state)
-    yield from same("throttle.checks", recorded["checks"], judged.throttle["checks"])
-    yield from same("throttle.decided_by", recorded["decided_by"], judged.throttle["decided_by"])
-    yield from same("throttle.selection", recorded["selection"], judged.throttle["selection"])
-    yield from same("rule", value["rule"], judged.rule or "accepted")
+    yield from check_equal("throttle.checks", recorded["checks"], judged.throttle["checks"])
+    yield from check_equal(
+        "throttle.decided_by", recorded["decided_by"], judged.throttle["decided_by"]
+    )
+    yield from check_equal(
+        "throttle.selection", recorded["selection"], judged.throttle["selection"]
+    )
+    yield from check_equal("rule", value["rule"], judged.rule or "accepted")
 
 
-def _transitions(fact: Fact) -> Said:
+def _transitions(fact: Fact) -> Problems:
     value = fact.value or {}
     state = None
     for moved in value["transitions"]:
         told = f"{moved['event']} does not lead from {moved['from_state']} to {moved['to_state']}"
         if moved["from_state"] is not None:
             after = step(MACHINE, moved["from_state"], moved["event"])
-            yield from unless(after == moved["to_state"], told)
+            yield from check_that(after == moved["to_state"], told)
         state = moved["to_state"]
     if state is not None:
-        yield from same("state", value["state"], state)
+        yield from check_equal("state", value["state"], state)
 
 
-def _noted(fact: Fact, given: Given) -> Said:
+def _noted(fact: Fact, given: CheckContext) -> Problems:
     """What coordination made of a packet goes on from where it stood."""
     value = fact.value or {}
     for note in value["coordination"]:
         place = ("coordination", value["session_id"], note["agent_id"])
         before = given.seen.get(*place)
         if before is not None:
-            yield from same("coordination.from_state", note["from_state"], before)
+            yield from check_equal("coordination.from_state", note["from_state"], before)
         after = note["to_state"] if note["applied"] else note["from_state"]
         given.seen.put(after, *place)
         if note["applied"] and note["agent_id"] is not None:
@@ -138,7 +151,7 @@ def _noted(fact: Fact, given: Given) -> Said:
         given.owed.row(APC_COORDINATION_TABLE, composite(value["session_id"]), fact)
 
 
-def _counted(fact: Fact, given: Given) -> None:
+def _counted(fact: Fact, given: CheckContext) -> None:
     """What a judged transfer adds to the row that later ones are throttled by."""
     value = fact.value or {}
     throttle, packet = value["throttle"], value["packet"]

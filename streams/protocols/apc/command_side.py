@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.apc import rules
 from streams.processing.protocol import CommandSide
 from streams.protocols.apc import checks, ingress, row_checks
-from streams.protocols.apc.fold import FOLDING
+from streams.protocols.apc.fold import FOLD
 from streams.protocols.apc.lineage import ApcLineageProcessor
 from streams.protocols.apc.processor import ApcProcessor
 from streams.replay.checking import FactCheck, codes
@@ -18,7 +18,7 @@ APC = CommandSide(
     senders=ingress.SENDERS,
     rules={"APC": rules.ALL},
     processors=(ApcProcessor, ApcLineageProcessor),
-    folds=(FOLDING,),
+    folds=(FOLD,),
     checks={APC_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
     row_checks={
         APC_COORDINATION_TABLE: row_checks.coordination,

@@ -6,9 +6,9 @@ from typing import Any
 
 from schemas import Problem, apc
 from schemas.apc.rules import AUTH_SENDER
-from streams.access.sender import own
+from streams.access.sender import own_name
 from streams.engine.headers import iso
-from streams.processing.ingress import Edge, Kind, Prepared
+from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared
 from streams.protocols.apc.settings import ApcSettings
 from streams.settings.service import ServiceSettings
 from topology.apc import APC_PACKETS
@@ -26,7 +26,7 @@ def _packet_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
     return apc.validate(value, max_bytes=ApcSettings.of(settings).apc_max_packet_bytes)
 
 
-PACKET = Kind("apc.packet", _packet, _packet_problems, MAX_ERRORS, text_rule=False)
+PACKET = EnvelopeType("apc.packet", _packet, _packet_problems, MAX_ERRORS, text_rule=False)
 KINDS = (PACKET,)
-EDGES = (Edge(APC_PACKETS, PACKET),)
-SENDERS = {APC_PACKETS: own(AUTH_SENDER.code, "sender", "agent_id")}
+EDGES = (IngressTopic(APC_PACKETS, PACKET),)
+SENDERS = {APC_PACKETS: own_name(AUTH_SENDER.code, "sender", "agent_id")}

@@ -11,8 +11,8 @@ import orjson
 from schemas.apc.mapping import MAPPING, PAYLOADS
 from schemas.json_mapping.json_form import number, open_json
 from schemas.projection import Projection
-from streams.views.keys import key, place_key
-from streams.views.reads import Reads
+from streams.views.keys import key, position_key
+from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_EVENTS
 
 Fact = Mapping[str, Any]
@@ -70,7 +70,7 @@ class Summary(NamedTuple):
 
     @property
     def fact_key(self) -> bytes:
-        return key("fact", self.session_id, self.packet_id) + place_key(*self.fact)
+        return key("fact", self.session_id, self.packet_id) + position_key(*self.fact)
 
     def dump(self) -> bytes:
         return orjson.dumps(tuple(self))
@@ -131,13 +131,15 @@ def _json(value: Fact) -> dict[str, Any]:
     return found
 
 
-def find(view: Reads, session_id: str, packet_id: str) -> Summary | None:
+def find(view: ReadOnlyStore, session_id: str, packet_id: str) -> Summary | None:
     """packet_id: in lower case."""
     row = view.get("packet", packet_id, session_id)
     return None if row is None else Summary.load(row)
 
 
-def among(view: Reads, wanted: Mapping[str, str], *, reverse: bool) -> Iterator[list[Summary]]:
+def among(
+    view: ReadOnlyStore, wanted: Mapping[str, str], *, reverse: bool
+) -> Iterator[list[Summary]]:
     """Packets that fit, in log order or against it, by the narrowest index there is."""
     if "packet_id" in wanted:
         rows = [Summary.load(row) for _, row in view.scan(key("packet", wanted["packet_id"]))]
@@ -159,7 +161,7 @@ def _fitting(rows: Iterator[Summary] | list[Summary], wanted: Mapping[str, str])
     return [row for row in rows if all(getattr(row, n) == value for n, value in wanted.items())]
 
 
-def payload_keys(view: Reads, summaries: Sequence[Summary]) -> list[list[str]]:
+def payload_keys(view: ReadOnlyStore, summaries: Sequence[Summary]) -> list[list[str]]:
     """The members of each packet's payload."""
     found = []
     for fact in view.get_many([summary.fact_key for summary in summaries]):

@@ -27,9 +27,9 @@ from streams.engine.records import Record
 from streams.protocols.apc.packet_rows import FACTS, summary_of, told
 from streams.protocols.apc.queries.lineage import apply as lineage
 from streams.protocols.apc.queries.lineage import arbitrations
-from streams.views.changes import Changes
-from streams.views.decoded import decoded
-from streams.views.keys import key, place_key, text_key
+from streams.views.changes import WriteBatch
+from streams.views.decoded import decode_members
+from streams.views.keys import key, position_key, text_key
 from streams.views.projection import Apply, table
 from topology.apc import (
     APC_COORDINATION,
@@ -48,7 +48,7 @@ _ALL, _SESSION, _RUN = key("all"), key("session"), key("run")
 _DECISIONS = Projection(APC_DECISIONS.record or "", ("protocol_id", "at", "arbitration"))
 
 
-class Place(NamedTuple):
+class FactPosition(NamedTuple):
     """Where a record stands in log order; at in ms."""
 
     at: int
@@ -56,27 +56,27 @@ class Place(NamedTuple):
     offset: int
 
 
-def _throttles(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _throttles(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         session, run, generation, protocol, swarm = split((record.key or b"").decode())
         rows[key("throttle", session, run, int(generation), protocol, swarm)] = record.value
 
 
-def _decisions(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in decoded(topic, records, _DECISIONS):
-        place = Place(value["at"], record.partition, record.offset)
+def _decisions(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, value in decode_members(topic, records, _DECISIONS):
+        place = FactPosition(value["at"], record.partition, record.offset)
         arbitrations.note(value, record.value or b"", place, rows)
 
 
-def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    facts = decoded(topic, records, FACTS)
+def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    facts = decode_members(topic, records, FACTS)
     lineage.load([fact for _, fact in facts], rows)
     for record, fact in facts:
         if fact["packet_id"] is None:
             continue
         place = (fact["at"], record.partition, record.offset)
         ids = key(fact["session_id"]) + text_key(fact["packet_id"])
-        rows[_FACT + ids + place_key(*place)] = record.value
+        rows[_FACT + ids + position_key(*place)] = record.value
         verdict = fact["verdict"]
         if verdict in ("accepted", "rejected"):
             if fact["packet"] is not None:
@@ -85,14 +85,14 @@ def _facts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
             lineage.moved(fact, rows)
 
 
-def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: Changes) -> None:
+def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: WriteBatch) -> None:
     """The summary of a packet that has a row of its own, and where to find it."""
     _, partition, offset = fact["cause"].rsplit("/", 2)
     place = (fact["at"], int(partition), int(offset))
     session = key(fact["session_id"])
     summary_key = _PACKET + text_key(fact["packet_id"]) + session
     rows[summary_key] = summary_of(fact, place, own).dump()
-    at = place_key(*place)
+    at = position_key(*place)
     rows[_ALL + at] = rows[_SESSION + session + at] = summary_key
     rows[_RUN + key(fact["run_id"] or "") + at] = summary_key
     if fact["verdict"] == "accepted" and (packet := told(fact["packet"])) is not None:

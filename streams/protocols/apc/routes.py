@@ -12,11 +12,13 @@ from streams.protocols.apc.queries.arbitrate import TOP_K, arbitrate
 from streams.protocols.apc.queries.evaluate import evaluate
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
 from streams.protocols.apc.settings import ApcSettings
-from streams.views.parameters import MOST, Form, Parameter
+from streams.views.parameters import MAX_NUMBER, Parameter, ValueForm
 from topology.apc import APC_PACKETS
 
 _PACKET = "/v1/apc/sessions/{session_id}/packets/{packet_id}"
-_TOP_K = Parameter("top_k", "how many are selected", Form.WHOLE, -MOST, MOST, TOP_K)
+_TOP_K = Parameter(
+    "top_k", "how many are selected", ValueForm.WHOLE, -MAX_NUMBER, MAX_NUMBER, TOP_K
+)
 
 
 def _arbitrate(call: Call) -> Any:

@@ -13,14 +13,14 @@ from collections import Counter, defaultdict
 
 from streams.protocols.apc.lineage.effectiveness import figures, shown
 from streams.protocols.apc.lineage.rows import SUMS
-from streams.replay.checking import Given, RowProblems, Rows
+from streams.replay.checking import CheckContext, RowProblems, Rows
 from topology.machines.apc_inter import MACHINE as INTER
 from topology.machines.apc_intra import MACHINE as INTRA
 
 _SHOWN = ("acceptance_rate", "avg_outcome", "avg_drift_risk", "effectiveness_score")
 
 
-def coordination(rows: Rows, given: Given) -> RowProblems:
+def coordination(rows: Rows, given: CheckContext) -> RowProblems:
     for key, row in rows:
         place = ("coordination", row["session_id"], row["agent_id"])
         machine = INTER if row["agent_id"] is None else INTRA
@@ -29,7 +29,7 @@ def coordination(rows: Rows, given: Given) -> RowProblems:
             yield key, f"it is in {row['state']}, the notes on it led to {state}"
 
 
-def throttling(rows: Rows, given: Given) -> RowProblems:
+def throttling(rows: Rows, given: CheckContext) -> RowProblems:
     for key, row in rows:
         known = given.seen.get("throttle", key) or {"accepted": 0, "rejected": {}, "receivers": []}
         found = {
@@ -42,7 +42,7 @@ def throttling(rows: Rows, given: Given) -> RowProblems:
                 yield key, f"{name} is {value}, the facts make it {known[name]}"
 
 
-def lineage(rows: Rows, given: Given) -> RowProblems:
+def lineage(rows: Rows, given: CheckContext) -> RowProblems:
     left: dict[str, Counter[str]] = defaultdict(Counter)
     for key, row in rows:
         rate, outcome, drift, _, score = figures(row)

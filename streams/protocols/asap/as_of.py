@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from schemas import encode
-from streams.protocols.asap.fold import FOLDING
+from streams.protocols.asap.fold import FOLD
 from streams.protocols.asap.queries.events import check_kept
 from streams.protocols.asap.queries.rows import response_key, task_row_key
 from streams.protocols.asap.queries.tasks import task_of
-from streams.replay.as_of.looking import Looking, value_of
+from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
-from streams.replay.fold.folding import shown
+from streams.replay.fold.folding import visible_members
 from streams.views.keys import key, text_key
 from topology.asap import ASAP_EVENTS
 from topology.keys import composite
@@ -18,7 +18,7 @@ from topology.keys import composite
 _RESPONSE = "response_recorded"
 
 
-def task(looking: Looking) -> Rows:
+def task(looking: AsOfQuery) -> Rows:
     """Raises Gone when the task's events have expired."""
     name = looking.ids["id"]
     now = task_of(looking.view, name)
@@ -29,16 +29,16 @@ def task(looking: Looking) -> Rows:
     steps = _steps(looking, task_id)
     count = looking.until(steps)
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
-    row = looking.folded(FOLDING, steps[:count], composite(task_id))
+    row = looking.folded(FOLD, steps[:count], composite(task_id))
     if row is not None and name in now["aliases"] and name not in row["aliases"]:
         row = None  # it had another name only
     if not any(step.value["rule"] == _RESPONSE for step in steps[:count]):
         rows[response_key(task_id)] = None
-    encoded = None if row is None else encode(FOLDING.table.record, shown(row))
+    encoded = None if row is None else encode(FOLD.table.record, visible_members(row))
     return rows | {task_row_key(task_id): encoded}
 
 
-def _steps(looking: Looking, task_id: str) -> list[Step]:
+def _steps(looking: AsOfQuery, task_id: str) -> list[Step]:
     """By sequence."""
     found = []
     for place, own in looking.view.scan(key("asap event") + text_key(task_id)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.asap import rules
 from streams.processing.protocol import CommandSide
 from streams.protocols.asap import checks, ingress, row_checks
-from streams.protocols.asap.fold import FOLDING
+from streams.protocols.asap.fold import FOLD
 from streams.protocols.asap.processor import AsapProcessor
 from streams.replay.checking import FactCheck, codes
 from topology.asap import ASAP_EVENTS, ASAP_HELD, ASAP_SNAPSHOTS_TABLE
@@ -17,7 +17,7 @@ ASAP = CommandSide(
     senders=ingress.SENDERS,
     rules={"ASAP": rules.ALL},
     processors=(AsapProcessor,),
-    folds=(FOLDING,),
+    folds=(FOLD,),
     checks={ASAP_EVENTS: FactCheck(checks.check, codes(rules.ALL), "event_id")},
     row_checks={ASAP_SNAPSHOTS_TABLE: row_checks.snapshots},
     held=(ASAP_HELD,),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from schemas import Problem, asap
-from streams.access.sender import or_operator, own
-from streams.processing.ingress import Edge, Kind, Prepared, as_sent
+from streams.access.sender import own_name, own_name_or_operator
+from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, as_sent
 from streams.protocols.asap.settings import AsapSettings
 from streams.settings.service import ServiceSettings
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
@@ -42,7 +42,7 @@ def _manifest_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
     return asap.validate_manifest(value)
 
 
-ENVELOPE = Kind(
+ENVELOPE = EnvelopeType(
     "asap.envelope",
     _envelope,
     _envelope_problems,
@@ -50,7 +50,7 @@ ENVELOPE = Kind(
     not_json=asap.rules.MALFORMED_ENVELOPE.code,
     form=asap.canonical_form,
 )
-MANIFEST = Kind(
+MANIFEST = EnvelopeType(
     "asap.manifest",
     as_sent,
     _manifest_problems,
@@ -59,10 +59,10 @@ MANIFEST = Kind(
     form=asap.manifest_form,
 )
 KINDS = (ENVELOPE, MANIFEST)
-ENVELOPES = Edge(ASAP_ENVELOPES, ENVELOPE)
-MANIFESTS = Edge(ASAP_MANIFESTS, MANIFEST)
+ENVELOPES = IngressTopic(ASAP_ENVELOPES, ENVELOPE)
+MANIFESTS = IngressTopic(ASAP_MANIFESTS, MANIFEST)
 EDGES = (ENVELOPES, MANIFESTS)
 SENDERS = {
-    ASAP_ENVELOPES: own(SENDER_MISMATCH, "sender"),
-    ASAP_MANIFESTS: or_operator(SENDER_MISMATCH, "id"),
+    ASAP_ENVELOPES: own_name(SENDER_MISMATCH, "sender"),
+    ASAP_MANIFESTS: own_name_or_operator(SENDER_MISMATCH, "id"),
 }

@@ -7,7 +7,7 @@ of JSON-RPC all have the status 200 (asap spec 6.2).
 from __future__ import annotations
 
 from schemas.asap import ERROR_MESSAGES
-from streams.access.callers import OPEN, Need, Role
+from streams.access.callers import OPEN, AccessRule, Role
 from streams.api.description import (
     DescribeParameter,
     Description,
@@ -148,7 +148,7 @@ DESCRIPTION = Description(
     paths=_paths,
     components=_components,
     needs={
-        ("POST", PATH): Need((Role.PRODUCER,), own=True),
+        ("POST", PATH): AccessRule((Role.PRODUCER,), own=True),
         ("GET", METRICS_PATH): OPEN,
         ("GET", MANIFEST_PATH): OPEN,
     },

@@ -8,7 +8,15 @@ from typing import Any
 from schemas import Problem
 from schemas.asap import rules
 from schemas.projection import Projection
-from streams.api.route import MOST_AT_ONCE, Call, Produce, Put, Query, Route, Terms
+from streams.api.route import (
+    MOST_AT_ONCE,
+    Call,
+    Produce,
+    ProduceOptions,
+    Query,
+    ReplaceCommand,
+    Route,
+)
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.processing.encode import to_output
@@ -68,7 +76,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/asap/envelopes",
         "send_envelopes",
-        Produce(ASAP_ENVELOPES, Terms(_EMPTY, told=_told)),
+        Produce(ASAP_ENVELOPES, ProduceOptions(_EMPTY, told=_told)),
         "send envelopes",
         answer="AsapPositions",
         body="asap/envelope",
@@ -178,7 +186,7 @@ ROUTES: tuple[Route, ...] = (
         "PUT",
         _AGENT,
         "put_agent",
-        Put(ASAP_MANIFESTS, _put),
+        ReplaceCommand(ASAP_MANIFESTS, _put),
         "register an agent by its manifest, or replace that",
         answer="Placed",
         body="asap/manifest",
@@ -187,7 +195,7 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         _AGENT,
         "withdraw_agent",
-        Put(ASAP_MANIFESTS, _withdraw),
+        ReplaceCommand(ASAP_MANIFESTS, _withdraw),
         "withdraw the manifest of an agent",
         answer="Placed",
     ),

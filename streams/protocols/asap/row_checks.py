@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from streams.replay.checking import Given, RowProblems, Rows
+from streams.replay.checking import CheckContext, RowProblems, Rows
 from topology.keys import split
 
 
-def snapshots(rows: Rows, given: Given) -> RowProblems:
+def snapshots(rows: Rows, given: CheckContext) -> RowProblems:
     for key, row in rows:
         place = row["task_id"], row["version"]
         if list(place) != [split(key)[0], int(split(key)[1])]:

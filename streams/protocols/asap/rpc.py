@@ -11,7 +11,7 @@ from starlette.responses import Response as HttpResponse
 from schemas.asap import INVALID_PARAMS, generate_id
 from streams.access import Role, TokenFile
 from streams.asap.auth import TokenValidator
-from streams.asap.faults import PERMISSION_DENIED, Fault
+from streams.asap.faults import PERMISSION_DENIED, RpcFault
 from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
 from streams.asap.on_log import service_server
 from streams.asap.server import Server
@@ -31,7 +31,7 @@ from streams.protocols.asap.settings import AsapSettings
 from streams.routes.produce import trace_of
 from streams.views.params import parse_position
 from streams.views.positions import ViewBehind
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from topology.asap import ASAP_ENVELOPES
 
 T = TypeVar("T")
@@ -71,7 +71,9 @@ def _validator(tokens: TokenFile | None) -> TokenValidator | None:
         found = tokens.caller(token)
         if found is not None and not found.has((Role.PRODUCER,)):
             message = f"The token of {found.principal} has not the role {Role.PRODUCER}"
-            raise Fault(INVALID_PARAMS, "role_missing", message, PERMISSION_DENIED, status_code=403)
+            raise RpcFault(
+                INVALID_PARAMS, "role_missing", message, PERMISSION_DENIED, status_code=403
+            )
         return None if found is None else found.principal
 
     return urn
@@ -121,7 +123,9 @@ class GatewayHost:
         (record,) = await sent(gateway, ASAP_ENVELOPES, outputs)
         return position(record)
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         return await find(self._gateway, row, look, seconds)
 
     async def settle(self, position: str, seconds: float) -> None:

@@ -15,7 +15,7 @@ from streams.processing.encode import to_output
 from streams.protocols.asap import ingress
 from streams.protocols.asap.settings import AsapSettings
 from streams.routes.produce import trace_of
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 _CALL, _MANIFEST = ("POST", "/asap"), ("GET", "/.well-known/asap/manifest.json")
@@ -40,7 +40,9 @@ class PlayHost:
         (record,) = self._context.append([traced])
         return position(record)
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         self._context.view.catch_up(0)
         return look(self._context.view)
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from schemas import encode
 from streams.engine.records import LogRecord
-from streams.protocols.saop.fold import FOLDING
+from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.queries import sessions
 from streams.protocols.saop.rtes.transitions import evolve
-from streams.replay.as_of.looking import Looking, value_of
+from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
-from streams.replay.fold.folding import Row, shown
-from streams.views.changes import Changes, Memory
+from streams.replay.fold.folding import Row, visible_members
+from streams.views.changes import MemoryStore, WriteBatch
 from streams.views.keys import key, number_at_end
 from streams.views.params import QueryError
 from topology.keys import split
@@ -20,7 +20,7 @@ from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 _NEEDED = ("session_id", "task_id")
 
 
-def tasks(looking: Looking) -> Rows:
+def tasks(looking: AsOfQuery) -> Rows:
     """Of several tasks of one name, told by several protocols, all.  Raises QueryError."""
     missing = [name for name in _NEEDED if name not in looking.ids]
     if missing:
@@ -28,15 +28,15 @@ def tasks(looking: Looking) -> Rows:
     steps = _steps(looking, looking.ids["session_id"], looking.ids["task_id"])
     count = looking.until(steps)
     rows: Rows = {}
-    for name in {FOLDING.row_key(step.topic, step.value) for step in steps} - {None}:
+    for name in {FOLD.row_key(step.topic, step.value) for step in steps} - {None}:
         assert name is not None
-        row = looking.folded(FOLDING, steps[:count], name)
-        encoded = None if row is None else encode(FOLDING.table.record, shown(row))
+        row = looking.folded(FOLD, steps[:count], name)
+        encoded = None if row is None else encode(FOLD.table.record, visible_members(row))
         rows[key("task", *split(name))] = encoded
     return rows
 
 
-def session(looking: Looking) -> Rows:
+def session(looking: AsOfQuery) -> Rows:
     """Counted anew from all its events and rejections.  Raises QueryError."""
     if "session_id" not in looking.ids:
         raise QueryError("session_id", "as_of takes one session: it must be given")
@@ -44,23 +44,23 @@ def session(looking: Looking) -> Rows:
     events, refused = _events(looking, session_id), _rejections(looking, session_id)
     records = [step.value for step in events[: looking.until(events)]]
     verdicts = [step.value["verdict"] for step in refused[: looking.until(refused)]]
-    rows = Changes(Memory())
+    rows = WriteBatch(MemoryStore())
     sessions.count_events(records, rows)
     sessions.count_rejections([(session_id, verdict) for verdict in verdicts], rows)
     tasks: dict[str, Row] = {}
     for record in records:
-        name = FOLDING.row_key(RTES_EVENTS, record)
+        name = FOLD.row_key(RTES_EVENTS, record)
         if name is not None:
             tasks[name] = evolve(tasks.get(name), record)
     for name, task in tasks.items():
-        value = encode(FOLDING.table.record, task)
+        value = encode(FOLD.table.record, task)
         kept = LogRecord(SAOP_TASKS.name, 0, 0, 0, name.encode(), value)
         sessions.note_task(kept, task, rows)
     own = (key("saop session", session_id), key("saop session tasks", session_id))
     return {row: rows.get(row) for row in own}
 
 
-def _events(looking: Looking, session_id: str) -> list[Step]:
+def _events(looking: AsOfQuery, session_id: str) -> list[Step]:
     """All of them, by sequence."""
     found = []
     for place, row in looking.view.scan(key("event", session_id)):
@@ -70,7 +70,7 @@ def _events(looking: Looking, session_id: str) -> list[Step]:
     return found
 
 
-def _rejections(looking: Looking, session_id: str) -> list[Step]:
+def _rejections(looking: AsOfQuery, session_id: str) -> list[Step]:
     """In the order of their partition."""
     found = []
     for place, row in looking.view.scan(key("rejection", session_id)):
@@ -81,14 +81,14 @@ def _rejections(looking: Looking, session_id: str) -> list[Step]:
     return found
 
 
-def _steps(looking: Looking, session_id: str, task_id: str) -> list[Step]:
+def _steps(looking: AsOfQuery, session_id: str, task_id: str) -> list[Step]:
     """What is known of its task by sequence."""
     found = []
     for place, _ in looking.view.scan(key("event of task", session_id, task_id)):
         own = key("event", session_id, number_at_end(place))
         (row,) = looking.view.get_many([own])
         record = value_of(RTES_EVENTS, row)
-        if FOLDING.row_key(RTES_EVENTS, record) is not None:
+        if FOLD.row_key(RTES_EVENTS, record) is not None:
             caused = looking.caused(record["cause"])
             found.append(Step(record["recorded_at"], caused, RTES_EVENTS, record, own))
     return found

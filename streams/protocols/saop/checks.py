@@ -12,7 +12,15 @@ from schemas import saop
 from streams.engine.processor import Message
 from streams.protocols.saop.processor.detectors import decline_of, slope_of
 from streams.protocols.saop.processor.turn import TurnRecord
-from streams.replay.checking import Given, Said, in_place, members, numbered, same, unless
+from streams.replay.checking import (
+    CheckContext,
+    Problems,
+    check_equal,
+    check_members,
+    check_sequence,
+    check_that,
+    partition_mismatch,
+)
 from streams.replay.facts import Fact
 from topology.core import RTES_RAW
 
@@ -20,93 +28,95 @@ _BOUNDED = frozenset({"output_too_large"})
 _MISPLACED = ("key_mismatch", "partition_mismatch")
 
 
-def verdict(fact: Fact, command: Message | None, given: Given) -> Said:
+def verdict(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     """`saop.verdicts`."""
     value = fact.value or {}
     if command is None or value["rule"] in _BOUNDED:
         return
     turn, record = TurnRecord(command), command.record
     told = {"at": turn.at, "turn_index": turn.turn_index, "agent_id": turn.value["agent_id"]}
-    yield from members(value, {**told, "task_id": turn.task_id})
+    yield from check_members(value, {**told, "task_id": turn.task_id})
     problems = saop.validate_turn(turn.json, avro=True)
     if problems:
-        yield from same("rule", value["rule"], problems[0].rule)
+        yield from check_equal("rule", value["rule"], problems[0].rule)
         return
-    yield from same("canonical_hash", value["canonical_hash"], turn.canonical_hash)
-    misplaced = in_place(record.key, turn.task_id, record.partition, given)
+    yield from check_equal("canonical_hash", value["canonical_hash"], turn.canonical_hash)
+    misplaced = partition_mismatch(record.key, turn.task_id, record.partition, given)
     if misplaced or value["rule"] in _MISPLACED:
-        yield from same("rule", value["rule"], misplaced)
+        yield from check_equal("rule", value["rule"], misplaced)
         return
     place = ("turn", turn.task_id, turn.turn_index)
     known = given.seen.get(*place)
     if value["verdict"] == "accepted":
-        yield from unless(known is None, "this turn was accepted before")
+        yield from check_that(known is None, "this turn was accepted before")
         given.seen.put(turn.canonical_hash, *place)
         if fact.settled:
             given.promised.put(fact.place, fact.cause)
     elif value["verdict"] == "duplicate" and (known is not None or not fact.cut_off):
-        yield from unless(known == turn.canonical_hash, "no such turn was accepted before")
+        yield from check_that(known == turn.canonical_hash, "no such turn was accepted before")
 
 
-def logged(fact: Fact, command: Message | None, given: Given) -> Said:
+def logged(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     """`saop.log`: ascending, each turn that was accepted at most once, with its hash."""
     value = fact.value or {}
     turn = value["turn"]
     task_id, index = turn["metadata"]["task_id"], turn["turn_index"]
     last = given.seen.get("logged", task_id)
-    yield from unless(last is None or index > last, f"turn {index} is logged after {last}")
+    yield from check_that(last is None or index > last, f"turn {index} is logged after {last}")
     given.seen.put(index, "logged", task_id)
     given.kept.put(fact.place, fact.cause)
     given.seen.put(turn["metadata"]["confidence"], "confidence", task_id, index)
     hash = saop.turn_hash(saop.turn_json(turn))
-    yield from same("canonical_hash", value["canonical_hash"], hash)
+    yield from check_equal("canonical_hash", value["canonical_hash"], hash)
     known = given.seen.get("turn", task_id, index)
-    yield from unless(known in (None, hash), "it is not the turn that was accepted")
+    yield from check_that(known in (None, hash), "it is not the turn that was accepted")
 
 
-def escalation(fact: Fact, command: Message | None, given: Given) -> Said:
+def escalation(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     """`saop.escalations`: the figures bear out the rules, by the thresholds that they met."""
     value = fact.value or {}
     limits, told = value["thresholds"], value["confidences"]
     if "window" in limits:
         seen = told[-int(limits["window"]) :]
-        yield from same("slope", value["slope"], slope_of(seen))
+        yield from check_equal("slope", value["slope"], slope_of(seen))
         holds = value["slope"] <= limits["slope"] and seen[-1] <= limits["ceiling"]
-        yield from unless(holds, "the slope is no reason, or the last confidence is none")
+        yield from check_that(holds, "the slope is no reason, or the last confidence is none")
     if "declines" in limits:
         decline = decline_of(told[-int(limits["declines"]) - 1 :])
-        yield from same("decline", value["decline"], decline)
-        yield from unless(decline is not None and decline >= limits["drop"], "no such decline")
+        yield from check_equal("decline", value["decline"], decline)
+        yield from check_that(decline is not None and decline >= limits["drop"], "no such decline")
     for number, limit in (("run_length", "repeats"), ("failures", "failures")):
         if limit in limits:
-            yield from unless(value[number] >= limits[limit], f"{number} is below {limits[limit]}")
+            yield from check_that(
+                value[number] >= limits[limit], f"{number} is below {limits[limit]}"
+            )
     for index, confidence in zip(value["turn_indexes"], told, strict=False):
         logged_as = given.seen.get("confidence", value["task_id"], index)
         if logged_as is not None:
-            yield from same(f"the confidence of turn {index}", confidence, logged_as)
+            yield from check_equal(f"the confidence of turn {index}", confidence, logged_as)
 
 
-def event(fact: Fact, command: Message | None, given: Given) -> Said:
+def event(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     """`rtes.events`."""
     value = fact.value or {}
     session = value["session_id"]
     if command is not None and command.topic is RTES_RAW:
         sent = {name: command.value[name] for name in ("event_id", "session_id", "origin")}
-        yield from members(value, sent)
-        yield from same("payload", value["payload"][0], command.value["payload"][0])
-    yield from numbered("sequence", (session,), value["sequence"], given)
+        yield from check_members(value, sent)
+        yield from check_equal("payload", value["payload"][0], command.value["payload"][0])
+    yield from check_sequence("sequence", (session,), value["sequence"], given)
     last = given.seen.get("recorded", session)
     ordered = last is None or value["recorded_at"] >= last
-    yield from unless(ordered, f"it is recorded at {value['recorded_at']}, after {last}")
+    yield from check_that(ordered, f"it is recorded at {value['recorded_at']}, after {last}")
     given.seen.put(value["recorded_at"], "recorded", session)
     known = given.seen.get("event", session, value["event_id"])
-    yield from unless(known is None, f"the event was recorded before, at {known}")
+    yield from check_that(known is None, f"the event was recorded before, at {known}")
     given.seen.put(fact.place, "event", session, value["event_id"])
 
 
-def rejection(fact: Fact, command: Message | None, given: Given) -> Said:
+def rejection(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     """`rtes.rejections`."""
     value = fact.value or {}
     if value["verdict"] == "duplicate":
         told = "it repeats no event that is recorded"
-        yield from unless(value["first_sequence"] is not None, told)
+        yield from check_that(value["first_sequence"] is not None, told)

@@ -9,7 +9,7 @@ from schemas.rtes import rules as rtes_rules
 from schemas.saop import rules
 from streams.processing.protocol import CommandSide
 from streams.protocols.saop import checks, ingress, rewind_checks
-from streams.protocols.saop.fold import FOLDING
+from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.processor import SaopProcessor
 from streams.protocols.saop.rtes import RtesProcessor
 from streams.replay.checking import VERDICT_KINDS, FactCheck, codes
@@ -39,7 +39,7 @@ SAOP = CommandSide(
     senders=ingress.SENDERS,
     rules={"SAOP": rules.ALL, "RTES": rtes_rules.ALL},
     processors=(SaopProcessor, RtesProcessor),
-    folds=(FOLDING,),
+    folds=(FOLD,),
     checks={
         SAOP_VERDICTS: FactCheck(checks.verdict, _SAOP, promised_on=SAOP_LOG),
         SAOP_REWIND_LOG: FactCheck(rewind_checks.logged, _SAOP, answers=_is_verdict),

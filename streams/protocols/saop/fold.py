@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from schemas.rtes.models import TASK_TRANSITION
 from streams.protocols.saop.rtes.transitions import evolve
-from streams.replay.fold.folding import Commands, Fact, Folding, Row
+from streams.replay.fold.folding import Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.saop import RTES_EVENTS, SAOP_TASKS_TABLE, saop_task_key
 
@@ -24,4 +24,4 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
     return evolve(row, fact)
 
 
-FOLDING = Folding(SAOP_TASKS_TABLE, (RTES_EVENTS,), row_key, step)
+FOLD = Fold(SAOP_TASKS_TABLE, (RTES_EVENTS,), row_key, step)

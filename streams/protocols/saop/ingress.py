@@ -9,9 +9,9 @@ from schemas import saop
 from schemas.members import MAX_ERRORS
 from schemas.rtes import drop_unknown, validate_event, validate_payload
 from streams.access.callers import OPERATOR_NAME, Caller
-from streams.access.sender import Sender, own
+from streams.access.sender import Sender, own_name
 from streams.engine.headers import iso
-from streams.processing.ingress import Edge, Kind, Prepared, as_sent
+from streams.processing.ingress import EnvelopeType, IngressTopic, Prepared, as_sent
 from streams.protocols.saop.rtes.event_handlers import mask_at_edge
 from topology.core import RTES_RAW
 from topology.saop import SAOP_REWINDS, SAOP_TURNS
@@ -48,9 +48,11 @@ def _as_agent(caller: Caller, name: str | None) -> bool:
     return caller.principal in (_SAOP + name, _ANY_AGENT)
 
 
-TURN = Kind("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS)
-REWIND = Kind("saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS)
-EVENT = Kind(
+TURN = EnvelopeType("saop.turn", _turn, lambda value, _: saop.validate_turn(value), MAX_ERRORS)
+REWIND = EnvelopeType(
+    "saop.rewind", _rewind, lambda value, _: saop.validate_rewind(value), MAX_ERRORS
+)
+EVENT = EnvelopeType(
     "rtes.event",
     _event,
     lambda value, _: validate_event(value),
@@ -58,14 +60,16 @@ EVENT = Kind(
     mask=mask_at_edge,
     from_output=_pulse,
 )
-PAYLOAD = Kind("rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS)
+PAYLOAD = EnvelopeType(
+    "rtes.payload", as_sent, lambda value, _: validate_payload(value), MAX_ERRORS
+)
 KINDS = (TURN, REWIND, EVENT, PAYLOAD)
-EVENTS = Edge(RTES_RAW, EVENT)
-REWINDS = Edge(SAOP_REWINDS, REWIND)
-EDGES = (Edge(SAOP_TURNS, TURN), EVENTS, REWINDS)
+EVENTS = IngressTopic(RTES_RAW, EVENT)
+REWINDS = IngressTopic(SAOP_REWINDS, REWIND)
+EDGES = (IngressTopic(SAOP_TURNS, TURN), EVENTS, REWINDS)
 SENDERS = {
-    SAOP_TURNS: own(PRINCIPAL_MISMATCH, "agent_id")._replace(may=_as_agent),
-    RTES_RAW: own(PRINCIPAL_MISMATCH, "payload", "agent_id")._replace(may=_as_agent),
+    SAOP_TURNS: own_name(PRINCIPAL_MISMATCH, "agent_id")._replace(may=_as_agent),
+    RTES_RAW: own_name(PRINCIPAL_MISMATCH, "payload", "agent_id")._replace(may=_as_agent),
     SAOP_REWINDS: Sender(
         PRINCIPAL_MISMATCH, "", lambda value: OPERATOR_NAME, lambda caller, _: caller.is_operator
     ),

@@ -11,7 +11,16 @@ from __future__ import annotations
 from schemas import saop, to_json
 from schemas.saop import rules
 from streams.engine.processor import Message
-from streams.replay.checking import Given, RowProblems, Rows, Said, in_place, members, same, unless
+from streams.replay.checking import (
+    CheckContext,
+    Problems,
+    RowProblems,
+    Rows,
+    check_equal,
+    check_members,
+    check_that,
+    partition_mismatch,
+)
 from streams.replay.facts import Fact
 from topology.keys import composite
 from topology.machine import step
@@ -35,7 +44,7 @@ _STANDING = frozenset(
 """Rules that speak of where the rewind stands."""
 
 
-def logged(fact: Fact, command: Message | None, given: Given) -> Said:
+def logged(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     """`saop.rewind-log`."""
     value = fact.value or {}
     if value["phase"] != LAPSE and command is not None:
@@ -48,28 +57,28 @@ def logged(fact: Fact, command: Message | None, given: Given) -> Said:
     if value["verdict"] == "accepted":
         after = step(MACHINE, stands, value["phase"])
         told = f"{value['phase']} does not lead from {stands} to {value['state']}"
-        yield from unless(fact.cut_off or after == value["state"], told)
+        yield from check_that(fact.cut_off or after == value["state"], told)
         given.seen.put(value["state"], "rewind", key)
         given.owed.row(REWINDS, key, fact)
     elif value["rule"] in _STANDING:
-        yield from same("state", value["state"], stands)
+        yield from check_equal("state", value["state"], stands)
 
 
-def _sent(fact: Fact, command: Message, given: Given) -> Said:
+def _sent(fact: Fact, command: Message, given: CheckContext) -> Problems:
     value, sent, record = fact.value or {}, command.value, command.record
     named = ("rewind_id", "session_id", "phase", "requested_by")
     told = {name: sent[name] for name in named}
-    yield from members(value, {**told, "at": record.timestamp})
+    yield from check_members(value, {**told, "at": record.timestamp})
     problems = saop.validate_rewind(to_json("headrace.saop.SaopRewind", sent))
     if problems:
-        yield from same("rule", value["rule"], problems[0].rule)
+        yield from check_equal("rule", value["rule"], problems[0].rule)
         return
-    misplaced = in_place(record.key, sent["session_id"], record.partition, given)
+    misplaced = partition_mismatch(record.key, sent["session_id"], record.partition, given)
     if misplaced or value["rule"] in _MISPLACED:
-        yield from same("rule", value["rule"], misplaced)
+        yield from check_equal("rule", value["rule"], misplaced)
 
 
-def rewinds(rows: Rows, given: Given) -> RowProblems:
+def rewinds(rows: Rows, given: CheckContext) -> RowProblems:
     for key, row in rows:
         state = given.seen.get("rewind", key)
         if state != row["state"]:

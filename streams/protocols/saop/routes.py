@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from streams.api.problems import Response
-from streams.api.route import Call, Order, Produce, Query, Refused, Route
+from streams.api.route import Call, Produce, Query, Refused, Route, SyncCommand
 from streams.engine.records import Output
 from streams.protocols.saop import as_of
 from streams.protocols.saop.queries import audit, lists, rewinds
@@ -23,7 +23,7 @@ def _plan(call: Call) -> Any:
     return answer.body
 
 
-def _order(phase: str | None) -> Order:
+def _order(phase: str | None) -> SyncCommand:
     """phase: confirm or abort; None for what the body says."""
 
     def command(call: Call) -> Output:
@@ -31,7 +31,7 @@ def _order(phase: str | None) -> Order:
         who = rewinds.UNAUTHENTICATED if call.caller is None else call.caller.principal
         return rewinds.command_of(call.ids, phase, body, call.now, call.settings, who)
 
-    return Order(SAOP_REWINDS, command, _fact)
+    return SyncCommand(SAOP_REWINDS, command, _fact)
 
 
 def _fact(call: Call, output: Output, cause: str) -> Response:

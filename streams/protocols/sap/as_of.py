@@ -8,14 +8,14 @@ from typing import Any
 import orjson
 
 from schemas import encode
-from streams.protocols.sap.fold import FOLDING
+from streams.protocols.sap.fold import FOLD
 from streams.protocols.sap.queries.rows import REFUSED, end_key, refused_key, refused_prefix
 from streams.protocols.sap.queries.tasks import task_key
-from streams.replay.as_of.looking import Looking, value_of
+from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.steps import Step
-from streams.replay.fold.folding import Row, shown
-from streams.views.keys import key, number_at_end, place_at_end
+from streams.replay.fold.folding import Row, visible_members
+from streams.views.keys import key, number_at_end, position_at_end
 from topology.declarations import Topic
 from topology.machines.sap_task import MACHINE
 from topology.sap import SAP_ACKS, SAP_CACHE, SAP_OUTCOMES, SAP_TASK_STATES, SAP_VERDICTS, sap_key
@@ -25,7 +25,7 @@ _FIXED = ("cacheState", "dispatched")
 """Members of a task that stay as they were when it ended."""
 
 
-def task(looking: Looking) -> Rows:
+def task(looking: AsOfQuery) -> Rows:
     task_id = task_key(looking.ids["taskId"])
     row_key = key("sap task", task_id)
     (stored,) = looking.view.get_many([row_key])
@@ -38,18 +38,18 @@ def task(looking: Looking) -> Rows:
         rows[end_key(task_id)] = None
     elif live is not None:  # no fact says whether the cache's last answer was read before the end
         row |= {name: live[name] for name in _FIXED}
-    encoded = None if row is None else encode(FOLDING.table.record, shown(row))
+    encoded = None if row is None else encode(FOLD.table.record, visible_members(row))
     return rows | {row_key: encoded}
 
 
-def _folded(looking: Looking, steps: Sequence[Step], row_key: str) -> Row | None:
+def _folded(looking: AsOfQuery, steps: Sequence[Step], row_key: str) -> Row | None:
     """The times are those of the decisions, which the steps know."""
     row: Row | None = None
     for step in steps:
-        if FOLDING.row_key(step.topic, step.value) != row_key:
+        if FOLD.row_key(step.topic, step.value) != row_key:
             continue
         before = row
-        row = FOLDING.step(before, step.topic, step.value, looking.command)
+        row = FOLD.step(before, step.topic, step.value, looking.command)
         if row is None or before is None or row == before:
             continue
         row["updatedAt"] = step.at
@@ -60,7 +60,7 @@ def _folded(looking: Looking, steps: Sequence[Step], row_key: str) -> Row | None
     return row
 
 
-def _steps(looking: Looking, task_id: str, live: Row | None) -> list[Step]:
+def _steps(looking: AsOfQuery, task_id: str, live: Row | None) -> list[Step]:
     """In the order of their times, an outcome behind what it came of."""
     steps = [
         *_facts(looking, SAP_ACKS, key("sap ack", task_id)),
@@ -72,11 +72,11 @@ def _steps(looking: Looking, task_id: str, live: Row | None) -> list[Step]:
     return steps
 
 
-def _facts(looking: Looking, topic: Topic, prefix: bytes) -> list[Step]:
+def _facts(looking: AsOfQuery, topic: Topic, prefix: bytes) -> list[Step]:
     """In the order of their partition."""
     steps = []
     for row_key, row in looking.view.scan(prefix):
-        _, partition, offset = place_at_end(row_key)
+        _, partition, offset = position_at_end(row_key)
         fact = value_of(topic, row)
         caused = looking.caused(fact["position"]) if topic is SAP_ACKS else ()
         places = (looking.place(topic, partition, offset), *caused)
@@ -85,7 +85,7 @@ def _facts(looking: Looking, topic: Topic, prefix: bytes) -> list[Step]:
 
 
 def _insert(
-    steps: list[Step], looking: Looking, row_key: bytes, outcome: Any, live: Row | None
+    steps: list[Step], looking: AsOfQuery, row_key: bytes, outcome: Any, live: Row | None
 ) -> None:
     """Only a deadline's timer causes one that has no other step; it ends the task."""
     caused = looking.caused(orjson.loads(outcome["meta_json"])["headrace"]["cause"])
@@ -98,7 +98,7 @@ def _insert(
     steps.insert(index, Step(at, caused, SAP_OUTCOMES, outcome, row_key))
 
 
-def cached(looking: Looking) -> Rows:
+def cached(looking: AsOfQuery) -> Rows:
     """Versions, each as of the verdict that says that it was stored."""
     cache_key = looking.ids["cacheKey"]
     rows: Rows = {}
@@ -118,7 +118,7 @@ def cached(looking: Looking) -> Rows:
     return rows | {refused_key(cache_key): b"%d" % count if count else None}
 
 
-def _refusal(looking: Looking, row_key: bytes) -> Step:
-    at, partition, offset = place_at_end(row_key)
+def _refusal(looking: AsOfQuery, row_key: bytes) -> Step:
+    at, partition, offset = position_at_end(row_key)
     verdict_place = looking.place(SAP_VERDICTS, partition, offset)
     return Step(at, (verdict_place,), SAP_VERDICTS, {"verdict": REFUSED}, row_key)

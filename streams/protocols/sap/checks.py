@@ -14,14 +14,14 @@ from schemas import sap
 from streams.engine.processor import Message
 from streams.protocols.sap.processor.commands import Command
 from streams.replay.checking import (
-    Given,
-    Said,
-    in_place,
-    members,
-    numbered,
+    CheckContext,
+    Problems,
+    check_equal,
+    check_members,
+    check_sequence,
+    check_that,
+    partition_mismatch,
     reachable,
-    same,
-    unless,
 )
 from streams.replay.facts import Fact
 from topology.machines.sap_task import MACHINE
@@ -30,13 +30,13 @@ _PARTITION_RULES = ("key_mismatch", "partition_mismatch")
 _QUEUED = "QUEUED"
 
 
-def ack(fact: Fact, message: Message | None, given: Given) -> Said:
+def ack(fact: Fact, message: Message | None, given: CheckContext) -> Problems:
     """Check a fact of `sap.acks`."""
     value = fact.value or {}
     status = "NACK" if value["verdict"] == "rejected" else "ACK"
-    yield from same("status", value["status"], status)
+    yield from check_equal("status", value["status"], status)
     code = sap.nack_code(value["rule"], value["subject"]) if status == "NACK" else None
-    yield from same("code", value["code"], code)
+    yield from check_equal("code", value["code"], code)
     if message is None or value["fault"] == "service":
         return
     command, record = Command(message), message.record
@@ -48,18 +48,18 @@ def ack(fact: Fact, message: Message | None, given: Given) -> Said:
         "correlationId": command.correlation_id,
         "envelopeSha256": command.sha256,
     }
-    yield from members(value, expected)
+    yield from check_members(value, expected)
     if command.problems:
-        yield from same("rule", value["rule"], command.problems[0].rule)
+        yield from check_equal("rule", value["rule"], command.problems[0].rule)
         return
-    mismatch = in_place(record.key, command.known_id, record.partition, given)
+    mismatch = partition_mismatch(record.key, command.known_id, record.partition, given)
     if mismatch or value["rule"] in _PARTITION_RULES:
-        yield from same("rule", value["rule"], mismatch)
+        yield from check_equal("rule", value["rule"], mismatch)
         return
     yield from _repeated(fact, command, given)
 
 
-def _repeated(fact: Fact, command: Command, given: Given) -> Said:
+def _repeated(fact: Fact, command: Command, given: CheckContext) -> Problems:
     """Check that a duplicate names the accepted record, and that both say the same."""
     value = fact.value or {}
     if value["verdict"] == "accepted":
@@ -67,24 +67,24 @@ def _repeated(fact: Fact, command: Command, given: Given) -> Said:
         if command.kind == "task":
             state_key = ("sap-state", command.known_id)
             first = given.seen.get(*state_key) is None
-            yield from unless(first, "this task was accepted before")
+            yield from check_that(first, "this task was accepted before")
             given.seen.put(_QUEUED, *state_key)
     elif value["verdict"] == "duplicate":
         known = given.seen.get("sap", value["duplicateOf"])
         message = f"it does not say the same as {value['duplicateOf']}"
-        yield from unless(known in (None, command.sha256), message)
+        yield from check_that(known in (None, command.sha256), message)
 
 
-def outcome(fact: Fact, message: Message | None, given: Given) -> Said:
+def outcome(fact: Fact, message: Message | None, given: CheckContext) -> Problems:
     """Check a fact of `sap.outcomes`: numbered, along the machine, none after the end."""
     value = fact.value or {}
     meta = orjson.loads(value["meta_json"])["headrace"]
     task_id, state = value["taskId"].lower(), value["status"]
-    yield from numbered("outcome", (task_id,), meta["seq"], given)
+    yield from check_sequence("outcome", (task_id,), meta["seq"], given)
     before = given.seen.get("sap-state", task_id)
     if before is not None and before != state:
         problem = f"no step leads from {before} to {state}"
-        yield from unless(reachable(MACHINE, before, state), problem)
+        yield from check_that(reachable(MACHINE, before, state), problem)
     elif before is not None:
-        yield from unless(state not in MACHINE.terminal, "the task had ended")
+        yield from check_that(state not in MACHINE.terminal, "the task had ended")
     given.seen.put(state, "sap-state", task_id)

@@ -6,7 +6,7 @@ from schemas.sap import rules
 from streams.processing.protocol import CommandSide
 from streams.protocols.sap import checks, constitution, ingress, row_checks
 from streams.protocols.sap.cache import SapCacheProcessor
-from streams.protocols.sap.fold import FOLDING
+from streams.protocols.sap.fold import FOLD
 from streams.protocols.sap.learning import SapLearningProcessor
 from streams.protocols.sap.processor import SapProcessor, authorization
 from streams.protocols.sap.settings import SapSettings
@@ -29,7 +29,7 @@ SAP = CommandSide(
     senders=ingress.SENDERS,
     rules={"SAP": rules.ALL},
     processors=(SapProcessor, SapCacheProcessor, SapLearningProcessor),
-    folds=(FOLDING,),
+    folds=(FOLD,),
     checks={
         SAP_ACKS: FactCheck(checks.ack, codes(rules.ALL), "ackId"),
         SAP_OUTCOMES: FactCheck(checks.outcome),

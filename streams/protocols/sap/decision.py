@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schemas import sap, uuid5_url
-from streams.engine.processor import Work
+from streams.engine.processor import ProcessorContext
 from streams.processing.decision import Decision
 from streams.protocols.sap.constitution import constitution_of
 
@@ -15,7 +15,9 @@ class DecisionContext(Decision):
 
     __slots__ = ("_ids", "constitution")
 
-    def __init__(self, work: Work, cause: str, at: int, traceparent: bytes | None) -> None:
+    def __init__(
+        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None
+    ) -> None:
         super().__init__(work, cause, at, traceparent)
         self.constitution = constitution_of(work.settings)
         self._ids = 0

@@ -9,13 +9,21 @@ from schemas import Problem
 from streams.access.callers import Role
 from streams.api.correlation import shared
 from streams.api.problems import Response
-from streams.api.route import MOST_AT_ONCE, Call, Produce, Query, Route, Terms, Wait
+from streams.api.route import (
+    MOST_AT_ONCE,
+    AwaitOutcome,
+    Call,
+    Produce,
+    ProduceOptions,
+    Query,
+    Route,
+)
 from streams.protocols.sap import as_of
 from streams.protocols.sap.queries import knowledge, tasks
 from streams.protocols.sap.queries.rows import end_key
 from streams.protocols.sap.settings import SapSettings
 from streams.settings.service import ServiceSettings
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from topology.declarations import Topic
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
@@ -23,7 +31,7 @@ _CACHE = "/v1/sap/cache/{cacheKey}"
 _EMPTY = Problem(
     "out_of_range", "", f"A list has 1 to {MOST_AT_ONCE} envelopes; this one is empty."
 )
-_TERMS = Terms(_EMPTY, correlated=True, too_large="too_large")
+_TERMS = ProduceOptions(_EMPTY, correlated=True, too_large="too_large")
 
 
 def _most_s(settings: ServiceSettings) -> int:
@@ -37,14 +45,16 @@ def _row(envelope: Any) -> bytes:
 def _produce(
     topic: Topic,
     awaits: str,
-    answer: Callable[[Reads, Mapping[str, Any], str], Response | None],
+    answer: Callable[[ReadOnlyStore, Mapping[str, Any], str], Response | None],
 ) -> Produce:
     """Return what takes envelopes of a topic.  answer: to a sender who waits."""
 
     def answered(call: Call, envelope: Any, cause: str) -> Response | None:
         return answer(call.view, envelope, cause)
 
-    wait = Wait(awaits, "SapPending", "SapAck", _most_s, _row, answered, tasks.pending_response)
+    wait = AwaitOutcome(
+        awaits, "SapPending", "SapAck", _most_s, _row, answered, tasks.pending_response
+    )
     return Produce(topic, _TERMS, wait)
 
 

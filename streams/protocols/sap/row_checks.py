@@ -19,10 +19,10 @@ from schemas import Undecodable, decode, sap, to_json
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.log.reading import partitions, records
-from streams.replay.checking import Given, RowProblems, Rows
-from streams.replay.cut import Cut, Live
-from streams.replay.findings import Fault
-from streams.replay.scratch import Scratch, Values
+from streams.replay.checking import CheckContext, RowProblems, Rows
+from streams.replay.cut import ConsistentCut, LiveRows
+from streams.replay.findings import ViolationKind
+from streams.replay.scratch import SpillMap, SpillStore
 from topology.keys import partition_of
 from topology.machines.sap_task import MACHINE
 from topology.sap import (
@@ -38,7 +38,7 @@ FIRST = "0" * 64
 """What the first version has as the hash of the one before."""
 
 
-def cache(rows: Rows, given: Given) -> RowProblems:
+def cache(rows: Rows, given: CheckContext) -> RowProblems:
     cache_key, version, before = "", 0, FIRST
     for key, row in rows:
         if row["cacheKey"] != cache_key:
@@ -53,7 +53,7 @@ def cache(rows: Rows, given: Given) -> RowProblems:
         version, before = row["version"], sha256
 
 
-def heuristics(rows: Rows, given: Given) -> RowProblems:
+def heuristics(rows: Rows, given: CheckContext) -> RowProblems:
     last: dict[str, int] = {}
     for key, row in rows:
         before = last.get(row["capability"], 0)
@@ -71,8 +71,8 @@ class _Kind(NamedTuple):
 
 
 def learning(
-    log: Log, prefix: str, cut: Cut, live: Live, count: int, scratch: Scratch
-) -> Iterator[tuple[Fault, str, str]]:
+    log: Log, prefix: str, cut: ConsistentCut, live: LiveRows, count: int, scratch: SpillStore
+) -> Iterator[tuple[ViolationKind, str, str]]:
     """Compare each kind's count with the tasks that ended.  count: of partitions."""
     if not _is_caught_up(log, prefix, cut):
         return
@@ -81,7 +81,7 @@ def learning(
         raw = live.get(SAP_LEARNING_TABLE, kind.task, kind.key)
         if raw is None:
             message = f"{kind.ended} tasks of this kind have ended, and it is not there"
-            yield Fault.ROW_MISSING, row_name, message
+            yield ViolationKind.ROW_MISSING, row_name, message
             continue
         try:
             outcomes = decode(raw, SAP_LEARNING_TABLE.record).value["outcomes"]
@@ -89,10 +89,10 @@ def learning(
             continue  # reported where all rows are read
         if outcomes != kind.ended:
             message = f"outcomes is {outcomes}, {kind.ended} tasks of this kind have ended"
-            yield Fault.ROW_DIFFERS, row_name, message
+            yield ViolationKind.ROW_DIFFERS, row_name, message
 
 
-def _is_caught_up(log: Log, prefix: str, cut: Cut) -> bool:
+def _is_caught_up(log: Log, prefix: str, cut: ConsistentCut) -> bool:
     """Return whether every signal was learned from, and none went to the dead letters."""
     tps = partitions(log, [prefix + SAP_LEARNING_SIGNALS.name])
     ends, starts = log.high_watermarks(tps), log.starts(tps)
@@ -101,8 +101,8 @@ def _is_caught_up(log: Log, prefix: str, cut: Cut) -> bool:
     return not cut.after[dead_letters] and next(records(log, tps, ends, decided), None) is None
 
 
-def _ended(live: Live, count: int, scratch: Scratch) -> Iterator[_Kind]:
-    kinds = Values(scratch, "kinds")
+def _ended(live: LiveRows, count: int, scratch: SpillStore) -> Iterator[_Kind]:
+    kinds = SpillMap(scratch, "kinds")
     for task in range(count):
         for _, raw in live.rows(SAP_TASK_STATES_TABLE, task):
             try:

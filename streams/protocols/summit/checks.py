@@ -15,14 +15,14 @@ from schemas.summit import rules
 from streams.engine.processor import Message
 from streams.protocols.summit.processor.inbound import Call, Reply
 from streams.replay.checking import (
-    Given,
-    Said,
-    in_place,
-    members,
-    numbered,
+    CheckContext,
+    Problems,
+    check_equal,
+    check_members,
+    check_sequence,
+    check_that,
+    partition_mismatch,
     reachable,
-    same,
-    unless,
 )
 from streams.replay.facts import Fact
 from topology.keys import composite
@@ -33,10 +33,10 @@ _BUDGETS = (rules.BUDGET_USD.code, rules.BUDGET_TOKENS.code)
 _MISPLACED = (rules.KEY_MISMATCH.code, rules.PARTITION_MISMATCH.code)
 
 
-def check(fact: Fact, command: Message | None, given: Given) -> Said:
+def check(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     value = fact.value or {}
     if value["verdict"] == "rejected":
-        yield from same("fault", value["fault"], rules.fault_of(value["rule"]))
+        yield from check_equal("fault", value["fault"], rules.fault_of(value["rule"]))
     if value["subject"] == "manifest":
         yield from _manifest(fact, command, given)
         return
@@ -46,7 +46,7 @@ def check(fact: Fact, command: Message | None, given: Given) -> Said:
         yield from _record(fact, inbound, command, given)
 
 
-def _manifest(fact: Fact, command: Message | None, given: Given) -> Said:
+def _manifest(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     value = fact.value or {}
     if value["verdict"] == "accepted" and value["toState"] is not None:
         given.seen.put(value["toState"], "agent", value["agentId"])
@@ -57,30 +57,30 @@ def _manifest(fact: Fact, command: Message | None, given: Given) -> Said:
     if command is None or command.record.value is None:
         return
     judged = summit.judge_manifest(command.value)
-    yield from same("contentHash", value["contentHash"], judged.hash)
+    yield from check_equal("contentHash", value["contentHash"], judged.hash)
     if value["verdict"] == "accepted":
         problem = None if judged.problem is None else judged.problem.rule
-        yield from same("the broken rule", None, problem)
+        yield from check_equal("the broken rule", None, problem)
 
 
-def _record(fact: Fact, inbound: Call | Reply, command: Message, given: Given) -> Said:
+def _record(fact: Fact, inbound: Call | Reply, command: Message, given: CheckContext) -> Problems:
     value, record = fact.value or {}, command.record
     told = {**inbound.members, "at": record.timestamp, "subject": inbound.subject}
     if inbound.agent_id is None:
         told.pop("agentId")  # then it is the run's
-    yield from members(value, told)
+    yield from check_members(value, told)
     if inbound.problem is not None:
-        yield from same("rule", value["rule"], inbound.problem.rule)
+        yield from check_equal("rule", value["rule"], inbound.problem.rule)
         return
     if value["rule"] in _BUDGETS:
-        yield from same("rule", value["rule"], _broken_budget(value["figures"]))
-    misplaced = in_place(record.key, inbound.run_id, record.partition, given)
+        yield from check_equal("rule", value["rule"], _broken_budget(value["figures"]))
+    misplaced = partition_mismatch(record.key, inbound.run_id, record.partition, given)
     if misplaced is not None:
         misplaced = dict(zip(("key_mismatch", "partition_mismatch"), _MISPLACED, strict=True))[
             misplaced
         ]
     if misplaced or value["rule"] in _MISPLACED:
-        yield from same("rule", value["rule"], misplaced)
+        yield from check_equal("rule", value["rule"], misplaced)
 
 
 def _broken_budget(figures: Mapping[str, float]) -> str | None:
@@ -89,18 +89,18 @@ def _broken_budget(figures: Mapping[str, float]) -> str | None:
     return summit.broken_budget(budget, {"cost_usd": 0, "tokens": 0, **figures})
 
 
-def _run(fact: Fact, given: Given) -> Said:
+def _run(fact: Fact, given: CheckContext) -> Problems:
     """Versions count up; steps lead on from where the run stands."""
     value = fact.value or {}
     if value["verdict"] not in ("accepted", "fired"):
         return
     if value["runVersion"] is not None:
-        yield from numbered("runVersion", (value["runId"],), value["runVersion"], given)
+        yield from check_sequence("runVersion", (value["runId"],), value["runVersion"], given)
     start, end = value["fromState"], value["toState"]
     if end is None:
         return
     before = given.seen.get("summit", value["runId"])
     if before is not None:
-        yield from same("fromState", start, before)
-    yield from unless(reachable(MACHINE, start, end), f"no step leads from {start} to {end}")
+        yield from check_equal("fromState", start, before)
+    yield from check_that(reachable(MACHINE, start, end), f"no step leads from {start} to {end}")
     given.seen.put(end, "summit", value["runId"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from schemas.summit import rules
 from streams.processing.protocol import CommandSide
 from streams.protocols.summit import checks, ingress, row_checks
-from streams.protocols.summit.fold import FOLDING
+from streams.protocols.summit.fold import FOLD
 from streams.protocols.summit.processor import SummitProcessor
 from streams.replay.checking import FactCheck, codes
 from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_EVENTS
@@ -17,7 +17,7 @@ SUMMIT = CommandSide(
     senders=ingress.SENDERS,
     rules={"Summit": rules.ALL},
     processors=(SummitProcessor,),
-    folds=(FOLDING,),
+    folds=(FOLD,),
     checks={SUMMIT_EVENTS: FactCheck(checks.check, codes(rules.ALL), "eventId")},
     row_checks={SUMMIT_AGENTS_TABLE: row_checks.agents},
     rule_numbers={

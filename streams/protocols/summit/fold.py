@@ -19,7 +19,7 @@ from schemas.summit.words import COMPLETED, TERMINAL, VERIFICATION
 from streams.engine.headers import iso
 from streams.protocols.summit.processor import usage
 from streams.protocols.summit.processor.inbound import extra_json
-from streams.replay.fold.folding import CommandGone, Commands, Fact, Folding, Row
+from streams.replay.fold.folding import CommandGone, Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
 
@@ -168,6 +168,6 @@ def _end(row: Row, fact: Fact, agent_error: summit.JsonObject | None = None) -> 
     row["error"] = RunError.from_json(error).to_avro()
 
 
-FOLDING = Folding(
+FOLD = Fold(
     SUMMIT_RUNS_TABLE, (SUMMIT_EVENTS,), row_key, step, frozenset({"evidence.manifestPosition"})
 )

@@ -7,8 +7,8 @@ from typing import Any
 
 from schemas import Problem, summit
 from schemas.summit import rules
-from streams.access.sender import or_operator, own
-from streams.processing.ingress import Edge, Kind, as_sent
+from streams.access.sender import own_name, own_name_or_operator
+from streams.processing.ingress import EnvelopeType, IngressTopic, as_sent
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 MAX_ERRORS = 1000
@@ -19,9 +19,9 @@ def _kind(
     check: Callable[[Any], list[Problem]],
     form: Callable[[Any], Any] = lambda value: value,
     other_text: Callable[[bytes], Any] | None = None,
-) -> Kind:
+) -> EnvelopeType:
     """A kind of Summit: nothing is filled in, and unknown members break a rule."""
-    return Kind(
+    return EnvelopeType(
         f"summit.{name}",
         as_sent,
         lambda value, _: check(value),
@@ -38,12 +38,12 @@ CALL = _kind("call", summit.check_call)
 REPLY = _kind("reply", summit.check_reply)
 KINDS = (MANIFEST, CALL, REPLY)
 EDGES = (
-    Edge(SUMMIT_MANIFESTS, MANIFEST),
-    Edge(SUMMIT_CALLS, CALL),
-    Edge(SUMMIT_REPLIES, REPLY),
+    IngressTopic(SUMMIT_MANIFESTS, MANIFEST),
+    IngressTopic(SUMMIT_CALLS, CALL),
+    IngressTopic(SUMMIT_REPLIES, REPLY),
 )
 SENDERS = {
-    SUMMIT_MANIFESTS: or_operator(rules.AUTH_SENDER.code, "metadata", "name"),
-    SUMMIT_CALLS: own(rules.AUTH_SENDER.code, "caller", fills=True),
-    SUMMIT_REPLIES: own(rules.AUTH_SENDER.code, "agentId"),
+    SUMMIT_MANIFESTS: own_name_or_operator(rules.AUTH_SENDER.code, "metadata", "name"),
+    SUMMIT_CALLS: own_name(rules.AUTH_SENDER.code, "caller", fills=True),
+    SUMMIT_REPLIES: own_name(rules.AUTH_SENDER.code, "agentId"),
 }

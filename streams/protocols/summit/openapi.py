@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from schemas.summit.words import METHODS
-from streams.access.callers import Need, Role
+from streams.access.callers import AccessRule, Role
 from streams.api.description import (
     DescribeParameter,
     Description,
@@ -108,5 +108,5 @@ DESCRIPTION = Description(
     ),
     paths=_paths,
     components=_components,
-    needs={("POST", PATH): Need((Role.PRODUCER, Role.READER))},
+    needs={("POST", PATH): AccessRule((Role.PRODUCER, Role.READER))},
 )

@@ -8,7 +8,15 @@ from typing import Any
 from schemas import Problem
 from schemas.summit import rules
 from schemas.summit.checker import is_agent_id
-from streams.api.route import Call, Produce, Put, Query, Route, Terms, Verdicts
+from streams.api.route import (
+    AwaitVerdicts,
+    Call,
+    Produce,
+    ProduceOptions,
+    Query,
+    ReplaceCommand,
+    Route,
+)
 from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.protocols.summit import as_of
@@ -29,11 +37,11 @@ def _most_s(settings: ServiceSettings) -> int:
     return SummitSettings.of(settings).summit_wait_max_s
 
 
-_VERDICTS = Verdicts("SummitVerdicts", _most_s, runs.verdict)
+_VERDICTS = AwaitVerdicts("SummitVerdicts", _most_s, runs.verdict)
 
 
 def _produce(topic: Topic, *others: str) -> Produce:
-    return Produce(topic, Terms(most=MOST, others=others), _VERDICTS)
+    return Produce(topic, ProduceOptions(most=MOST, others=others), _VERDICTS)
 
 
 def _read(query: Callable[..., Any], *, paged: bool = False) -> Query:
@@ -72,7 +80,7 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         f"{_MANIFESTS}/{{agentId}}",
         "withdraw_summit_agent",
-        Put(SUMMIT_MANIFESTS, _withdrawal, _VERDICTS),
+        ReplaceCommand(SUMMIT_MANIFESTS, _withdrawal, _VERDICTS),
         "withdraw an agent",
     ),
     Route(

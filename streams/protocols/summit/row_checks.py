@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from schemas import summit
-from streams.replay.checking import Given, RowProblems, Rows
+from streams.replay.checking import CheckContext, RowProblems, Rows
 from topology.keys import split
 
 
-def agents(rows: Rows, given: Given) -> RowProblems:
+def agents(rows: Rows, given: CheckContext) -> RowProblems:
     for key, row in rows:
         hash = summit.judge_manifest(row["manifest"]).hash
         if row["manifestHash"] != hash:

@@ -22,7 +22,7 @@ from streams.routes.table import check_after
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
 from streams.summit.rpc.http import after_of
 from streams.views.params import parse_position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from topology.summit import SUMMIT_CALLS
 
 T = TypeVar("T")
@@ -59,10 +59,12 @@ class GatewayHost:
         records = await sent(self._gateway, SUMMIT_CALLS, lambda: list(outputs))
         return [position(record) for record in records]
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         return await find(self._gateway, row, look, seconds)
 
-    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         gateway = self._gateway
         if after is not None:
             wanted = parse_position(after)

@@ -17,7 +17,7 @@ from streams.routes.table import check_after
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
 from streams.summit.rpc.http import after_of
 from streams.views.params import parse_position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 
@@ -35,11 +35,13 @@ class PlayHost:
     async def append(self, outputs: Sequence[Output]) -> list[str]:
         return [position(record) for record in self._context.append(outputs)]
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         self._context.view.catch_up(0)
         return look(self._context.view)
 
-    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         if after is not None:
             wanted = parse_position(after)
             check_after(wanted, self._context.settings.prefix, self._context.partitions())

@@ -10,24 +10,24 @@ from schemas import decode
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import Gone
-from streams.log.fetching import fetched
-from streams.replay.as_of.point import AsOf, place_of
-from streams.replay.as_of.steps import Step, kept
-from streams.replay.fold.folding import CommandGone, Folding, Row
+from streams.log.fetching import read_offsets
+from streams.replay.as_of.point import AsOf, cause_position
+from streams.replay.as_of.steps import Step, count_until
+from streams.replay.fold.folding import CommandGone, Fold, Row
 from streams.views.positions import Position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from topology import topics
 from topology.declarations import Topic
 
 
 @dataclass(frozen=True)
-class Looking:
+class AsOfQuery:
     """The inputs of an as-of query.
 
     view: the current view.  ids: path parameters, and query parameters that name a thing.
     """
 
-    view: Reads
+    view: ReadOnlyStore
     log: Log
     prefix: str
     as_of: AsOf
@@ -38,14 +38,14 @@ class Looking:
         return Position(self.prefix + topic.name, partition, offset)
 
     def caused(self, cause: str) -> tuple[Position, ...]:
-        position = place_of(cause)
+        position = cause_position(cause)
         return () if position is None else (position,)
 
     def until(self, steps: Sequence[Step]) -> int:
         """Return how many of these steps lie at the point or before it."""
-        return kept(steps, self.as_of)
+        return count_until(steps, self.as_of)
 
-    def folded(self, folding: Folding, steps: Sequence[Step], key: str) -> Row | None:
+    def folded(self, folding: Fold, steps: Sequence[Step], key: str) -> Row | None:
         """Return the row of a key after these steps.  Raises Gone."""
         row: Row | None = None
         try:
@@ -75,7 +75,7 @@ class Looking:
             topic, partition, offset = text.split("/")
             offsets_of.setdefault(TopicPartition(topic, int(partition)), set()).add(int(offset))
         for tp, offsets in offsets_of.items():
-            for record in fetched(self.log, tp, offsets):
+            for record in read_offsets(self.log, tp, offsets):
                 self._store(record)
 
     def _store(self, record: Record) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import merge
 
 from streams.views.keys import after, key
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 Rows = dict[bytes, bytes | None]
 """The rows that differ from the view; None for a row that did not exist."""
 
 
 class Overlay:
-    """A read-only view (`Reads`) in which some rows are replaced."""
+    """A read-only view (`ReadOnlyStore`) in which some rows are replaced."""
 
-    def __init__(self, view: Reads, rows: Mapping[bytes, bytes | None]) -> None:
+    def __init__(self, view: ReadOnlyStore, rows: Mapping[bytes, bytes | None]) -> None:
         self._view = view
         self._rows = rows
         self._keys = sorted(rows)

@@ -15,9 +15,9 @@ from streams.log.fetching import records_of
 from streams.views.parameters import AFTER
 from streams.views.params import QueryError
 from streams.views.positions import Position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.verdicts import VERDICTS
 
 NAME = "as_of"
@@ -35,7 +35,7 @@ class AsOf(NamedTuple):
     places: tuple[Position, ...] = ()
 
 
-def point(text: str, log: Log, view: Reads, prefix: str, now_ms: int) -> AsOf:
+def parse_as_of(text: str, log: Log, view: ReadOnlyStore, prefix: str, now_ms: int) -> AsOf:
     """Return the point that the parameter `as_of` names.  prefix: of topic names.
 
     Raises QueryError if it is neither a position nor a time, is not on the log, or lies ahead of
@@ -51,7 +51,7 @@ def point(text: str, log: Log, view: Reads, prefix: str, now_ms: int) -> AsOf:
     return AsOf(at)
 
 
-def _from_position(text: str, log: Log, view: Reads, prefix: str) -> AsOf:
+def _from_position(text: str, log: Log, view: ReadOnlyStore, prefix: str) -> AsOf:
     name, partition, offset = text.split("/")
     target = Position(name, int(partition), int(offset))
     record = _read_target(target, log, prefix)
@@ -66,7 +66,7 @@ def _from_position(text: str, log: Log, view: Reads, prefix: str) -> AsOf:
 def _read_target(target: Position, log: Log, prefix: str) -> Record:
     topic = topics.BY_NAME.get(target.topic.removeprefix(prefix))
     metadata = log.topics().get(target.topic)
-    is_table = topic is not None and topic.compacted and topic.kind is not Kind.COMMAND
+    is_table = topic is not None and topic.compacted and topic.kind is not TopicKind.COMMAND
     if topic is None or metadata is None or is_table or prefix + topic.name != target.topic:
         raise QueryError(NAME, f"{target.topic} is no topic of commands or facts")
     if target.partition >= metadata.partitions:
@@ -81,7 +81,7 @@ def _read_target(target: Position, log: Log, prefix: str) -> Record:
     return record
 
 
-def _check_seen(target: Position, view: Reads, prefix: str) -> None:
+def _check_seen(target: Position, view: ReadOnlyStore, prefix: str) -> None:
     """Raise Conflict if the view has not seen the position; its progress is in its rows too."""
     topic = topics.BY_NAME[target.topic.removeprefix(prefix)]
     if topic in VERDICTS:
@@ -98,10 +98,10 @@ def _check_seen(target: Position, view: Reads, prefix: str) -> None:
 def _cause_of(record: Record) -> Position | None:
     """Return the position of the record that caused a fact, None if a timer did."""
     cause = (header(record, CAUSE) or b"").decode("utf-8", "replace")
-    return place_of(cause) if position(record) != cause else None
+    return cause_position(cause) if position(record) != cause else None
 
 
-def place_of(cause: str) -> Position | None:
+def cause_position(cause: str) -> Position | None:
     """Return the position that a cause names, None if it names a timer."""
     if AFTER.fault(cause) is not None or cause.startswith("timer/"):
         return None

@@ -24,7 +24,7 @@ class Step(NamedTuple):
     row: bytes
 
 
-def kept(steps: Sequence[Step], as_of: AsOf) -> int:
+def count_until(steps: Sequence[Step], as_of: AsOf) -> int:
     """Return how many steps, in log order, lie at the point or before it.
 
     A step that was decided on a record of the point's own partition is before the point if its

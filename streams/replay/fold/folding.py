@@ -11,7 +11,7 @@ Row = dict[str, Any]
 Fact = Mapping[str, Any]
 Commands = Callable[[str], Mapping[str, Any] | None]
 """Returns the Avro value of the command at `topic/partition/offset`, None if it is gone."""
-OWN = "_"
+PRIVATE_PREFIX = "_"
 """Prefix of the members of a row that only the fold uses."""
 
 
@@ -23,7 +23,7 @@ def _none(row: Row) -> frozenset[str]:
     return frozenset()
 
 
-class Folding(NamedTuple):
+class Fold(NamedTuple):
     """A fold that rebuilds the rows of a table from facts.  Rows and facts are Avro values.
 
     facts: the topics of the facts.
@@ -43,6 +43,6 @@ class Folding(NamedTuple):
     undetermined: Callable[[Row], frozenset[str]] = _none
 
 
-def shown(row: Row) -> Row:
+def visible_members(row: Row) -> Row:
     """Return a folded row without the members that only the fold uses."""
-    return {name: member for name, member in row.items() if not name.startswith(OWN)}
+    return {name: member for name, member in row.items() if not name.startswith(PRIVATE_PREFIX)}

@@ -24,7 +24,7 @@ from streams.sdk.local_bus.envelopes import (
     RESULT,
     SIGNAL,
     TASK,
-    Door,
+    Ingress,
     checked,
     ids_of,
     message_id,
@@ -205,7 +205,7 @@ class LocalBus:
     ) -> None:
         self.close()
 
-    def _take(self, door: Door, envelope: Any) -> Ack | Nack:
+    def _take(self, door: Ingress, envelope: Any) -> Ack | Nack:
         """Check, route and put on the log; everything is at rest when it returns."""
         now, value = self._read_clock(), plain(envelope)
         self._engine.move(now, inclusive=False)
@@ -229,7 +229,7 @@ class LocalBus:
     def _read_clock(self) -> int:
         return int(self._clock())
 
-    def _enter(self, door: Door, value: Any, now: int) -> Entry:
+    def _enter(self, door: Ingress, value: Any, now: int) -> Entry:
         ids = ids_of(value)
         if door is RESULT and ids[0] is not None:
             self._reports[ids[0]] = self._reports.get(ids[0], 0) + 1

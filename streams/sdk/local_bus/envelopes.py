@@ -15,7 +15,7 @@ from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.sap import rules
 from streams.engine.records import Output
 from streams.errors import InvalidInput, OutputTooLarge
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
 from streams.sdk.local_bus.receipts import Nack
 from streams.settings import Settings
@@ -23,7 +23,7 @@ from topology.declarations import Topic
 from topology.sap import SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
 
-class Door(NamedTuple):
+class Ingress(NamedTuple):
     """One way in.  kind: of transcript entries.  id: the member that names a message."""
 
     kind: str
@@ -32,9 +32,9 @@ class Door(NamedTuple):
     id: str = "taskId"
 
 
-TASK = Door("task", SAP_TASKS, "TASK")
-RESULT = Door("result", SAP_RESULTS, "RESULT")
-SIGNAL = Door("signal", SAP_SIGNALS, "SIGNAL", "signalId")
+TASK = Ingress("task", SAP_TASKS, "TASK")
+RESULT = Ingress("result", SAP_RESULTS, "RESULT")
+SIGNAL = Ingress("signal", SAP_SIGNALS, "SIGNAL", "signalId")
 
 
 def plain(value: Any, level: int = 1) -> Any:
@@ -96,16 +96,16 @@ def member(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else None
 
 
-def message_id(door: Door, value: Any, made: str) -> str:
+def message_id(door: Ingress, value: Any, made: str) -> str:
     """The id that the sender gave, whatever it looks like; without one, `made`."""
     given = member(value, door.id)
     return given if isinstance(given, str) and given else made
 
 
-def checked(door: Door, value: Any, now: int, settings: Settings) -> Output | list[Problem]:
+def checked(door: Ingress, value: Any, now: int, settings: Settings) -> Output | list[Problem]:
     """The record of a valid envelope, or every rule that it breaks, the deciding one first."""
     try:
-        return to_output(edge_of(door.topic.name), value, now, settings)
+        return to_output(ingress_topic_of(door.topic.name), value, now, settings)
     except InvalidInput as exc:
         return list(exc.problems)
     except OutputTooLarge as exc:
@@ -117,7 +117,7 @@ def reason_of(problem: Problem) -> str:
     return f"{problem.path or 'the envelope'}: {problem.message}"
 
 
-def refused(door: Door, value: Any, problems: list[Problem], reason: str, id: str) -> Nack:
+def refused(door: Ingress, value: Any, problems: list[Problem], reason: str, id: str) -> Nack:
     """The Nack of an envelope that did not get onto the log."""
     first = problems[0]
     correlation_id = member(value, "correlationId")

@@ -57,7 +57,7 @@ async def send(
 
     caller: whom a token names; it is filled in.  Raises Forbidden, and then none is sent.
     """
-    values = [senders.filled(SUMMIT_CALLS, request.value, caller) for request in requests]
+    values = [senders.fill_sender(SUMMIT_CALLS, request.value, caller) for request in requests]
     senders.check(SUMMIT_CALLS, values, caller)
     made = [_output(host, value, headers) for value in values]
     outputs = [output for output in made if isinstance(output, Output)]

@@ -7,13 +7,13 @@ from typing import Protocol, TypeVar
 
 from streams.engine.records import Output
 from streams.protocols.summit.settings import SummitSettings
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 
 
 class Reading(Protocol):
-    async def read(self, look: Callable[[Reads], T], after: str | None = None) -> T:
+    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         """What `look` says of the view, once it has seen the answer to the record at `after`.
 
         Raises QueryError for a position that cannot be, ViewBehind, ViewNotReady.
@@ -29,5 +29,7 @@ class Host(Reading, Protocol):
     async def append(self, outputs: Sequence[Output]) -> list[str]:
         """Put records on the log; their positions.  Raises InfrastructureError."""
 
-    async def find(self, row: bytes, look: Callable[[Reads], T | None], seconds: float) -> T | None:
+    async def find(
+        self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
+    ) -> T | None:
         """What `look` finds in the view, now or once that row is written; None when time is up."""

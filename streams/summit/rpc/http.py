@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from streams.views.parameters import AFTER
-from streams.views.params import Params
+from streams.views.params import QueryParams
 
 
 def after_of(query: str) -> str | None:
     """The position that queries are to have seen.  Raises QueryError for any other parameter."""
-    return Params(query, (AFTER,)).text(AFTER.name)
+    return QueryParams(query, (AFTER,)).text(AFTER.name)

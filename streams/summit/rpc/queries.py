@@ -12,7 +12,7 @@ from streams.summit.rpc.errors import RpcError, unavailable
 from streams.summit.rpc.host import Reading
 from streams.summit.rpc.requests import Request
 from streams.views.params import QueryError
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 
 Json = dict[str, Any]
 LIMIT = 100
@@ -32,7 +32,7 @@ async def answer(host: Reading, request: Request) -> Json:
         raise unavailable(str(exc)) from exc
 
 
-def _status(view: Reads, params: Json) -> Json:
+def _status(view: ReadOnlyStore, params: Json) -> Json:
     run_id, agent_id = params.get("runId"), params.get("agentId")
     if run_id is None:
         return agents.status(view, str(agent_id))
@@ -43,7 +43,7 @@ def _status(view: Reads, params: Json) -> Json:
     return found
 
 
-def _schema(view: Reads, params: Json) -> Json:
+def _schema(view: ReadOnlyStore, params: Json) -> Json:
     row = agents.agent(view, params["agentId"], params.get("version"))
     spec = row["manifest"]["spec"]
     return {
@@ -56,7 +56,7 @@ def _schema(view: Reads, params: Json) -> Json:
     }
 
 
-def _agents(view: Reads, params: Json) -> Json:
+def _agents(view: ReadOnlyStore, params: Json) -> Json:
     wanted: dict[str, str] = {
         name: params[name] for name in ("role", "capability") if name in params
     }
@@ -77,7 +77,7 @@ def _brief(row: Json) -> Json:
     }
 
 
-def _tools(view: Reads, params: Json) -> Json:
+def _tools(view: ReadOnlyStore, params: Json) -> Json:
     page = agents.tools(view, params.get("agentId"), *_page(params))
     tools = page["items"]
     if params.get("dialect") == "mcp":
@@ -89,7 +89,7 @@ def _page(params: Json) -> tuple[int, str | None]:
     return params.get("limit", LIMIT), params.get("cursor")
 
 
-_LOOKS: Mapping[str, Callable[[Reads, Json], Json]] = {
+_LOOKS: Mapping[str, Callable[[ReadOnlyStore, Json], Json]] = {
     "agent.status": _status,
     "agent.schema": _schema,
     "agent.list": _agents,

@@ -15,7 +15,7 @@ PATIENCE_MS = 60_000
 """A run whose time was over for so long when a later record was written has ended."""
 
 
-class Letter(NamedTuple):
+class InboxRecord(NamedTuple):
     """A run of the inbox.  due_ms: when its timeout fires, ms since the epoch."""
 
     tp: TopicPartition
@@ -33,7 +33,7 @@ class Intake:
     """
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[str, Letter] = OrderedDict()
+        self._waiting: OrderedDict[str, InboxRecord] = OrderedDict()
         self._working: set[str] = set()
         self._over: OrderedDict[str, None] = OrderedDict()
         self._places: dict[TopicPartition, deque[tuple[int, str | None]]] = {}
@@ -66,7 +66,7 @@ class Intake:
         places.append((record.offset, run_id))
         self._now_ms[tp] = record.timestamp
 
-    def asked(self, letter: Letter) -> None:
+    def asked(self, letter: InboxRecord) -> None:
         """A record asks for a run."""
         known = self._working, self._over, self._waiting
         if not any(letter.run_id in runs for runs in known):
@@ -80,7 +80,7 @@ class Intake:
         self.ended(run_id)
         return begun
 
-    def next(self) -> Letter | None:
+    def next(self) -> InboxRecord | None:
         """The run to be begun now, in the order of the log; None when there is none."""
         while (found := self._first()) is not None:
             del self._waiting[found.run_id]
@@ -90,7 +90,7 @@ class Intake:
             self.ended(found.run_id)
         return None
 
-    def _first(self) -> Letter | None:
+    def _first(self) -> InboxRecord | None:
         return next((one for one in self._waiting.values() if one.tp in self._ready), None)
 
     def ended(self, run_id: str) -> None:

@@ -17,7 +17,7 @@ from streams.engine.headers import TRACEPARENT, iso
 from streams.engine.records import header
 from streams.errors import BrokerUnavailable, InvalidInput, OutputTooLarge, ProduceUnknown
 from streams.summit.serving.handlers import FINAL, START, error_reply, result_reply
-from streams.summit.serving.intake import Letter
+from streams.summit.serving.intake import InboxRecord
 from streams.summit.serving.run import Run, ThreadRun
 from topology.summit import SUMMIT_REPLIES
 
@@ -70,7 +70,9 @@ class Caller(Protocol):
 class Job:
     """Made and used in one event loop.  threads: for handlers that are no coroutine functions."""
 
-    def __init__(self, letter: Letter, hr: Caller, handlers: Handlers, threads: Executor) -> None:
+    def __init__(
+        self, letter: InboxRecord, hr: Caller, handlers: Handlers, threads: Executor
+    ) -> None:
         self._call, self._hr = letter.call, hr
         self._handlers, self._threads = handlers, threads
         trace = header(letter.record, TRACEPARENT)

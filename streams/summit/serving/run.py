@@ -15,7 +15,7 @@ Json = dict[str, Any]
 T = TypeVar("T")
 
 
-class Desk(Protocol):
+class RunHost(Protocol):
     """What carries a run's messages."""
 
     def progress(self, reply: Json) -> Awaitable[None]:
@@ -88,7 +88,7 @@ class Run(RunFacts):
     """Of an async handler.  stopped: set when the run has ended elsewhere; the handler is
     cancelled then."""
 
-    def __init__(self, call: Json, desk: Desk) -> None:
+    def __init__(self, call: Json, desk: RunHost) -> None:
         super().__init__(call)
         self.stopped = asyncio.Event()
         self._desk = desk
@@ -123,7 +123,7 @@ class ThreadRun(RunFacts):
     of `concurrent.futures`.
     """
 
-    def __init__(self, call: Json, desk: Desk, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, call: Json, desk: RunHost, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(call)
         self.stopped = threading.Event()
         self._desk, self._loop = desk, loop
@@ -166,5 +166,5 @@ class ThreadRun(RunFacts):
             future.cancel()
 
 
-async def _awaited(desk: Desk, reply: Json) -> None:
+async def _awaited(desk: RunHost, reply: Json) -> None:
     await desk.progress(reply)

@@ -14,11 +14,11 @@ from streams.client.client import Client
 from streams.engine.kafka_group import Polled
 from streams.engine.records import Record, TopicPartition
 from streams.errors import UsageError
-from streams.log.connecting import connected
+from streams.log.connecting import connect
 from streams.log.record_json import value_json
 from streams.settings import Settings
 from streams.summit.manifests import read_manifest
-from streams.summit.serving.intake import Intake, Letter
+from streams.summit.serving.intake import InboxRecord, Intake
 from streams.summit.serving.job import Caller, Handler, Handlers, Job
 from topology.acls import AGENTS_GROUPS
 from topology.summit import SUMMIT_INBOX
@@ -86,7 +86,7 @@ async def serve_agent(
         if register:
             await hr.register(found, wait=math.inf)
         agent_id = found.metadata.name
-        log = await asyncio.to_thread(connected, own)
+        log = await asyncio.to_thread(connect, own)
         try:
             group = log.group(group_of(own, agent_id), full_name(SUMMIT_INBOX, own.prefix))
             await Serving(agent_id, hr, group, handlers, concurrency).run(stop, on_ready)
@@ -175,7 +175,9 @@ class Serving:
                 self._jobs[run_id].stop()
         else:
             tp = TopicPartition(record.topic, record.partition)
-            self._intake.asked(Letter(tp, run_id, call, record, parse_ms(delivery["dueAt"]) or 0))
+            self._intake.asked(
+                InboxRecord(tp, run_id, call, record, parse_ms(delivery["dueAt"]) or 0)
+            )
 
     def _go_on(self) -> None:
         """Begin what there is room for, and say what is done."""

@@ -16,9 +16,9 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from schemas.projection import Projection
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key, text_key, texts_in
-from streams.views.reads import Kept
+from streams.views.reads import RowReader
 from topology.core import LINEAGE_EDGES
 
 EDGES = Projection(LINEAGE_EDGES.record or "", ("from_node", "relation", "to_node", "at", "cause"))
@@ -27,7 +27,7 @@ _POSITION_LENGTH = 16
 """Length in bytes of the partition and offset at the end of an edge's row key."""
 
 
-class Way(StrEnum):
+class Direction(StrEnum):
     """The direction of a walk: from a node to its causes, or from a node to its effects."""
 
     ANCESTORS = "ancestors"
@@ -59,7 +59,7 @@ class Step(NamedTuple):
     order: bytes
 
 
-def note(edges: Iterable[tuple[Mapping[str, Any], bytes]], rows: Changes) -> None:
+def index_edges(edges: Iterable[tuple[Mapping[str, Any], bytes]], rows: WriteBatch) -> None:
     """Index edges; each comes with the key of its own row."""
     first: dict[bytes, tuple[bytes, bytes]] = {}
     for edge, row_key in edges:
@@ -82,20 +82,20 @@ def _first_position(row: bytes) -> tuple[bytes, bytes]:
     return row[:8], row[-_POSITION_LENGTH:]
 
 
-def steps(view: Kept, node: str, way: Way, only: str | None = None) -> Iterator[Step]:
+def steps(view: RowReader, node: str, way: Direction, only: str | None = None) -> Iterator[Step]:
     """Yield the edges of a node in one direction, by relation and other node.
 
     only: yield edges of this relation only.
     """
-    index = _OUT if way is Way.ANCESTORS else _IN
+    index = _OUT if way is Direction.ANCESTORS else _IN
     prefix = index + text_key(node)
     for index_key, _ in view.scan(prefix if only is None else prefix + text_key(only)):
         relation, ahead = texts_in(index_key[len(prefix) :])
-        ends = (node, ahead) if way is Way.ANCESTORS else (ahead, node)
+        ends = (node, ahead) if way is Direction.ANCESTORS else (ahead, node)
         yield Step(Link(ends[0], relation, ends[1]), ahead, index_key[len(index) :])
 
 
-def edges_of(view: Kept, links: Iterable[Link]) -> list[bytes]:
+def edges_of(view: RowReader, links: Iterable[Link]) -> list[bytes]:
     """Return the first LineageEdge record of each link."""
     index_rows = view.get_many([link.place for link in links])
     edges = view.get_many([index_row[8:] for index_row in index_rows if index_row is not None])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from topology.lineage import spellings
+from topology.lineage import node_names
 
 _END_MEMBERS = ("from_node", "to_node")
 
 
-def joined(page: Mapping[str, Any]) -> dict[str, Any]:
+def merge_spellings(page: Mapping[str, Any]) -> dict[str, Any]:
     """Merge equivalent nodes of a page, for drawings.
 
     The edges on the log keep the names that they were written with.
@@ -24,4 +24,4 @@ def joined(page: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _canonical_name(node: str) -> str:
-    return min(spellings(node))
+    return min(node_names(node))

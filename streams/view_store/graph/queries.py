@@ -6,25 +6,25 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 
 from streams.errors import NotFound
-from streams.view_store.graph.index import Link, Way, edges_of, steps
+from streams.view_store.graph.index import Direction, Link, edges_of, steps
 from streams.view_store.graph.walk import Walk
 from streams.views.keys import key
-from streams.views.pages import Entries, listed
-from streams.views.parameters import CURSOR, Form, Parameter, limit
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.pages import Entries, page_of
+from streams.views.parameters import CURSOR, Parameter, ValueForm, limit
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.core import LINEAGE_EDGES
-from topology.lineage import REPLACES, RETRACTS, kind_of, spellings
+from topology.lineage import REPLACES, RETRACTS, kind_of, node_names
 
 MOST_EDGES = 200_000
 MOST_RETRACTIONS = 20
 BOTH, BLAST_RADIUS = "both", "blast_radius"
-WAYS: Mapping[str, Sequence[Way]] = {
-    Way.ANCESTORS.value: (Way.ANCESTORS,),
-    Way.DESCENDANTS.value: (Way.DESCENDANTS,),
-    BOTH: (Way.ANCESTORS, Way.DESCENDANTS),
-    BLAST_RADIUS: (Way.DESCENDANTS,),
+WAYS: Mapping[str, Sequence[Direction]] = {
+    Direction.ANCESTORS.value: (Direction.ANCESTORS,),
+    Direction.DESCENDANTS.value: (Direction.DESCENDANTS,),
+    BOTH: (Direction.ANCESTORS, Direction.DESCENDANTS),
+    BLAST_RADIUS: (Direction.DESCENDANTS,),
 }
 DEPTH = 10
 GRAPH_PARAMS = (
@@ -42,13 +42,15 @@ GRAPH_PARAMS = (
         " the node itself if it retracts nothing",
         choices=tuple(WAYS),
     ),
-    Parameter("depth", "most edges between a node and the first", Form.WHOLE, 1, default=DEPTH),
+    Parameter(
+        "depth", "most edges between a node and the first", ValueForm.WHOLE, 1, default=DEPTH
+    ),
     limit(1000, 10_000),
     CURSOR,
 )
 
 
-def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
+def lineage_graph(view: ReadOnlyStore, params: QueryParams, size: int = MOST_EDGES) -> Json:
     """Return a page of edges by distance, and the nodes at their ends.
 
     size: maximum number of edges on all pages.  Raises NotFound if no edge names the node.
@@ -64,7 +66,7 @@ def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
         edges = ((prefix + order, link) for order, link in walk)
         return edges if after_key is None else (each for each in edges if each[0] > after_key)
 
-    page = listed(params, prefix, entries)
+    page = page_of(params, prefix, entries)
     links: list[Link] = page["items"]
     first = start if params.text("cursor") is None else ()
     names = {*first, *chain.from_iterable((link.source, link.target) for link in links)}
@@ -82,23 +84,23 @@ def lineage_graph(view: Reads, params: Params, size: int = MOST_EDGES) -> Json:
     }
 
 
-def _start_nodes(view: Reads, node: str, direction: str) -> list[str]:
+def _start_nodes(view: ReadOnlyStore, node: str, direction: str) -> list[str]:
     """Return the nodes where the walk begins.  Raises NotFound."""
-    start = [name for name in spellings(node) if _has_edges(view, name)]
+    start = [name for name in node_names(node) if _has_edges(view, name)]
     if not start:
         raise NotFound(f"no edge of the lineage graph names {node}", "node_unknown")
     if direction == BLAST_RADIUS:
-        targets = [step.ahead for step in steps(view, node, Way.ANCESTORS, RETRACTS)]
+        targets = [step.ahead for step in steps(view, node, Direction.ANCESTORS, RETRACTS)]
         return targets or start
     return start
 
 
-def _has_edges(view: Reads, node: str) -> bool:
-    return any(True for way in Way for _ in islice(steps(view, node, way), 1))
+def _has_edges(view: ReadOnlyStore, node: str) -> bool:
+    return any(True for way in Direction for _ in islice(steps(view, node, way), 1))
 
 
-def _node_json(view: Reads, name: str, distance: int) -> Json:
-    retractions = steps(view, name, Way.DESCENDANTS, RETRACTS)
+def _node_json(view: ReadOnlyStore, name: str, distance: int) -> Json:
+    retractions = steps(view, name, Direction.DESCENDANTS, RETRACTS)
     return {
         "node": name,
         "kind": kind_of(name),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from streams.view_store.graph.index import Link, Way, steps
+from streams.view_store.graph.index import Direction, Link, steps
 from streams.views.keys import key
-from streams.views.reads import Kept
+from streams.views.reads import RowReader
 
 
-class Cut(NamedTuple):
+class Truncation(NamedTuple):
     """The limit that truncated a walk, and its value."""
 
     by: Literal["depth", "size"]
@@ -20,7 +20,7 @@ class Cut(NamedTuple):
 class _Frontier:
     """The nodes reached in one direction.  nodes: those of the last level, by name."""
 
-    def __init__(self, way: Way, start: Collection[str]) -> None:
+    def __init__(self, way: Direction, start: Collection[str]) -> None:
         self.way = way
         self.seen = set(start)
         self.nodes = sorted(self.seen)
@@ -37,9 +37,9 @@ class Walk:
 
     def __init__(
         self,
-        view: Kept,
+        view: RowReader,
         start: Collection[str],
-        ways: Sequence[Way],
+        ways: Sequence[Direction],
         depth: int,
         size: int,
         stops: Collection[str] = (),
@@ -50,7 +50,7 @@ class Walk:
         self._size = size
         self._stops = stops
         self.distance = dict.fromkeys(start, 0)
-        self.cut: Cut | None = None
+        self.cut: Truncation | None = None
 
     def __iter__(self) -> Iterator[tuple[bytes, Link]]:
         """Yield edges with sort keys, by distance, direction, node, relation and other node."""
@@ -63,12 +63,12 @@ class Walk:
                     if link in yielded:
                         continue
                     if len(yielded) == self._size:
-                        self.cut = Cut("size", self._size)
+                        self.cut = Truncation("size", self._size)
                         return
                     yielded.add(link)
                     yield order, link
         if any(self._has_more(frontier) for frontier in self._frontiers):
-            self.cut = Cut("depth", self._depth)
+            self.cut = Truncation("depth", self._depth)
 
     def _level(
         self, frontier: _Frontier, level: int, prefix: bytes

@@ -16,11 +16,11 @@ from fastavro.schema import to_parsing_canonical_form
 
 import schemas
 from schemas import CATALOGUE, SchemaEntry
-from schemas.build import derived
+from schemas.build import derived_files
 from schemas.protocols import RECORDS
 from streams.gateway.access import everything
 from streams.protocols.commands import COMMANDS, all_processors
-from streams.registry.reading import Reading
+from streams.registry.reading import RegistryReadApi
 from streams.registry.subjects import subjects
 from streams.routes.table import ROUTES, parameters_of
 from tests.data.unchanged.commands import run
@@ -82,7 +82,7 @@ def _describe_schemas() -> Iterator[tuple[str, str]]:
     for entry in CATALOGUE:
         name = f"catalogue/{entry.id}-{entry.record}-v{entry.version}.jsonl"
         yield name, _json_lines(_forms(entry))
-    for path, text in derived().items():
+    for path, text in derived_files().items():
         yield path.relative_to(Path(schemas.__file__).parent).as_posix(), text
 
 
@@ -90,7 +90,7 @@ def _forms(entry: SchemaEntry) -> Iterator[Any]:
     """Its line in the catalogue, its canonical form, and what a schema registry has of it."""
     yield entry._asdict()
     yield to_parsing_canonical_form(entry.schema)
-    yield Reading("").get_by_id(str(entry.id))
+    yield RegistryReadApi("").get_by_id(str(entry.id))
 
 
 def _describe(declared: Topic | Table | ProcessorDeclaration) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from streams.ingress.kinds import KINDS
 from streams.play import fill
 from streams.play.scenario import START_MS
 from streams.processing.encode import to_output
-from streams.processing.ingress import Edge, Kind, check
+from streams.processing.ingress import EnvelopeType, IngressTopic, check
 from streams.settings import Settings
 from tests.data.unchanged.manifest import Texts
 from tests.unit.schemas import examples
@@ -51,14 +51,14 @@ def _validate(name: str, folder: str) -> Iterator[str]:
         yield f"{example}  {json.dumps(validate.check(name, text.encode(), SETTINGS))}"
 
 
-def _judge(kind: Kind, value: Json) -> Iterator[str]:
+def _judge(kind: EnvelopeType, value: Json) -> Iterator[str]:
     yield _answer(kind, value)
     for place, label, variant in _vary(value):
         path = "/".join(map(str, place))
         yield f"/{path}  {label}  {_answer(kind, variant)}"
 
 
-def _answer(kind: Kind, value: Json) -> str:
+def _answer(kind: EnvelopeType, value: Json) -> str:
     """The record that an edge produces, or the rules that the value breaks."""
     edge = next((each for each in EDGES.values() if each.kind is kind), None)
     if edge is None:
@@ -72,7 +72,7 @@ def _answer(kind: Kind, value: Json) -> str:
         return exc.message
 
 
-def _describe_record(edge: Edge, value: Json) -> str:
+def _describe_record(edge: IngressTopic, value: Json) -> str:
     output = to_output(edge, value, START_MS, SETTINGS)
     assert output.value is not None
     record = edge.topic.record or ""

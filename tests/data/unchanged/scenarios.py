@@ -25,7 +25,7 @@ from tests.data.unchanged.manifest import Texts
 from tests.data.unchanged.queries import paths_about
 from tests.data.unchanged.stories import STORIES, lines_of
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 
 FOLDER = Path(__file__).resolve().parents[3] / "scenarios"
 MEMORY = Path("/dev/shm")
@@ -152,7 +152,7 @@ def _spoil(log: MemoryLog) -> None:
     """Let no fact and no public row hold: every other one gets the value of the one before, and
     the rest have other numbers."""
     for topic in topics.ALL:
-        if topic.kind not in (Kind.FACT, Kind.TABLE) or topic.name not in log.topics():
+        if topic.kind not in (TopicKind.FACT, TopicKind.TABLE) or topic.name not in log.topics():
             continue
         slots = log.slots(TopicPartition(topic.name, 0))
         before: bytes | None = None

@@ -24,7 +24,7 @@ from streams.asap.registry import create_default_registry
 from streams.asap.server import Server as AsapServer
 from streams.engine.records import Output, Record
 from streams.gateway.answer import dump
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
 from streams.protocols.asap import scenario as asap
 from streams.protocols.summit import scenario as summit
@@ -67,7 +67,9 @@ class World:
 
     def _example(self, topic: str, name: str) -> None:
         value = json.loads((EXAMPLES / "summit" / name).read_bytes())
-        self.system.judge(to_output(edge_of(topic), value, self._now(), self.system.settings))
+        self.system.judge(
+            to_output(ingress_topic_of(topic), value, self._now(), self.system.settings)
+        )
 
     def _now(self) -> int:
         return self.system.now

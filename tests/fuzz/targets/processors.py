@@ -22,7 +22,7 @@ from streams.settings import Settings
 from tests.fuzz import examples
 from tests.fuzz.json_inputs import mutated as mutate
 from topology import keys
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.topics import ALL
 
 __all__ = ["mutate", "run", "seeds"]
@@ -45,7 +45,7 @@ class System:
         create_topics(self.log, self.settings)
         self._folder = tempfile.TemporaryDirectory()
         self.host = LocalHost(self.log, all_processors, self.settings, Path(self._folder.name))
-        self.letters = [t.name for t in ALL if t.kind is Kind.DEAD_LETTER]
+        self.letters = [t.name for t in ALL if t.kind is TopicKind.DEAD_LETTER]
         self.seen: dict[str, int] = {}
         self.count = 0
 

@@ -8,7 +8,7 @@ import pytest
 
 from streams.access.callers import Caller, Role
 from streams.errors import Forbidden
-from streams.ingress.senders import SENDERS, check, filled
+from streams.ingress.senders import SENDERS, check, fill_sender
 from streams.routes.table import INPUTS
 from topology.apc import APC_PACKETS
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
@@ -94,12 +94,12 @@ def test_operators_do_not_speak_for_agents(topic: Topic) -> None:
 
 def test_a_caller_is_filled_in() -> None:
     kim = Caller("kim", PRODUCER)
-    assert filled(SUMMIT_CALLS, {"id": 1}, kim) == {"id": 1, "caller": "kim"}
-    assert filled(SUMMIT_CALLS, {"caller": None}, kim) == {"caller": "kim"}
-    assert filled(SUMMIT_CALLS, {"caller": "lee"}, kim) == {"caller": "lee"}
-    assert filled(SUMMIT_CALLS, [], kim) == []
-    assert filled(SUMMIT_REPLIES, {}, kim) == {}
-    assert filled(SUMMIT_CALLS, {}, None) == {}
+    assert fill_sender(SUMMIT_CALLS, {"id": 1}, kim) == {"id": 1, "caller": "kim"}
+    assert fill_sender(SUMMIT_CALLS, {"caller": None}, kim) == {"caller": "kim"}
+    assert fill_sender(SUMMIT_CALLS, {"caller": "lee"}, kim) == {"caller": "lee"}
+    assert fill_sender(SUMMIT_CALLS, [], kim) == []
+    assert fill_sender(SUMMIT_REPLIES, {}, kim) == {}
+    assert fill_sender(SUMMIT_CALLS, {}, None) == {}
 
 
 def test_without_tokens_everybody_sends_as_they_like() -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from schemas import sap
-from streams.agents import Clerk
+from streams.agents import EchoAgent
 from streams.agents.__main__ import main
 from streams.agents.clerk import CONSTITUTION
 from streams.agents.place import place_of
@@ -81,7 +81,7 @@ def test_a_task_delivered_twice_has_one_answer(bench: Bench, desk: Desk) -> None
 
 def test_another_agent_keeps_off(bench: Bench) -> None:
     bench.send("sap.tasks", task())
-    assert Desk(bench, Clerk("other")).work() == 0
+    assert Desk(bench, EchoAgent("other")).work() == 0
     bench.send("sap.results", result(task()))
 
 

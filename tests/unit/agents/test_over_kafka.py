@@ -17,7 +17,7 @@ from schemas.asap import (
     reply_to,
 )
 from streams.agents.asap.indexer import request
-from streams.agents.asap.over_kafka import Letter, Worker
+from streams.agents.asap.over_kafka import InboxRecord, Worker
 from streams.client import Client
 from streams.settings import Settings
 
@@ -36,8 +36,8 @@ class Sent:
         self.traces.append(traceparent)
 
 
-def letter(envelope: Envelope, trace: str | None = None) -> Letter:
-    return Letter(envelope, "0:0", trace)
+def letter(envelope: Envelope, trace: str | None = None) -> InboxRecord:
+    return InboxRecord(envelope, "0:0", trace)
 
 
 def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:

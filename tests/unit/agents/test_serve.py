@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from streams.agents import Clerk, serve
+from streams.agents import EchoAgent, serve
 from streams.client import TailRecord
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
@@ -40,7 +40,7 @@ def test_a_cursor_of_no_use_means_the_beginning(
     place = tmp_path / "a.cursor"
     place.write_text("0:x")
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(serve(Clerk("A-ml-001"), Settings.load(), place))
+        asyncio.run(serve(EchoAgent("A-ml-001"), Settings.load(), place))
     assert starts == ["0:x", EARLIEST]
 
 
@@ -73,7 +73,7 @@ def test_results_belong_to_the_trace_of_their_task(
             sent.append((topic, traceparent))
 
     monkeypatch.setattr(sys.modules[serve.__module__], "Client", Inbox)
-    clerk = Clerk("A-ml-001", (task()["target"]["capability"],))
+    clerk = EchoAgent("A-ml-001", (task()["target"]["capability"],))
     with pytest.raises(asyncio.CancelledError):
         asyncio.run(serve(clerk, Settings(), tmp_path / "a.cursor"))
     assert sent == [("sap.results", "00-a-trace")]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.demo import Stage
+from streams.demo import DemoContext
 from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench
 
@@ -25,5 +25,5 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def stage(bench: Bench, said: list[str]) -> Stage:
-    return Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
+def stage(bench: Bench, said: list[str]) -> DemoContext:
+    return DemoContext(BenchDoor(bench), bench.log, bench.settings, said.append)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from schemas.asap import generate_id
-from streams.agents import Clerk
+from streams.agents import EchoAgent
 from streams.agents.summit.__main__ import manifest_of
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext
@@ -33,7 +33,7 @@ class BenchDoor:
     @contextmanager
     def agent(self, settings: Settings, agent_id: str) -> Iterator[None]:
         """The example agent, at work whenever somebody waits."""
-        self.work = Desk(self._bench, Clerk(agent_id)).work
+        self.work = Desk(self._bench, EchoAgent(agent_id)).work
         yield
         self.work = self._bench.host.run
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.demo import STEPS, DemoFailed, Stage, packets, steps, tell
+from streams.demo import STEPS, DemoContext, DemoFailed, packets, steps, tell
 from streams.ingress.kinds import KINDS
 from streams.processing.ingress import check
 from streams.settings import Settings
@@ -16,14 +16,14 @@ from tests.unit.views.bench import Bench
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path) -> Iterator[DemoContext]:
     bench = Bench(tmp_path)
-    yield Stage(BenchDoor(bench), bench.log, bench.settings, lambda _: None)
+    yield DemoContext(BenchDoor(bench), bench.log, bench.settings, lambda _: None)
     bench.close()
 
 
-def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    def surprise(stage: Stage) -> None:
+def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    def surprise(stage: DemoContext) -> None:
         """Something else happens."""
         stage.expect("the state", "EXPIRED", "ROUTED")
 
@@ -33,7 +33,7 @@ def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatc
     assert it.value.exit_code == 1
 
 
-def test_a_refused_query_fails(stage: Stage) -> None:
+def test_a_refused_query_fails(stage: DemoContext) -> None:
     with pytest.raises(DemoFailed, match="404"):
         stage.state(packets.example("s1")["packet_id"])
 

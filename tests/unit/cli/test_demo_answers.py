@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from schemas import sap
-from streams.demo import DemoFailed, Stage, answers
+from streams.demo import DemoContext, DemoFailed, answers
 from streams.settings import Settings
 from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench
@@ -21,14 +21,14 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, said: list[str]) -> Iterator[Stage]:
+def stage(tmp_path: Path, said: list[str]) -> Iterator[DemoContext]:
     bench = Bench(tmp_path)
     door = BenchDoor(bench)
-    yield Stage(door, bench.log, bench.settings, said.append, agent=door.agent)
+    yield DemoContext(door, bench.log, bench.settings, said.append, agent=door.agent)
     bench.close()
 
 
-def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
+def test_it_gives_what_it_should(stage: DemoContext, said: list[str]) -> None:
     answers.tell(stage)
     assert stage.checks > 15
     text = "\n".join(said)
@@ -37,24 +37,24 @@ def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
     assert "5550" not in text
 
 
-def test_it_can_be_told_again(stage: Stage) -> None:
+def test_it_can_be_told_again(stage: DemoContext) -> None:
     answers.tell(stage)
     answers.tell(replace(stage, session="demo-00000002"))
 
 
-def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers, "_SAID", "nothing of note")
     with pytest.raises(DemoFailed, match="act three, step 3: the status should be FAILED"):
         answers.tell(stage)
 
 
-def test_with_other_settings_it_is_left_out(stage: Stage, said: list[str]) -> None:
+def test_with_other_settings_it_is_left_out(stage: DemoContext, said: list[str]) -> None:
     answers.tell(replace(stage, settings=Settings(sap_past_deadline="timeout")))
     assert stage.checks == 0
     assert "left out" in said[-1]
 
 
-def test_its_tasks_are_valid(stage: Stage) -> None:
+def test_its_tasks_are_valid(stage: DemoContext) -> None:
     tasks = [answers.seed(stage, number) for number in (1, 2)]
     assert [sap.validate_task(task) for task in tasks] == [[], []]
     assert tasks[0]["taskId"] != tasks[1]["taskId"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.demo import DemoFailed, Stage, evolution
+from streams.demo import DemoContext, DemoFailed, evolution
 from streams.demo.fleet_simulation import Generation, Sent, Story
 from streams.demo.fleet_simulation import tell as evolve
 from tests.unit.cli.door import BenchDoor
@@ -21,13 +21,13 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, said: list[str]) -> Iterator[Stage]:
+def stage(tmp_path: Path, said: list[str]) -> Iterator[DemoContext]:
     bench = Bench(tmp_path)
-    yield Stage(BenchDoor(bench), bench.log, bench.settings, said.append)
+    yield DemoContext(BenchDoor(bench), bench.log, bench.settings, said.append)
     bench.close()
 
 
-def test_the_act_holds_and_shows_what_came_of_it(stage: Stage, said: list[str]) -> None:
+def test_the_act_holds_and_shows_what_came_of_it(stage: DemoContext, said: list[str]) -> None:
     evolution.tell(stage)
     text = "\n".join(said)
     for words in ("protocol_decayed", "→", "recovered", "blind-distill", "what if", "40 of 40"):
@@ -36,7 +36,9 @@ def test_the_act_holds_and_shows_what_came_of_it(stage: Stage, said: list[str]) 
     assert said[-1].startswith("\nAll ")
 
 
-def test_a_verdict_that_was_not_meant_fails(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_verdict_that_was_not_meant_fails(
+    stage: DemoContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def wrong(*args: object, **options: object) -> Story:
         story = evolve("short")
         sent = [Sent(each.packet, frozenset({"phase_type"})) for each in story.packets[:1]]
@@ -47,7 +49,7 @@ def test_a_verdict_that_was_not_meant_fails(stage: Stage, monkeypatch: pytest.Mo
         evolution.tell(stage)
 
 
-def test_other_decay_settings_leave_the_act_out(stage: Stage, said: list[str]) -> None:
+def test_other_decay_settings_leave_the_act_out(stage: DemoContext, said: list[str]) -> None:
     stage.settings = replace(stage.settings, apc_decay_mode="always")
     evolution.tell(stage)
     assert "left out" in said[-1]

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from streams.demo import DemoFailed, Stage, lineage
+from streams.demo import DemoContext, DemoFailed, lineage
 from streams.demo.lineage import saop
 from streams.protocols.queries import QUERIES
 from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.views.bench import Bench
 
 
-def test_it_shows_one_tree_of_five_protocols(stage: Stage, said: list[str]) -> None:
+def test_it_shows_one_tree_of_five_protocols(stage: DemoContext, said: list[str]) -> None:
     lineage.tell(stage)
     text = "\n".join(said)
     assert text.count("trace:") == 2
@@ -22,19 +22,19 @@ def test_it_shows_one_tree_of_five_protocols(stage: Stage, said: list[str]) -> N
     assert stage.checks > 12
 
 
-def test_it_can_be_told_again(stage: Stage) -> None:
+def test_it_can_be_told_again(stage: DemoContext) -> None:
     lineage.tell(stage)
     lineage.tell(replace(stage, session="demo-00000002"))
 
 
-def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saop, "CONFIDENCES", (0.9, 0.9))
     with pytest.raises(DemoFailed, match="act six, step 5: escalations should be"):
         lineage.tell(stage)
 
 
 def test_where_agents_need_manifests_it_is_left_out(
-    stage: Stage, bench: Bench, said: list[str]
+    stage: DemoContext, bench: Bench, said: list[str]
 ) -> None:
     bench.send("asap.manifests", manifest())
     bench.view.catch_up(0)
@@ -43,7 +43,9 @@ def test_where_agents_need_manifests_it_is_left_out(
     assert "left out" in said[-1]
 
 
-def test_where_confidence_is_judged_otherwise_it_is_left_out(stage: Stage, said: list[str]) -> None:
+def test_where_confidence_is_judged_otherwise_it_is_left_out(
+    stage: DemoContext, said: list[str]
+) -> None:
     stage.settings = replace(stage.settings, saop_confidence_declines=2)
     lineage.tell(stage)
     assert stage.checks == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from schemas.summit import check_request
-from streams.demo import DemoFailed, Stage, runs
+from streams.demo import DemoContext, DemoFailed, runs
 from tests.unit.cli.door import BenchDoor
 from tests.unit.views.bench import Bench
 
@@ -20,14 +20,14 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, said: list[str]) -> Iterator[Stage]:
+def stage(tmp_path: Path, said: list[str]) -> Iterator[DemoContext]:
     system = Bench(tmp_path)
     door = BenchDoor(system)
-    yield Stage(door, system.log, system.settings, said.append, example=door.example)
+    yield DemoContext(door, system.log, system.settings, said.append, example=door.example)
     system.close()
 
 
-def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
+def test_it_gives_what_it_should(stage: DemoContext, said: list[str]) -> None:
     runs.tell(stage)
     assert stage.checks > 15
     text = "\n".join(said)
@@ -35,17 +35,17 @@ def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
     assert text.count("ok  ") == 5
 
 
-def test_it_can_be_told_again(stage: Stage) -> None:
+def test_it_can_be_told_again(stage: DemoContext) -> None:
     runs.tell(stage)
     runs.tell(replace(stage, session="demo-00000002"))
 
 
-def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "OUTPUT", {"words": 5})
     with pytest.raises(DemoFailed, match="act five, step 2: the output should be"):
         runs.tell(stage)
 
 
-def test_its_request_is_valid(stage: Stage) -> None:
+def test_its_request_is_valid(stage: DemoContext) -> None:
     assert check_request(runs.invocation(stage)) == []
     assert all(step.__doc__ for step in runs.STEPS)

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from schemas.asap import canonical_form, validate
-from streams.demo import DemoFailed, Stage, tasks
+from streams.demo import DemoContext, DemoFailed, tasks
 from tests.unit.protocols.asap.queries.stage import manifest
 from tests.unit.views.bench import Bench
 
 
-def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
+def test_it_gives_what_it_should(stage: DemoContext, said: list[str]) -> None:
     tasks.tell(stage)
     assert stage.checks > 10
     text = "\n".join(said)
@@ -20,19 +20,19 @@ def test_it_gives_what_it_should(stage: Stage, said: list[str]) -> None:
     assert "task_already_terminal" in text
 
 
-def test_it_can_be_told_again(stage: Stage) -> None:
+def test_it_can_be_told_again(stage: DemoContext) -> None:
     tasks.tell(stage)
     tasks.tell(replace(stage, session="demo-00000002"))
 
 
-def test_a_step_that_fails_is_named(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "_TOO_LATE", "another")
     with pytest.raises(DemoFailed, match="act four, step 5: the error should be another"):
         tasks.tell(stage)
 
 
 def test_where_agents_need_manifests_it_is_left_out(
-    stage: Stage, bench: Bench, said: list[str]
+    stage: DemoContext, bench: Bench, said: list[str]
 ) -> None:
     bench.send("asap.manifests", manifest())
     bench.view.catch_up(0)
@@ -41,7 +41,7 @@ def test_where_agents_need_manifests_it_is_left_out(
     assert "left out" in said[-1]
 
 
-def test_its_request_is_valid(stage: Stage) -> None:
+def test_its_request_is_valid(stage: DemoContext) -> None:
     request = tasks.asked_for(stage)
     assert validate(canonical_form(request)) == []
     assert tasks.asked_for(stage) == request

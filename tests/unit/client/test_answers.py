@@ -8,9 +8,9 @@ import pytest
 
 from schemas import Problem
 from streams.api.problems import Response, failed, no_route, problem
-from streams.client.answers import Answer, unanswered, unsent
-from streams.client.outbox import Outbox
-from streams.client.transport import Parcel
+from streams.client.answers import GatewayResponse, unanswered, unsent
+from streams.client.outbox import RecordEncoder
+from streams.client.transport import ProduceRequest
 from streams.client.values import parcel_of
 from streams.errors import (
     BrokerUnavailable,
@@ -52,8 +52,8 @@ READ_ERRORS: list[HeadraceError] = [
 ]
 
 
-def received(response: Response) -> Answer:
-    return Answer(response.status, response.body)
+def received(response: Response) -> GatewayResponse:
+    return GatewayResponse(response.status, response.body)
 
 
 @pytest.mark.parametrize("error", READ_ERRORS, ids=lambda error: type(error).__name__)
@@ -77,7 +77,7 @@ def test_the_error_of_a_read(error: HeadraceError) -> None:
 def test_the_error_of_a_tail(status: int, error: HeadraceError) -> None:
     earliest = getattr(error, "earliest", None)
     body = {"detail": error.message, "rule": error.code, "earliest": earliest}
-    back = unanswered(Answer(status, body))
+    back = unanswered(GatewayResponse(status, body))
     assert type(back) is type(error)
     assert str(back) == str(error)
     assert getattr(back, "earliest", None) == earliest
@@ -96,9 +96,9 @@ def test_a_wrong_path_is_wrong_usage(answer: Response) -> None:
 )
 @pytest.mark.parametrize("body", [None, [], "x", {}, {"detail": 3}])
 def test_an_answer_of_something_else(status: int, kind: type[HeadraceError], body: Any) -> None:
-    assert type(unanswered(Answer(status, body))) is kind
-    assert type(unsent(Answer(status, body), PARCEL)) is ProduceUnknown
-    assert type(unanswered(Answer(418, body))) is UsageError
+    assert type(unanswered(GatewayResponse(status, body))) is kind
+    assert type(unsent(GatewayResponse(status, body), PARCEL)) is ProduceUnknown
+    assert type(unanswered(GatewayResponse(418, body))) is UsageError
 
 
 @pytest.mark.parametrize(
@@ -128,13 +128,13 @@ def test_an_unknown_outcome_says_to_send_again_with_the_same_id() -> None:
     assert "Send again with the same id" in str(back)
 
 
-def here(parcel: Parcel) -> InvalidInput:
+def here(parcel: ProduceRequest) -> InvalidInput:
     with pytest.raises(InvalidInput) as caught:
-        Outbox(Settings(), lambda: START_MS).outputs(parcel)
+        RecordEncoder(Settings(), lambda: START_MS).outputs(parcel)
     return caught.value
 
 
-def there(bench: Bench, path: str, parcel: Parcel) -> HeadraceError:
+def there(bench: Bench, path: str, parcel: ProduceRequest) -> HeadraceError:
     body = b"[" + b",".join(parcel.texts) + b"]"
     return unsent(received(bench.routes.handle("POST", path, "", {}, body)), parcel)
 

@@ -9,7 +9,7 @@ import pytest
 
 from streams.api.route import MOST_AT_ONCE
 from streams.client.batches import MOST_BYTES, Batches, Outcome
-from streams.client.transport import Parcel
+from streams.client.transport import ProduceRequest
 from streams.client.values import parcel_of
 from streams.errors import ProduceUnknown, UsageError
 from tests.unit.client.loops import Run
@@ -19,16 +19,16 @@ class Way:
     """Deliveries that were asked for; each takes until `go` is set."""
 
     def __init__(self) -> None:
-        self.batches: list[list[Parcel]] = []
+        self.batches: list[list[ProduceRequest]] = []
         self.go = asyncio.Event()
 
-    async def deliver(self, parcels: Sequence[Parcel]) -> list[Outcome]:
+    async def deliver(self, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
         self.batches.append(list(parcels))
         await self.go.wait()
         return [[text.decode() for text in parcel.texts] for parcel in parcels]
 
 
-def parcel(*values: object) -> Parcel:
+def parcel(*values: object) -> ProduceRequest:
     return parcel_of("apc.packets", values, True, None)
 
 
@@ -79,7 +79,7 @@ def test_a_large_parcel_goes_alone(run: Run, one: list[object]) -> None:
 
 
 def test_each_send_gets_its_own_outcome(run: Run) -> None:
-    async def deliver(parcels: Sequence[Parcel]) -> list[Outcome]:
+    async def deliver(parcels: Sequence[ProduceRequest]) -> list[Outcome]:
         return [["p"], ProduceUnknown("no answer"), ["q", "r"]]
 
     async def test() -> None:
@@ -93,7 +93,7 @@ def test_each_send_gets_its_own_outcome(run: Run) -> None:
 
 
 def test_a_delivery_that_fails_fails_its_sends_alone(run: Run) -> None:
-    async def deliver(parcels: Sequence[Parcel]) -> list[Outcome]:
+    async def deliver(parcels: Sequence[ProduceRequest]) -> list[Outcome]:
         if parcels[0].values[0] == 1:
             raise UsageError("no such thing")
         return [["p"] for _ in parcels]

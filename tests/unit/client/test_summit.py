@@ -12,7 +12,7 @@ import pytest
 from schemas import Problem
 from schemas.summit import check_call, check_reply, load_manifest
 from streams.agents.summit import __main__ as examples
-from streams.client.desk import WAIT_S, Desk
+from streams.client.desk import WAIT_S, SummitTransport
 from streams.client.summit import SummitCalls
 from streams.errors import InvalidInput
 from streams.summit.errors import CallRejected, ManifestRejected
@@ -29,7 +29,7 @@ class Caller(SummitCalls):
         whole = {"verdict": "accepted", "rule": "r", "message": "r: why", "cause": "t/0/1"}
         self.event = {**whole, **(event or {})}
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> SummitTransport:
         return Noting(self)
 
 
@@ -201,7 +201,7 @@ def test_a_rejection_is_raised() -> None:
 class Refusing(Caller):
     """A client whose edge refuses everything."""
 
-    def _desk(self) -> Desk:
+    def _desk(self) -> SummitTransport:
         return RefusingDesk(self)
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from streams.client.answers import Answer
-from streams.client.summit_http import Ask, HttpDesk
+from streams.client.answers import GatewayResponse
+from streams.client.summit_http import Ask, HttpSummitTransport
 from streams.errors import GatewayUnavailable, HeadraceError, InvalidInput, ProduceUnknown
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
 
@@ -25,10 +25,10 @@ RESULT = {"status": "completed", "output": {}}
 class Gateway:
     """Gives these answers, one after the other."""
 
-    def __init__(self, *answers: Answer) -> None:
+    def __init__(self, *answers: GatewayResponse) -> None:
         self._answers, self.asked = list(answers), list[Ask]()
 
-    async def __call__(self, ask: Ask) -> Answer:
+    async def __call__(self, ask: Ask) -> GatewayResponse:
         self.asked.append(ask)
         return self._answers.pop(0)
 
@@ -36,30 +36,30 @@ class Gateway:
         return [orjson.loads(ask.body or b"null") for ask in self.asked]
 
 
-def desk(*answers: Answer) -> tuple[HttpDesk, Gateway]:
+def desk(*answers: GatewayResponse) -> tuple[HttpSummitTransport, Gateway]:
     gateway = Gateway(*answers)
-    return HttpDesk(gateway, PATHS), gateway
+    return HttpSummitTransport(gateway, PATHS), gateway
 
 
-def rpc(result: Any) -> Answer:
-    return Answer(200, {"jsonrpc": "2.0", "id": 1, "result": result})
+def rpc(result: Any) -> GatewayResponse:
+    return GatewayResponse(200, {"jsonrpc": "2.0", "id": 1, "result": result})
 
 
-def failed(code: int, rule: str, **data: Any) -> Answer:
+def failed(code: int, rule: str, **data: Any) -> GatewayResponse:
     error = {"code": code, "message": f"why: {rule}", "data": {"rule": rule, **data}}
-    return Answer(200, {"jsonrpc": "2.0", "id": 1, "error": error})
+    return GatewayResponse(200, {"jsonrpc": "2.0", "id": 1, "error": error})
 
 
-def pending(status: str | None) -> Answer:
+def pending(status: str | None) -> GatewayResponse:
     return failed(-32001, "run.pending", runId="r", status=status, position=POSITION)
 
 
-def judged(**event: Any) -> Answer:
+def judged(**event: Any) -> GatewayResponse:
     whole = {"verdict": "accepted", "rule": "call.accepted", "cause": POSITION, **event}
-    return Answer(200, {"positions": [POSITION], "verdicts": [whole]})
+    return GatewayResponse(200, {"positions": [POSITION], "verdicts": [whole]})
 
 
-SENT = Answer(202, {"positions": [POSITION]})
+SENT = GatewayResponse(202, {"positions": [POSITION]})
 
 
 @pytest.mark.parametrize("call", [CALL, {**CALL, "caller": "desk-7"}])
@@ -91,16 +91,16 @@ def test_a_wait_that_is_over_says_how_far_the_run_is() -> None:
     )
 
 
-ERRORS: Sequence[tuple[Answer, type[HeadraceError]]] = [
+ERRORS: Sequence[tuple[GatewayResponse, type[HeadraceError]]] = [
     (failed(-32004, "agent.unknown", runId="r"), CallRejected),
     (failed(-32603, "service.unavailable"), GatewayUnavailable),
-    (Answer(503, {"rule": "service_unavailable", "detail": "away"}), ProduceUnknown),
-    (Answer(502, None), ProduceUnknown),
+    (GatewayResponse(503, {"rule": "service_unavailable", "detail": "away"}), ProduceUnknown),
+    (GatewayResponse(502, None), ProduceUnknown),
 ]
 
 
 @pytest.mark.parametrize(("answer", "kind"), ERRORS)
-def test_errors(answer: Answer, kind: type[HeadraceError]) -> None:
+def test_errors(answer: GatewayResponse, kind: type[HeadraceError]) -> None:
     made, _ = desk(answer)
     with pytest.raises(kind):
         asyncio.run(made.ended(CALL, 5, None))
@@ -145,7 +145,7 @@ def test_a_withdrawal_is_sent_once_however_late_its_verdict_is() -> None:
 
 def test_what_the_edge_refuses() -> None:
     errors = [{"index": 0, "rule": "manifest.role", "path": "/spec/role", "message": "no role"}]
-    made, _ = desk(Answer(422, {"detail": "no role", "errors": errors}))
+    made, _ = desk(GatewayResponse(422, {"detail": "no role", "errors": errors}))
     with pytest.raises(InvalidInput) as caught:
         asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, 5))
     assert [problem.rule for problem in caught.value.problems] == ["manifest.role"]

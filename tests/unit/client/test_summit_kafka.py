@@ -16,14 +16,14 @@ import pytest
 from streams.agents.summit.__main__ import manifest_of
 from streams.agents.summit.words import counted
 from streams.client import summit_kafka
-from streams.client.summit_kafka import KafkaDesk
-from streams.client.summit_watch import Watch
+from streams.client.summit_kafka import KafkaSummitTransport
+from streams.client.summit_watch import RunWatcher
 from streams.engine.log import Log
 from streams.engine.records import Output, TopicPartition, position
 from streams.errors import BrokerUnavailable, Gone, HeadraceError
 from streams.log.record_json import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from tests.unit.client.loops import run_alone
 from tests.unit.views.bench import Bench
 from topology.summit import SUMMIT_EVENTS
@@ -38,7 +38,7 @@ class Site:
 
     def __init__(self, bench: Bench) -> None:
         self.bench, self.held = bench, False
-        self.desk = KafkaDesk(bench.log, PREFIX, 30, self._send, self)
+        self.desk = KafkaSummitTransport(bench.log, PREFIX, 30, self._send, self)
 
     async def _send(self, topic: str, key: str, value: Json | None, traceparent: str | None) -> str:
         if value is None:
@@ -50,7 +50,7 @@ class Site:
             self.bench.host.run()
         return found
 
-    async def read(self, look: Callable[[Reads], Any], after: str | None = None) -> Any:
+    async def read(self, look: Callable[[ReadOnlyStore], Any], after: str | None = None) -> Any:
         self.bench.view.catch_up(0)
         return look(self.bench.view)
 
@@ -123,10 +123,10 @@ def test_who_gives_up_while_the_log_is_opened_leaves_nothing_open(
     """`tell` looks for the thread that would be left."""
     began, go = threading.Event(), threading.Event()
 
-    def slow(log: Log, prefix: str) -> Watch:
+    def slow(log: Log, prefix: str) -> RunWatcher:
         began.set()
         assert go.wait(60)
-        return Watch(log, prefix)
+        return RunWatcher(log, prefix)
 
     monkeypatch.setattr(summit_kafka, "Watch", slow)
 
@@ -144,7 +144,7 @@ def test_who_gives_up_while_the_log_is_opened_leaves_nothing_open(
 def test_a_log_that_did_not_open_is_opened_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(log: Log, prefix: str) -> Watch:
+    def away(log: Log, prefix: str) -> RunWatcher:
         raise BrokerUnavailable("it is gone")
 
     async def story(site: Site) -> None:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Mapping
 
 from streams.engine.records import TopicPartition
-from streams.engine.task import Cycle
+from streams.engine.task import Batch
 from streams.errors import RegistryUnavailable
 
 TP = TopicPartition("toy.in", 0)
@@ -91,31 +91,31 @@ class FakeTask:
     def gathers_s(self) -> float:
         return self.patience_s if self.todo else 0.0
 
-    def next_cycle(self) -> Cycle | None:
+    def next_cycle(self) -> Batch | None:
         if not self.todo:
             return None
         self.todo -= 1
         self.calls.append("decide")
-        return Cycle()
+        return Batch()
 
     def timers_due(self) -> int | None:
         return self.limit
 
-    def fire(self, limit_ms: int) -> Cycle | None:
+    def fire(self, limit_ms: int) -> Batch | None:
         assert self.inflight == 0, "timers fire with nothing in flight"
         if not self.due:
             self.limit = None
             return None
         self.due.pop()
         self.calls.append("fire")
-        return Cycle()
+        return Batch()
 
-    def submit(self, cycle: Cycle) -> None:
+    def submit(self, cycle: Batch) -> None:
         assert self.inflight == 0, "one commit at a time"
         self.inflight += 1
         self.calls.append("submit")
 
-    def commit(self, cycle: Cycle) -> None:
+    def commit(self, cycle: Batch) -> None:
         self.committing.set()
         if self.gate is not None:
             assert self.gate.wait(60)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from aiokafka.structs import TopicPartition
 
-from streams.engine.faust_host.records import Fetched, PartitionRecords
+from streams.engine.faust_host.records import FetchedBatches, PartitionRecords
 from streams.engine.records import Output
 from tests.e2e.raw_records import batch, raw_name
 
@@ -39,7 +39,7 @@ def fetched(*batches: tuple[str, int], compression: int = 0) -> tuple[bytes, lis
 def read(data: bytes, place: int = 0, aborted: Any = ()) -> list[Any]:
     tp = TopicPartition("t", 0)
     records = PartitionRecords(
-        tp, Fetched(data), list(aborted), place, None, None, False, READ_COMMITTED
+        tp, FetchedBatches(data), list(aborted), place, None, None, False, READ_COMMITTED
     )
     return list(records)
 

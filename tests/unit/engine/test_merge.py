@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from streams.engine.merge import Buffer, take
 from streams.engine.records import LogRecord
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
-TOPICS = [Topic(f"t{n}", Kind.COMMAND, None, "k", "for tests") for n in range(3)]
+TOPICS = [Topic(f"t{n}", TopicKind.COMMAND, None, "k", "for tests") for n in range(3)]
 
 
 def records(topic: Topic, times: Sequence[int], first: int = 0) -> list[LogRecord]:

@@ -19,20 +19,20 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from streams.engine import metrics_server
 from streams.engine.local import LocalHost
-from streams.engine.metrics import ALL, OTHER, Standing, TaskFigures, WorkerMetrics
-from streams.engine.metrics_server import served
+from streams.engine.metrics import ALL, OTHER, TaskMeasurements, WorkerMetrics, WorkerStatus
+from streams.engine.metrics_server import serve_metrics
 from streams.errors import AddressTaken, SettingsError
 from streams.play import scenario
 from streams.protocols.commands import RULE_CODES
 from streams.settings import Settings
 from tests.processes import wait_for
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.processors import ALL as PROCESSORS
 from topology.processors import inputs
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
-FACTS = {topic.name for topic in topics.ALL if topic.kind is Kind.FACT}
+FACTS = {topic.name for topic in topics.ALL if topic.kind is TopicKind.FACT}
 INPUTS = {topic.name for topic in inputs()}
 Labels = frozenset[tuple[str, str]]
 
@@ -49,9 +49,9 @@ class Bench:
         self.hosts.append(LocalHost(log, processors, settings, folder, self.metrics))
         return self.hosts[-1]
 
-    def standing(self) -> Standing:
+    def standing(self) -> WorkerStatus:
         tasks = [local.task.figures(True) for host in self.hosts for local in host.tasks]
-        return Standing(tasks, 7, assigned=True)
+        return WorkerStatus(tasks, 7, assigned=True)
 
     def play(self, name: str) -> list[dict[str, Any]]:
         text = (SCENARIOS / f"{name}.jsonl").read_text(encoding="utf-8")
@@ -123,9 +123,9 @@ def test_a_task_at_rest_has_no_lag_and_says_its_size(bench: Bench) -> None:
 
 
 def test_a_rule_that_nobody_declared_makes_no_label(bench: Bench) -> None:
-    from streams.engine.task import Cycle
+    from streams.engine.task import Batch
 
-    cycle = Cycle()
+    cycle = Batch()
     cycle.effects.verdicts["apc.events", "rejected", "made up"] += 2
     bench.metrics.committed(cycle, 0.0)
     (labels,) = bench.samples("headrace_verdicts_total")
@@ -136,7 +136,7 @@ class Served:
     """Figures over HTTP, of tasks that stand as the test says."""
 
     def __init__(self) -> None:
-        self.standing = Standing()
+        self.standing = WorkerStatus()
         self.metrics = WorkerMetrics(lambda: self.standing, RULE_CODES)
 
     def get(self, url: str) -> tuple[int, str]:
@@ -152,18 +152,20 @@ def door(caplog: pytest.LogCaptureFixture) -> Iterator[tuple[Served, str]]:
     made = Served()
     with (
         caplog.at_level("INFO", "streams.engine.metrics_server"),
-        served("127.0.0.1:0", made.metrics, lambda: made.standing),
+        serve_metrics("127.0.0.1:0", made.metrics, lambda: made.standing),
     ):
         yield made, caplog.records[-1].getMessage().split()[-1].removesuffix("/metrics")
 
 
-def task(partition: int, ready: bool) -> TaskFigures:
-    return TaskFigures(partition, ready, {"apc.packets": 3}, 0.0, {"apc.packets": 0.0}, 5, 0.5, 100)
+def task(partition: int, ready: bool) -> TaskMeasurements:
+    return TaskMeasurements(
+        partition, ready, {"apc.packets": 3}, 0.0, {"apc.packets": 0.0}, 5, 0.5, 100
+    )
 
 
 def test_what_is_served_is_what_is_declared(door: tuple[Served, str]) -> None:
     made, url = door
-    made.standing = Standing([task(0, True)], 0, assigned=True)
+    made.standing = WorkerStatus([task(0, True)], 0, assigned=True)
     status, text = made.get(f"{url}/metrics")
     exported = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert (status, exported) == (200, {declared.name for declared in ALL})
@@ -174,12 +176,12 @@ def test_what_is_served_is_what_is_declared(door: tuple[Served, str]) -> None:
 def test_a_worker_is_ready_when_all_its_tasks_are(door: tuple[Served, str]) -> None:
     made, url = door
     assert made.get(f"{url}/readyz")[0] == 503
-    made.standing = Standing([task(0, True), task(1, False)], 0, assigned=True)
+    made.standing = WorkerStatus([task(0, True), task(1, False)], 0, assigned=True)
     status, text = made.get(f"{url}/readyz")
     assert (status, json.loads(text)) == (503, {"ready": False, "tasks": [0], "opening": [1]})
-    made.standing = Standing([task(0, True), task(1, True)], 0, assigned=True)
+    made.standing = WorkerStatus([task(0, True), task(1, True)], 0, assigned=True)
     assert made.get(f"{url}/readyz")[0] == 200
-    made.standing = Standing([], 0, assigned=True)
+    made.standing = WorkerStatus([], 0, assigned=True)
     assert made.get(f"{url}/readyz")[0] == 200
 
 
@@ -191,7 +193,7 @@ def test_it_holds_so_many_connections(
     made = Served()
     with (
         caplog.at_level("INFO", "streams.engine.metrics_server"),
-        served("127.0.0.1:0", made.metrics, lambda: made.standing),
+        serve_metrics("127.0.0.1:0", made.metrics, lambda: made.standing),
     ):
         url = caplog.records[-1].getMessage().split()[-1].removesuffix("/metrics")
         place = "127.0.0.1", int(url.rpartition(":")[2])
@@ -211,7 +213,7 @@ def test_it_holds_so_many_connections(
 
 def test_an_address_that_is_taken_or_none_is_refused(door: tuple[Served, str]) -> None:
     made, url = door
-    again = partial(served, metrics=made.metrics, standing=lambda: made.standing)
+    again = partial(serve_metrics, metrics=made.metrics, standing=lambda: made.standing)
     with pytest.raises(AddressTaken, match="HEADRACE_METRICS"), again(url.removeprefix("http://")):
         pass
     with pytest.raises(SettingsError, match="HEADRACE_METRICS is host:port"), again("9464"):

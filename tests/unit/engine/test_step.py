@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import pytest
 
 from schemas import encode
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.engine.records import LogRecord
 from streams.engine.step import Step
 from streams.engine.work import Context
 from streams.errors import InternalUnreadable
 from tests.toy import RECORD, ToyProcessor
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
-LATEST = Topic("toy.in", Kind.COMMAND, RECORD, "id", "the latest counts", keeps_latest=True)
-ALL = Topic("toy.in", Kind.COMMAND, RECORD, "id", "each counts")
-BOTH = Topic("toy.in", Kind.COMMAND, RECORD, "id", "each counts", withdraws=True)
+LATEST = Topic("toy.in", TopicKind.COMMAND, RECORD, "id", "the latest counts", keeps_latest=True)
+ALL = Topic("toy.in", TopicKind.COMMAND, RECORD, "id", "each counts")
+BOTH = Topic("toy.in", TopicKind.COMMAND, RECORD, "id", "each counts", withdraws=True)
 
 
 class Listener(ToyProcessor):
@@ -27,10 +27,10 @@ class Listener(ToyProcessor):
         super().__init__()
         self.given: list[Message] = []
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         self.given += batch
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         raise AssertionError("no timer is set")
 
 
@@ -52,7 +52,7 @@ def test_a_null_value_is_a_withdrawal_where_the_topic_takes_it(topic: Topic, cou
 def test_what_cannot_be_read_between_processors_stops_the_task_or_is_asked_for_again(
     again: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    between = Topic("toy.in", Kind.INTERNAL, RECORD, "id", "questions", asked_again=again)
+    between = Topic("toy.in", TopicKind.INTERNAL, RECORD, "id", "questions", asked_again=again)
     step = Step(Listener(), Context(0, 1, "", {}), lambda keys: [None for _ in keys])
     records = [(between, LogRecord("toy.in", 0, 7, 0, b"a", b"no record"))]
     if again:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.engine.store import DirectoryLock, Store, held, limit_block_cache
+from streams.engine.store import DirectoryLock, Store, limit_block_cache, memory_use
 from streams.errors import StateLocked, StoreFailed
 from streams.settings import Settings
 from tests.examples import example_count
@@ -232,7 +232,7 @@ def test_stores_share_one_block_cache_and_its_limit(tmp_path: Path, small_cache:
     with Store(tmp_path / "one") as one, Store(tmp_path / "two") as two:
         for store in (one, two):
             assert len(list(store.scan(b"row-"))) == 4000
-            assert small_cache / 2 < held().block_cache < small_cache * 1.1
+            assert small_cache / 2 < memory_use().block_cache < small_cache * 1.1
 
 
 def test_large_rows_find_a_place_in_a_small_cache(tmp_path: Path, small_cache: int) -> None:
@@ -240,15 +240,15 @@ def test_large_rows_find_a_place_in_a_small_cache(tmp_path: Path, small_cache: i
         store.write({b"row": random.Random(1).randbytes(small_cache // 5)})
     with Store(tmp_path / "large") as store:
         store.get(b"row")
-        assert held().block_cache > small_cache / 5
+        assert memory_use().block_cache > small_cache / 5
 
 
 def test_write_buffers_are_counted_until_they_are_flushed(tmp_path: Path) -> None:
     gc.collect()  # stores that other tests left open
-    before = held().write_buffers
+    before = memory_use().write_buffers
     with Store(tmp_path / "one") as one, Store(tmp_path / "two") as two:
-        opened = held().write_buffers
+        opened = memory_use().write_buffers
         for store in (one, two):
             store.write({b"row-%d" % n: bytes(10_000) for n in range(300)})
-        assert held().write_buffers - opened >= 2 * 300 * 10_000
-    assert held().write_buffers <= before
+        assert memory_use().write_buffers - opened >= 2 * 300 * 10_000
+    assert memory_use().write_buffers <= before

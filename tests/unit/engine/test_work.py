@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from schemas import decode
 from streams.engine.kafka_clients import PRODUCER
-from streams.engine.processor import Timer, TooLarge, Work
+from streams.engine.processor import ProcessorContext, Timer, TooLarge
 from streams.engine.rows import store_key
-from streams.engine.work import Context, StepWork, timer_key, timer_of
+from streams.engine.work import Context, StepContext, timer_key, timer_of
 from tests.toy import COUNTS, FACTS, INPUT, OPEN, RECORD, ToyProcessor
 from topology import topics
 from topology.core import TIMERS
@@ -17,9 +17,9 @@ text = st.text(st.characters(blacklist_categories=["Cs"]), max_size=8)
 timers = st.tuples(st.integers(0, 10**14), text, text)
 
 
-def work() -> StepWork:
+def work() -> StepContext:
     context = Context(3, 8, "p.", {})
-    return StepWork(ToyProcessor().declaration, context, lambda keys: [None] * len(keys))
+    return StepContext(ToyProcessor().declaration, context, lambda keys: [None] * len(keys))
 
 
 @given(timers, timers)
@@ -62,7 +62,7 @@ def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
     step.cause = "before"
     step.rows(COUNTS).put("k", {"data": {"n": "1"}})
 
-    def part(own: Work) -> None:
+    def part(own: ProcessorContext) -> None:
         own.cause = "p.toy.in/3/1"
         row = own.rows(COUNTS).get("k")
         assert row == {"data": {"n": "1"}}
@@ -71,7 +71,7 @@ def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
         own.set_timer(Timer(5, "toy.wait", "k", {}))
         own.send(FACTS, "k", {"data": {}}, id="i", at=0, cause=own.cause)
 
-    def wide(own: Work) -> None:
+    def wide(own: ProcessorContext) -> None:
         part(own)
         value = {"data": {"a": "x" * FACTS.max_bytes}}
         own.send(FACTS, "k", value, id="j", at=0, cause=own.cause)

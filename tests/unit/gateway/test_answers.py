@@ -11,14 +11,14 @@ from urllib.parse import quote
 import pytest
 from jsonschema import Draft202012Validator
 
-from streams.api.route import Compute, Order, Produce, Put, Query, Route
+from streams.api.route import Compute, Produce, Query, ReplaceCommand, Route, SyncCommand
 from streams.demo.fleet_simulation import tell
 from streams.gateway.openapi import document
 from streams.gateway.openapi.operation import schema_of
 from streams.routes.table import ROUTES, find, parameters_of
 from streams.settings import Settings
-from streams.views.parameters import Form, Parameter
-from streams.views.params import Params, QueryError
+from streams.views.parameters import Parameter, ValueForm
+from streams.views.params import QueryError, QueryParams
 from tests.unit.envelopes import transition
 from tests.unit.gateway.bench import GatewayBench
 
@@ -177,10 +177,10 @@ def test_operations_are_named_once() -> None:
 
 
 WRONG = {
-    Form.WHOLE: ["", "x", "1.5", "1e3", "99999999999999999999", "-99999999999999999"],
-    Form.NUMBER: ["", "x", ".5", "NaN", "1e999", "0x1"],
-    Form.FLAG: ["", "1", "TRUE"],
-    Form.POSITION: ["", "x", "apc.packets/0", "apc.packets/0/-1", "a/b/0/1"],
+    ValueForm.WHOLE: ["", "x", "1.5", "1e3", "99999999999999999999", "-99999999999999999"],
+    ValueForm.NUMBER: ["", "x", ".5", "NaN", "1e999", "0x1"],
+    ValueForm.FLAG: ["", "1", "TRUE"],
+    ValueForm.POSITION: ["", "x", "apc.packets/0", "apc.packets/0/-1", "a/b/0/1"],
 }
 PARAMETERS = [(route.name, p) for route in ROUTES for p in parameters_of(route)]
 
@@ -195,12 +195,12 @@ def test_a_query_takes_what_the_document_allows_and_no_more(
         f"&{p.name}=x" for p in parameters_of(route) if p.required and p is not parameter
     )
 
-    def parsed(text: str) -> Params:
-        return Params(f"{parameter.name}={quote(text)}{required}", parameters_of(route))
+    def parsed(text: str) -> QueryParams:
+        return QueryParams(f"{parameter.name}={quote(text)}{required}", parameters_of(route))
 
     for good in schema.get("enum", []):
         assert parsed(good).text(parameter.name) == good
-    if parameter.form in (Form.WHOLE, Form.NUMBER):
+    if parameter.form in (ValueForm.WHOLE, ValueForm.NUMBER):
         for edge in (schema["minimum"], schema["maximum"]):
             assert parsed(str(edge)).text(parameter.name) == str(edge)
         for beyond in (schema["minimum"] - 1, schema["maximum"] + 1):
@@ -215,8 +215,8 @@ def test_a_query_takes_what_the_document_allows_and_no_more(
 
 def test_an_action_says_how_a_route_is_answered() -> None:
     for route in ROUTES:
-        assert isinstance(route.action, Produce | Compute | Query | Order | Put)
+        assert isinstance(route.action, Produce | Compute | Query | SyncCommand | ReplaceCommand)
         assert (route.method == "GET") == isinstance(route.action, Query)
-        assert (route.method in ("PUT", "DELETE")) == isinstance(route.action, Put)
-        if not isinstance(route.action, Order):  # a confirm or an abort says all in its path
+        assert (route.method in ("PUT", "DELETE")) == isinstance(route.action, ReplaceCommand)
+        if not isinstance(route.action, SyncCommand):  # a confirm or an abort says all in its path
             assert (route.body is not None) == (route.method in ("POST", "PUT"))

@@ -7,7 +7,7 @@ import pytest
 from schemas import decode, to_json
 from streams.engine.records import Output
 from streams.errors import InvalidInput, OutputTooLarge, UsageError
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import as_it_is, to_output
 from streams.processing.key_blocks import Blocks
 from streams.settings import Settings
@@ -21,7 +21,7 @@ SETTINGS = Settings()
 
 
 def produced(topic: str, value: Any, settings: Settings = SETTINGS) -> Output:
-    return to_output(edge_of(topic), value, NOW, settings)
+    return to_output(ingress_topic_of(topic), value, NOW, settings)
 
 
 def json_of(output: Output, record: str) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def lines(blocks: Blocks | None, given: list[str], session: str = "s1") -> list[
     shown = []
     for line in given:
         event = transition() | {"session_id": session, "payload": PULSE | {"line": line}}
-        output = to_output(edge_of("rtes.raw"), event, NOW, SETTINGS, blocks)
+        output = to_output(ingress_topic_of("rtes.raw"), event, NOW, SETTINGS, blocks)
         payload = json_of(output, "headrace.rtes.RtesEvent")["payload"]
         assert payload["masked"] is (payload["line"] != line)
         shown.append(payload["line"])
@@ -199,7 +199,7 @@ def test_what_avro_cannot_carry_is_refused_as_the_service_too(changes: dict[str,
 @pytest.mark.parametrize("topic", ["apc.events", "apc.packets.dlq", "nonsense"])
 def test_topics_of_the_service_are_not_for_users(topic: str) -> None:
     with pytest.raises(UsageError, match=topic):
-        edge_of(topic)
+        ingress_topic_of(topic)
 
 
 @pytest.mark.parametrize(

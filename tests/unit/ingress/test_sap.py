@@ -14,7 +14,7 @@ from streams.cli import main
 from streams.cli.send import outputs_of
 from streams.engine.records import Output
 from streams.errors import InvalidInput
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ingress.kinds import kind_of
 from streams.processing.encode import as_it_is, to_output
 from streams.settings import Settings
@@ -29,7 +29,7 @@ TOPICS = {"sap.tasks": "sap/tasks", "sap.results": "sap/results", "sap.signals":
 
 
 def produced(topic: str, value: Any) -> Output:
-    return to_output(edge_of(topic), value, NOW, SETTINGS)
+    return to_output(ingress_topic_of(topic), value, NOW, SETTINGS)
 
 
 @pytest.mark.parametrize("topic", TOPICS)

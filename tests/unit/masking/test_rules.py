@@ -10,9 +10,9 @@ import re
 import pytest
 
 from streams.masking import Masker, count_tokens, has_token
-from streams.masking.examples import Case, cases, filled
+from streams.masking.examples import MaskingExample, cases, filled
 from streams.masking.find import CHAINED, LOOSE
-from streams.masking.rules import ALL, Kind, Rule
+from streams.masking.rules import ALL, Rule, RuleKind
 from streams.masking.triggers import is_suspect
 
 MASKER = Masker()
@@ -25,12 +25,12 @@ ONE_LINE = [
     case
     for rule in ALL
     for case in cases(rule)
-    if case.text != case.masked and rule.kind is not Kind.BLOCK
+    if case.text != case.masked and rule.kind is not RuleKind.BLOCK
 ]
 
 
 @pytest.mark.parametrize(("rule", "case"), CASES)
-def test_an_example_is_masked_as_its_rule_says(rule: Rule, case: Case) -> None:
+def test_an_example_is_masked_as_its_rule_says(rule: Rule, case: MaskingExample) -> None:
     assert MASKER.text(case.text) == case.masked
     assert MASKER.text(case.masked) == case.masked
     assert has_token(MASKER.text(case.text)) is (case.text != case.masked)
@@ -51,7 +51,7 @@ def test_each_pattern_of_a_rule_is_shown_by_an_example(rule: Rule) -> None:
 
 
 @pytest.mark.parametrize(("rule", "case"), CASES)
-def test_what_is_masked_is_suspected_first(rule: Rule, case: Case) -> None:
+def test_what_is_masked_is_suspected_first(rule: Rule, case: MaskingExample) -> None:
     assert case.text == case.masked or is_suspect(case.text), rule.name
 
 

@@ -14,7 +14,7 @@ from streams.play.scenario import Scenario
 from streams.protocols.commands import all_processors, bind_files
 from streams.settings import Settings
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ CASES = {
     "rtes-rewind-lapse": {"rtes.events", "saop.rewind-log"},
 }
 """Scenario → topics that it must reach with the trace of what was sent."""
-_NOT_CARRIED = (Kind.TABLE, Kind.CHANGELOG, Kind.DEAD_LETTER, Kind.COMMAND)
+_NOT_CARRIED = (TopicKind.TABLE, TopicKind.CHANGELOG, TopicKind.DEAD_LETTER, TopicKind.COMMAND)
 
 
 def traced(number: int, text: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas import decode, encode, from_json, to_json
-from streams.engine.processor import AvroValue, Made, Message, Processor, Timer, Work
+from streams.engine.processor import AvroValue, Made, Message, Processor, ProcessorContext, Timer
 from streams.engine.records import Headers, LogRecord, Record
 from topology.declarations import Table, Topic
 from topology.keys import key_of, partition_of
@@ -93,7 +93,7 @@ class CopiedRows:
 
 
 class StepWork:
-    """The `Work` of one step; nothing of it counts before `Harness` has kept it."""
+    """The `ProcessorContext` of one step; nothing of it counts before `Harness` has kept it."""
 
     def __init__(self, harness: Harness, partition: int) -> None:
         self.partition = partition
@@ -119,7 +119,7 @@ class StepWork:
     def vouch(self, cause: str, principal: str | None) -> None:
         assert principal is None
 
-    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         """Nothing is too large here, and nothing fails."""
         part(self)
         return None

@@ -14,13 +14,13 @@ import pytest
 from streams.engine.principals import Principals
 from streams.engine.records import header, position
 from streams.errors import InvalidInput
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
 from streams.protocols.commands import all_processors
 from tests.unit.envelopes import idea
 from tests.unit.views.bench import Bench
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 
 KEY = "a key of these tests"
 OURS = Principals([KEY.encode()])
@@ -37,7 +37,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 def send(bench: Bench, topic: str, value: Any, principal: str | None) -> str:
     """As the gateway does for a token; the position."""
     bench.tick()
-    output = to_output(edge_of(topic), value, bench.now, bench.settings)
+    output = to_output(ingress_topic_of(topic), value, bench.now, bench.settings)
     if principal is not None:
         output = OURS.signed(output, principal.encode(), bench.now)
     (record,) = bench.log.append([output])
@@ -149,7 +149,7 @@ def test_in_no_tale_is_anything_nobodys(bench: Bench, name: str) -> None:
     """Records between processors, answers that waited for others, timers."""
     sent = told(bench, SCENARIOS / f"{name}.jsonl")
     assert len(sent) > 2
-    public = [t for t in topics.ALL if t.kind in (Kind.FACT, Kind.INBOX)]
+    public = [t for t in topics.ALL if t.kind in (TopicKind.FACT, TopicKind.INBOX)]
     found = [each for topic in public for each in shown(bench, topic.name)]
     assert set(sent) <= {cause for cause, _ in found}
     for cause, principal in found:

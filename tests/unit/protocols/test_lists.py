@@ -9,7 +9,7 @@ import streams.protocols
 from streams.api.description import Body, Description
 from streams.cli.commands import PROTOCOLS, SURFACES
 from streams.gateway.openapi import document
-from streams.processing.ingress import Kind
+from streams.processing.ingress import EnvelopeType
 from streams.protocols.commands import COMMANDS
 from streams.protocols.queries import QUERIES
 from streams.routes.table import ROUTES
@@ -118,7 +118,7 @@ def test_the_command_line_names_the_protocols_their_topics_and_kinds() -> None:
         assert [_with_yaml(kind.name, kind) for kind in side.kinds] == list(surface.kinds)
 
 
-def _with_yaml(name: str, kind: Kind) -> str:
+def _with_yaml(name: str, kind: EnvelopeType) -> str:
     return name if kind.other_text is None else f"{name} (YAML too)"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas import SchemaEntry
 from streams.errors import RegistryUnavailable
-from streams.registry.client import Registered
+from streams.registry.client import RegisteredVersion
 
 
 class FakeRegistry:
@@ -31,10 +31,12 @@ class FakeRegistry:
         self.asked.append(id)
         return dict(self._ids).get(id)
 
-    def versions(self, subject: str) -> list[Registered]:
+    def versions(self, subject: str) -> list[RegisteredVersion]:
         self._answers()
         there = enumerate(self.subjects.get(subject, ()), 1)
-        return [Registered(self._id(schema), number, schema) for number, schema in there][::-1]
+        return [RegisteredVersion(self._id(schema), number, schema) for number, schema in there][
+            ::-1
+        ]
 
     def register(self, subject: str, entry: SchemaEntry) -> int:
         return self.add(subject, entry.schema)

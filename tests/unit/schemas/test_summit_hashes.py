@@ -125,7 +125,7 @@ def test_what_cannot_be_parsed_is_hashed_as_a_string(text: str) -> None:
     value = avro(REPLY_RECORD, REPLY)
     judged = summit.judge_reply({**value, "output_json": text})
     assert judged.hash == summit.reply_hash({**REPLY, "output": text})
-    assert isinstance(judged.json["output"], summit.Unread)
+    assert isinstance(judged.json["output"], summit.UnparsableJson)
     assert summit.reply_content(judged.json, "tool").output_hash is None
     assert json.dumps(judged.json["output"]) == json.dumps(text)
 

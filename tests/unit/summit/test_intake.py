@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.engine.records import LogRecord, TopicPartition
-from streams.summit.serving.intake import PATIENCE_MS, Intake, Letter
+from streams.summit.serving.intake import PATIENCE_MS, InboxRecord, Intake
 
 TP, OTHER = TopicPartition("summit.inbox", 0), TopicPartition("summit.inbox", 1)
 
@@ -18,13 +18,13 @@ def record(offset: int, tp: TopicPartition = TP, at: int = 0) -> LogRecord:
     return LogRecord(tp.topic, tp.partition, offset, at, b"a", b"")
 
 
-def letter(offset: int, run_id: str, tp: TopicPartition = TP, **at: int) -> Letter:
+def letter(offset: int, run_id: str, tp: TopicPartition = TP, **at: int) -> InboxRecord:
     due_ms, read_at = at.get("due_ms", 1000), at.get("at", 0)
     call: dict[str, Any] = {"params": {"runId": run_id}}
-    return Letter(tp, run_id, call, record(offset, tp, read_at), due_ms)
+    return InboxRecord(tp, run_id, call, record(offset, tp, read_at), due_ms)
 
 
-def intake(*letters: Letter, tps: tuple[TopicPartition, ...] = (TP,)) -> Intake:
+def intake(*letters: InboxRecord, tps: tuple[TopicPartition, ...] = (TP,)) -> Intake:
     made = Intake()
     made.taken(tps)
     for one in letters:

@@ -12,7 +12,7 @@ from streams.asap.blocking import at_once
 from streams.engine.records import Output
 from streams.settings import Settings
 from streams.summit.rpc import Server, commands
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from tests.unit.views.summit.stage import cancel, invoke
 
 WAIT_S, VERDICT_S = 30, 5
@@ -34,10 +34,10 @@ class Deaf:
         self.sent += len(outputs)
         return positions
 
-    async def find(self, row: bytes, look: Callable[[Reads], Any], seconds: float) -> None:
+    async def find(self, row: bytes, look: Callable[[ReadOnlyStore], Any], seconds: float) -> None:
         self.now_s += seconds
 
-    async def read(self, look: Callable[[Reads], Any], after: str | None = None) -> Any:
+    async def read(self, look: Callable[[ReadOnlyStore], Any], after: str | None = None) -> Any:
         raise AssertionError("no query is asked")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from streams.engine.records import LogRecord
-from streams.summit.serving.intake import Letter
+from streams.summit.serving.intake import InboxRecord
 from streams.summit.serving.job import Handlers, Job
 from streams.summit.serving.run import ThreadRun
 from tests.unit.summit.support import AGENT, DUE_MS, TP, Agent, Open, Sent, invoke, stop, words
@@ -92,7 +92,7 @@ def test_a_run_stopped_before_it_is_picked_up_is_not_begun() -> None:
 
 def test_a_run_stopped_before_its_first_step_is_not_begun() -> None:
     record = LogRecord(*TP, 0, 1000, AGENT.encode(), b"", ())
-    letter = Letter(TP, "run-1", invoke("run-1"), record, DUE_MS)
+    letter = InboxRecord(TP, "run-1", invoke("run-1"), record, DUE_MS)
     handler, sent = Open(), Sent()
 
     async def story() -> Json:

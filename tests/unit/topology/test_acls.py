@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from streams.ops.acls import granted, script
+from streams.ops.acls import grants_of, script
 from topology import processors, topics
-from topology.acls import Allowed, Operation, Pattern, Resource, Role, allowed
+from topology.acls import Operation, Pattern, Permission, Resource, Role, permissions_of
 from topology.core import CHANGELOG, LINEAGE_EDGES, RTES_RAW
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 
 READ, WRITE = Operation.READ, Operation.WRITE
 
 
 def may(role: Role, operation: Operation) -> set[Topic]:
-    found = [a for a in allowed(role) if a.resource is Resource.TOPIC and operation in a.operations]
+    found = [
+        a
+        for a in permissions_of(role)
+        if a.resource is Resource.TOPIC and operation in a.operations
+    ]
     return {topics.BY_NAME[a.name] for a in found}
 
 
-def of_kind(*kinds: Kind) -> set[Topic]:
+def of_kind(*kinds: TopicKind) -> set[Topic]:
     return {topic for topic in topics.ALL if topic.kind in kinds}
 
 
 def test_only_the_service_decides() -> None:
-    decided = of_kind(Kind.FACT, Kind.INBOX, Kind.TABLE, Kind.DEAD_LETTER)
+    decided = of_kind(TopicKind.FACT, TopicKind.INBOX, TopicKind.TABLE, TopicKind.DEAD_LETTER)
     assert decided <= may(Role.SERVICE, WRITE)
     for role in set(Role) - {Role.SERVICE}:
         assert not decided & may(role, WRITE), role
 
 
 def test_whose_records_say_on_whose_behalf_is_for_the_service_and_the_gateway() -> None:
-    collectors = of_kind(Kind.COLLECTOR)
+    collectors = of_kind(TopicKind.COLLECTOR)
     writers = {topic: {r for r in Role if topic in may(r, WRITE)} for topic in collectors}
     assert writers == {
         RTES_RAW: {Role.SERVICE, Role.GATEWAY},
@@ -43,14 +47,14 @@ def test_workers_may_do_what_their_processors_declare() -> None:
     outputs = {topic for p in processors.ALL for topic in p.outputs}
     assert inputs <= may(Role.SERVICE, READ)
     assert outputs <= may(Role.SERVICE, WRITE)
-    assert not of_kind(Kind.COMMAND) & may(Role.SERVICE, WRITE)
+    assert not of_kind(TopicKind.COMMAND) & may(Role.SERVICE, WRITE)
     tables = {t.topic for p in processors.ALL for t in p.tables if t.topic is not None}
     assert {*tables, CHANGELOG} <= may(Role.SERVICE, READ) & may(Role.SERVICE, WRITE)
 
 
 def test_agents_send_commands_but_not_the_operators_and_read_inboxes_only() -> None:
-    assert may(Role.AGENT, READ) == of_kind(Kind.INBOX)
-    assert may(Role.AGENT, WRITE) == of_kind(Kind.COMMAND) - {
+    assert may(Role.AGENT, READ) == of_kind(TopicKind.INBOX)
+    assert may(Role.AGENT, WRITE) == of_kind(TopicKind.COMMAND) - {
         t for t in topics.ALL if t.operators_only
     }
 
@@ -75,14 +79,16 @@ def test_every_topic_has_a_role_that_writes_it_and_one_that_reads_it(topic: Topi
 
 @pytest.mark.parametrize("role", Role)
 def test_every_name_begins_with_the_prefix_and_is_allowed_once(role: Role) -> None:
-    found = allowed(role, "acme.")
+    found = permissions_of(role, "acme.")
     assert all(each.name.startswith("acme.") for each in found)
     assert len({(each.resource, each.pattern, each.name) for each in found}) == len(found)
     assert all(each.operations for each in found)
 
 
 def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
-    groups = {r: {a[2:] for a in allowed(r) if a.resource is not Resource.TOPIC} for r in Role}
+    groups = {
+        r: {a[2:] for a in permissions_of(r) if a.resource is not Resource.TOPIC} for r in Role
+    }
     reader = (Pattern.LITERAL, "headrace-reader", (Operation.DESCRIBE,))
     transactions = (Pattern.PREFIXED, "headrace-", (WRITE,))
     assert groups == {
@@ -99,13 +105,13 @@ def test_groups_and_transactions_are_those_that_the_code_uses() -> None:
 
 
 def test_a_script_says_the_same() -> None:
-    (first, *_) = script(granted({Role.OPERATOR: ["User:o b"]}, "acme."), "kafka:9092")
+    (first, *_) = script(grants_of({Role.OPERATOR: ["User:o b"]}, "acme."), "kafka:9092")
     assert first == (
         "kafka-acls.sh --bootstrap-server kafka:9092 --add --allow-principal 'User:o b'"
         " --operation Read --operation Write --operation Create --operation DescribeConfigs"
         " --topic acme.apc.packets"
     )
-    grants = granted({Role.AGENT: ["User:a"]}, "")
+    grants = grants_of({Role.AGENT: ["User:a"]}, "")
     prefixed = [line for line in script(grants, "k:1") if "prefixed" in line]
     assert prefixed == [
         "kafka-acls.sh --bootstrap-server k:1 --add --allow-principal User:a --operation Read"
@@ -114,6 +120,6 @@ def test_a_script_says_the_same() -> None:
 
 
 def test_a_principal_with_two_roles_has_the_rights_of_both() -> None:
-    grants = granted({Role.AGENT: ["User:a", "User:a"], Role.READER: ["User:a"]}, "")
-    both: list[Allowed] = [*allowed(Role.AGENT), *allowed(Role.READER)]
+    grants = grants_of({Role.AGENT: ["User:a", "User:a"], Role.READER: ["User:a"]}, "")
+    both: list[Permission] = [*permissions_of(Role.AGENT), *permissions_of(Role.READER)]
     assert [grant.what for grant in grants] == both

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from topology.lineage import NODE_KINDS, RELATIONS, kind_of, spellings
+from topology.lineage import NODE_KINDS, RELATIONS, kind_of, node_names
 
 
 def test_every_kind_is_known_by_its_names() -> None:
@@ -36,8 +36,8 @@ DASHED, PLAIN = (
 
 
 def test_a_trace_of_128_bits_has_two_names() -> None:
-    assert spellings(DASHED) == (DASHED, PLAIN)
-    assert spellings(PLAIN) == (PLAIN, DASHED)
+    assert node_names(DASHED) == (DASHED, PLAIN)
+    assert node_names(PLAIN) == (PLAIN, DASHED)
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_a_trace_of_128_bits_has_two_names() -> None:
     ],
 )
 def test_every_other_node_has_one(node: str) -> None:
-    assert spellings(node) == (node,)
+    assert node_names(node) == (node,)

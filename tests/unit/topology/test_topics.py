@@ -8,7 +8,7 @@ from topology import topics
 from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.asap import ASAP_MANIFESTS
 from topology.core import RTES_RAW
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.keeping import DAY_MS, HOUR_MS, KIB, MIB
 from topology.saop import RTES_EVENTS, RTES_REJECTIONS
 from topology.sap import SAP_OUTCOMES, SAP_VERDICTS
@@ -29,7 +29,7 @@ def test_inputs_carry_the_time_of_the_broker(topic: Topic) -> None:
 @pytest.mark.parametrize("topic", ALL, ids=ids)
 def test_every_topic_says_how_it_is_kept(topic: Topic) -> None:
     config = config_of(topic)
-    compacted = topic.kind in (Kind.TABLE, Kind.CHANGELOG) or topic is ASAP_MANIFESTS
+    compacted = topic.kind in (TopicKind.TABLE, TopicKind.CHANGELOG) or topic is ASAP_MANIFESTS
     assert config["cleanup.policy"] == ("compact" if compacted else "delete")
     assert ("delete.retention.ms" in config) == compacted
     assert config["max.message.bytes"] == str(topic.max_bytes)
@@ -38,15 +38,15 @@ def test_every_topic_says_how_it_is_kept(topic: Topic) -> None:
 
 
 RETENTION = {
-    Kind.COMMAND: -1,
-    Kind.FACT: -1,
-    Kind.TABLE: -1,
-    Kind.CHANGELOG: -1,
-    Kind.INBOX: 30 * DAY_MS,
-    Kind.DEAD_LETTER: 90 * DAY_MS,
-    Kind.INTERNAL: -1,
-    Kind.COLLECTOR: -1,
-    Kind.AUDIT: -1,
+    TopicKind.COMMAND: -1,
+    TopicKind.FACT: -1,
+    TopicKind.TABLE: -1,
+    TopicKind.CHANGELOG: -1,
+    TopicKind.INBOX: 30 * DAY_MS,
+    TopicKind.DEAD_LETTER: 90 * DAY_MS,
+    TopicKind.INTERNAL: -1,
+    TopicKind.COLLECTOR: -1,
+    TopicKind.AUDIT: -1,
 }
 SHORTER = {RTES_RAW: 24 * HOUR_MS}
 
@@ -60,7 +60,7 @@ def test_records_are_kept_as_long_as_their_kind_says(topic: Topic) -> None:
 def test_a_dead_letter_has_room_for_the_input_and_its_headers(topic: Topic) -> None:
     dead = dead_letters_of(topic)
     assert dead.name == f"{topic.name}.dlq"
-    assert dead.kind is Kind.DEAD_LETTER
+    assert dead.kind is TopicKind.DEAD_LETTER
     assert dead.max_bytes == topic.max_bytes + 64 * KIB
 
 
@@ -74,7 +74,7 @@ def test_sizes_leave_room_for_what_is_decided_about_an_input() -> None:
     assert APC_EVENTS.max_bytes == 4 * MIB
     assert RTES_RAW.max_bytes == 8 * MIB
     assert RTES_EVENTS.max_bytes == RTES_REJECTIONS.max_bytes == 16 * MIB
-    assert all(topic.max_bytes == 4 * MIB for topic in ALL if topic.kind is Kind.TABLE)
+    assert all(topic.max_bytes == 4 * MIB for topic in ALL if topic.kind is TopicKind.TABLE)
 
 
 def test_a_fact_that_a_processor_reads_is_kept_and_placed_as_an_input() -> None:
@@ -99,5 +99,5 @@ def test_the_prefix_comes_before_the_name() -> None:
 
 
 def test_a_topic_may_add_settings_of_its_own() -> None:
-    topic = Topic("t", Kind.COMMAND, None, "k", "m", config=(("min.compaction.lag.ms", "5"),))
+    topic = Topic("t", TopicKind.COMMAND, None, "k", "m", config=(("min.compaction.lag.ms", "5"),))
     assert config_of(topic)["min.compaction.lag.ms"] == "5"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from topology import processors, topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 from topology.verdicts import VERDICTS
 
 
@@ -14,5 +14,5 @@ def test_whatever_clients_write_has_its_verdicts_somewhere() -> None:
 def test_verdicts_are_facts_of_the_processor_that_reads_the_command() -> None:
     for topic, verdicts in VERDICTS.items():
         for verdict in verdicts:
-            assert verdict.kind is Kind.FACT
+            assert verdict.kind is TopicKind.FACT
             assert processors.writers_of(verdict) == processors.readers_of(topic)

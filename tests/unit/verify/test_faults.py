@@ -12,7 +12,7 @@ import pytest
 from schemas import decode, encode
 from streams.engine.headers import CAUSE
 from streams.engine.records import LogRecord
-from streams.replay.findings import Fault
+from streams.replay.findings import ViolationKind
 from tests.unit.verify.played import Played
 from topology import topics
 from topology.apc import (
@@ -24,13 +24,13 @@ from topology.apc import (
     APC_THROTTLING,
 )
 from topology.asap import ASAP_EVENTS, ASAP_SNAPSHOTS, ASAP_TASKS
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.saop import RTES_EVENTS, SAOP_ESCALATIONS, SAOP_LOG, SAOP_TASKS, SAOP_VERDICTS
 from topology.sap import SAP_ACKS, SAP_CACHE, SAP_TASK_STATES
 from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_RUNS
 
 SMALL = ("acknowledgements", "sap-seed", "asap-run", "summit-run", "saop-order", "rtes-rewind")
-FACTS = [topic for topic in topics.ALL if topic.kind in (Kind.FACT, Kind.DEAD_LETTER)]
+FACTS = [topic for topic in topics.ALL if topic.kind in (TopicKind.FACT, TopicKind.DEAD_LETTER)]
 Change = Callable[[Any], None]
 
 
@@ -47,7 +47,7 @@ def play(tmp_path: Path) -> Iterator[Callable[[str], Played]]:
         one.close()
 
 
-def faults(played: Played) -> set[Fault]:
+def faults(played: Played) -> set[ViolationKind]:
     return set(played.verify().findings.counts)
 
 
@@ -98,7 +98,7 @@ def test_a_changed_row_differs(
     change(row)
     played.put(tp, offset, record._replace(value=encode(topic.record or "", row)))
     found = played.verify().findings
-    assert set(found.counts) == {Fault.ROW_DIFFERS}
+    assert set(found.counts) == {ViolationKind.ROW_DIFFERS}
     key = (record.key or b"").decode()
     assert found.shown[0].place == f"{topic.name} {key}"
     assert member in found.shown[0].told
@@ -110,7 +110,7 @@ def test_a_row_that_is_gone_is_missing(play: Callable[[str], Played]) -> None:
     for tp, offset, record in list(played.places(ASAP_TASKS)):
         if record.key == key:
             played.put(tp, offset, None)
-    assert faults(played) == {Fault.ROW_MISSING}
+    assert faults(played) == {ViolationKind.ROW_MISSING}
 
 
 def test_a_row_without_facts_is_unfounded(play: Callable[[str], Played]) -> None:
@@ -118,7 +118,7 @@ def test_a_row_without_facts_is_unfounded(play: Callable[[str], Played]) -> None
     tp, _, record = list(played.places(ASAP_TASKS))[-1]
     slots = played.log.slots(tp)
     slots.append(record._replace(offset=len(slots), key=b"invented"))
-    assert Fault.ROW_UNFOUNDED in faults(played)
+    assert ViolationKind.ROW_UNFOUNDED in faults(played)
 
 
 def _again(played: Played, topic: Topic, change: Callable[[LogRecord], LogRecord]) -> None:
@@ -143,7 +143,7 @@ def test_a_doubled_verdict_is_found(name: str, topic: Topic, play: Callable[[str
     played = play(name)
     _again(played, topic, lambda record: record)
     found = faults(played)
-    assert {Fault.ANSWERED_TWICE, Fault.REPEATED} <= found
+    assert {ViolationKind.ANSWERED_TWICE, ViolationKind.REPEATED} <= found
 
 
 def test_a_second_verdict_under_another_name_is_found(play: Callable[[str], Played]) -> None:
@@ -154,8 +154,8 @@ def test_a_second_verdict_under_another_name_is_found(play: Callable[[str], Play
     played = play("acknowledgements")
     _again(played, APC_EVENTS, renamed)
     found = faults(played)
-    assert Fault.ANSWERED_TWICE in found
-    assert Fault.REPEATED not in found
+    assert ViolationKind.ANSWERED_TWICE in found
+    assert ViolationKind.REPEATED not in found
 
 
 def test_a_verdict_on_nothing_is_found(play: Callable[[str], Played]) -> None:
@@ -170,7 +170,7 @@ def test_a_verdict_on_nothing_is_found(play: Callable[[str], Played]) -> None:
     _again(played, APC_EVENTS, elsewhere)
     tp, offset, _ = next(p for p in played.places(APC_PACKETS) if p[1] == 2)
     played.put(tp, offset, None)
-    assert Fault.WITHOUT_RECORD in faults(played)
+    assert ViolationKind.WITHOUT_RECORD in faults(played)
 
 
 def _flip_gate(fact: Any) -> None:
@@ -275,7 +275,7 @@ def test_a_verdict_that_its_figures_do_not_bear_out_is_found(
     played = play(name)
     place = played.change(topic, change, wanted)
     shown = [f for f in played.verify().findings.shown if f.place == place]
-    assert any(f.fault is Fault.NOT_BORNE_OUT and told in f.told for f in shown), shown
+    assert any(f.fault is ViolationKind.NOT_BORNE_OUT and told in f.told for f in shown), shown
 
 
 @pytest.mark.parametrize(
@@ -294,21 +294,21 @@ def test_a_gap_in_numbers_is_found(
 
     played = play(name)
     played.change(topic, leap, lambda fact: fact.get(member) == 2)
-    assert Fault.SEQUENCE in faults(played)
+    assert ViolationKind.SEQUENCE in faults(played)
 
 
 def test_a_fact_that_nobody_can_read_is_found(play: Callable[[str], Played]) -> None:
     played = play("idea")
     tp, offset, record = next(played.places(APC_EVENTS))
     played.put(tp, offset, record._replace(value=b"\0else"))
-    assert Fault.UNREADABLE in faults(played)
+    assert ViolationKind.UNREADABLE in faults(played)
 
 
 def test_a_fact_that_makes_no_sense_is_found(play: Callable[[str], Played]) -> None:
     played = play("asap-run")
     place = played.change(ASAP_EVENTS, _set("figures_json", "{"))
     (finding,) = (f for f in played.verify().findings.shown if "cannot be followed" in f.told)
-    assert (finding.fault, finding.place) == (Fault.NOT_BORNE_OUT, place)
+    assert (finding.fault, finding.place) == (ViolationKind.NOT_BORNE_OUT, place)
 
 
 def test_a_rule_that_does_not_exist_is_found(play: Callable[[str], Played]) -> None:
@@ -333,7 +333,7 @@ def test_an_accepted_turn_that_was_never_logged_is_missed(play: Callable[[str], 
     played = play("saop-order")
     tp, offset, _ = next(played.places(SAOP_LOG))
     played.put(tp, offset, None)
-    assert Fault.PROMISE in faults(played)
+    assert ViolationKind.PROMISE in faults(played)
 
 
 def test_a_fact_under_another_cause_is_found(play: Callable[[str], Played]) -> None:
@@ -341,4 +341,4 @@ def test_a_fact_under_another_cause_is_found(play: Callable[[str], Played]) -> N
     tp, offset, record = next(played.places(APC_EVENTS))
     heads = [(n, b"apc.packets/0/1" if n == CAUSE else v) for n, v in record.headers]
     played.put(tp, offset, record._replace(headers=heads))
-    assert Fault.NOT_BORNE_OUT in faults(played)
+    assert ViolationKind.NOT_BORNE_OUT in faults(played)

@@ -11,7 +11,7 @@ import pytest
 from streams.engine.headers import CAUSE
 from streams.engine.records import Output, TopicPartition
 from streams.replay.cut import FACTS
-from streams.replay.findings import Fault
+from streams.replay.findings import ViolationKind
 from streams.verify.run import verify
 from tests.unit.verify.played import Played
 from tests.unit.views.bench import Bench
@@ -44,7 +44,7 @@ def test_what_was_decided_since_is_still_verified(tmp_path: Path) -> None:
         last = max(offset for at, offset, _ in played.places(SAOP_VERDICTS) if at == tp)
         played.put(tp, last, None)
         report = played.verify()
-    assert set(report.findings.counts) >= {Fault.UNANSWERED}
+    assert set(report.findings.counts) >= {ViolationKind.UNANSWERED}
 
 
 @pytest.mark.parametrize("cause", [b"x", b"\xff", b"apc.packets/x/1", b"apc.packets/0", b""])
@@ -64,7 +64,7 @@ def test_a_fact_under_another_id_is_found(tmp_path: Path) -> None:
         headers = [(n, b"another" if n == "ce_id" else value) for n, value in record.headers]
         played.put(tp, offset, record._replace(headers=headers))
         (finding,) = played.verify().findings.shown
-    assert finding.fault is Fault.NOT_BORNE_OUT
+    assert finding.fault is ViolationKind.NOT_BORNE_OUT
     assert "its header says that it is 'another'" in finding.told
 
 
@@ -73,7 +73,7 @@ def test_a_row_that_nothing_is_compared_with_must_be_readable(tmp_path: Path) ->
         tp, offset, record = list(played.places(SAP_LEARNING))[-1]
         played.put(tp, offset, record._replace(value=b"\x00nonsense"))
         (finding,) = played.verify().findings.shown
-    assert (finding.fault, finding.place[:12]) == (Fault.UNREADABLE, "sap.learning")
+    assert (finding.fault, finding.place[:12]) == (ViolationKind.UNREADABLE, "sap.learning")
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from schemas import decode, encode
 from streams.engine.headers import CAUSE
 from streams.engine.records import TopicPartition, header
 from streams.engine.rows import store_key
-from streams.replay.findings import Fault
+from streams.replay.findings import ViolationKind
 from tests.unit.verify.played import Played
 from topology.apc import APC_COORDINATION, APC_THROTTLING
 from topology.core import CHANGELOG, INPUT_POSITIONS
@@ -53,7 +53,7 @@ def test_every_row_of_a_table_is_missed(name: str, topic: Topic, tmp_path: Path)
         for key in found:
             for _ in without(played, topic, key):
                 shown = played.verify().findings.shown
-                missed = {one.place for one in shown if one.fault is Fault.ROW_MISSING}
+                missed = {one.place for one in shown if one.fault is ViolationKind.ROW_MISSING}
                 assert f"{topic.name} {key.decode()}" in missed
         assert played.verify().clean
 
@@ -65,7 +65,7 @@ def test_a_count_of_learning_is_held_against_the_tasks(tmp_path: Path) -> None:
         changed = encode(SAP_LEARNING.record or "", {**row, "outcomes": row["outcomes"] + 1})
         played.put(tp, offset, record._replace(value=changed))
         (one,) = played.verify().findings.shown
-        assert (one.fault, "tasks of this kind" in one.told) == (Fault.ROW_DIFFERS, True)
+        assert (one.fault, "tasks of this kind" in one.told) == (ViolationKind.ROW_DIFFERS, True)
 
 
 @pytest.mark.parametrize("name", ["rtes-rewind", "rtes-rewind-lapse"])
@@ -89,7 +89,7 @@ def test_every_row_of_a_rewind_is_missed(tmp_path: Path) -> None:
         assert found
         for key in found:
             for _ in without(played, CHANGELOG, key):
-                assert Fault.ROW_MISSING in played.verify().findings.counts
+                assert ViolationKind.ROW_MISSING in played.verify().findings.counts
 
 
 def test_a_state_that_a_rewind_did_not_come_to_is_found(tmp_path: Path) -> None:
@@ -122,7 +122,9 @@ def test_what_the_cache_said_need_not_be_read_yet(tmp_path: Path) -> None:
             if header(row, CAUSE) == cause:
                 played.put(rows, at, None)
         findings = played.verify().findings
-        assert Fault.ROW_DIFFERS in findings.counts, "it was read, and the row does not say so"
+        assert ViolationKind.ROW_DIFFERS in findings.counts, (
+            "it was read, and the row does not say so"
+        )
         key = store_key(INPUT_POSITIONS.name, SAP_VERDICTS.name)
         value = encode(INPUT_POSITIONS.record, {"next_offset": offset})
         slots = played.log.slots(TopicPartition(CHANGELOG.name, tp.partition))

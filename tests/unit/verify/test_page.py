@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from streams.ops.redrive import Standing
+from streams.ops.redrive import RedriveStatus
 from streams.replay.cut import PUBLIC
-from streams.replay.findings import Fault
+from streams.replay.findings import ViolationKind
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "verify.md").read_text()
 
@@ -20,11 +20,11 @@ def _first_column(heading: str) -> set[str]:
 
 
 def test_every_fault_is_explained() -> None:
-    assert _first_column("fault") == {fault.value for fault in Fault}
+    assert _first_column("fault") == {fault.value for fault in ViolationKind}
 
 
 def test_every_reason_not_to_send_is_explained() -> None:
-    assert _first_column("outcome") == {one.value for one in Standing} - {Standing.READY}
+    assert _first_column("outcome") == {one.value for one in RedriveStatus} - {RedriveStatus.READY}
 
 
 def test_every_public_table_is_spoken_of() -> None:

@@ -9,7 +9,7 @@ from streams.api.problems import Response
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, Output, TopicPartition, position
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ops.topics import create_topics
 from streams.processing.encode import to_output
 from streams.protocols.commands import all_processors
@@ -54,7 +54,9 @@ class Bench:
         found = []
         for value in values:
             self.now += 1
-            (record,) = self.log.append([to_output(edge_of(topic), value, self.now, self.settings)])
+            (record,) = self.log.append(
+                [to_output(ingress_topic_of(topic), value, self.now, self.settings)]
+            )
             found.append(position(record))
         return found
 

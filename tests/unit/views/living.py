@@ -13,7 +13,7 @@ from streams.errors import BrokerUnavailable
 from streams.view_store.live import LiveView
 from streams.views.params import parse_position
 from streams.views.positions import Position
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.status import State
 from tests.processes import wait_for
 from tests.unit.views.bench import Bench
@@ -39,7 +39,7 @@ def place(position: str) -> Position:
     return parse_position(position)
 
 
-def rows_of(reads: Reads) -> dict[bytes, bytes]:
+def rows_of(reads: ReadOnlyStore) -> dict[bytes, bytes]:
     """Everything but what a view notes of itself."""
     return {key: row for key, row in reads.scan(b"") if not key.startswith(b"\0\1")}
 

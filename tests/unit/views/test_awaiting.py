@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from streams.errors import ViewNotReady
-from streams.view_store.awaiting import Awaiting
+from streams.view_store.awaiting import RowWaiters
 from streams.views.keys import key
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, until
@@ -18,7 +18,7 @@ A, B = b"a", b"b"
 
 
 def test_a_row_that_is_written_wakes_all_who_wait_for_it() -> None:
-    awaiting = Awaiting()
+    awaiting = RowWaiters()
     with awaiting.row(A) as first, awaiting.row(A) as second, awaiting.row(B) as other:
         awaiting.written({A: None}.keys())
         assert [done.done() for done in (first, second, other)] == [True, True, False]
@@ -26,7 +26,7 @@ def test_a_row_that_is_written_wakes_all_who_wait_for_it() -> None:
 
 
 def test_nobody_waits_on_behind_their_back() -> None:
-    awaiting = Awaiting()
+    awaiting = RowWaiters()
     with awaiting.row(A) as done:
         pass
     assert done.cancelled()
@@ -37,7 +37,7 @@ def test_nobody_waits_on_behind_their_back() -> None:
 
 
 def test_who_gives_up_wakes_no_other() -> None:
-    awaiting = Awaiting()
+    awaiting = RowWaiters()
     with awaiting.row(A) as stays:
         with awaiting.row(A) as leaves:
             leaves.cancel()
@@ -46,7 +46,7 @@ def test_who_gives_up_wakes_no_other() -> None:
 
 
 def test_after_the_end_nobody_waits() -> None:
-    awaiting = Awaiting()
+    awaiting = RowWaiters()
     end = ViewNotReady("it is stopped")
     with awaiting.row(A) as before:
         awaiting.close(end)

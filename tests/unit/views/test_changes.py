@@ -7,18 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.engine.store import Store
-from streams.views.changes import Cell, Changes, Memory
-from streams.views.keys import key, place_at_end
+from streams.views.changes import Cell, MemoryStore, WriteBatch
+from streams.views.keys import key, position_at_end
 
 NAMES = ["a", "a\0", "b", "ü"]
 KEYS = [key(name, number) for name in NAMES for number in (-1, 0, 1, 2**62)]
 
 
 @pytest.fixture(scope="module")
-def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Memory]:
+def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, MemoryStore]:
     """The same rows in RocksDB and in memory."""
-    store, memory = Store(Path(tmp_path_factory.mktemp("store"))), Memory()
-    rows = Changes(memory)
+    store, memory = Store(Path(tmp_path_factory.mktemp("store"))), MemoryStore()
+    rows = WriteBatch(memory)
     rows.update({each: each[::-1] for each in KEYS})
     store.write(rows)
     memory.write(rows)
@@ -31,7 +31,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, Memory]:
     reverse=st.booleans(),
 )
 def test_memory_is_scanned_as_the_store_is(
-    stores: tuple[Store, Memory], prefix: bytes, start: bytes | None, reverse: bool
+    stores: tuple[Store, MemoryStore], prefix: bytes, start: bytes | None, reverse: bool
 ) -> None:
     store, memory = stores
     if start is not None and not start.startswith(prefix):
@@ -41,21 +41,21 @@ def test_memory_is_scanned_as_the_store_is(
 
 
 def test_the_rows_under_a_prefix_are_those_that_will_be_there() -> None:
-    memory = Memory()
-    kept = Changes(memory)
+    memory = MemoryStore()
+    kept = WriteBatch(memory)
     kept.update({key("a", 1): b"1", key("a", 2): b"2", key("b", 1): b"3"})
     memory.write(kept)
-    rows = Changes(memory)
+    rows = WriteBatch(memory)
     rows.update({key("a", 1): None, key("a", 2): b"new", key("a", 3): b"", key("b", 2): b"4"})
     assert dict(rows.under(key("a"))) == {key("a", 2): b"new", key("a", 3): b""}
 
 
 def test_rows_are_read_through_what_is_changed() -> None:
-    memory = Memory()
-    kept = Changes(memory)
+    memory = MemoryStore()
+    kept = WriteBatch(memory)
     kept.update({b"a": b"1", b"b": b"2"})
     memory.write(kept)
-    rows = Changes(memory)
+    rows = WriteBatch(memory)
     rows.load([b"a", b"c"])
     assert [rows.read(each) for each in (b"a", b"b", b"c")] == [b"1", b"2", None]
     rows[b"a"] = None
@@ -66,30 +66,30 @@ def test_rows_are_read_through_what_is_changed() -> None:
 
 
 def test_the_last_row_of_an_index() -> None:
-    memory = Memory()
+    memory = MemoryStore()
     prefix = key("at", "p")
     first, second, third = (prefix + key(n, 0, n) for n in (1, 2, 3))
-    rows = Changes(memory)
+    rows = WriteBatch(memory)
     assert rows.last(prefix) is None
     rows.index(prefix, first, b"")
     rows.index(prefix, third, b"")
     assert rows.last(prefix) == third
     memory.write(rows)
-    rows = Changes(memory)
+    rows = WriteBatch(memory)
     rows.index(prefix, second, b"")
     rows.index(prefix, third, None)
     assert rows.last(prefix) == second
     rows.index(prefix, second, None)
     assert rows.last(prefix) == first
-    assert place_at_end(first) == (1, 0, 1)
+    assert position_at_end(first) == (1, 0, 1)
 
 
 def test_a_cell_is_read_once_and_becomes_a_row_in_the_end() -> None:
-    memory = Memory()
-    kept = Changes(memory)
+    memory = MemoryStore()
+    kept = WriteBatch(memory)
     kept[b"a"] = b"1"
     memory.write(kept)
-    rows = Changes(memory)
+    rows = WriteBatch(memory)
     count = Cell[list[int]](
         lambda row: [int(row or b"0")], lambda held: b"%d" % held[0] if held[0] else None
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from streams.errors import NotFound
-from streams.log.dead_letters import groups, one
+from streams.log.dead_letters import find_dead_letter, groups
 from streams.views.positions import Position
 from tests.unit.views.bench import Bench
 
@@ -23,21 +23,21 @@ def test_dead_letters_are_grouped_by_topic_and_code(bench: Bench) -> None:
 def test_a_dead_letter_is_found_by_its_place_or_its_sources(bench: Bench) -> None:
     source = bench.send_bytes("apc.packets", b"\x00nonsense", key=b"k")
     topic, partition, offset = source.split("/")
-    letter = one(bench.log, Position(topic, int(partition), int(offset)), "")
+    letter = find_dead_letter(bench.log, Position(topic, int(partition), int(offset)), "")
     assert (letter["source"], letter["key"], letter["code"]) == (source, "k", "schema_unknown")
     assert letter["value"] == {"raw_base64": "AG5vbnNlbnNl"}
     assert letter["headers"]["kafka_dlt-original-partition"] == int(partition)
     own = Position("apc.packets.dlq", 0, int(letter["position"].rpartition("/")[2]))
-    assert one(bench.log, own, "") == letter
+    assert find_dead_letter(bench.log, own, "") == letter
 
 
 def test_a_dead_letter_of_masked_text(bench: Bench) -> None:
     source = bench.send_bytes("rtes.raw", b"\x00password=hunter2")
     topic, partition, offset = source.split("/")
-    letter = one(bench.log, Position(topic, int(partition), int(offset)), "")
+    letter = find_dead_letter(bench.log, Position(topic, int(partition), int(offset)), "")
     assert letter["value"] == {"text": "\x00password=[REDACTED:assignment]"}
 
 
 def test_a_dead_letter_that_is_not_there(bench: Bench) -> None:
     with pytest.raises(NotFound):
-        one(bench.log, Position("apc.packets", 0, 3), "")
+        find_dead_letter(bench.log, Position("apc.packets", 0, 3), "")

@@ -4,7 +4,7 @@ import pytest
 
 from streams.engine.records import TopicPartition
 from streams.errors import ViewNotReady
-from streams.view_store.waiters import Ends, Waiters
+from streams.view_store.waiters import Ends, OffsetWaiters
 from streams.views.positions import Position
 
 FACTS, STATES = TopicPartition("facts", 0), TopicPartition("states", 0)
@@ -25,7 +25,7 @@ class Fake:
         return sum(max(0, end - self.at) for end in ends.values())
 
 
-def serve(waiters: Waiters, view: Fake, end: int) -> int:
+def serve(waiters: OffsetWaiters, view: Fake, end: int) -> int:
     """Ask for the ends, for all who are due; how many they are."""
     due = waiters.due(0)
     waiters.passing(due, {0: {FACTS: end, STATES: end}}, view)
@@ -33,7 +33,7 @@ def serve(waiters: Waiters, view: Fake, end: int) -> int:
 
 
 def test_without_an_answer_nobody_is_due() -> None:
-    waiters, view = Waiters(), Fake()
+    waiters, view = OffsetWaiters(), Fake()
     waiters.attach(view)
     done = waiters.add(FIRST)
     assert serve(waiters, view, 0) == 0
@@ -41,7 +41,7 @@ def test_without_an_answer_nobody_is_due() -> None:
 
 
 def test_an_answer_alone_is_not_enough() -> None:
-    waiters, view = Waiters(), Fake(answered=1, at=5)
+    waiters, view = OffsetWaiters(), Fake(answered=1, at=5)
     waiters.attach(view)
     done = waiters.add(FIRST)
     assert serve(waiters, view, 7) == 1
@@ -54,7 +54,7 @@ def test_an_answer_alone_is_not_enough() -> None:
 
 
 def test_one_question_serves_all_who_are_due() -> None:
-    waiters, view = Waiters(), Fake(answered=2, at=7)
+    waiters, view = OffsetWaiters(), Fake(answered=2, at=7)
     waiters.attach(view)
     done = [waiters.add(position) for position in (FIRST, SECOND, FIRST)]
     assert serve(waiters, view, 7) == 3
@@ -63,7 +63,7 @@ def test_one_question_serves_all_who_are_due() -> None:
 
 
 def test_who_came_after_the_question_needs_another() -> None:
-    waiters, view = Waiters(), Fake(answered=2, at=7)
+    waiters, view = OffsetWaiters(), Fake(answered=2, at=7)
     waiters.attach(view)
     waiters.add(FIRST)
     due = waiters.due(0)
@@ -75,7 +75,7 @@ def test_who_came_after_the_question_needs_another() -> None:
 
 
 def test_a_question_that_failed_is_asked_again() -> None:
-    waiters, view = Waiters(), Fake(answered=1, at=7)
+    waiters, view = OffsetWaiters(), Fake(answered=1, at=7)
     waiters.attach(view)
     done, gone = waiters.add(FIRST), waiters.add(FIRST)
     due = waiters.due(0)
@@ -87,7 +87,7 @@ def test_a_question_that_failed_is_asked_again() -> None:
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_what_another_view_had_seen_counts_no_more(asked: bool) -> None:
-    waiters, before, after = Waiters(), Fake(answered=1, at=7), Fake()
+    waiters, before, after = OffsetWaiters(), Fake(answered=1, at=7), Fake()
     waiters.attach(before)
     done = waiters.add(FIRST)
     due = waiters.due(0)
@@ -107,7 +107,7 @@ def test_what_another_view_had_seen_counts_no_more(asked: bool) -> None:
 
 
 def test_who_waits_on_nothing_is_forgotten() -> None:
-    waiters, view = Waiters(), Fake()
+    waiters, view = OffsetWaiters(), Fake()
     waiters.attach(view)
     done = waiters.add(FIRST)
     done.cancel()
@@ -119,7 +119,7 @@ def test_who_waits_on_nothing_is_forgotten() -> None:
 
 
 def test_all_are_refused_when_it_closes() -> None:
-    waiters, view = Waiters(), Fake(answered=1, at=0)
+    waiters, view = OffsetWaiters(), Fake(answered=1, at=0)
     waiters.attach(view)
     done = [waiters.add(FIRST), waiters.add(SECOND)]
     serve(waiters, view, 9)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from topology.declarations import Declared, Kind, ProcessorDeclaration, Table, Topic, public
+from topology.declarations import (
+    ProcessorDeclaration,
+    ProtocolTopology,
+    Table,
+    Topic,
+    TopicKind,
+    public_table,
+)
 from topology.keeping import dead_letters
 
 RECORD = "headrace.core.TimerRow"
-SENT = Topic("notes.sent", Kind.COMMAND, RECORD, "id", "notes as clients send them")
-KEPT = Topic("notes.kept", Kind.FACT, RECORD, "id", "one for each note")
-COUNTED = Topic("notes.counted", Kind.TABLE, RECORD, "id", "how many notes of each id there are")
+SENT = Topic("notes.sent", TopicKind.COMMAND, RECORD, "id", "notes as clients send them")
+KEPT = Topic("notes.kept", TopicKind.FACT, RECORD, "id", "one for each note")
+COUNTED = Topic(
+    "notes.counted", TopicKind.TABLE, RECORD, "id", "how many notes of each id there are"
+)
 SENT_DLQ = dead_letters(SENT, "notes that could not be judged, as sent")
 TOPICS = (SENT, KEPT, COUNTED, SENT_DLQ)
 
-COUNTS = public(COUNTED)
+COUNTS = public_table(COUNTED)
 LATEST = Table("notes-latest", RECORD, "id", "when the latest note of each id came")
 TABLES = (COUNTS, LATEST)
 
@@ -24,7 +33,7 @@ NOTES = ProcessorDeclaration(
     tables=TABLES,
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "notes",
     topics=TOPICS,
     processors=(NOTES,),

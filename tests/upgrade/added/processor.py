@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.engine.records import position
 from tests.upgrade.added.declared import COUNTS, KEPT, LATEST, NOTES
 from topology.declarations import Topic
@@ -18,12 +18,12 @@ class NotesProcessor:
 
     declaration = NOTES
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         for message in batch:
             work.cause = position(message.record)
             self._one(message.value["data"]["id"], message.record.timestamp, work)
 
-    def _one(self, ident: str, at: int, work: Work) -> None:
+    def _one(self, ident: str, at: int, work: ProcessorContext) -> None:
         row = work.rows(COUNTS).get(ident)
         count = int(row["data"]["n"]) if row else 0
         if not count:
@@ -33,10 +33,10 @@ class NotesProcessor:
         work.rows(LATEST).put(ident, {"data": {"at": str(at)}})
         work.send(KEPT, ident, kept, id=f"{work.cause}/0", at=at, cause=work.cause)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """A reminder is nothing more than that."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
     def dead_letter(

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import header, position
 from streams.protocols.apc.lineage.effectiveness import decay_decision, judge_decay
 from streams.protocols.apc.lineage.rows import evolve_run, evolve_total, run_key, total_key
@@ -38,7 +38,7 @@ class ApcLineageProcessor:
 
     declaration = APC_LINEAGE_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         _load(batch, work)
         for message in batch:
             work.cause = position(message.record)
@@ -48,10 +48,10 @@ class ApcLineageProcessor:
             else:
                 _send(message, message.value["decision"], work)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """It sets no timers."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         """Only ids of the size of a whole packet come to this: the delta becomes a dead letter."""
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
@@ -61,7 +61,7 @@ class ApcLineageProcessor:
         return value
 
 
-def _load(batch: Sequence[Message], work: Work) -> None:
+def _load(batch: Sequence[Message], work: ProcessorContext) -> None:
     keys: list[str] = []
     for message in batch:
         delta = message.value
@@ -71,7 +71,7 @@ def _load(batch: Sequence[Message], work: Work) -> None:
     work.rows(APC_LINEAGE_TABLE).load(keys)
 
 
-def _check(message: Message, work: Work) -> None:
+def _check(message: Message, work: ProcessorContext) -> None:
     record, delta = message.record, message.value
     key = delta["protocol_id"].encode()
     if record.key != key:
@@ -82,7 +82,7 @@ def _check(message: Message, work: Work) -> None:
         raise Foreign("an arbitration, and nothing else, comes with its decision")
 
 
-def _add(message: Message, work: Work) -> None:
+def _add(message: Message, work: ProcessorContext) -> None:
     delta, rows = message.value, work.rows(APC_LINEAGE_TABLE)
     key = run_key(delta["protocol_id"], delta["run_id"])
     run_before = rows.get(key)
@@ -99,7 +99,7 @@ def _add(message: Message, work: Work) -> None:
         _send(message, decay_decision(total, delta, work.cause, work.settings), work)
 
 
-def _send(message: Message, decision: AvroValue, work: Work) -> None:
+def _send(message: Message, decision: AvroValue, work: ProcessorContext) -> None:
     work.send(
         APC_DECISIONS,
         decision["protocol_id"],

@@ -13,7 +13,7 @@ from schemas import CATALOGUE, AvroBody, decode
 from schemas.apc import fold_ids, packet_hashes, packet_json
 from schemas.formats import is_uuid
 from streams.engine.headers import trace_id
-from streams.engine.processor import AvroValue, Message, Rows, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Rows
 from streams.engine.records import header, position
 from topology.apc import (
     APC_COORDINATION_TABLE,
@@ -202,7 +202,7 @@ class BatchContext:
         "_lineage", "coordination", "settings", "states", "swarms", "tasks", "throttling", "work",
     )  # fmt: skip
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: ProcessorContext) -> None:
         self.work = work
         self.settings = work.settings
         self.states: Rows = work.rows(APC_PACKET_STATES_TABLE)

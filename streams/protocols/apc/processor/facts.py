@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streams.engine.processor import AvroValue, Work
+from streams.engine.processor import AvroValue, ProcessorContext
 from streams.protocols.apc.processor.batch import Inbound
 from topology.apc import APC_EVENTS
 
@@ -148,7 +148,10 @@ def _of_row(row: AvroValue) -> AvroValue:
 
 
 def send(
-    work: Work, fact: AvroValue, traceparent: bytes | None, record_key: str | None = None
+    work: ProcessorContext,
+    fact: AvroValue,
+    traceparent: bytes | None,
+    record_key: str | None = None,
 ) -> None:
     key = fact["session_id"] if record_key is None else record_key
     work.send(

@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas import Problem
 from schemas.apc import rules, validate_avro
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.protocols.apc.processor import (
     agent_events,
     arbitration,
@@ -48,7 +48,7 @@ class ApcProcessor:
 
     declaration = APC_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         context = BatchContext(work)
         packets = [Inbound(message) for message in batch]
         _load(packets, context)
@@ -56,13 +56,13 @@ class ApcProcessor:
             work.cause = packet.cause
             _judge(packet, context)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         context = BatchContext(work)
         context.states.load(timer.key for timer in timers)
         for timer in timers:
             delivery.fire(timer, now_ms, context)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         packet = Inbound(message)
         text = f"It causes {size} bytes on {topic.name}, more than one record may."
         fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")

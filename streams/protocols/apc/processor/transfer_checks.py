@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.apc import rules
-from schemas.decimals import dec, plain, product
+from schemas.decimals import format_plain, product, to_decimal
 from streams.engine.processor import AvroValue
 
 PASS, FAIL = "pass", "fail"
@@ -98,14 +98,14 @@ def transfer_of(packet: AvroValue) -> Transfer:
         payload["to_swarm"],
         packet["run_phase"],
         packet["trace"]["generation"],
-        dec(payload["sender_score"]),
-        dec(payload["receiver_score"]),
-        dec(packet["confidence"]),
+        to_decimal(payload["sender_score"]),
+        to_decimal(payload["receiver_score"]),
+        to_decimal(packet["confidence"]),
         policy["top_k"],
         policy["mode"],
         bool(lineage["cross_use_case"]),
         policy["min_generation"],
-        None if threshold is None else dec(threshold),
+        None if threshold is None else to_decimal(threshold),
     )
 
 
@@ -133,7 +133,7 @@ def _compared(ok: bool, left: str, op: str, right: str) -> Outcome:
 def _above(transfer: Transfer, factor: Decimal) -> Outcome:
     """Whether the sender's score is strictly above so many times the receiver's."""
     score, bound = transfer.sender_score, product(transfer.receiver_score, factor)
-    return _compared(score > bound, plain(score), ">", plain(bound))
+    return _compared(score > bound, format_plain(score), ">", format_plain(bound))
 
 
 def _lineage_mismatch(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:

@@ -23,9 +23,9 @@ from streams.protocols.apc.processor.transfer_checks import (
 from streams.protocols.apc.queries.trial import Outcome, try_transfer
 from streams.protocols.apc.settings import ApcSettings
 from streams.views.keys import key
-from streams.views.parameters import MOST, Form, Parameter, one_of
-from streams.views.params import Params, QueryError
-from streams.views.reads import Reads
+from streams.views.parameters import MAX_NUMBER, Parameter, ValueForm, one_of
+from streams.views.params import QueryError, QueryParams
+from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_EVENTS, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
 from topology.core import LINEAGE_EDGES
 from topology.declarations import Topic
@@ -46,7 +46,7 @@ _POLICY = ("payload", "transfer_policy")
 _IF = "what if this were"
 
 
-def _number(name: str, parents: tuple[str, ...], low: int, high: int, form: Form) -> Name:
+def _number(name: str, parents: tuple[str, ...], low: int, high: int, form: ValueForm) -> Name:
     return Name((*parents, name), Parameter(name, f"{_IF} the {name}", form, low, high))
 
 
@@ -57,18 +57,18 @@ def _word(name: str, parents: tuple[str, ...], choices: tuple[str, ...]) -> Name
 NAMES: Mapping[str, Name] = {
     name.parameter.name: name
     for name in (
-        _number("sender_score", ("payload",), 0, 1, Form.NUMBER),
-        _number("receiver_score", ("payload",), 0, 1, Form.NUMBER),
-        _number("top_k", _POLICY, 1, 10, Form.WHOLE),
-        _number("generation", ("trace",), 0, MOST, Form.WHOLE),
+        _number("sender_score", ("payload",), 0, 1, ValueForm.NUMBER),
+        _number("receiver_score", ("payload",), 0, 1, ValueForm.NUMBER),
+        _number("top_k", _POLICY, 1, 10, ValueForm.WHOLE),
+        _number("generation", ("trace",), 0, MAX_NUMBER, ValueForm.WHOLE),
         _word("run_phase", (), get_args(RunPhase)),
         _word("mode", _POLICY, get_args(TransferMode)),
         Name(
             ("lineage", "cross_use_case"),
-            Parameter("cross_use_case", f"{_IF} the cross_use_case", Form.FLAG),
+            Parameter("cross_use_case", f"{_IF} the cross_use_case", ValueForm.FLAG),
         ),
-        _number("min_generation", _POLICY, 0, MOST, Form.WHOLE),
-        _number("threshold_multiplier", _POLICY, 1, 3, Form.NUMBER),
+        _number("min_generation", _POLICY, 0, MAX_NUMBER, ValueForm.WHOLE),
+        _number("threshold_multiplier", _POLICY, 1, 3, ValueForm.NUMBER),
         Name(("payload", "to_swarm"), Parameter("to_swarm", f"{_IF} the to_swarm", low=1)),
     )
 }
@@ -80,7 +80,7 @@ EXPLAIN_PARAMS = (
 
 
 def explain(
-    view: Reads, session_id: str, packet_id: str, params: Params, settings: ApcSettings
+    view: ReadOnlyStore, session_id: str, packet_id: str, params: QueryParams, settings: ApcSettings
 ) -> Json:
     """Everything that is known of a verdict.
 
@@ -119,7 +119,9 @@ def explain(
     return answer
 
 
-def _verdict(view: Reads, session_id: str, packet_id: str, facts: list[Json]) -> Json | None:
+def _verdict(
+    view: ReadOnlyStore, session_id: str, packet_id: str, facts: list[Json]
+) -> Json | None:
     """Of the record that made the packet known, else of the first that bore its id."""
     summary = packets.find(view, session_id, packet_id)
     if summary is not None:
@@ -128,13 +130,13 @@ def _verdict(view: Reads, session_id: str, packet_id: str, facts: list[Json]) ->
     return next((each for each in facts if each["verdict"] in _VERDICTS), None)
 
 
-def _edges(view: Reads, cause: str) -> Iterator[Json]:
+def _edges(view: ReadOnlyStore, cause: str) -> Iterator[Json]:
     for _, row in view.scan(key("edge", cause)):
         yield _json(LINEAGE_EDGES, row)
 
 
 def _what_if(
-    view: Reads,
+    view: ReadOnlyStore,
     fact: Json,
     verdict: Json,
     given: Mapping[str, str],
@@ -169,7 +171,7 @@ def _what_if(
     }
 
 
-def throttle_state_now(view: Reads, packet: Json, settings: ApcSettings) -> ThrottleState:
+def throttle_state_now(view: ReadOnlyStore, packet: Json, settings: ApcSettings) -> ThrottleState:
     """Who has received, and how the protocol does, as far as the view has read."""
     trace, payload = packet["trace"], packet["payload"]
     kept = view.get(
@@ -192,11 +194,11 @@ def throttle_state_now(view: Reads, packet: Json, settings: ApcSettings) -> Thro
 def _value(name: str, text: str) -> Any:
     """The JSON value that a text stands for."""
     match NAMES[name].parameter.form:
-        case Form.WHOLE:
+        case ValueForm.WHOLE:
             return int(text)
-        case Form.NUMBER:
+        case ValueForm.NUMBER:
             return orjson.loads(text)
-        case Form.FLAG:
+        case ValueForm.FLAG:
             return text == "true"
         case _:
             return text

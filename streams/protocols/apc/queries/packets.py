@@ -15,20 +15,20 @@ from streams.engine.headers import iso
 from streams.errors import NotFound
 from streams.protocols.apc import packet_rows as packets
 from streams.views.keys import key
-from streams.views.pages import listed, rows_of
+from streams.views.pages import page_of, rows_of
 from streams.views.parameters import (
     CURSOR,
     PACKET_ID,
     RUN_ID,
     SESSION_ID,
     TASK_ID,
-    Form,
     Parameter,
+    ValueForm,
     limit,
     one_of,
 )
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_EVENTS, APC_PACKET_STATES
 
 Json = dict[str, Any]
@@ -54,7 +54,7 @@ class Shown(NamedTuple):
         return {name: getattr(self.summary, name) for name in names}
 
 
-def packet(view: Reads, session_id: str, packet_id: str) -> Json:
+def packet(view: ReadOnlyStore, session_id: str, packet_id: str) -> Json:
     """ApcPacketState, with the packet of its verdict.  Raises NotFound."""
     packet_id = packet_id.lower()
     row = view.get("state", session_id, packet_id)
@@ -68,11 +68,13 @@ def packet(view: Reads, session_id: str, packet_id: str) -> Json:
     return state
 
 
-def packet_events(view: Reads, session_id: str, packet_id: str, params: Params) -> Json:
+def packet_events(
+    view: ReadOnlyStore, session_id: str, packet_id: str, params: QueryParams
+) -> Json:
     """Every ApcEvent about a packet, in log order.  Raises NotFound when there is none."""
     prefix = key("fact", session_id, packet_id.lower())
     rows = rows_of(view, prefix, lambda row: _json(APC_EVENTS.record, row))
-    found = listed(params, prefix, rows)
+    found = page_of(params, prefix, rows)
     if not found["items"] and params.text("cursor") is None:
         raise NotFound(f"session {session_id} has no packet {packet_id}")
     return found
@@ -88,12 +90,12 @@ TRACE_PARAMS = (
     one_of("run_phase", "of this phase", get_args(RunPhase)),
     Parameter("trace_id", "of this trace"),
     limit(200),
-    Parameter("include_events", "show histories", Form.FLAG, default=True),
+    Parameter("include_events", "show histories", ValueForm.FLAG, default=True),
 )
 _FILTERS = tuple(parameter.name for parameter in TRACE_PARAMS[:7])
 
 
-def trace(view: Reads, params: Params) -> Json:
+def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
     """The newest packets that fit, and the whole history of exactly these."""
     wanted = {name: value for name in _FILTERS if (value := params.text(name)) is not None}
     if "packet_id" in wanted:
@@ -127,7 +129,7 @@ def _trace_row(shown: Shown, payload_keys: list[str]) -> Json:
 REPLAY_PARAMS = (RUN_ID._replace(required=True), SESSION_ID, TASK_ID, limit(500))
 
 
-def replay(view: Reads, params: Params) -> Json:
+def replay(view: ReadOnlyStore, params: QueryParams) -> Json:
     """All packets of a run in log order with their histories, and one stream of all steps."""
     run_id = params.required("run_id")
     limit = params.limit()
@@ -183,7 +185,7 @@ def _steps(shown: list[Shown]) -> list[tuple[Shown, Json]]:
     return [step[3:] for step in steps]
 
 
-def _packets(view: Reads, wanted: Mapping[str, str], *, reverse: bool) -> Iterator[Shown]:
+def _packets(view: ReadOnlyStore, wanted: Mapping[str, str], *, reverse: bool) -> Iterator[Shown]:
     """Packets that fit, in log order or against it."""
     for fitting in packets.among(view, wanted, reverse=reverse):
         states = view.get_many([key("state", s.session_id, s.packet_id) for s in fitting])

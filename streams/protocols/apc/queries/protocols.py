@@ -9,20 +9,20 @@ from streams.errors import NotFound
 from streams.protocols.apc.queries.lineage import queries, summary
 from streams.protocols.apc.queries.lineage.universe import Found, find
 from streams.views.keys import key
-from streams.views.pages import listed, rows_of
+from streams.views.pages import page_of, rows_of
 from streams.views.parameters import (
     CURSOR,
     PROJECT_ID,
     PROTOCOL_ID,
     RUN_ID,
     SESSION_ID,
-    Form,
     Parameter,
+    ValueForm,
     limit,
     one_of,
 )
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROTTLING
 from topology.declarations import Topic
 
@@ -33,41 +33,41 @@ PROPAGATION_PARAMS = (*FILTERS, PROTOCOL_ID, limit(200))
 SUMMARY_PARAMS = (SESSION_ID, PROJECT_ID, RUN_ID, PROTOCOL_ID, limit(100))
 
 
-def _find(view: Reads, params: Params) -> Found:
+def _find(view: ReadOnlyStore, params: QueryParams) -> Found:
     return find(view, {each.name: params.text(each.name) for each in FILTERS})
 
 
-def lineage_protocols(view: Reads, params: Params) -> Json:
+def lineage_protocols(view: ReadOnlyStore, params: QueryParams) -> Json:
     limit, found = params.limit(), _find(view, params)
     return {"items": queries.protocols(found, found.protocols(), limit)}
 
 
-def propagation(view: Reads, params: Params) -> Json:
+def propagation(view: ReadOnlyStore, params: QueryParams) -> Json:
     limit, found = params.limit(), _find(view, params)
     return {"items": queries.propagation(found, params.text("protocol_id"), limit)}
 
 
-def transfer_quality(view: Reads, params: Params) -> Json:
+def transfer_quality(view: ReadOnlyStore, params: QueryParams) -> Json:
     return {"items": queries.transfer_quality(_find(view, params))}
 
 
-def eval_correlation(view: Reads, params: Params) -> Json:
+def eval_correlation(view: ReadOnlyStore, params: QueryParams) -> Json:
     return {"items": queries.eval_correlation(_find(view, params))}
 
 
-def effectiveness(view: Reads, params: Params) -> Json:
+def effectiveness(view: ReadOnlyStore, params: QueryParams) -> Json:
     limit, found = params.limit(), _find(view, params)
     return {"items": queries.effectiveness(found, found.protocols(), limit)}
 
 
-def lineage_summary(view: Reads, params: Params) -> Json:
+def lineage_summary(view: ReadOnlyStore, params: QueryParams) -> Json:
     limit = params.limit()
     filters = {each.name: params.text(each.name) for each in SUMMARY_PARAMS[:4]}
     protocol_id = filters["protocol_id"]
     return summary.summary(_find(view, params), protocol_id, limit, {**filters, "limit": limit})
 
 
-def protocol(view: Reads, protocol_id: str) -> Json:
+def protocol(view: ReadOnlyStore, protocol_id: str) -> Json:
     """ApcLineage over all runs.  Raises NotFound."""
     row = view.get("protocol", protocol_id)
     if row is None:
@@ -75,7 +75,7 @@ def protocol(view: Reads, protocol_id: str) -> Json:
     return _json(APC_LINEAGE, row)
 
 
-def coordination(view: Reads, session_id: str) -> Json:
+def coordination(view: ReadOnlyStore, session_id: str) -> Json:
     """The ApcCoordination of a session and of its agents.  Raises NotFound."""
     prefix = key("coordination", session_id)
     rows = [_json(APC_COORDINATION, row) for _, row in view.scan(prefix)]
@@ -88,7 +88,7 @@ def coordination(view: Reads, session_id: str) -> Json:
 THROTTLING_PARAMS = (
     SESSION_ID,
     RUN_ID,
-    Parameter("generation", "of this generation", Form.WHOLE),
+    Parameter("generation", "of this generation", ValueForm.WHOLE),
     PROTOCOL_ID,
     Parameter("from_swarm", "from this swarm"),
     limit(100),
@@ -97,7 +97,7 @@ THROTTLING_PARAMS = (
 _THROTTLE_KEY = tuple(parameter.name for parameter in THROTTLING_PARAMS[:5])
 
 
-def throttling(view: Reads, params: Params) -> Json:
+def throttling(view: ReadOnlyStore, params: QueryParams) -> Json:
     """ApcThrottles, by session, run, generation, protocol and swarm."""
     wanted: dict[str, str | int] = {}
     for name in _THROTTLE_KEY:
@@ -115,7 +115,7 @@ def throttling(view: Reads, params: Params) -> Json:
         return value if all(value[name] == v for name, v in wanted.items()) else None
 
     prefix = key("throttle", *leading)
-    return listed(params, prefix, rows_of(view, prefix, item))
+    return page_of(params, prefix, rows_of(view, prefix, item))
 
 
 DECISION_PARAMS = (
@@ -128,7 +128,7 @@ DECISION_PARAMS = (
 )
 
 
-def decisions(view: Reads, params: Params) -> Json:
+def decisions(view: ReadOnlyStore, params: QueryParams) -> Json:
     """ApcDecisions in log order."""
     kind = params.text("kind")
     protocol_id = params.text("protocol_id")
@@ -149,7 +149,7 @@ def decisions(view: Reads, params: Params) -> Json:
         fits = fits and all(arbitration.get(name) == text for name, text in wanted.items())
         return value if fits else None
 
-    return listed(params, prefix, rows_of(view, prefix, item))
+    return page_of(params, prefix, rows_of(view, prefix, item))
 
 
 def _json(topic: Topic, row: bytes) -> Json:

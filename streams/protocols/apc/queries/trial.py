@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from schemas import from_json
-from streams.engine.processor import AvroValue, Copy, Made, Message, Rows, Timer, Work
+from streams.engine.processor import (
+    AvroValue,
+    GlobalTable,
+    Made,
+    Message,
+    ProcessorContext,
+    Rows,
+    Timer,
+)
 from streams.engine.records import LogRecord, Record
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.policy import CHECKS, Refusal
@@ -72,7 +80,7 @@ class _Empty:
 
 
 class _Nowhere:
-    """A `Work` of settings and empty tables; what is written is an error."""
+    """A `ProcessorContext` of settings and empty tables; what is written is an error."""
 
     partition, partitions, cause = 0, 1, ""
 
@@ -82,7 +90,7 @@ class _Nowhere:
     def rows(self, table: Table) -> Rows:
         return _Empty()
 
-    def copy(self, table: Table) -> Copy:
+    def copy(self, table: Table) -> GlobalTable:
         return _Empty()
 
     def sender(self, cause: str) -> str | None:
@@ -91,7 +99,7 @@ class _Nowhere:
     def vouch(self, cause: str, principal: str | None) -> None:
         raise TypeError("a trial has nothing that waited")
 
-    def attempt(self, part: Callable[[Work], None]) -> Exception | None:
+    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         raise TypeError("a trial has no parts")
 
     def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from schemas import asap
 from schemas.asap import TaskConfig
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import held, links, manifests, verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import (
@@ -180,11 +180,11 @@ def _task(command: Command, config: TaskConfig, depth: int, ctx: DecisionContext
     }
 
 
-def _edges(row: AvroValue) -> list[Edge]:
+def _edges(row: AvroValue) -> list[LineageEdge]:
     own = task_node(row["task_id"])
-    edges = [Edge(own, "part_of", conversation_node(row["conversation_id"]))]
+    edges = [LineageEdge(own, "part_of", conversation_node(row["conversation_id"]))]
     if row["parent_task_id"] is not None:
-        edges.append(Edge(own, "child_of", task_node(row["parent_task_id"])))
+        edges.append(LineageEdge(own, "child_of", task_node(row["parent_task_id"])))
     if row["trace_id"] is not None:
-        edges.append(Edge(own, "same_trace", trace_node(row["trace_id"])))
+        edges.append(LineageEdge(own, "same_trace", trace_node(row["trace_id"])))
     return edges

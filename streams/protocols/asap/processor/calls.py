@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from streams.engine.processor import AvroValue, Timer, Work
-from streams.processing.graph import Edge
+from streams.engine.processor import AvroValue, ProcessorContext, Timer
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import manifests, verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import (
@@ -76,7 +76,7 @@ def answer(command: Command, ctx: DecisionContext) -> Outcome:
         success = command.body["success"]
         _report_end(row, "success" if success else "failure", key, ctx)
     own, asked = envelope_node(command.id), envelope_node(row["envelope_id"])
-    ctx.draw(Edge(own, "answers", asked))
+    ctx.draw(LineageEdge(own, "answers", asked))
     return verdicts.accept("call_answered", call_key=key)
 
 
@@ -112,7 +112,7 @@ def _refusal(command: Command, row: AvroValue) -> Outcome | None:
     return None
 
 
-def fire(timer: Timer, work: Work) -> None:
+def fire(timer: Timer, work: ProcessorContext) -> None:
     """The timer of a call."""
     ctx = timer_context(timer, work)
     row = _find(timer.key, ctx)
@@ -216,10 +216,10 @@ def _session(row: AvroValue, key: str) -> str:
     return session
 
 
-def _edges(key: str, row: AvroValue) -> list[Edge]:
+def _edges(key: str, row: AvroValue) -> list[LineageEdge]:
     own, edges = call_node(key), []
     if row["trace_id"] is not None:
-        edges.append(Edge(own, "same_trace", trace_node(row["trace_id"])))
+        edges.append(LineageEdge(own, "same_trace", trace_node(row["trace_id"])))
     if row["task_id"] is not None:
-        edges.append(Edge(own, "part_of", task_node(row["task_id"])))
+        edges.append(LineageEdge(own, "part_of", task_node(row["task_id"])))
     return edges

@@ -9,7 +9,7 @@ Source: ASAP spec, 4.5 and 5.4.
 from __future__ import annotations
 
 from schemas.asap import rules
-from streams.engine.processor import Timer, Work
+from streams.engine.processor import ProcessorContext, Timer
 from streams.protocols.asap.processor import snapshots, verdicts
 from streams.protocols.asap.processor.decision import due_context, timer_context
 from streams.protocols.asap.processor.task import TASK, TaskAggregate, find_task, send_failed
@@ -29,14 +29,14 @@ def catch_up(task: TaskAggregate) -> None:
     own.work.cause = own.cause
 
 
-def fire(timer: Timer, work: Work) -> None:
+def fire(timer: Timer, work: ProcessorContext) -> None:
     """The timer of a task."""
     task = find_task(timer.key, timer_context(timer, work))
     if task is not None and not task.terminal and task.row["timeout_at"] == timer.due_ms:
         _time_out(task)
 
 
-def expire_events(timer: Timer, work: Work) -> None:
+def expire_events(timer: Timer, work: ProcessorContext) -> None:
     """The end of what an event-sourced task's events are kept for."""
     task = find_task(timer.key, timer_context(timer, work))
     if task is None or not task.row["events_available"]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from schemas import asap, uuid5_url
 from streams.engine.headers import iso
-from streams.engine.processor import AvroValue, Timer, Work
+from streams.engine.processor import AvroValue, ProcessorContext, Timer
 from streams.engine.records import Headers
 from streams.processing.decision import Decision, traceparent_of
 from topology.asap import ASAP_CALLS, ASAP_CLAIMS, ASAP_INBOX, ASAP_REDIRECTS, ASAP_SEEN
@@ -30,7 +30,9 @@ class DecisionContext(Decision):
 
     __slots__ = ("_envelopes", "_events")
 
-    def __init__(self, work: Work, cause: str, at: int, traceparent: bytes | None = None) -> None:
+    def __init__(
+        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None = None
+    ) -> None:
         super().__init__(work, cause, at, traceparent)
         self._envelopes = _FIRST_ENVELOPE
         self._events = 0
@@ -71,13 +73,13 @@ class DecisionContext(Decision):
         self.tell_rtes("asap", event_id, session_id, record, payload)
 
 
-def timer_context(timer: Timer, work: Work) -> DecisionContext:
+def timer_context(timer: Timer, work: ProcessorContext) -> DecisionContext:
     """The decision that a timer makes: dated when it was due, whenever it fires."""
     return due_context(work, timer.due_ms, timer.kind, timer.key, traceparent_of(timer))
 
 
 def due_context(
-    work: Work, due_ms: int, kind: str, key: str, traceparent: bytes | None = None
+    work: ProcessorContext, due_ms: int, kind: str, key: str, traceparent: bytes | None = None
 ) -> DecisionContext:
     """The same, of a timer whose row is not at hand."""
     return DecisionContext(work, f"timer/{kind}/{key}/{due_ms}", due_ms, traceparent)
@@ -135,7 +137,7 @@ def expire_later(kind: str, key: str, ctx: DecisionContext) -> None:
     ctx.work.set_timer(Timer(ctx.at + hours * HOUR_MS, kind, key, {}))
 
 
-def expire(timer: Timer, work: Work) -> None:
+def expire(timer: Timer, work: ProcessorContext) -> None:
     """Delete a row; one that was written anew meanwhile has a timer of its own."""
     table, at, hours = TTL_TABLES[timer.kind]
     work.cause = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}"

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from streams.engine.processor import AvroValue, Message, Timer, TooLarge, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer, TooLarge
 from streams.engine.records import header, position
 from streams.protocols.asap.processor import admission, calls, held, links, updates, verdicts
 from streams.protocols.asap.processor.command import Command
@@ -106,7 +106,7 @@ def _known(command: Command, ctx: DecisionContext) -> AvroValue | None:
     return known
 
 
-def apply_link(message: Message, work: Work) -> None:
+def apply_link(message: Message, work: ProcessorContext) -> None:
     link, record = message.value, message.record
     assert record.key is not None, "links have keys"
     key = record.key.decode()
@@ -131,7 +131,9 @@ _KINDS: Mapping[str, Callable[[str, AvroValue, DecisionContext], None]] = {
 }
 
 
-def _take(key: str, link: AvroValue, work: Work, state: AdmissionState, take: _Take) -> None:
+def _take(
+    key: str, link: AvroValue, work: ProcessorContext, state: AdmissionState, take: _Take
+) -> None:
     """Give an answer to the request that waits for it, if one does."""
     row = held.row_of(key, work)
     if row is None or row["state"] != state:
@@ -154,7 +156,7 @@ def _asked(row: AvroValue, waiting: Waiting, link: AvroValue) -> bool:
     return about == (asked, command.sender, command.at)
 
 
-def ask_again(timer: Timer, now_ms: int, work: Work) -> None:
+def ask_again(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
     """The timer of a request that waits."""
     row = held.row_of(timer.key, work)
     if row is None or row["state"] is None or row["ask_at"] != timer.due_ms:
@@ -167,7 +169,11 @@ def ask_again(timer: Timer, now_ms: int, work: Work) -> None:
 
 
 def _settle(
-    key: str, row: AvroValue, work: Work, at: int, judge: Callable[[Waiting], Outcome | None]
+    key: str,
+    row: AvroValue,
+    work: ProcessorContext,
+    at: int,
+    judge: Callable[[Waiting], Outcome | None],
 ) -> None:
     """Decide the request, unless it has one more question, and go on with those behind it."""
 
@@ -183,7 +189,9 @@ def _settle(
             _drain(key, rest, work, at)
 
 
-def _decide(key: str, row: AvroValue, work: Work, decide: Callable[[Waiting], bool]) -> bool:
+def _decide(
+    key: str, row: AvroValue, work: ProcessorContext, decide: Callable[[Waiting], bool]
+) -> bool:
     """Decide the record at the head as if it had just come; False: it waits for an answer.
 
     One that causes too much is refused, as it would have been then, and one that cannot be decided
@@ -191,7 +199,7 @@ def _decide(key: str, row: AvroValue, work: Work, decide: Callable[[Waiting], bo
     """
     decided = True
 
-    def judge(part: Work) -> None:
+    def judge(part: ProcessorContext) -> None:
         nonlocal decided
         decided = decide(held.first(key, row, part))
 
@@ -206,14 +214,14 @@ def _decide(key: str, row: AvroValue, work: Work, decide: Callable[[Waiting], bo
     return True
 
 
-def drain(timer: Timer, work: Work) -> None:
+def drain(timer: Timer, work: ProcessorContext) -> None:
     """The timer of a long queue."""
     row = held.row_of(timer.key, work)
     if row is not None and row["state"] is None:
         _drain(timer.key, row, work, timer.due_ms)
 
 
-def _drain(key: str, row: AvroValue, work: Work, now_ms: int) -> None:
+def _drain(key: str, row: AvroValue, work: ProcessorContext, now_ms: int) -> None:
     """Decide what is held, oldest first, until one of them is a request that waits again."""
     rest: AvroValue | None = row
     for _ in range(AT_ONCE):

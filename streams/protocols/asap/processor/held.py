@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from schemas import encode
 from schemas.asap.words import ENVELOPE_RECORD
-from streams.engine.processor import AvroValue, Work
+from streams.engine.processor import AvroValue, ProcessorContext
 from streams.engine.records import LogRecord
 from streams.protocols.asap.processor import verdicts
 from streams.protocols.asap.processor.command import Command
@@ -37,13 +37,13 @@ def is_held(ctx: DecisionContext, key: str) -> bool:
     return row_of(key, ctx.work) is not None
 
 
-def is_draining(key: str, work: Work) -> bool:
+def is_draining(key: str, work: ProcessorContext) -> bool:
     """Whether what has waited on a key is being decided, and is not through."""
     row = row_of(key, work)
     return row is not None and row["state"] is None
 
 
-def row_of(key: str, work: Work) -> AvroValue | None:
+def row_of(key: str, work: ProcessorContext) -> AvroValue | None:
     """AsapAdmission of a held key."""
     return work.rows(ASAP_ADMISSIONS).get(composite(key))
 
@@ -75,7 +75,7 @@ def join(command: Command, ctx: DecisionContext) -> Outcome | None:
     return None
 
 
-def first(key: str, row: AvroValue, work: Work) -> Waiting:
+def first(key: str, row: AvroValue, work: ProcessorContext) -> Waiting:
     """The record at the head of the queue."""
     held = _head(key, row, work)
     parent = held["traceparent"]
@@ -86,7 +86,7 @@ def first(key: str, row: AvroValue, work: Work) -> Waiting:
     return Waiting(command, DecisionContext(work, cause, at, traceparent))
 
 
-def record_of(key: str, row: AvroValue, work: Work) -> LogRecord:
+def record_of(key: str, row: AvroValue, work: ProcessorContext) -> LogRecord:
     """The same as it lay on the log, as far as it is known."""
     held = _head(key, row, work)
     topic, partition, offset = held["cause"].rsplit("/", 2)
@@ -94,13 +94,13 @@ def record_of(key: str, row: AvroValue, work: Work) -> LogRecord:
     return LogRecord(topic, int(partition), int(offset), held["at"], key.encode(), value)
 
 
-def _head(key: str, row: AvroValue, work: Work) -> AvroValue:
+def _head(key: str, row: AvroValue, work: ProcessorContext) -> AvroValue:
     held = work.rows(ASAP_HELD).get(_place(key, row["first"]))
     assert held is not None, "every number of the queue has its record"
     return held
 
 
-def drop_first(key: str, row: AvroValue, work: Work) -> AvroValue | None:
+def drop_first(key: str, row: AvroValue, work: ProcessorContext) -> AvroValue | None:
     """Take the head out of the queue, which is left without anyone who waits for an answer.
 
     Returns the row as it is now, None when nothing is held any more.
@@ -114,7 +114,7 @@ def drop_first(key: str, row: AvroValue, work: Work) -> AvroValue | None:
     return rest
 
 
-def _put(command: Command, number: int, work: Work) -> None:
+def _put(command: Command, number: int, work: ProcessorContext) -> None:
     parent = command.traceparent
     row = {
         "cause": command.cause,
@@ -126,7 +126,7 @@ def _put(command: Command, number: int, work: Work) -> None:
     work.rows(ASAP_HELD).put(_place(command.key, number), row)
 
 
-def _save(key: str, row: AvroValue, work: Work) -> None:
+def _save(key: str, row: AvroValue, work: ProcessorContext) -> None:
     work.rows(ASAP_ADMISSIONS).put(composite(key), row)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from schemas import asap
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import (
@@ -94,7 +94,7 @@ def redirect(command: Command, link: AvroValue, ctx: DecisionContext) -> Outcome
     key, row = composite(command.key), {"task_id": holder, "at": ctx.at}
     ctx.work.rows(ASAP_REDIRECTS).put(key, row)
     expire_later(REDIRECT, key, ctx)
-    ctx.draw(Edge(envelope_node(command.id), "part_of", task_node(holder)))
+    ctx.draw(LineageEdge(envelope_node(command.id), "part_of", task_node(holder)))
     ask("resend", holder, command, ctx)
     return verdicts.duplicate(
         "same_idempotency_key", task_id=holder, content_differs=link["content_differs"]

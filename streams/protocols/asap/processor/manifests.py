@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas import asap
 from schemas.asap import JudgedManifest
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.engine.records import header, position
 from streams.protocols.asap.processor import verdicts
 from streams.protocols.asap.processor.command import Command
@@ -64,7 +64,7 @@ def _fleet(ctx: DecisionContext) -> Fleet:
     return ctx.work.copy(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
-def judge(message: Message, work: Work) -> None:
+def judge(message: Message, work: ProcessorContext) -> None:
     """A record of `asap.manifests`."""
     record = message.record
     ctx = DecisionContext(work, position(record), record.timestamp, header(record, "traceparent"))
@@ -82,7 +82,7 @@ def judge(message: Message, work: Work) -> None:
         _publish(key, _take(key, judged, work), ctx, judged.sha256)
 
 
-def _take(key: str, judged: JudgedManifest, work: Work) -> Outcome:
+def _take(key: str, judged: JudgedManifest, work: ProcessorContext) -> Outcome:
     """A manifest in its place: the one in force from now on, or none if it is not valid."""
     agents, problem = work.rows(ASAP_AGENTS), _problem(judged, key)
     if problem is not None:

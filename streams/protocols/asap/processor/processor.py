@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.protocols.asap.processor import (
     admission,
     calls,
@@ -43,7 +43,7 @@ from topology.asap import (
 from topology.declarations import Topic
 from topology.keys import composite
 
-_TIMERS: Mapping[str, Callable[[Timer, Work], None]] = {
+_TIMERS: Mapping[str, Callable[[Timer, ProcessorContext], None]] = {
     TASK: deadlines.fire,
     EXPIRY: deadlines.expire_events,
     calls.CALL: calls.fire,
@@ -59,7 +59,7 @@ class AsapProcessor:
 
     declaration = ASAP_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         inputs = [_read(message, work) for message in batch]
         _preload(inputs, work)
         for item in inputs:
@@ -70,7 +70,7 @@ class AsapProcessor:
             else:
                 manifests.judge(item, work)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         _preload_timers(timers, work)
         for timer in timers:
             if timer.kind == admission.ASK:
@@ -80,7 +80,7 @@ class AsapProcessor:
             else:
                 _TIMERS[timer.kind](timer, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         if message.topic is not ASAP_ENVELOPES:
             raise ValueError(f"a record of {message.topic.name} causes {size} on {topic.name}")
         command = Command.of(message, work.settings)
@@ -92,15 +92,15 @@ class AsapProcessor:
         return value
 
 
-def _read(message: Message, work: Work) -> Command | Message:
+def _read(message: Message, work: ProcessorContext) -> Command | Message:
     return Command.of(message, work.settings) if message.topic is ASAP_ENVELOPES else message
 
 
-def _context(command: Command, work: Work) -> DecisionContext:
+def _context(command: Command, work: ProcessorContext) -> DecisionContext:
     return DecisionContext(work, command.cause, command.at, command.traceparent)
 
 
-def _preload(inputs: Sequence[Command | Message], work: Work) -> None:
+def _preload(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
     """Fetch the rows that a batch will ask for, in one call per table; only a matter of speed."""
     task_keys: list[str] = []
     call_keys: list[str] = []
@@ -121,7 +121,7 @@ def _preload(inputs: Sequence[Command | Message], work: Work) -> None:
     work.rows(ASAP_VERSIONS).load(versions)
 
 
-def _preload_timers(timers: Sequence[Timer], work: Work) -> None:
+def _preload_timers(timers: Sequence[Timer], work: ProcessorContext) -> None:
     ends = [composite(timer.key) for timer in timers if timer.kind in (TASK, EXPIRY)]
     work.rows(ASAP_TASKS_TABLE).load(ends)
     work.rows(ASAP_ADMISSIONS).load(ends)

@@ -21,7 +21,7 @@ import orjson
 
 from schemas import asap, canonical_json, formats
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor.decision import envelope_node, snapshot_node, task_node
 from streams.protocols.asap.processor.task import TaskAggregate
 from topology import next_version
@@ -86,9 +86,9 @@ def save(task: TaskAggregate, new: NewSnapshot) -> int:
 def draw_saved(task: TaskAggregate, version: int, envelope_id: str | None) -> None:
     """envelope_id: of the envelope that brought the data, if one did."""
     own = snapshot_node(task.task_id, version)
-    task.ctx.draw(Edge(own, "part_of", task_node(task.task_id)))
+    task.ctx.draw(LineageEdge(own, "part_of", task_node(task.task_id)))
     if envelope_id is not None:
-        task.ctx.draw(Edge(own, "derived_from", envelope_node(envelope_id)))
+        task.ctx.draw(LineageEdge(own, "derived_from", envelope_node(envelope_id)))
 
 
 def delete(task: TaskAggregate, version: int | None) -> list[int]:

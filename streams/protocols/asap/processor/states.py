@@ -12,7 +12,7 @@ from typing import Any
 
 from schemas import canonical_json
 from schemas.asap import Change, restored_version
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import snapshots, verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import snapshot_node
@@ -84,7 +84,7 @@ def restore(command: Command, task: TaskAggregate) -> Outcome:
     task.touch()
     source = snapshot_node(task.task_id, version)
     target = snapshot_node(task.task_id, old["version"])
-    task.ctx.draw(Edge(source, "restores", target))
+    task.ctx.draw(LineageEdge(source, "restores", target))
     saved = snapshots.find(task, version)
     assert saved is not None, "it was saved just now"
     snapshot = snapshots.state_snapshot(saved)

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from schemas.asap import change_of
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import deadlines, links, states, verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import (
@@ -235,7 +235,7 @@ def _cancel(command: Command, task: TaskAggregate) -> Outcome:
         return refused
     task.move("cancelled")
     own = envelope_node(command.id)
-    task.ctx.draw(Edge(own, "retracts", task_node(task.task_id)))
+    task.ctx.draw(LineageEdge(own, "retracts", task_node(task.task_id)))
     return verdicts.accept("task_cancelled", task=task)
 
 
@@ -250,7 +250,7 @@ def _message(command: Command, task: TaskAggregate) -> Outcome:
 
 def _artifact(command: Command, task: TaskAggregate) -> Outcome:
     own = artifact_node(task.task_id, command.payload["artifact_id"])
-    task.ctx.draw(Edge(own, "derived_from", task_node(task.task_id)))
+    task.ctx.draw(LineageEdge(own, "derived_from", task_node(task.task_id)))
     return verdicts.accept("artifact_noted", task=task)
 
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 from schemas import Problem, canonical_json
 from schemas.asap import EXT_ANSWERS, rules
-from streams.engine.processor import AvroValue, Work
-from streams.processing.graph import Edge
+from streams.engine.processor import AvroValue, ProcessorContext
+from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import snapshots
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import (
@@ -148,7 +148,7 @@ def too_large(topic: Topic, size: int) -> Outcome:
     return refuse("envelope_too_large", detail, fault="service")._replace(figures={"size": size})
 
 
-def partition_mismatch(key: str, work: Work) -> Outcome | None:
+def partition_mismatch(key: str, work: ProcessorContext) -> Outcome | None:
     """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
     expected = partition_of(key.encode(), work.partitions)
     if expected == work.partition:
@@ -250,12 +250,12 @@ def _remember(command: Command, sequence: int | None, ctx: DecisionContext) -> N
     expire_later(SEEN, key, ctx)
 
 
-def _envelope_edges(command: Command, task: TaskAggregate) -> list[Edge]:
+def _envelope_edges(command: Command, task: TaskAggregate) -> list[LineageEdge]:
     own = envelope_node(command.id)
-    edges = [Edge(own, "part_of", task_node(task.task_id))]
+    edges = [LineageEdge(own, "part_of", task_node(task.task_id))]
     answered = command.extension(EXT_ANSWERS) or command.correlation_id
     if answered is not None:
-        edges.append(Edge(own, "answers", envelope_node(answered)))
+        edges.append(LineageEdge(own, "answers", envelope_node(answered)))
     return edges
 
 

@@ -6,23 +6,23 @@ from streams.errors import NotFound
 from streams.protocols.asap.queries.common import PAGED, paged
 from streams.protocols.asap.queries.tasks import tasks_in
 from streams.views.keys import key
-from streams.views.pages import listed, rows_of
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.pages import page_of, rows_of
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_MANIFESTS
 
 AGENTS_PARAMS = PAGED
 
 
-def agents(view: Reads, params: Params) -> Json:
+def agents(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Valid manifests, by URN."""
     prefix = key("asap agent")
     rows = rows_of(view, prefix, _manifest)
-    return paged("agents", listed(params, prefix, rows))
+    return paged("agents", page_of(params, prefix, rows))
 
 
-def agent(view: Reads, urn: str) -> Json:
+def agent(view: ReadOnlyStore, urn: str) -> Json:
     """Its Manifest.  Raises NotFound."""
     row = view.get("asap agent", urn)
     if row is None:
@@ -34,7 +34,7 @@ def _manifest(row: bytes) -> Json:
     return json_of(ASAP_MANIFESTS, row)
 
 
-def conversation(view: Reads, id: str) -> Json:
+def conversation(view: ReadOnlyStore, id: str) -> Json:
     """Its tasks by age, and who took part in them.  Raises NotFound."""
     rows = list(tasks_in(view, id))
     if not rows:

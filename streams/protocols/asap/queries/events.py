@@ -13,19 +13,19 @@ from streams.errors import Conflict, Gone, NotFound
 from streams.protocols.asap.queries.common import PAGED, paged
 from streams.protocols.asap.queries.tasks import found
 from streams.views.keys import key, number_at_end, text_key
-from streams.views.pages import Entries, listed, rows_back, rows_by, rows_of
-from streams.views.parameters import MOST, Form, Parameter
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
+from streams.views.parameters import MAX_NUMBER, Parameter, ValueForm
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS
 
-AT = Parameter("at", "as it was after the event of this sequence", Form.WHOLE, low=-MOST)
+AT = Parameter("at", "as it was after the event of this sequence", ValueForm.WHOLE, low=-MAX_NUMBER)
 EVENTS_PARAMS = (AT, *PAGED)
 EVENT_SOURCED = "event-sourced"
 
 
-def events(view: Reads, id: str, params: Params) -> Json:
+def events(view: ReadOnlyStore, id: str, params: QueryParams) -> Json:
     """Facts with a sequence, ascending; with `at` those up to it, and the state they come to.
 
     Raises NotFound, Conflict, Gone.
@@ -34,7 +34,7 @@ def events(view: Reads, id: str, params: Params) -> Json:
     state = {} if at is None else _told(at, state_at(view, row, at))
     check_kept(row)
     prefix, facts = _facts(view, row["task_id"], at, partial(json_of, ASAP_EVENTS))
-    page = listed(params, prefix, facts)
+    page = page_of(params, prefix, facts)
     head = {"task_id": row["task_id"], "state_mode": row["state_mode"]}
     return {**head, **paged("events", page), **state}
 
@@ -45,7 +45,7 @@ def check_kept(row: Json) -> None:
         raise Gone(f"the events of task {row['task_id']} have expired", "events_expired")
 
 
-def task_at(view: Reads, id: str, at: int) -> Json:
+def task_at(view: ReadOnlyStore, id: str, at: int) -> Json:
     """Raises NotFound, Conflict, Gone."""
     row = found(view, id)
     return {"task_id": row["task_id"], **_told(at, state_at(view, row, at))}
@@ -56,7 +56,7 @@ def _told(at: int, found: StateAt) -> Json:
     return {"version": at, "state": state}
 
 
-def state_at(view: Reads, row: Json, at: int) -> StateAt:
+def state_at(view: ReadOnlyStore, row: Json, at: int) -> StateAt:
     """Of an event-sourced task, folded from its events.  Raises NotFound, Conflict, Gone."""
     task_id = row["task_id"]
     if row["state_mode"] != EVENT_SOURCED:
@@ -72,7 +72,7 @@ def state_at(view: Reads, row: Json, at: int) -> StateAt:
     return state
 
 
-def last_version(view: Reads, row: Json) -> int:
+def last_version(view: ReadOnlyStore, row: Json) -> int:
     """The sequence of the latest event that is here, 0 for none.
 
     The row may be ahead of the events or behind them: they come from two topics.
@@ -83,17 +83,19 @@ def last_version(view: Reads, row: Json) -> int:
     return next((number_at_end(place) for place, _ in newest), 0)
 
 
-def fact_at(view: Reads, task_id: str, sequence: int) -> Any:
+def fact_at(view: ReadOnlyStore, task_id: str, sequence: int) -> Any:
     """The AsapEvent of that sequence, as Avro."""
     (own,) = view.get_many([key("asap event") + text_key(task_id) + key(sequence)])
     (fact,) = view.get_many([own or b""])
     return _avro(fact or b"")
 
 
-def last_checkpoint(view: Reads, task_id: str) -> int | None:
+def last_checkpoint(view: ReadOnlyStore, task_id: str) -> int | None:
     """The sequence of the latest event whose worker marked it as one."""
     prefix = key("asap event") + text_key(task_id)
-    facts = rows_by(view, rows_back(view, prefix, lambda own: own), partial(json_of, ASAP_EVENTS))
+    facts = rows_by_index(
+        view, rows_reversed(view, prefix, lambda own: own), partial(json_of, ASAP_EVENTS)
+    )
     for _, fact in facts(None):
         change = None if fact is None or fact["envelope"] is None else change_of(fact["envelope"])
         if change is not None and change.checkpoint:
@@ -102,12 +104,12 @@ def last_checkpoint(view: Reads, task_id: str) -> int | None:
 
 
 def _facts(
-    view: Reads, task_id: str, last: int | None, item: Callable[[bytes], Any]
+    view: ReadOnlyStore, task_id: str, last: int | None, item: Callable[[bytes], Any]
 ) -> tuple[bytes, Callable[[bytes | None], Entries]]:
     """A task's facts by sequence, up to the last one wanted; and the prefix of their places."""
     prefix = key("asap event") + text_key(task_id)
     end = None if last is None else prefix + key(last)
-    return prefix, rows_by(view, rows_of(view, prefix, lambda own: own, end=end), item)
+    return prefix, rows_by_index(view, rows_of(view, prefix, lambda own: own, end=end), item)
 
 
 def _avro(fact: bytes) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import orjson
 
 from schemas.asap import EXT_PARTS, Part
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key, text_key
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS
 
@@ -19,7 +19,7 @@ def part_key(task_id: str, part_id: str) -> bytes:
     return key("asap part") + text_key(task_id) + text_key(part_id)
 
 
-def note_parts(fact: bytes | None, rows: Changes) -> None:
+def note_parts(fact: bytes | None, rows: WriteBatch) -> None:
     """Keep the parts that an accepted message or artifact brought, unless their ids are taken."""
     event = json_of(ASAP_EVENTS, fact or b"")
     for part_id, part in brought(event["envelope"]):
@@ -37,7 +37,7 @@ def brought(envelope: Json) -> Iterator[tuple[str, Any]]:
         yield held["id"], Part.dump_python(Part.validate_python(held["part"]), mode="json")
 
 
-def resolved(view: Reads, task_id: str, items: Sequence[Any]) -> list[Any]:
+def resolved(view: ReadOnlyStore, task_id: str, items: Sequence[Any]) -> list[Any]:
     """items: ids and parts; every id that is known is replaced by its Part."""
     ids = [item for item in items if isinstance(item, str)]
     found = view.get_many([part_key(task_id, part_id) for part_id in ids])

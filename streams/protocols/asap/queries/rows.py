@@ -38,8 +38,8 @@ from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
 from streams.protocols.asap.queries import tasks_index
 from streams.protocols.asap.queries.parts import note_parts
-from streams.views.changes import Changes
-from streams.views.decoded import decoded
+from streams.views.changes import WriteBatch
+from streams.views.decoded import decode_members
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply
 from topology.asap import (
@@ -96,15 +96,15 @@ def answer_key(recipient: str, correlation_id: str) -> bytes:
     return key("asap answer", recipient) + text_key(correlation_id)
 
 
-def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, fact in decoded(topic, records, _FACTS):
+def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, fact in decode_members(topic, records, _FACTS):
         if fact["kind"] == "expired":
             _expire(fact["task_id"], rows)
         elif fact["kind"] != "manifest":
             _fact(record, fact, rows)
 
 
-def _fact(record: Record, fact: dict[str, Any], rows: Changes) -> None:
+def _fact(record: Record, fact: dict[str, Any], rows: WriteBatch) -> None:
     own = _own_key(record, fact["cause"])
     rows[own] = record.value
     envelope_id = fact["envelope_id"]
@@ -129,7 +129,7 @@ def _own_key(record: Record, cause: str) -> bytes:
     return verdict_key(int(partition), int(offset))
 
 
-def _dead(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _dead(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     """A record that is answered by a dead letter has no fact."""
     for record in records:
         if (cause := header(record, CAUSE)) is not None:
@@ -137,7 +137,7 @@ def _dead(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
             rows[verdict_key(int(partition), int(offset))] = b""
 
 
-def _sequenced(record: Record, fact: dict[str, Any], own: bytes, rows: Changes) -> None:
+def _sequenced(record: Record, fact: dict[str, Any], own: bytes, rows: WriteBatch) -> None:
     """An event of a task."""
     task_id, sequence = text_key(fact["task_id"]), key(fact["sequence"])
     rows[_EVENT + task_id + sequence] = own
@@ -149,7 +149,7 @@ def _sequenced(record: Record, fact: dict[str, Any], own: bytes, rows: Changes) 
         note_parts(record.value, rows)
 
 
-def _expire(task_id: str, rows: Changes) -> None:
+def _expire(task_id: str, rows: WriteBatch) -> None:
     """What the events of a task held goes, but for its response.
 
     Where a fact was an empty row stays: its record is answered.
@@ -165,13 +165,13 @@ def _expire(task_id: str, rows: Changes) -> None:
             rows[index] = None
 
 
-def _snapshots(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _snapshots(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         task_id, version = split((record.key or b"").decode())
         rows[key("asap snapshot") + text_key(task_id) + key(int(version))] = record.value
 
 
-def _manifests(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _manifests(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         urn = (record.key or b"").decode(errors="replace")
         rows[key("asap agent", urn)] = record.value if _in_force(topic, record, urn) else None
@@ -187,9 +187,9 @@ def _in_force(topic: Topic, record: Record, urn: str) -> bool:
     return not judged.problems and judged.manifest["id"] == urn
 
 
-def _answers(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _answers(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     """Of the inbox only what the service itself wrote about a state."""
-    for record, envelope in decoded(topic, records, _ANSWERS):
+    for record, envelope in decode_members(topic, records, _ANSWERS):
         is_update = envelope["payload"][0].endswith(_UPDATE)
         if is_update and envelope["correlation_id"] and _tells_state(envelope["extensions_json"]):
             rows[answer_key(envelope["recipient"], envelope["correlation_id"])] = record.value

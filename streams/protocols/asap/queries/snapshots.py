@@ -15,7 +15,7 @@ from streams.protocols.asap.queries.events import (
 )
 from streams.protocols.asap.queries.tasks import found
 from streams.views.keys import key, text_key
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_SNAPSHOTS
 
@@ -25,7 +25,7 @@ _LISTED = ("id", "version", "checkpoint", "created_at", "restored_from")
 _SHOWN = ("id", "task_id", "version", "data", "checkpoint", "created_at")
 
 
-def snapshots(view: Reads, id: str) -> Json:
+def snapshots(view: ReadOnlyStore, id: str) -> Json:
     """Those that exist, ascending, without their data.  Raises NotFound."""
     row = found(view, id)
     stored = (_json(each) for _, each in view.scan(_prefix(row["task_id"])))
@@ -34,7 +34,7 @@ def snapshots(view: Reads, id: str) -> Json:
     return {**head, "snapshots": shown}
 
 
-def snapshot(view: Reads, id: str, version: str) -> Json:
+def snapshot(view: ReadOnlyStore, id: str, version: str) -> Json:
     """A StateSnapshot.  version: a number, `latest` or `checkpoint`.  Raises NotFound, Gone."""
     row = found(view, id)
     task_id = row["task_id"]
@@ -48,7 +48,7 @@ def snapshot(view: Reads, id: str, version: str) -> Json:
     return {name: stored[name] for name in _SHOWN}
 
 
-def _version_of(view: Reads, row: Json, version: str) -> str:
+def _version_of(view: ReadOnlyStore, row: Json, version: str) -> str:
     """Of an event-sourced task: the number that is meant, where there is one."""
     if version == LATEST:
         return str(last_version(view, row))
@@ -58,7 +58,7 @@ def _version_of(view: Reads, row: Json, version: str) -> str:
     return version
 
 
-def _folds(view: Reads, row: Json, version: str) -> bool:
+def _folds(view: ReadOnlyStore, row: Json, version: str) -> bool:
     """Whether the task was in a state of that version."""
     is_one = row["state_mode"] == EVENT_SOURCED and _number(version)
     return is_one and int(version) <= last_version(view, row)
@@ -68,7 +68,7 @@ def _number(version: str) -> bool:
     return _VERSION.fullmatch(version) is not None
 
 
-def _stored(view: Reads, task_id: str, version: str) -> Json | None:
+def _stored(view: ReadOnlyStore, task_id: str, version: str) -> Json | None:
     prefix = _prefix(task_id)
     if _number(version):
         (row,) = view.get_many([prefix + key(int(version))])
@@ -79,7 +79,7 @@ def _stored(view: Reads, task_id: str, version: str) -> Json | None:
     return next((each for each in newest if version == LATEST or each["checkpoint"]), None)
 
 
-def _folded(view: Reads, row: Json, version: int) -> Json:
+def _folded(view: ReadOnlyStore, row: Json, version: int) -> Json:
     state = state_at(view, row, version)
     return {
         "id": snapshot_id(row["task_id"], version),

@@ -10,13 +10,13 @@ from streams.protocols.asap.queries.events import check_kept
 from streams.protocols.asap.queries.parts import resolved
 from streams.protocols.asap.queries.tasks import found
 from streams.views.keys import key, text_key
-from streams.views.pages import rows_by, rows_of
-from streams.views.reads import Reads
+from streams.views.pages import rows_by_index, rows_of
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS
 
 
-def messages(view: Reads, id: str) -> Json:
+def messages(view: ReadOnlyStore, id: str) -> Json:
     """Messages of a task, in order.  Raises NotFound, Gone."""
     task_id = _task(view, id)
     return {
@@ -24,7 +24,7 @@ def messages(view: Reads, id: str) -> Json:
     }
 
 
-def _message(view: Reads, task_id: str, fact: Json) -> Json:
+def _message(view: ReadOnlyStore, task_id: str, fact: Json) -> Json:
     payload = fact["envelope"]["payload"]
     return {
         "id": payload["message_id"],
@@ -36,7 +36,7 @@ def _message(view: Reads, task_id: str, fact: Json) -> Json:
     }
 
 
-def artifacts(view: Reads, id: str) -> Json:
+def artifacts(view: ReadOnlyStore, id: str) -> Json:
     """Artifacts of a task, by their first notice, as the last one has them.
 
     Raises NotFound, Gone.
@@ -49,7 +49,7 @@ def artifacts(view: Reads, id: str) -> Json:
     return {"artifacts": list(latest.values())}
 
 
-def _artifact(view: Reads, task_id: str, fact: Json) -> Json:
+def _artifact(view: ReadOnlyStore, task_id: str, fact: Json) -> Json:
     payload = fact["envelope"]["payload"]
     parts = (fact["envelope"]["extensions"] or {}).get(EXT_PARTS, ())
     return {
@@ -61,14 +61,14 @@ def _artifact(view: Reads, task_id: str, fact: Json) -> Json:
     }
 
 
-def _task(view: Reads, id: str) -> str:
+def _task(view: ReadOnlyStore, id: str) -> str:
     row = found(view, id)
     check_kept(row)
     task_id: str = row["task_id"]
     return task_id
 
 
-def _facts(view: Reads, what: str, task_id: str) -> Iterator[Json]:
+def _facts(view: ReadOnlyStore, what: str, task_id: str) -> Iterator[Json]:
     index = rows_of(view, key(f"asap {what}") + text_key(task_id), lambda own: own)
-    facts = rows_by(view, index, lambda row: json_of(ASAP_EVENTS, row))
+    facts = rows_by_index(view, index, lambda row: json_of(ASAP_EVENTS, row))
     return (fact for _, fact in facts(None) if fact is not None)

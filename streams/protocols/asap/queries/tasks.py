@@ -12,11 +12,11 @@ from streams.protocols.asap.queries.common import PAGED, paged
 from streams.protocols.asap.queries.rows import response_key, task_row_key
 from streams.protocols.asap.queries.tasks_index import ALIAS, STATUS, TASKS
 from streams.views.keys import key, text_key
-from streams.views.pages import listed, rows_by, rows_of
+from streams.views.pages import page_of, rows_by_index, rows_of
 from streams.views.parameters import Parameter, one_of
-from streams.views.params import Params
-from streams.views.reads import Reads
-from streams.views.values import Json, fits, json_of, wanted
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
+from streams.views.values import Json, filters_of, json_of, matches
 from topology.asap import ASAP_EVENTS, ASAP_TASKS
 
 TASKS_PARAMS = (
@@ -36,7 +36,7 @@ _BESIDE = (
 _LAST = ("error_code", "snapshot_version", "snapshot_mark")
 
 
-def task(view: Reads, id: str) -> Json:
+def task(view: ReadOnlyStore, id: str) -> Json:
     """id: of the task, foreign, or of a request that an older task answers.  Raises NotFound."""
     row = found(view, id)
     response = row["response"] or _response(view, row["task_id"])
@@ -64,7 +64,7 @@ def entity(row: Json) -> Json:
     }
 
 
-def found(view: Reads, id: str) -> Json:
+def found(view: ReadOnlyStore, id: str) -> Json:
     """The AsapTask of that name.  Raises NotFound."""
     row = task_of(view, id)
     if row is None:
@@ -72,17 +72,17 @@ def found(view: Reads, id: str) -> Json:
     return row
 
 
-def task_of(view: Reads, id: str) -> Json | None:
+def task_of(view: ReadOnlyStore, id: str) -> Json | None:
     """The AsapTask, its times as ASAP writes them."""
     row = _row(view, id) or _row(view, _other(view, id))
     return None if row is None else _json(row)
 
 
-def _row(view: Reads, task_id: str | None) -> bytes | None:
+def _row(view: ReadOnlyStore, task_id: str | None) -> bytes | None:
     return None if task_id is None else view.get_many([task_row_key(task_id)])[0]
 
 
-def _other(view: Reads, id: str) -> str | None:
+def _other(view: ReadOnlyStore, id: str) -> str | None:
     """The task that answers a request, or the newest one that its worker calls so."""
     (redirect,) = view.get_many([key("asap redirect") + text_key(id)])
     if redirect is not None:
@@ -105,7 +105,7 @@ def _json(row: bytes) -> Json:
     return {**to_json(record, value), **times}
 
 
-def _response(view: Reads, task_id: str) -> Json | None:
+def _response(view: ReadOnlyStore, task_id: str) -> Json | None:
     """Of a task whose row leaves it to the event."""
     (own,) = view.get_many([response_key(task_id)])
     (fact,) = view.get_many([own]) if own is not None else (None,)
@@ -113,23 +113,23 @@ def _response(view: Reads, task_id: str) -> Json | None:
     return response
 
 
-def tasks(view: Reads, params: Params) -> Json:
+def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
     """By created_at, then id."""
-    members = wanted(params, (*TASKS.fixed, TASKS.state))
+    members = filters_of(params, (*TASKS.fixed, TASKS.state))
     prefix = TASKS.among(members)
 
     def item(row: bytes) -> Json | None:
         value = _json(row)
-        if not fits(value, members):
+        if not matches(value, members):
             return None
         return {**_shown(value), **{name: value[name] for name in _LAST}}
 
     index = rows_of(view, prefix, lambda row: row)
-    return paged("tasks", listed(params, prefix, rows_by(view, index, item)))
+    return paged("tasks", page_of(params, prefix, rows_by_index(view, index, item)))
 
 
-def tasks_in(view: Reads, conversation_id: str) -> Iterator[Json]:
+def tasks_in(view: ReadOnlyStore, conversation_id: str) -> Iterator[Json]:
     """AsapTasks, by created_at, then id."""
     prefix = TASKS.filtered("conversation_id", conversation_id)
-    rows = rows_by(view, rows_of(view, prefix, lambda row: row), _json)
+    rows = rows_by_index(view, rows_of(view, prefix, lambda row: row), _json)
     return (row for _, row in rows(None) if row is not None)

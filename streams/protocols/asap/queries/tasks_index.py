@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from schemas.projection import Projection
 from streams.engine.records import Record
-from streams.views.changes import Changes
-from streams.views.decoded import decoded
+from streams.views.changes import WriteBatch
+from streams.views.decoded import decode_members
 from streams.views.index import Index
 from streams.views.keys import key, text_key
 from topology.asap import ASAP_TASKS
@@ -29,10 +29,10 @@ TASKS = Index(
 _ROWS = Projection(ASAP_TASKS.record or "", (*TASKS.members, "aliases"))
 
 
-def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     changed = [
         (record, row, ROW + text_key(row["task_id"]))
-        for record, row in decoded(topic, records, _ROWS)
+        for record, row in decode_members(topic, records, _ROWS)
     ]
     rows.load([own for _, _, own in changed])
     for record, row, own in changed:

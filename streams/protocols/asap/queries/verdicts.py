@@ -5,22 +5,22 @@ from __future__ import annotations
 from streams.errors import NotFound
 from streams.protocols.asap.queries.rows import call_end_key
 from streams.views.keys import key, text_key
-from streams.views.pages import rows_by, rows_of
+from streams.views.pages import rows_by_index, rows_of
 from streams.views.parameters import Parameter
-from streams.views.params import Params
-from streams.views.reads import Reads
-from streams.views.values import Json, fits, json_of, wanted
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
+from streams.views.values import Json, filters_of, json_of, matches
 from topology.asap import ASAP_EVENTS
 
 VERDICT_PARAMS = (Parameter("sender", "sent by this agent", example="urn:asap:agent:planner"),)
 
 
-def verdicts(view: Reads, envelope_id: str, params: Params) -> Json:
+def verdicts(view: ReadOnlyStore, envelope_id: str, params: QueryParams) -> Json:
     """AsapEvents, in log order; of an id that nobody used, none."""
-    sender = wanted(params, ("sender",))
+    sender = filters_of(params, ("sender",))
     index = rows_of(view, key("asap verdict") + text_key(envelope_id), lambda own: own)
-    facts = rows_by(view, index, _kept)(None)
-    return {"events": [fact for _, fact in facts if fact is not None and fits(fact, sender)]}
+    facts = rows_by_index(view, index, _kept)(None)
+    return {"events": [fact for _, fact in facts if fact is not None and matches(fact, sender)]}
 
 
 def _kept(row: bytes) -> Json | None:
@@ -28,7 +28,7 @@ def _kept(row: bytes) -> Json | None:
     return json_of(ASAP_EVENTS, row) if row else None
 
 
-def call(view: Reads, call_key: str) -> Json:
+def call(view: ReadOnlyStore, call_key: str) -> Json:
     """Raises NotFound."""
     opened = _fact(view, key("asap call") + text_key(call_key))
     if opened is None:
@@ -53,7 +53,7 @@ def _state(closed: Json | None) -> str:
     return "answered" if closed["rule"] == "call_answered" else "timed_out"
 
 
-def _fact(view: Reads, pointer: bytes) -> Json | None:
+def _fact(view: ReadOnlyStore, pointer: bytes) -> Json | None:
     (own,) = view.get_many([pointer])
     (row,) = view.get_many([own]) if own is not None else (None,)
     return None if row is None else json_of(ASAP_EVENTS, row)

@@ -11,9 +11,9 @@ from typing import Any, get_args
 from schemas import uuid5_url
 from schemas.rtes.models import AgentId
 from schemas.saop import rules
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.processing.decision import Decision
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.saop.lineage import escalation_node, task_node, turn_node
 from streams.protocols.saop.processor.detectors import (
     FAILURES,
@@ -83,7 +83,7 @@ def report_failures(message: Message, decision: Decision) -> None:
     _send(escalation_id, evidence, task_node(signal["task_id"]), decision)
 
 
-def forget(task_id: str, work: Work) -> None:
+def forget(task_id: str, work: ProcessorContext) -> None:
     """Forget the state of a task that was turned back: its agents are watched anew."""
     rows, keys = work.rows(SAOP_DETECTORS), [composite(task_id, agent) for agent in AGENTS]
     rows.load(keys)
@@ -99,4 +99,4 @@ def _send(escalation_id: str, evidence: AvroValue, target: str, decision: Decisi
     times = {"at": decision.at, "cause": decision.cause}
     value = {**_EMPTY, **evidence, **ids, **times}
     decision.send(SAOP_ESCALATIONS, evidence["task_id"], value, escalation_id)
-    decision.draw(Edge(escalation_node(escalation_id), "evaluates", target))
+    decision.draw(LineageEdge(escalation_node(escalation_id), "evaluates", target))

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from schemas import uuid5_url
 from streams.engine.headers import trace_id
-from streams.engine.processor import Timer, Work
+from streams.engine.processor import ProcessorContext, Timer
 from streams.processing.decision import Decision
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.saop.lineage import task_node, turn_node
 from streams.protocols.saop.processor.detectors import Thresholds
 from streams.protocols.saop.processor.escalations import AGENTS, watch_turn
@@ -91,7 +91,10 @@ def write(
 
 
 def _turns(
-    task_id: str, ready_turns: tuple[ReadyTurn, ...], new: AcceptedTurn | None, work: Work
+    task_id: str,
+    ready_turns: tuple[ReadyTurn, ...],
+    new: AcceptedTurn | None,
+    work: ProcessorContext,
 ) -> Iterator[tuple[ReadyTurn, AcceptedTurn, Decision]]:
     """Yield each turn to be written; the rows of those that had one are deleted."""
     new_index = None if new is None else new.value["turn_index"]
@@ -117,7 +120,9 @@ def _turns(
         yield ready, turn, decision
 
 
-def _put_held(task_id: str, order: TurnOrder, turn: AcceptedTurn, work: Work) -> Decision:
+def _put_held(
+    task_id: str, order: TurnOrder, turn: AcceptedTurn, work: ProcessorContext
+) -> Decision:
     """Keep a turn that is not written yet; return the context in which that is done."""
     index = turn.value["turn_index"]
     due_at = next((each.due_at for each in order.held if each.turn_index == index), None)
@@ -156,12 +161,12 @@ def _log(
     watch_turn(task_id, turn, limits, decision)
 
 
-def _edges(task_id: str, before: int | None, turn: AcceptedTurn) -> Iterator[Edge]:
+def _edges(task_id: str, before: int | None, turn: AcceptedTurn) -> Iterator[LineageEdge]:
     """Yield what a logged turn is part of, follows, and was made in."""
     node = turn_node(task_id, turn.value["turn_index"])
-    yield Edge(node, "part_of", task_node(task_id))
+    yield LineageEdge(node, "part_of", task_node(task_id))
     if before is not None:
-        yield Edge(node, "derived_from", turn_node(task_id, before))
+        yield LineageEdge(node, "derived_from", turn_node(task_id, before))
     trace = trace_id(turn.traceparent)
     if trace is not None:
-        yield Edge(node, "same_trace", f"trace:{trace}")
+        yield LineageEdge(node, "same_trace", f"trace:{trace}")

@@ -20,7 +20,7 @@ from typing import Any
 
 from schemas import saop
 from schemas.saop import rules
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
 from streams.protocols.saop.processor import escalations, journal, ordering
@@ -60,7 +60,7 @@ class SaopProcessor:
 
     declaration = SAOP_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         inputs = [_read(message) for message in batch]
         _load_rows(inputs, work)
         for item in inputs:
@@ -69,7 +69,7 @@ class SaopProcessor:
             else:
                 _obey(item, _signal_decision(item, work))
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         work.rows(SAOP_TURN_HEADS).load(_head_key(split(timer.key)[0]) for timer in timers)
         budget = WriteBudget()
         for timer in timers:
@@ -82,7 +82,7 @@ class SaopProcessor:
             decision.resume()
             _put_order(task_id, before, order, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         if message.topic is SAOP_TASK_SIGNALS:
             raise ValueError(f"a signal causes {size} bytes on {topic.name}")
         turn = TurnRecord(message)
@@ -98,7 +98,7 @@ def _read(message: Message) -> TurnRecord | Message:
     return message if message.topic is SAOP_TASK_SIGNALS else TurnRecord(message)
 
 
-def _load_rows(inputs: Sequence[TurnRecord | Message], work: Work) -> None:
+def _load_rows(inputs: Sequence[TurnRecord | Message], work: ProcessorContext) -> None:
     """Fetch the rows that the batch will ask for, in one call per table."""
     turns = [item for item in inputs if isinstance(item, TurnRecord)]
     work.rows(SAOP_TURN_HEADS).load(_head_key(turn.task_id) for turn in turns)
@@ -108,7 +108,7 @@ def _load_rows(inputs: Sequence[TurnRecord | Message], work: Work) -> None:
     )
 
 
-def _signal_decision(message: Message, work: Work) -> Decision:
+def _signal_decision(message: Message, work: ProcessorContext) -> Decision:
     record = message.record
     return Decision(work, position(record), record.timestamp, header(record, "traceparent"))
 
@@ -155,7 +155,7 @@ def _decide(turn: TurnRecord, decision: Decision) -> None:
     _put_order(task_id, before, order, work)
 
 
-def _check_record(turn: TurnRecord, work: Work) -> Verdict | None:
+def _check_record(turn: TurnRecord, work: ProcessorContext) -> Verdict | None:
     """Check what needs no look at the task: shape, key, partition, size."""
     problems = saop.validate_turn(turn.json, avro=True)
     if problems:
@@ -171,7 +171,9 @@ def _check_record(turn: TurnRecord, work: Work) -> Verdict | None:
     return Verdict(rules.OUTPUT_TOO_LARGE) if turn.size > _LARGEST else None
 
 
-def _check_turn(turn: TurnRecord, order: TurnOrder, limits: Limits, work: Work) -> Verdict:
+def _check_turn(
+    turn: TurnRecord, order: TurnOrder, limits: Limits, work: ProcessorContext
+) -> Verdict:
     """Apply the table of 4.1; return the rule with its evidence."""
     known = work.rows(SAOP_TURNS_KNOWN).get(turn_key(turn.task_id, turn.turn_index))
     same = None if known is None else known["canonical_hash"] == turn.canonical_hash
@@ -184,7 +186,7 @@ def _check_turn(turn: TurnRecord, order: TurnOrder, limits: Limits, work: Work) 
     return Verdict(rule, {} if rule is rules.TURN_LOGGED else {"next": order.next}, path)
 
 
-def _limits(work: Work) -> Limits:
+def _limits(work: ProcessorContext) -> Limits:
     settings = work.settings
     hold_ms = 1000 * settings["SAOP_HOLD_S"]
     return Limits(settings["SAOP_HOLD_TURNS"], hold_ms, settings["SAOP_MAX_AHEAD"])
@@ -207,10 +209,10 @@ def _head_key(task_id: str) -> str:
     return composite(task_id)
 
 
-def _order(task_id: str, work: Work) -> TurnOrder:
+def _order(task_id: str, work: ProcessorContext) -> TurnOrder:
     return order_of(work.rows(SAOP_TURN_HEADS).get(_head_key(task_id)))
 
 
-def _put_order(task_id: str, before: TurnOrder, order: TurnOrder, work: Work) -> None:
+def _put_order(task_id: str, before: TurnOrder, order: TurnOrder, work: ProcessorContext) -> None:
     if order != before:
         work.rows(SAOP_TURN_HEADS).put(_head_key(task_id), head_row(order))

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from schemas import AvroBody, Problem, canonical_json, saop, uuid5_url
 from schemas.rules import Rule
 from schemas.saop import rules
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
 from topology.core import DROPPED_KEYS
@@ -47,7 +47,7 @@ class TurnRecord:
         self.dropped_keys = _dropped_keys(header(record, DROPPED_KEYS.name))
         self.json = saop.turn_json(message.value)
 
-    def decision(self, work: Work) -> Decision:
+    def decision(self, work: ProcessorContext) -> Decision:
         """Return the context of the decision about the record."""
         return Decision(work, self.cause, self.at, self.traceparent)
 
@@ -146,7 +146,7 @@ class AcceptedTurn(NamedTuple):
     cause: str
     traceparent: bytes | None
 
-    def decision(self, at: int, work: Work) -> Decision:
+    def decision(self, at: int, work: ProcessorContext) -> Decision:
         """Return the context in which the turn is written.  at: ms."""
         return Decision(work, self.cause, at, self.traceparent)
 

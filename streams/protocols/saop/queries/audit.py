@@ -18,10 +18,10 @@ import orjson
 from schemas import decode
 from streams.protocols.saop.queries.lists import PAGED
 from streams.views.keys import after, key, number_at_end
-from streams.views.pages import Entries, listed
+from streams.views.pages import Entries, page_of
 from streams.views.parameters import SESSION_ID, TASK_ID
-from streams.views.params import Params, QueryError
-from streams.views.reads import Reads
+from streams.views.params import QueryError, QueryParams
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json
 from topology.saop import RTES_EVENTS, SAOP_LOG, SAOP_TASKS
 
@@ -62,26 +62,26 @@ class Comparison(NamedTuple):
     first_difference: int | None
 
 
-def thought_audit(view: Reads, params: Params) -> Json:
+def thought_audit(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Items by task, turn and agent; under `session_id` streams without a task come last."""
     task_id, session_id = params.text("task_id"), params.text("session_id")
     if (task_id is None) == (session_id is None):
         raise QueryError("task_id", "one of task_id and session_id must be given")
     if task_id is not None:
         prefix = key("audit", task_id)
-        return listed(params, prefix, lambda behind: _of_task(view, task_id, behind))
+        return page_of(params, prefix, lambda behind: _of_task(view, task_id, behind))
     session = session_id or ""
     prefix = key("audit of", session)
-    return listed(params, prefix, lambda behind: _of_session(view, session, prefix, behind))
+    return page_of(params, prefix, lambda behind: _of_session(view, session, prefix, behind))
 
 
-def _of_task(view: Reads, task_id: str, behind: bytes | None) -> Entries:
+def _of_task(view: ReadOnlyStore, task_id: str, behind: bytes | None) -> Entries:
     for place, turn in _turns(view, task_id, behind):
         streams = _streams(view, turn)
         yield place, _item(view, turn, streams, _session_of(view, task_id, streams))
 
 
-def _turns(view: Reads, task_id: str, behind: bytes | None) -> Iterator[tuple[bytes, Turn]]:
+def _turns(view: ReadOnlyStore, task_id: str, behind: bytes | None) -> Iterator[tuple[bytes, Turn]]:
     prefix = key("audit", task_id)
     start = prefix if behind is None else after(behind)
     for place, _ in view.scan(prefix, start):
@@ -89,7 +89,7 @@ def _turns(view: Reads, task_id: str, behind: bytes | None) -> Iterator[tuple[by
         yield place, Turn(task_id, number_at_end(index), agent.decode())
 
 
-def _session_of(view: Reads, task_id: str, streams: Sequence[Stream]) -> str | None:
+def _session_of(view: ReadOnlyStore, task_id: str, streams: Sequence[Stream]) -> str | None:
     """Return the stream's; of a turn without one that of the task, if only one session has it."""
     if streams:
         return streams[0].session_id if len(streams) == 1 else None
@@ -97,7 +97,7 @@ def _session_of(view: Reads, task_id: str, streams: Sequence[Stream]) -> str | N
     return sessions.pop() if len(sessions) == 1 else None
 
 
-def _sessions_with(view: Reads, task_id: str) -> Iterator[str]:
+def _sessions_with(view: ReadOnlyStore, task_id: str) -> Iterator[str]:
     for _, place in view.scan(key("task of", task_id)):
         (row,) = view.get_many([place])
         task = decode(row or b"", SAOP_TASKS.record or "").value
@@ -105,7 +105,9 @@ def _sessions_with(view: Reads, task_id: str) -> Iterator[str]:
             yield task["session_id"]
 
 
-def _of_session(view: Reads, session_id: str, prefix: bytes, behind: bytes | None) -> Entries:
+def _of_session(
+    view: ReadOnlyStore, session_id: str, prefix: bytes, behind: bytes | None
+) -> Entries:
     """Places are of this list alone: what is linked, by task, then what is not."""
     linked = (
         (prefix + key(_LINKED, turn.task_id or "", turn.turn_index, turn.agent_id), turn, item)
@@ -123,7 +125,7 @@ def _of_session(view: Reads, session_id: str, prefix: bytes, behind: bytes | Non
 class _Lazy(NamedTuple):
     """An item that is made when it is its turn."""
 
-    view: Reads
+    view: ReadOnlyStore
     turn: Turn
     streams: Sequence[Stream]
     session_id: str | None
@@ -141,7 +143,7 @@ def _task_in(prefix: bytes, behind: bytes | None) -> bytes:
     return place[len(head) : place.index(b"\0\1", len(head)) + 2]
 
 
-def _linked(view: Reads, session_id: str, first: bytes) -> Iterator[tuple[Turn, _Lazy]]:
+def _linked(view: ReadOnlyStore, session_id: str, first: bytes) -> Iterator[tuple[Turn, _Lazy]]:
     for task_id in _tasks_of(view, session_id):
         if key(task_id) < first:
             continue
@@ -153,7 +155,7 @@ def _linked(view: Reads, session_id: str, first: bytes) -> Iterator[tuple[Turn, 
                 yield turn, _Lazy(view, turn, streams, shown)
 
 
-def _tasks_of(view: Reads, session_id: str) -> list[str]:
+def _tasks_of(view: ReadOnlyStore, session_id: str) -> list[str]:
     """Yield the session's own tasks, and those that it streamed for; in the order of their keys."""
     rows = (decode(row, SAOP_TASKS.record or "").value for _, row in _task_rows(view, session_id))
     tasks = {row["task_id"] for row in rows if row["origin"] is None}
@@ -163,11 +165,11 @@ def _tasks_of(view: Reads, session_id: str) -> list[str]:
     return sorted(tasks, key=key)
 
 
-def _task_rows(view: Reads, session_id: str) -> Iterator[tuple[bytes, bytes]]:
+def _task_rows(view: ReadOnlyStore, session_id: str) -> Iterator[tuple[bytes, bytes]]:
     return view.scan(key("task", session_id))
 
 
-def _loose(view: Reads, session_id: str) -> Iterator[tuple[Turn, _Lazy]]:
+def _loose(view: ReadOnlyStore, session_id: str) -> Iterator[tuple[Turn, _Lazy]]:
     prefix = key("loose stream", session_id)
     for place, row in view.scan(prefix):
         index, agent = place[len(prefix) : len(prefix) + 8], place[len(prefix) + 8 : -2]
@@ -176,7 +178,7 @@ def _loose(view: Reads, session_id: str) -> Iterator[tuple[Turn, _Lazy]]:
         yield turn, _Lazy(view, turn, [_stream(session_id, row, chunks)], session_id)
 
 
-def _streams(view: Reads, turn: Turn) -> list[Stream]:
+def _streams(view: ReadOnlyStore, turn: Turn) -> list[Stream]:
     where = (turn.task_id or "", turn.turn_index, turn.agent_id)
     prefix = key("stream", *where)
     found = []
@@ -191,7 +193,9 @@ def _stream(session_id: str, row: bytes, chunks: bytes) -> Stream:
     return Stream(session_id, value["chunks"], value["chars"], value["final"], chunks)
 
 
-def _item(view: Reads, turn: Turn, streams: Sequence[Stream], session_id: str | None) -> Json:
+def _item(
+    view: ReadOnlyStore, turn: Turn, streams: Sequence[Stream], session_id: str | None
+) -> Json:
     thought = _thought(view, turn)
     compared = _compare(view, streams[0], thought) if len(streams) == 1 else None
     status, reason = _status(turn, streams, thought, compared)
@@ -229,7 +233,7 @@ def _status(
     return ("match" if compared.first_difference is None else "mismatch"), None
 
 
-def _thought(view: Reads, turn: Turn) -> str | None:
+def _thought(view: ReadOnlyStore, turn: Turn) -> str | None:
     """Return the thought of the logged turn, if it is this agent's."""
     row = None if turn.task_id is None else view.get("saop turn", turn.task_id, turn.turn_index)
     if row is None:
@@ -238,7 +242,7 @@ def _thought(view: Reads, turn: Turn) -> str | None:
     return logged["content"]["thought"] if logged["agent_id"] == turn.agent_id else None
 
 
-def _compare(view: Reads, stream: Stream, thought: str | None) -> Comparison:
+def _compare(view: ReadOnlyStore, stream: Stream, thought: str | None) -> Comparison:
     """Return the stream's hash, and where it leaves the thought."""
     digest, length, difference = hashlib.sha256(), 0, None
     wanted = thought or ""
@@ -258,7 +262,7 @@ def _common(chunk: str, wanted: str, start: int) -> int:
     return next((n for n, (a, b) in enumerate(zip(chunk, part, strict=False)) if a != b), len(part))
 
 
-def _chunks(view: Reads, stream: Stream) -> Iterator[str]:
+def _chunks(view: ReadOnlyStore, stream: Stream) -> Iterator[str]:
     """Yield chunks in sequence order."""
     sequences = (number_at_end(place) for place, _ in view.scan(stream.chunks))
     while some := list(islice(sequences, _CHUNKS_AT_ONCE)):

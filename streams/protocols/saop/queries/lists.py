@@ -13,19 +13,19 @@ from schemas.rtes.models import NAMES, AgentId, Origin
 from streams.protocols.saop.queries.rows import ESCALATION_FILTERS, INDEXED_TYPES
 from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
 from streams.views.keys import key, number_at_end
-from streams.views.pages import Entries, listed, rows_back, rows_by, rows_of
+from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parameters import (
     CURSOR,
     SESSION_ID,
     TASK_ID,
-    Form,
     Parameter,
+    ValueForm,
     limit,
     one_of,
 )
-from streams.views.params import Params
-from streams.views.reads import Reads
-from streams.views.values import Json, fits, json_of, wanted
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
+from streams.views.values import Json, filters_of, json_of, matches
 from topology.saop import (
     RTES_EVENTS,
     RTES_REJECTIONS,
@@ -42,14 +42,14 @@ DETECTORS = ("confidence", "repetition", "failures")
 _ONE_SESSION = SESSION_ID._replace(required=True)
 EVENT_PARAMS = (
     _ONE_SESSION,
-    Parameter("after_sequence", "events after this one", Form.WHOLE),
+    Parameter("after_sequence", "events after this one", ValueForm.WHOLE),
     one_of("type", "of this type", tuple(NAMES.values())),
     TASK_ID,
     *PAGED,
 )
 CALL_PARAMS = (
     _ONE_SESSION,
-    Parameter("open", "only those not completed", Form.FLAG, default=False),
+    Parameter("open", "only those not completed", ValueForm.FLAG, default=False),
     *PAGED,
 )
 REJECTION_PARAMS = (_ONE_SESSION, *PAGED)
@@ -65,9 +65,9 @@ _ONE_TASK = TASK_ID._replace(required=True)
 _AGENT = one_of("agent_id", "of this agent", get_args(AgentId))
 TURN_PARAMS = (
     _ONE_TASK,
-    Parameter("turn_index", "the one with this index", Form.WHOLE),
+    Parameter("turn_index", "the one with this index", ValueForm.WHOLE),
     _AGENT,
-    Parameter("from_index", "those from this index on", Form.WHOLE),
+    Parameter("from_index", "those from this index on", ValueForm.WHOLE),
     *PAGED,
 )
 VERDICT_PARAMS = (_ONE_TASK, one_of("verdict", "with this outcome", VERDICTS), *PAGED)
@@ -80,7 +80,7 @@ ESCALATION_PARAMS = (
 )
 
 
-def events(view: Reads, params: Params) -> Json:
+def events(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List RtesRecords of one session, by sequence."""
     session_id = params.required("session_id")
     past = params.number("after_sequence") or 0
@@ -97,34 +97,34 @@ def events(view: Reads, params: Params) -> Json:
         prefix = key("event of type", session_id, kind)
     else:
         prefix = key("event", session_id)
-        return listed(params, prefix, rows_of(view, prefix, item, prefix + key(past + 1)))
+        return page_of(params, prefix, rows_of(view, prefix, item, prefix + key(past + 1)))
 
     def index(behind: bytes | None) -> Entries:
         for place, _ in rows_of(view, prefix, bytes, prefix + key(past + 1))(behind):
             yield place, key("event", session_id, number_at_end(place))
 
-    return listed(params, prefix, rows_by(view, index, item))
+    return page_of(params, prefix, rows_by_index(view, index, item))
 
 
-def rejections(view: Reads, params: Params) -> Json:
+def rejections(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List RtesRejections of one session, by offset."""
     prefix = key("rejection", params.required("session_id"))
-    return listed(params, prefix, rows_of(view, prefix, lambda r: json_of(RTES_REJECTIONS, r)))
+    return page_of(params, prefix, rows_of(view, prefix, lambda r: json_of(RTES_REJECTIONS, r)))
 
 
-def calls(view: Reads, params: Params) -> Json:
+def calls(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List tool calls of one session, by their first sequence; with `open` those not completed."""
     session_id = params.required("session_id")
     if not params.flag("open"):
         prefix = key("call", session_id)
-        return listed(params, prefix, rows_of(view, prefix, _call))
+        return page_of(params, prefix, rows_of(view, prefix, _call))
     prefix = key("open call", session_id)
 
     def index(behind: bytes | None) -> Entries:
         for place, _ in rows_of(view, prefix, bytes)(behind):
             yield place, key("call", session_id, number_at_end(place))
 
-    return listed(params, prefix, rows_by(view, index, _call))
+    return page_of(params, prefix, rows_by_index(view, index, _call))
 
 
 def _call(row: bytes) -> Json:
@@ -133,25 +133,25 @@ def _call(row: bytes) -> Json:
     return call | {"duration_ms": None if duration is None else number(duration)}
 
 
-def tasks(view: Reads, params: Params) -> Json:
+def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List SaopTasks by session and task."""
-    members = wanted(params, [parameter.name for parameter in TASK_PARAMS[:4]])
+    members = filters_of(params, [parameter.name for parameter in TASK_PARAMS[:4]])
 
     def item(row: bytes) -> Json | None:
         value = json_of(SAOP_TASKS, row)
-        return value if fits(value, members) else None
+        return value if matches(value, members) else None
 
     session = [members["session_id"]] if "session_id" in members else []
     for name, index in (("task_id", "task of"), ("state", "task in")):
         if name in members:
             prefix = key(index, members[name], *session)
             places = rows_of(view, prefix, lambda row: row)
-            return listed(params, prefix, rows_by(view, places, item))
+            return page_of(params, prefix, rows_by_index(view, places, item))
     prefix = key("task", *session)
-    return listed(params, prefix, rows_of(view, prefix, item))
+    return page_of(params, prefix, rows_of(view, prefix, item))
 
 
-def sessions(view: Reads, params: Params) -> Json:
+def sessions(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List what each session comes to, by session."""
     session_id = params.text("session_id")
     prefix = key("saop session") if session_id is None else key("saop session", session_id)
@@ -160,10 +160,10 @@ def sessions(view: Reads, params: Params) -> Json:
         for place, row in rows_of(view, prefix, bytes)(behind):
             yield place, _session(view, place, orjson.loads(row))
 
-    return listed(params, prefix, entries)
+    return page_of(params, prefix, entries)
 
 
-def _session(view: Reads, place: bytes, row: Json) -> Json:
+def _session(view: ReadOnlyStore, place: bytes, row: Json) -> Json:
     session_id = _name_at_end(place)
     stored = view.get("saop session tasks", session_id)
     tasks = NO_TASKS if stored is None else orjson.loads(stored)
@@ -191,7 +191,7 @@ def _name_at_end(place: bytes) -> str:
     return name.replace(b"\0\xff", b"\0").decode()
 
 
-def turns(view: Reads, params: Params) -> Json:
+def turns(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List SaopTurnLogged of one task, by turn_index."""
     prefix = key("saop turn", params.required("task_id"))
     index, first = params.number("turn_index"), params.number("from_index")
@@ -205,10 +205,10 @@ def turns(view: Reads, params: Params) -> Json:
         late_enough = first is None or turn["turn_index"] >= first
         return value if late_enough and agent_id in (None, turn["agent_id"]) else None
 
-    return listed(params, prefix, rows_of(view, only, item, start if index is None else None))
+    return page_of(params, prefix, rows_of(view, only, item, start if index is None else None))
 
 
-def verdicts(view: Reads, params: Params) -> Json:
+def verdicts(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List SaopVerdicts of one task, by offset."""
     prefix = key("saop verdict", params.required("task_id"))
     verdict = params.text("verdict")
@@ -217,21 +217,21 @@ def verdicts(view: Reads, params: Params) -> Json:
         value = json_of(SAOP_VERDICTS, row)
         return value if verdict in (None, value["verdict"]) else None
 
-    return listed(params, prefix, rows_of(view, prefix, item))
+    return page_of(params, prefix, rows_of(view, prefix, item))
 
 
-def escalations(view: Reads, params: Params) -> Json:
+def escalations(view: ReadOnlyStore, params: QueryParams) -> Json:
     """List SaopEscalations, newest first."""
-    members = wanted(params, ESCALATION_FILTERS.values())
+    members = filters_of(params, ESCALATION_FILTERS.values())
 
     def item(row: bytes) -> Json | None:
         value = json_of(SAOP_ESCALATIONS, row)
-        return value if fits(value, members) else None
+        return value if matches(value, members) else None
 
     for name, member in ESCALATION_FILTERS.items():
         if member in members:
             prefix = key("escalation of", name, members[member])
-            index = rows_back(view, prefix, lambda row: row)
-            return listed(params, prefix, rows_by(view, index, item))
+            index = rows_reversed(view, prefix, lambda row: row)
+            return page_of(params, prefix, rows_by_index(view, index, item))
     prefix = key("escalation")
-    return listed(params, prefix, rows_back(view, prefix, item))
+    return page_of(params, prefix, rows_reversed(view, prefix, item))

@@ -26,8 +26,8 @@ from streams.protocols.saop.rtes.rewind_plan import moves_json, plan, target_of
 from streams.settings.service import ServiceSettings
 from streams.views.keys import key
 from streams.views.parameters import TASK_ID, Parameter
-from streams.views.params import Params, QueryError
-from streams.views.reads import Reads
+from streams.views.params import QueryError, QueryParams
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TASKS
 
@@ -85,7 +85,7 @@ def _with_body(command: Json, body: Any) -> Any:
     return {**body, **filled}
 
 
-def answer_of(view: Reads, output: Output, cause: str) -> Response:
+def answer_of(view: ReadOnlyStore, output: Output, cause: str) -> Response:
     """Return the fact about the command at that position: 200, or the problem that it is.
 
     Raises NoFact when the command ended otherwise.
@@ -97,7 +97,7 @@ def answer_of(view: Reads, output: Output, cause: str) -> Response:
     return Response(refused.status, {**refused.body, "fact": fact})
 
 
-def _fact_about(view: Reads, output: Output, cause: str) -> Json:
+def _fact_about(view: ReadOnlyStore, output: Output, cause: str) -> Json:
     command = json_of(SAOP_REWINDS, output.value or b"")
     prefix = key("rewind", command["session_id"], command["rewind_id"].lower())
     for _, row in view.scan(prefix, reverse=True):
@@ -112,7 +112,7 @@ def _detail(fact: Json) -> str:
     return f"The {fact['phase']} was refused: {meanings.get(fact['rule'], fact['rule'])}."
 
 
-def rewind(view: Reads, session_id: str, rewind_id: str) -> Json:
+def rewind(view: ReadOnlyStore, session_id: str, rewind_id: str) -> Json:
     """Return the latest SaopRewindLogged that was accepted or tells of a lapse.
 
     Raises NotFound.
@@ -124,7 +124,7 @@ def rewind(view: Reads, session_id: str, rewind_id: str) -> Json:
     raise NotFound(f"session {session_id} has no rewind {rewind_id}")
 
 
-def rewind_plan(view: Reads, session_id: str, params: Params) -> Response:
+def rewind_plan(view: ReadOnlyStore, session_id: str, params: QueryParams) -> Response:
     """Return `{target_task_id, git_hash, cut_sequence, moved, unchanged}`, or why there is none."""
     task_id, git_hash = params.text("task_id"), params.text("git_hash")
     if (task_id is None) == (git_hash is None):
@@ -149,7 +149,7 @@ def rewind_plan(view: Reads, session_id: str, params: Params) -> Response:
     )
 
 
-def _own_tasks(view: Reads, session_id: str) -> dict[str, dict[str, Any]]:
+def _own_tasks(view: ReadOnlyStore, session_id: str) -> dict[str, dict[str, Any]]:
     """Return the tasks that no other protocol reported, by id."""
     record = SAOP_TASKS.record or ""
     rows = (decode(row, record).value for _, row in view.scan(key("task", session_id)))

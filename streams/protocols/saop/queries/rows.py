@@ -40,7 +40,7 @@ from schemas import Undecodable, decode_many
 from schemas.rtes.models import NAMES
 from streams.engine.records import Record, position
 from streams.protocols.saop.queries import sessions
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from streams.views.projection import Apply
 from topology.declarations import Topic
@@ -88,7 +88,7 @@ def _decoded(topic: Topic, records: Sequence[Record]) -> list[tuple[Record, dict
     return values
 
 
-def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     decoded = _decoded(topic, records)
     chunks = _Chunks(rows)
     for record, value in decoded:
@@ -112,7 +112,7 @@ def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 
 
 def _put_call(
-    record: Mapping[str, Any], kind: str, payload: Mapping[str, Any], rows: Changes
+    record: Mapping[str, Any], kind: str, payload: Mapping[str, Any], rows: WriteBatch
 ) -> None:
     """Add one half of a call.
 
@@ -160,7 +160,7 @@ def _new_call(payload: Mapping[str, Any]) -> dict[str, Any]:
 class _Chunks:
     """The streams of one batch of chunks, each row read and written once."""
 
-    def __init__(self, rows: Changes) -> None:
+    def __init__(self, rows: WriteBatch) -> None:
         self._rows = rows
         self._open: dict[bytes, dict[str, Any]] = {}
 
@@ -197,7 +197,7 @@ class _Chunks:
             self._rows[stream] = orjson.dumps(row)
 
 
-def _rejections(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _rejections(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     verdicts = []
     for record, value in _decoded(topic, records):
         session_id = (record.key or b"").decode(errors="replace")
@@ -206,12 +206,12 @@ def _rejections(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
     sessions.count_rejections(verdicts, rows)
 
 
-def _tasks(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in _decoded(topic, [r for r in records if r.value is not None]):
         sessions.note_task(record, value, rows)
 
 
-def _turns(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _turns(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in _decoded(topic, records):
         turn = value["turn"]
         task_id, index = turn["metadata"]["task_id"], turn["turn_index"]
@@ -219,13 +219,13 @@ def _turns(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
         rows[key("audit", task_id, index, turn["agent_id"])] = b""
 
 
-def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         task_id = (record.key or b"").decode(errors="replace")
         rows[key("saop verdict", task_id, record.partition, record.offset)] = record.value
 
 
-def _escalations(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _escalations(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in _decoded(topic, records):
         place = (value["at"], record.partition, record.offset)
         row = key("escalation", *place)
@@ -235,7 +235,7 @@ def _escalations(topic: Topic, records: Sequence[Record], rows: Changes) -> None
                 rows[key("escalation of", name, value[member], *place)] = row
 
 
-def _rewinds(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _rewinds(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in _decoded(topic, records):
         ids = (value["session_id"], value["rewind_id"].lower())
         rows[key("rewind", *ids, record.partition, record.offset)] = record.value

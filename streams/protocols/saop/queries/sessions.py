@@ -22,7 +22,7 @@ import orjson
 from schemas import decode
 from schemas.rtes.models import NAMES
 from streams.engine.records import Record
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from topology.keys import split
 from topology.machines.task_profiles import PROFILES
@@ -50,7 +50,7 @@ def _loaded(row: bytes | None, new: Json) -> Json:
 class _Sessions:
     """The rows of the sessions of one batch, each read and written once."""
 
-    def __init__(self, rows: Changes) -> None:
+    def __init__(self, rows: WriteBatch) -> None:
         self._rows = rows
         self._open: dict[str, Json] = {}
 
@@ -65,7 +65,7 @@ class _Sessions:
             self._rows[key("saop session", session_id)] = orjson.dumps(row)
 
 
-def count_events(records: Iterable[Values], rows: Changes) -> None:
+def count_events(records: Iterable[Values], rows: WriteBatch) -> None:
     """Count events.  records: RtesRecords as Avro values."""
     sessions = _Sessions(rows)
     for record in records:
@@ -79,7 +79,7 @@ def count_events(records: Iterable[Values], rows: Changes) -> None:
     sessions.write()
 
 
-def count_rejections(verdicts: Iterable[tuple[str, str]], rows: Changes) -> None:
+def count_rejections(verdicts: Iterable[tuple[str, str]], rows: WriteBatch) -> None:
     """Count rejections.  verdicts: session ids with the verdict of each rejection."""
     sessions = _Sessions(rows)
     for session_id, verdict in verdicts:
@@ -88,7 +88,7 @@ def count_rejections(verdicts: Iterable[tuple[str, str]], rows: Changes) -> None
     sessions.write()
 
 
-def note_task(record: Record, task: Values, rows: Changes) -> None:
+def note_task(record: Record, task: Values, rows: WriteBatch) -> None:
     """Write a task.  task: the SaopTask of the record, as an Avro value."""
     session_id, name = split((record.key or b"").decode())
     row = key("task", session_id, name)

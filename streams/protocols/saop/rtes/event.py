@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from schemas import Problem
 from schemas.rtes import event_json, rules
 from schemas.rules import Rule
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
 from topology.core import DROPPED_KEYS
@@ -60,7 +60,7 @@ class Event:
         self.json: Json = event_json(message.value)
         self.traceparent = traceparent_of(message)
 
-    def decision(self, work: Work) -> Decision:
+    def decision(self, work: ProcessorContext) -> Decision:
         """Return the context of a decision that needs no session."""
         return Decision(work, self.cause, self.at, self.traceparent)
 

@@ -21,7 +21,7 @@ from schemas.rtes.models import (
     ToolCompleted,
     ToolInvoked,
 )
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.masking import Masker
 from streams.processing.key_blocks import Blocks
 from streams.protocols.saop.rtes.calls import call_key, record_completed, record_invoked
@@ -148,7 +148,7 @@ def mask_at_edge(event: Json, masker: Masker, now_ms: int, blocks: Blocks) -> Js
     return {**event, "payload": {**payload, **changes}} if changes else event
 
 
-def load_rows(batch: Sequence[Message], work: Work) -> None:
+def load_rows(batch: Sequence[Message], work: ProcessorContext) -> None:
     """Fetch the rows that a batch will ask for, in one call per table."""
     sessions: list[str] = []
     ids: list[str] = []

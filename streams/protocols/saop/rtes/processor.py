@@ -22,7 +22,7 @@ from typing import Any
 from schemas import Problem, canonical_json, uuid5_url
 from schemas.members import MAX_ERRORS
 from schemas.rtes import rules, validate_event
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.masking import Masker
 from streams.masking.configured import masker_of
 from streams.protocols.saop.rtes import rewinds
@@ -42,7 +42,7 @@ class RtesProcessor:
 
     declaration = RTES_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         load_rows(batch, work)
         for message in batch:
             if message.topic is SAOP_REWINDS:
@@ -50,14 +50,14 @@ class RtesProcessor:
             else:
                 _decide(Event(message), work)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         for timer in timers:
             if timer.kind == rewinds.LAPSE:
                 rewinds.fire(timer, now_ms, work)
             else:
                 expire(timer, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         if message.topic is SAOP_REWINDS:
             rewinds.too_large(message, work)
         else:
@@ -71,13 +71,13 @@ class RtesProcessor:
         return masker_of(settings).dead_letter(value)
 
 
-def _decide(event: Event, work: Work) -> None:
+def _decide(event: Event, work: ProcessorContext) -> None:
     refusal = _check_record(event, work) or _record_or_refuse(event, work)
     if refusal is not None:
         _reject(event, refusal, work)
 
 
-def _check_record(event: Event, work: Work) -> Refusal | None:
+def _check_record(event: Event, work: ProcessorContext) -> Refusal | None:
     """Check what needs no look at the session: shape, key, partition."""
     problems = validate_event(event.json, avro=True)
     if problems:
@@ -92,7 +92,7 @@ def _check_record(event: Event, work: Work) -> Refusal | None:
     return None
 
 
-def _record_or_refuse(event: Event, work: Work) -> Refusal | None:
+def _record_or_refuse(event: Event, work: ProcessorContext) -> Refusal | None:
     """Decide an event by its session, and record it if nothing is against it."""
     session = SessionState.of(event, work)
     masker, handler = masker_of(work.settings), BY_RECORD[event.name]
@@ -138,7 +138,9 @@ def _rtes_record(
     }
 
 
-def _reject(event: Event, refusal: Refusal, work: Work, *, keep_event: bool = True) -> None:
+def _reject(
+    event: Event, refusal: Refusal, work: ProcessorContext, *, keep_event: bool = True
+) -> None:
     """Write the RtesRejection of a record; without `keep_event` it does not hold the event."""
     masker = masker_of(work.settings)
     event_json = None
@@ -162,7 +164,7 @@ def _reject(event: Event, refusal: Refusal, work: Work, *, keep_event: bool = Tr
     event.decision(work).send(RTES_REJECTIONS, event.session_id, rejection, id)
 
 
-def _masked_event(event: Event, refusal: Refusal, masker: Masker, work: Work) -> Any:
+def _masked_event(event: Event, refusal: Refusal, masker: Masker, work: ProcessorContext) -> Any:
     """Mask every string, but for the thought of an event that is what it says (spec 9.1)."""
     if not refusal.trusted:
         return masker.everything(event.json)

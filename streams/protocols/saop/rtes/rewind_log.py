@@ -17,10 +17,10 @@ from schemas.rtes.models import TASK_TRANSITION
 from schemas.rtes.rules import REWIND
 from schemas.rules import Rule
 from schemas.saop import rewind_hash, rules
-from streams.engine.processor import AvroValue, Message, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.engine.records import position
 from streams.processing.decision import Decision
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.saop.lineage import rewind_node, task_node
 from streams.protocols.saop.rtes.event import traceparent_of
 from streams.protocols.saop.rtes.rewind_plan import Move, Target, Tasks, plan
@@ -52,7 +52,7 @@ class Command:
         self.digest = rewind_hash(message.value)
         self.traceparent = traceparent_of(message)
 
-    def decision(self, work: Work) -> Decision:
+    def decision(self, work: ProcessorContext) -> Decision:
         """Return the context of the command's verdict."""
         return Decision(work, self.cause, self.at, self.traceparent)
 
@@ -70,7 +70,7 @@ class Outcome(NamedTuple):
     events: int = 0
 
 
-def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Work) -> None:
+def send(command: Command, outcome: Outcome, row: AvroValue | None, work: ProcessorContext) -> None:
     """Write the verdict on a command.  row: its rewind's, None if there is no such rewind."""
     fault = None
     if outcome.verdict == "rejected":
@@ -92,7 +92,7 @@ def send(command: Command, outcome: Outcome, row: AvroValue | None, work: Work) 
     _write(fact, outcome.events, command.decision(work))
 
 
-def send_lapse(row: AvroValue, now_ms: int, work: Work) -> None:
+def send_lapse(row: AvroValue, now_ms: int, work: ProcessorContext) -> None:
     """Write that a prepared rewind has lapsed."""
     fact = {
         "rewind_id": row["rewind_id"],
@@ -194,4 +194,6 @@ def _send_move(record: AvroValue, event: AvroValue, relation: str, session: Sess
     digest = content_hash(event_json(event))
     remember_id(record["event_id"], digest, record["sequence"], session)
     signal_rewound(record, session)
-    session.draw(Edge(rewind_node(record["rewind_id"]), relation, task_node(record["task_id"])))
+    session.draw(
+        LineageEdge(rewind_node(record["rewind_id"]), relation, task_node(record["task_id"]))
+    )

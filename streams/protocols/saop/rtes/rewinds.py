@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from schemas import to_json
 from schemas.rules import Rule
 from schemas.saop import rules, validate_rewind
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.protocols.saop.rtes import rewind_log
 from streams.protocols.saop.rtes.rewind_log import Command, Outcome, apply, traceparent_of_row
 from streams.protocols.saop.rtes.rewind_plan import Target, Tasks, moves_json, plan, target_of
@@ -62,7 +62,7 @@ ACCEPTED: Mapping[RewindEvent, Rule] = {
 }
 
 
-def decide(message: Message, work: Work) -> None:
+def decide(message: Message, work: ProcessorContext) -> None:
     """Decide one command: one SaopRewindLogged, and what it moves."""
     command = Command(message)
     violation = _check_record(message, work)
@@ -80,13 +80,13 @@ def decide(message: Message, work: Work) -> None:
         _accept(command, key, row, session)
 
 
-def too_large(message: Message, work: Work) -> None:
+def too_large(message: Message, work: ProcessorContext) -> None:
     """Refuse a command that would write more than a topic's bound: nothing moves."""
     outcome = Outcome("rejected", rules.OUTPUT_TOO_LARGE)
     rewind_log.send(Command(message), outcome, None, work)
 
 
-def fire(timer: Timer, now_ms: int, work: Work) -> None:
+def fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
     """End a prepared rewind whose time is up."""
     work.rows(RTES_SESSIONS).load([composite(split(timer.key)[0])])
     _lapse(timer.key, now_ms, work)
@@ -96,7 +96,7 @@ def rewind_key(session_id: str, rewind_id: str) -> str:
     return composite(session_id, rewind_id.lower())
 
 
-def _check_record(message: Message, work: Work) -> Rule | None:
+def _check_record(message: Message, work: ProcessorContext) -> Rule | None:
     """Check what needs no look at the session: shape, key, partition."""
     problems = validate_rewind(to_json("headrace.saop.SaopRewind", message.value))
     if problems:
@@ -205,11 +205,11 @@ def _row(command: Command, target: Target) -> AvroValue:
     }
 
 
-def _session_of(command: Command, work: Work) -> SessionState:
+def _session_of(command: Command, work: ProcessorContext) -> SessionState:
     return SessionState(command.session_id, work, command.cause, command.at, command.traceparent)
 
 
-def _lapse_overdue(command: Command, work: Work) -> None:
+def _lapse_overdue(command: Command, work: ProcessorContext) -> None:
     """End the session's prepared rewind if its time was up before the command.
 
     A command at the very time of the timer comes before it.
@@ -224,7 +224,7 @@ def _lapse_overdue(command: Command, work: Work) -> None:
         _lapse(key, command.at, work, row["lapses_at"])
 
 
-def _lapse(key: str, now_ms: int, work: Work, timer_ms: int | None = None) -> None:
+def _lapse(key: str, now_ms: int, work: ProcessorContext, timer_ms: int | None = None) -> None:
     """End a prepared rewind.  timer_ms: of the timer that has not fired yet."""
     row = work.rows(REWINDS).get(key)
     if row is None or step(MACHINE, row["state"], RewindEvent.LAPSE) is None:

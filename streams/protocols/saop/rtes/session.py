@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from schemas.rtes import rules
-from streams.engine.processor import AvroValue, Timer, Work
+from streams.engine.processor import AvroValue, ProcessorContext, Timer
 from streams.processing.decision import Decision
 from streams.protocols.saop.rtes.event import Event, Refusal
 from topology.declarations import Table
@@ -51,7 +51,12 @@ class SessionState(Decision):
     __slots__ = ("row", "session_id", "settings")
 
     def __init__(
-        self, session_id: str, work: Work, cause: str, at: int, traceparent: bytes | None
+        self,
+        session_id: str,
+        work: ProcessorContext,
+        cause: str,
+        at: int,
+        traceparent: bytes | None,
     ) -> None:
         stored = work.rows(RTES_SESSIONS).get(composite(session_id))
         self.row: AvroValue = dict(stored or NEW)
@@ -60,7 +65,7 @@ class SessionState(Decision):
         self.session_id = session_id
 
     @classmethod
-    def of(cls, event: Event, work: Work) -> SessionState:
+    def of(cls, event: Event, work: ProcessorContext) -> SessionState:
         return cls(event.session_id, work, event.cause, event.at, event.traceparent)
 
     @property
@@ -123,14 +128,14 @@ def recall(table: ExpiringTable, row: AvroValue | None, session: SessionState) -
     return row
 
 
-def remember(table: ExpiringTable, key: str, row: AvroValue, work: Work) -> None:
+def remember(table: ExpiringTable, key: str, row: AvroValue, work: ProcessorContext) -> None:
     """Keep a row until it is forgotten."""
     work.rows(table.table).put(key, row)
     due_ms = row[table.at] + _window_ms(work.settings) + SWEEP_LATE_MS
     _expire_at(due_ms, table, key, row, work)
 
 
-def expire(timer: Timer, work: Work) -> None:
+def expire(timer: Timer, work: ProcessorContext) -> None:
     """Delete one row that is due, or set its timer again."""
     table = _BY_TIMER[timer.kind]
     cause = f"timer/{table.table.name}/{timer.key}/{timer.due_ms}"
@@ -161,7 +166,9 @@ def _window_ms(settings: Mapping[str, Any]) -> int:
     return 1000 * int(settings["RTES_DEDUPE_S"])
 
 
-def _expire_at(due_ms: int, table: ExpiringTable, key: str, row: AvroValue, work: Work) -> None:
+def _expire_at(
+    due_ms: int, table: ExpiringTable, key: str, row: AvroValue, work: ProcessorContext
+) -> None:
     data = {"sequence": str(row[table.sequence])}
     work.set_timer(Timer(due_ms, table.timer, key, data))
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.saop.lineage import session_node, task_node
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
 from streams.protocols.saop.rtes.session import SessionState
@@ -88,7 +88,9 @@ def apply_transition(record: AvroValue, session: SessionState) -> AvroValue:
         session.set_active(task_id, row["state"] in PROFILES[row["profile"]].active)
         if before is None:
             _list(task_id, session)
-            session.draw(Edge(task_node(task_id), "part_of", session_node(session.session_id)))
+            session.draw(
+                LineageEdge(task_node(task_id), "part_of", session_node(session.session_id))
+            )
     elif _gives_way(before):
         session.set_active(f"{origin}:{task_id}", active=False)
     return row

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import header, position
 from streams.processing.decision import traceparent_of
 from streams.protocols.sap.cache import flights, storing
@@ -47,7 +47,7 @@ class SapCacheProcessor:
 
     declaration = SAP_CACHE_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         lookups = [message.value for message in batch]
         work.rows(SAP_CACHE_HEADS).load(sap_key(lookup["cacheKey"]) for lookup in lookups)
         work.rows(SAP_CACHE_STORES).load(
@@ -61,12 +61,12 @@ class SapCacheProcessor:
             _OPERATIONS[lookup["op"]](lookup, slot, ctx)
             slot.save()
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         work.rows(SAP_CACHE_HEADS).load(timer.key.partition("/")[0] for timer in timers)
         for timer in timers:
             _fire(timer, now_ms, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         """Who asks is told that there is nothing; what was to be kept is not."""
         lookup, reason = message.value, f"{size} bytes on {topic.name} are more than a record may"
         ctx = _context(message, work)
@@ -83,13 +83,13 @@ class SapCacheProcessor:
         return value
 
 
-def _context(message: Message, work: Work) -> DecisionContext:
+def _context(message: Message, work: ProcessorContext) -> DecisionContext:
     record = message.record
     parent = header(record, "traceparent")
     return DecisionContext(work, position(record), message.value["at"], parent)
 
 
-def _fire(timer: Timer, now_ms: int, work: Work) -> None:
+def _fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
     """What a timer was set for may be over, also by an earlier timer of the same tick."""
     cause = f"timer/{work.partition}/{_TABLES[timer.kind].name}/{timer.key}@{timer.due_ms}"
     ctx = DecisionContext(work, cause, now_ms, traceparent_of(timer))

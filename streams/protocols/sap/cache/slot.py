@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from schemas import AvroBody, encode, to_json
-from streams.engine.processor import AvroValue, Work
+from streams.engine.processor import AvroValue, ProcessorContext
 from topology.machines.sap_flight import FlightState
 from topology.sap import (
     SAP_CACHE_HEADS,
@@ -34,7 +34,7 @@ class Version(NamedTuple):
 class CacheSlot:
     """The rows of one cacheKey within one decision; `save` puts a changed head back."""
 
-    def __init__(self, cache_key: str, work: Work) -> None:
+    def __init__(self, cache_key: str, work: ProcessorContext) -> None:
         self.cache_key = cache_key
         self.row_key = sap_key(cache_key)
         self.records = work.rows(SAP_CACHE_TABLE)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from schemas import sap, to_json
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.sap.cache import flights
 from streams.protocols.sap.cache.lookup import send_verdict
 from streams.protocols.sap.cache.slot import RECORD, CacheSlot
@@ -47,9 +47,9 @@ def _kept(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> tuple[str
     slot.head["version"], slot.head["recordSha256"] = version, record["recordSha256"]
     node = f"sap:cache:{slot.cache_key}/{version}"
     source = f"sap:outcome:{record['taskId'].lower()}/{record['outcomeSeq']}"
-    ctx.draw(Edge(node, "derived_from", source))
+    ctx.draw(LineageEdge(node, "derived_from", source))
     if version > 1:
-        ctx.draw(Edge(node, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
+        ctx.draw(LineageEdge(node, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
     return "stored", f"version {version}", version
 
 

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 from schemas import sha256_hex
-from schemas.decimals import plain
+from schemas.decimals import format_plain
 from schemas.sap.constants import ALIGNMENTS
 from streams.protocols.sap.constitution.checks import (
     CACHED,
@@ -175,7 +175,7 @@ def _exceeding(
         if threshold is None:
             threshold = number(constitution.threshold(name)) or Decimal(0)
         if reading is not None and reading > threshold:
-            yield name, f"{plain(reading)} > {plain(threshold)}"
+            yield name, f"{format_plain(reading)} > {format_plain(threshold)}"
 
 
 def _worst_result(statuses: list[str], figures: str) -> CheckResult:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas import canonical_json, sap, to_json
-from streams.engine.processor import AvroValue, Work
+from streams.engine.processor import AvroValue, ProcessorContext
 from streams.processing import graph
 from streams.protocols.sap.constitution import Constitution
 from streams.protocols.sap.learning import extra_checks, thresholds, volatile_keys
@@ -66,7 +66,7 @@ Row = Mapping[str, Any]
 class CapabilityCounts:
     """What has been counted for a capability; `save` keeps the head, the rest is kept at once."""
 
-    def __init__(self, capability: str, constitution: Constitution, work: Work) -> None:
+    def __init__(self, capability: str, constitution: Constitution, work: ProcessorContext) -> None:
         self.capability = capability
         self.head: AvroValue = work.rows(SAP_LEARNING_HEADS).get(capability) or dict(NO_HEAD)
         self._constitution = constitution
@@ -249,7 +249,7 @@ def record_sha256(record: str, value: AvroValue) -> str:
     return sap.record_sha256(to_json(record, value), "sha256")
 
 
-def draw_version(row: AvroValue, at: int, cause: str, work: Work) -> None:
+def draw_version(row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
     """A version after the first replaces the one before."""
     if row["version"] > 1:
         node = f"sap:heuristics:{row['capability']}/"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from streams.engine.processor import AvroValue, Work
+from streams.engine.processor import AvroValue, ProcessorContext
 from streams.processing import graph
 from streams.protocols.sap.learning.aggregates import mean_of, most_counted
 from streams.protocols.sap.learning.heuristics import record_sha256
@@ -92,7 +92,7 @@ def _written(
     return book | {"sha256": record_sha256(SAP_KNOWLEDGE_TABLE.record, book)}
 
 
-def draw_source(key: str, row: AvroValue, at: int, cause: str, work: Work) -> None:
+def draw_source(key: str, row: AvroValue, at: int, cause: str, work: ProcessorContext) -> None:
     """A playbook derives from its best task."""
     if row["bestTaskId"] is not None:
         edge = (f"sap:playbook:{key}", "derived_from", f"sap:task:{row['bestTaskId']}")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import position
 from streams.protocols.sap.constitution import constitution_of
 from streams.protocols.sap.learning import aggregates, heuristics, playbooks
@@ -51,17 +51,17 @@ class SapLearningProcessor:
 
     declaration = SAP_LEARNING_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         _load(batch, work)
         for message in batch:
             work.cause = position(message.record)
             _check(message, work)
             _learn(message.value, work)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """It sets no timers."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         """Bounds keep rows small; what is too large all the same becomes a dead letter."""
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
@@ -71,7 +71,7 @@ class SapLearningProcessor:
         return value
 
 
-def _load(batch: Sequence[Message], work: Work) -> None:
+def _load(batch: Sequence[Message], work: ProcessorContext) -> None:
     keys = [row_key(message.value) for message in batch]
     for table in (SAP_LEARNING_TABLE, SAP_LEARNING_BEST, SAP_KNOWLEDGE_TABLE):
         work.rows(table).load(keys)
@@ -83,7 +83,7 @@ def row_key(signal: Mapping[str, Any]) -> str:
     return sap_key(signal["capability"], signal["territory"], signal["fingerprint"])
 
 
-def _check(message: Message, work: Work) -> None:
+def _check(message: Message, work: ProcessorContext) -> None:
     record, key = message.record, message.value["capability"].encode()
     if record.key != key:
         raise Foreign("the key is not the capability")
@@ -91,7 +91,7 @@ def _check(message: Message, work: Work) -> None:
         raise Foreign("the partition is not the capability's")
 
 
-def _learn(signal: AvroValue, work: Work) -> None:
+def _learn(signal: AvroValue, work: ProcessorContext) -> None:
     constitution = constitution_of(work.settings)
     counts = CapabilityCounts(signal["capability"], constitution, work)
     counts.count(signal)
@@ -112,7 +112,9 @@ def _trigger(signal: AvroValue, counts: CapabilityCounts) -> str | None:
     return "computed" if due else None
 
 
-def _derive(trigger: str, at: int, constitution: str, counts: CapabilityCounts, work: Work) -> None:
+def _derive(
+    trigger: str, at: int, constitution: str, counts: CapabilityCounts, work: ProcessorContext
+) -> None:
     basis = counts.basis(trigger)
     values = heuristics.derive(basis)
     counts.mark(values.extra_checks)
@@ -129,7 +131,7 @@ def _derive(trigger: str, at: int, constitution: str, counts: CapabilityCounts, 
     heuristics.draw_version(row, at, work.cause, work)
 
 
-def _fold(signal: AvroValue, version: int, work: Work) -> None:
+def _fold(signal: AvroValue, version: int, work: ProcessorContext) -> None:
     key = row_key(signal)
     best = aggregates.best(work.rows(SAP_LEARNING_BEST).get(key), signal)
     row = aggregates.fold(work.rows(SAP_LEARNING_TABLE).get(key), signal)
@@ -149,7 +151,7 @@ def _fold(signal: AvroValue, version: int, work: Work) -> None:
     work.rows(SAP_LEARNING_BEST).put(key, best)
 
 
-def _counter(key: str, work: Work) -> Callable[[str], int]:
+def _counter(key: str, work: ProcessorContext) -> Callable[[str], int]:
     """Counts a citation under a kind of task, and says how often it was named."""
     rows = work.rows(SAP_LEARNING_CITATIONS)
 

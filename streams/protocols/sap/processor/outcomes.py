@@ -20,7 +20,7 @@ from schemas import canonical_json, from_json, sha256_hex
 from schemas.nesting import too_deep
 from schemas.sap import rules
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.sap.processor import alignment, learning, lookups
 from streams.protocols.sap.processor.aggregate import DEADLINE, TaskAggregate
 from streams.protocols.sap.processor.alignment import NON_CONSTITUTIONAL, AlignmentResult
@@ -83,11 +83,13 @@ def publish(task: TaskAggregate, draft: OutcomeDraft, result: Command | None = N
         _close(task, outcome, value)
 
 
-def _edges(outcome_id: str, hit: Hit | None, task: TaskAggregate) -> Iterator[Edge]:
+def _edges(outcome_id: str, hit: Hit | None, task: TaskAggregate) -> Iterator[LineageEdge]:
     node = f"sap:outcome:{outcome_id}"
-    yield Edge(node, "answers", f"sap:task:{task.task_id}")
+    yield LineageEdge(node, "answers", f"sap:task:{task.task_id}")
     if hit is not None:
-        yield Edge(node, "derived_from", f"sap:cache:{task.accepted['cacheKey']}/{hit.version}")
+        yield LineageEdge(
+            node, "derived_from", f"sap:cache:{task.accepted['cacheKey']}/{hit.version}"
+        )
 
 
 def _move(task: TaskAggregate, draft: OutcomeDraft, outcome: AvroValue) -> None:

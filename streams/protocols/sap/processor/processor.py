@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from schemas.sap import rules
-from streams.engine.processor import Message, Timer, TooLarge, Work
+from streams.engine.processor import Message, ProcessorContext, Timer, TooLarge
 from streams.engine.records import header, position
 from streams.processing.decision import traceparent_of
 from streams.protocols.sap.decision import DecisionContext
@@ -45,7 +45,7 @@ class SapProcessor:
 
     declaration = SAP_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         inputs = [_read(message) for message in batch]
         _load(inputs, work)
         for item in inputs:
@@ -54,12 +54,12 @@ class SapProcessor:
             else:
                 _apply(item, work)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         work.rows(SAP_TASK_STATES_TABLE).load(timer.key for timer in timers)
         for timer in timers:
             _fire(timer, now_ms, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         too_much = f"causes {size} bytes on {topic.name}, more than one record may"
         if message.topic is SAP_VERDICTS:
             _apply_briefly(message, f"its outcome {too_much}", work)
@@ -79,7 +79,7 @@ def _read(message: Message) -> Command | Message:
     return message if message.topic is SAP_VERDICTS else Command(message)
 
 
-def _load(inputs: Sequence[Command | Message], work: Work) -> None:
+def _load(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
     """Fetch the rows that a batch asks for, in one call per table; only a matter of speed."""
     states: list[str] = []
     envelopes: list[str] = []
@@ -102,16 +102,16 @@ def _load(inputs: Sequence[Command | Message], work: Work) -> None:
     work.rows(SAP_SIGNAL_IDS).load(ids)
 
 
-def _context(command: Command, work: Work) -> DecisionContext:
+def _context(command: Command, work: ProcessorContext) -> DecisionContext:
     return DecisionContext(work, command.cause, command.at, command.traceparent)
 
 
-def _apply(message: Message, work: Work, *, brief: bool = False) -> None:
+def _apply(message: Message, work: ProcessorContext, *, brief: bool = False) -> None:
     """Apply a verdict of the cache."""
     cache_replies.apply(_asking_task(message, work), message.value, brief=brief)
 
 
-def _apply_briefly(message: Message, reason: str, work: Work) -> None:
+def _apply_briefly(message: Message, reason: str, work: ProcessorContext) -> None:
     """Apply one that causes too much: the task was accepted, so it goes on all the same."""
     failure = work.attempt(lambda part: _apply(message, part, brief=True))
     if isinstance(failure, TooLarge):
@@ -120,7 +120,7 @@ def _apply_briefly(message: Message, reason: str, work: Work) -> None:
         raise failure
 
 
-def _asking_task(message: Message, work: Work) -> TaskAggregate:
+def _asking_task(message: Message, work: ProcessorContext) -> TaskAggregate:
     """Return the task that a verdict answers."""
     verdict, record = message.value, message.record
     parent = header(record, "traceparent")
@@ -130,7 +130,7 @@ def _asking_task(message: Message, work: Work) -> TaskAggregate:
     return task
 
 
-def _fire(timer: Timer, now_ms: int, work: Work) -> None:
+def _fire(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
     if timer.kind != DEADLINE:
         raise ValueError(f"{timer.kind} is no timer of sap")
     table = SAP_TASK_STATES_TABLE.name

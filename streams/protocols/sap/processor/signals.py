@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from schemas.sap import rules
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.processor import alignment, learning, outcomes
 from streams.protocols.sap.processor.aggregate import TaskAggregate, find_task
@@ -163,7 +163,7 @@ def _accept(signal: Command, task: TaskAggregate) -> None:
     if value["kind"] in _ONCE:
         ctx.work.rows(SAP_SIGNAL_OPERATORS).put(operator_key(signal), known)
     node = f"sap:signal:{value['signalId'].lower()}"
-    ctx.draw(Edge(node, "evaluates", f"sap:task:{task.task_id}"))
+    ctx.draw(LineageEdge(node, "evaluates", f"sap:task:{task.task_id}"))
     if value["kind"] == "cancel":
         rule = rules.CANCELLED_BY_SIGNAL.code
         outcomes.publish(task, OutcomeDraft("CANCELLED", rule, alignment.unevaluated(task)))

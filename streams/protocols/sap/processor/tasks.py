@@ -28,8 +28,8 @@ from typing import Any, NamedTuple
 from schemas import from_json, sap
 from schemas.sap import rules
 from schemas.sap.cache_key import cache_key
-from streams.engine.processor import AvroValue, Copy
-from streams.processing.graph import Edge
+from streams.engine.processor import AvroValue, GlobalTable
+from streams.processing.graph import LineageEdge
 from streams.protocols.sap.constitution.checks import ESCALATE, NON_CONSTITUTIONAL, VALID
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.processor import alignment, lookups, outcomes, rate_limit
@@ -176,11 +176,11 @@ def _accept(command: Command, ctx: DecisionContext) -> None:
     task.save()
 
 
-def _edges(row: AvroValue) -> Iterator[Edge]:
+def _edges(row: AvroValue) -> Iterator[LineageEdge]:
     node = f"sap:task:{row['taskId']}"
-    yield Edge(node, "same_trace", f"trace:{row['correlationId']}")
+    yield LineageEdge(node, "same_trace", f"trace:{row['correlationId']}")
     if row["parentTaskId"] is not None:
-        yield Edge(node, "child_of", f"sap:task:{row['parentTaskId']}")
+        yield LineageEdge(node, "child_of", f"sap:task:{row['parentTaskId']}")
 
 
 def _begin(task: TaskAggregate) -> None:
@@ -249,7 +249,7 @@ def no_policy() -> Policy:
     return Policy(_bound(0, 0, {}, ()), ())
 
 
-def policy_of(capability: str, constitution: str, rows: Copy) -> Policy:
+def policy_of(capability: str, constitution: str, rows: GlobalTable) -> Policy:
     """Thresholds and checks hold only under the constitution that they were derived with."""
     row = newest(capability, rows)
     if row is None:
@@ -261,7 +261,7 @@ def policy_of(capability: str, constitution: str, rows: Copy) -> Policy:
     return Policy(bound, tuple(row["volatileKeys"]))
 
 
-def newest(capability: str, rows: Copy) -> AvroValue | None:
+def newest(capability: str, rows: GlobalTable) -> AvroValue | None:
     """Return the row of the highest version: doubling steps up, then halving ones."""
     newest_row, version, step = None, 0, 1
     while (row := rows.get(_heuristics_key(capability, version + step))) is not None:

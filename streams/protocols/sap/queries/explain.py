@@ -17,7 +17,7 @@ from streams.protocols.sap.constitution import Constitution
 from streams.protocols.sap.processor import alignment, results, signals, tasks
 from streams.protocols.sap.processor.aggregate import TaskAggregate
 from streams.protocols.sap.queries.tasks import acks_of, outcomes_of, task_key, verdicts_of
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json
 from topology.sap import SAP_TASK_STATES, SAP_TASKS
 
@@ -39,7 +39,7 @@ Fetch = Callable[[str], Any]
 """Returns the Avro value of the record at a position, None when retention has removed it."""
 
 
-def explain(view: Reads, taskId: str, fetch: Fetch, constitution: Constitution) -> Json:
+def explain(view: ReadOnlyStore, taskId: str, fetch: Fetch, constitution: Constitution) -> Json:
     """Return how each command about a task was decided.
 
     Raises NotFound when no record named it.
@@ -72,7 +72,7 @@ def malformed_command(subject: str, problems: Sequence[Problem], at: str) -> Jso
     return {**head, "rule": rule, "reason": reason, "checks": checks, "warnings": []}
 
 
-def _aggregate(view: Reads, row: Json, constitution: Constitution) -> TaskAggregate | None:
+def _aggregate(view: ReadOnlyStore, row: Json, constitution: Constitution) -> TaskAggregate | None:
     """Return the task for the processor's functions, which need no more than this."""
     _, partition, offset = row["position"].rsplit("/", 2)
     envelope = view.get("sap sent", int(partition), int(offset))

@@ -11,10 +11,10 @@ from schemas import sap
 from streams.errors import NotFound
 from streams.protocols.sap.row_checks import FIRST
 from streams.views.keys import key
-from streams.views.pages import listed, rows_of
+from streams.views.pages import page_of, rows_of
 from streams.views.parameters import CURSOR, Parameter, limit
-from streams.views.params import Params
-from streams.views.reads import Reads
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.sap import SAP_CACHE, SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
 
@@ -27,7 +27,7 @@ LEARNING_PARAMS = (
 )
 
 
-def newest_version(view: Reads, cacheKey: str, now: int) -> Json:
+def newest_version(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
     """Return the newest record of a key.  now: ms since the epoch, the age is counted to.
 
     Raises NotFound.
@@ -42,7 +42,7 @@ def newest_version(view: Reads, cacheKey: str, now: int) -> Json:
     }
 
 
-def versions(view: Reads, cacheKey: str, now: int) -> Json:
+def versions(view: ReadOnlyStore, cacheKey: str, now: int) -> Json:
     """Return all records of a key, the newest first.  Raises NotFound."""
     records = [
         {**_with_age(record, now), "verified": verified}
@@ -53,7 +53,9 @@ def versions(view: Reads, cacheKey: str, now: int) -> Json:
     return {"cacheKey": cacheKey, "versions": records[::-1]}
 
 
-def verified_records(view: Reads, cache_key: str | None = None) -> Iterator[tuple[Json, bool]]:
+def verified_records(
+    view: ReadOnlyStore, cache_key: str | None = None
+) -> Iterator[tuple[Json, bool]]:
     """Return every record, by key and version, and whether both its hashes hold and none is
     missing.
 
@@ -78,7 +80,7 @@ def _with_age(record: Json, now: int) -> Json:
     return {**record, "ageSec": max(0, now // 1000 - stored)}
 
 
-def learning(view: Reads, params: Params) -> Json:
+def learning(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Return SapLearning by capability, territory and fingerprint, each with its playbook; and the
     newest SapHeuristics of the capabilities on the page.
     """
@@ -96,25 +98,25 @@ def learning(view: Reads, params: Params) -> Json:
         matches = all(text in (None, name) for text, name in zip(filters, row_key, strict=True))
         return {**_with_means(value), "playbook": _playbook(view, row_key)} if matches else None
 
-    page = listed(params, prefix, rows_of(view, prefix, item))
+    page = page_of(params, prefix, rows_of(view, prefix, item))
     capabilities = dict.fromkeys(value["capability"] for value in page["items"])
     newest = [row for name in capabilities if (row := _newest_heuristics(view, name))]
     return {"items": page["items"], "heuristics": newest, "next": page["next"]}
 
 
-def heuristics(view: Reads, capability: str) -> Iterator[Json]:
+def heuristics(view: ReadOnlyStore, capability: str) -> Iterator[Json]:
     """Return every version, the first one first."""
     for _, row in view.scan(key("sap heuristics", capability)):
         yield json_of(SAP_HEURISTICS, row)
 
 
-def _newest_heuristics(view: Reads, capability: str) -> Json | None:
+def _newest_heuristics(view: ReadOnlyStore, capability: str) -> Json | None:
     for _, row in view.scan(key("sap heuristics", capability), reverse=True):
         return json_of(SAP_HEURISTICS, row)
     return None
 
 
-def _playbook(view: Reads, row_key: tuple[str, str, str]) -> Json | None:
+def _playbook(view: ReadOnlyStore, row_key: tuple[str, str, str]) -> Json | None:
     row = view.get("sap knowledge", *row_key)
     return None if row is None else json_of(SAP_KNOWLEDGE, row)
 

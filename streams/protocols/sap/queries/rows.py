@@ -29,8 +29,8 @@ import orjson
 from schemas.projection import Projection
 from schemas.sap.constants import TERMINAL
 from streams.engine.records import Record
-from streams.views.changes import Changes
-from streams.views.decoded import decoded
+from streams.views.changes import WriteBatch
+from streams.views.decoded import decode_members
 from streams.views.keys import key
 from streams.views.projection import Apply
 from topology.declarations import Topic
@@ -59,24 +59,24 @@ def _name(record: Record) -> str:
     return (record.key or b"").decode(errors="replace")
 
 
-def _sent(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _sent(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         rows[key("sap sent", record.partition, record.offset)] = record.value
 
 
-def _states(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _states(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         rows[key("sap task", _name(record))] = record.value
 
 
-def _acks(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in decoded(topic, records, _ACKS):
+def _acks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, value in decode_members(topic, records, _ACKS):
         when = (value["at"], record.partition, record.offset)
         rows[key("sap ack", _name(record), *when)] = record.value
 
 
-def _outcomes(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in decoded(topic, records, _OUTCOMES):
+def _outcomes(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, value in decode_members(topic, records, _OUTCOMES):
         outcome_key = key("sap outcome", _name(record), seq_of(value["meta_json"]))
         rows[outcome_key] = record.value
         if value["status"] in TERMINAL:
@@ -103,8 +103,8 @@ def refused_prefix(cache_key: str) -> bytes:
     return key("sap refused at", cache_key)
 
 
-def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, value in decoded(topic, records, _VERDICTS):
+def _verdicts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, value in decode_members(topic, records, _VERDICTS):
         when = (value["at"], record.partition, record.offset)
         rows[key("sap verdict", _name(record), *when)] = record.value
         if value["verdict"] == REFUSED:
@@ -116,7 +116,7 @@ def _verdicts(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
 def _versions(name: str) -> Apply:
     """Return what writes rows under an id and a version."""
 
-    def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         for record in records:
             id, version = _name(record).split("/")
             rows[key(name, unquote(id), int(version))] = record.value
@@ -127,7 +127,7 @@ def _versions(name: str) -> Apply:
 def _learned(name: str) -> Apply:
     """Return what writes rows under capability, territory and fingerprint."""
 
-    def apply(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+    def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         for record in records:
             rows[key(name, *map(unquote, _name(record).split("/")))] = record.value
 

@@ -13,7 +13,7 @@ from streams.api.problems import Response
 from streams.errors import NotFound
 from streams.protocols.sap.task_row import FROM_OUTCOME
 from streams.views.keys import key
-from streams.views.reads import Reads
+from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES, SAP_TASKS, SAP_VERDICTS
 
@@ -38,7 +38,7 @@ def task_key(task_id: str) -> str:
     return task_id.lower() if is_uuid(task_id) else task_id
 
 
-def task(view: Reads, taskId: str) -> Json:
+def task(view: ReadOnlyStore, taskId: str) -> Json:
     """Return all that is known of a task.  Raises NotFound when no record named it."""
     task_id = task_key(taskId)
     acks = list(acks_of(view, task_id))
@@ -72,19 +72,19 @@ def _refused(task_id: str, acks: list[Json]) -> Json:
     return {**dict.fromkeys(members), "taskId": task_id, "correlationId": correlation_id}
 
 
-def state_of(view: Reads, task_id: str) -> Json | None:
+def state_of(view: ReadOnlyStore, task_id: str) -> Json | None:
     """Return the SapTaskState.  task_id: in lower case, as everywhere below."""
     row = view.get("sap task", task_id)
     return None if row is None else json_of(SAP_TASK_STATES, row)
 
 
-def acks_of(view: Reads, task_id: str) -> Iterator[Json]:
+def acks_of(view: ReadOnlyStore, task_id: str) -> Iterator[Json]:
     """Return the verdicts on records about a task, in log order."""
     for _, row in view.scan(key("sap ack", task_id)):
         yield json_of(SAP_ACKS, row)
 
 
-def ack_at(view: Reads, task_id: str, position: str) -> Json | None:
+def ack_at(view: ReadOnlyStore, task_id: str, position: str) -> Json | None:
     """Return the verdict on the record at that position."""
     for _, row in view.scan(key("sap ack", task_id), reverse=True):
         ack = json_of(SAP_ACKS, row)
@@ -93,13 +93,13 @@ def ack_at(view: Reads, task_id: str, position: str) -> Json | None:
     return None
 
 
-def outcomes_of(view: Reads, task_id: str) -> Iterator[Json]:
+def outcomes_of(view: ReadOnlyStore, task_id: str) -> Iterator[Json]:
     """Return the outcomes of a task by seq."""
     for _, row in view.scan(key("sap outcome", task_id)):
         yield json_of(SAP_OUTCOMES, row)
 
 
-def end_of(view: Reads, task_id: str) -> Json | None:
+def end_of(view: ReadOnlyStore, task_id: str) -> Json | None:
     """Return the terminal outcome."""
     outcome_key = view.get("sap end", task_id)
     if outcome_key is None:
@@ -108,20 +108,20 @@ def end_of(view: Reads, task_id: str) -> Json | None:
     return None if row is None else json_of(SAP_OUTCOMES, row)
 
 
-def verdicts_of(view: Reads, task_id: str) -> Iterator[Json]:
+def verdicts_of(view: ReadOnlyStore, task_id: str) -> Iterator[Json]:
     """Return the cache's verdicts on a task, in log order."""
     for _, row in view.scan(key("sap verdict", task_id)):
         yield json_of(SAP_VERDICTS, row)
 
 
-def task_at(view: Reads, position: str) -> Any:
+def task_at(view: ReadOnlyStore, position: str) -> Any:
     """Return the task at a position of `sap.tasks`, as it was sent."""
     _, partition, offset = position.rsplit("/", 2)
     row = view.get("sap sent", int(partition), int(offset))
     return None if row is None else json_of(SAP_TASKS, row)
 
 
-def await_outcome(view: Reads, envelope: Mapping[str, Any], cause: str) -> Response | None:
+def await_outcome(view: ReadOnlyStore, envelope: Mapping[str, Any], cause: str) -> Response | None:
     """Return the terminal outcome of a task that was accepted, now or before; a NACK at once."""
     task_id = envelope["taskId"].lower()
     ack = ack_at(view, task_id, cause)
@@ -133,7 +133,7 @@ def await_outcome(view: Reads, envelope: Mapping[str, Any], cause: str) -> Respo
     return None if end is None else Response(200, end, fact=True)
 
 
-def await_ack(view: Reads, envelope: Mapping[str, Any], cause: str) -> Response | None:
+def await_ack(view: ReadOnlyStore, envelope: Mapping[str, Any], cause: str) -> Response | None:
     """Return the verdict on a result or a signal."""
     ack = ack_at(view, envelope["taskId"].lower(), cause)
     return None if ack is None else ack_response(ack)
@@ -148,7 +148,7 @@ def ack_response(ack: Json) -> Response:
     return Response(sap.http_status(ack["rule"]), ack, headers, fact=True)
 
 
-def pending_response(view: Reads | None, envelope: Mapping[str, Any]) -> Json:
+def pending_response(view: ReadOnlyStore | None, envelope: Mapping[str, Any]) -> Json:
     """Return the state of the task when time is up; null while that is not known."""
     task_id = envelope["taskId"].lower()
     row = None if view is None else state_of(view, task_id)

@@ -24,7 +24,7 @@ from schemas.summit import rules
 from schemas.summit.manifest_schema import Schema
 from schemas.summit.words import MAX_INPUTS_BYTES
 from streams.engine.processor import AvroValue
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.summit.processor import manifests, runs
 from streams.protocols.summit.processor.decision import (
     DecisionContext,
@@ -221,14 +221,14 @@ def _effective(call: Call, inputs: Inputs, row: AvroValue) -> AvroValue:
     return {**call.value, "params": (record, {**params, **changed})}
 
 
-def _edges(row: AvroValue) -> list[Edge]:
+def _edges(row: AvroValue) -> list[LineageEdge]:
     own, edges = run_node(row["runId"]), []
     if row["parentRunId"] is not None:
-        edges.append(Edge(own, "child_of", run_node(row["parentRunId"])))
+        edges.append(LineageEdge(own, "child_of", run_node(row["parentRunId"])))
     if row["traceId"] is not None:
-        edges.append(Edge(own, "same_trace", trace_node(row["traceId"])))
+        edges.append(LineageEdge(own, "same_trace", trace_node(row["traceId"])))
     manifest = manifest_node(row["agentId"], row["evidence"]["manifestVersion"])
-    return [*edges, Edge(own, "derived_from", manifest)]
+    return [*edges, LineageEdge(own, "derived_from", manifest)]
 
 
 def judge_cancel(call: Call, ctx: DecisionContext) -> Verdict:
@@ -259,6 +259,6 @@ def _cancel(call: Call, run: Run) -> Verdict:
     }
     runs.end(run, RunEvent.CANCEL, rule)
     runs.deliver_stop(run)
-    ctx.draw(Edge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
+    ctx.draw(LineageEdge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {"elapsed_ms": runs.elapsed_ms(run)})

@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas import uuid5_url
 from streams.engine.headers import iso
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import header, position
 from streams.processing.decision import Decision, traceparent_of
 from topology.keys import composite
@@ -25,7 +25,7 @@ class DecisionContext(Decision):
     __slots__ = ("_reported", "event_id")
 
     def __init__(
-        self, work: Work, cause: str, at: int, traceparent: bytes | None, event_id: str
+        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
     ) -> None:
         super().__init__(work, cause, at, traceparent)
         self.event_id = event_id
@@ -47,7 +47,7 @@ class DecisionContext(Decision):
         self.tell_rtes("summit", event_id, session_id, record, dated)
 
 
-def record_context(message: Message, work: Work) -> DecisionContext:
+def record_context(message: Message, work: ProcessorContext) -> DecisionContext:
     """The decision on a record."""
     record = message.record
     cause = position(record)
@@ -55,7 +55,7 @@ def record_context(message: Message, work: Work) -> DecisionContext:
     return DecisionContext(work, cause, record.timestamp, parent, f"{cause}/0")
 
 
-def timer_context(timer: Timer, row: AvroValue, work: Work) -> DecisionContext:
+def timer_context(timer: Timer, row: AvroValue, work: ProcessorContext) -> DecisionContext:
     """The decision that a run's timer makes, dated when it was due.  row: SummitRun."""
     cause = row["evidence"]["callPosition"]
     return DecisionContext(work, cause, row["dueAt"], traceparent_of(timer), timeout_id(row))

@@ -25,8 +25,8 @@ from typing import Any
 
 from schemas import from_json, summit
 from schemas.summit import Judged, rule_message, rules
-from streams.engine.processor import AvroValue, Copy, Message, Work
-from streams.processing.graph import Edge
+from streams.engine.processor import AvroValue, GlobalTable, Message, ProcessorContext
+from streams.processing.graph import LineageEdge
 from streams.protocols.summit.processor import verdicts
 from streams.protocols.summit.processor.decision import (
     DecisionContext,
@@ -69,7 +69,7 @@ class Registration:
         return self.name if self.given is None else self.given
 
 
-def load_rows(messages: Sequence[Message], work: Work) -> None:
+def load_rows(messages: Sequence[Message], work: ProcessorContext) -> None:
     """Fetch the rows that these manifests will ask for."""
     keys = []
     for message in messages:
@@ -80,7 +80,7 @@ def load_rows(messages: Sequence[Message], work: Work) -> None:
     work.rows(SUMMIT_AGENTS_TABLE).load(keys)
 
 
-def judge(message: Message, work: Work) -> None:
+def judge(message: Message, work: ProcessorContext) -> None:
     """A record of `summit.manifests`."""
     record, ctx = Registration(message), record_context(message, work)
     verdict = _refusal(record, work) or _decide(record, ctx)
@@ -89,7 +89,7 @@ def judge(message: Message, work: Work) -> None:
     verdicts.write_fact(record.key, "manifest", verdict, ctx, **about)
 
 
-def _refusal(record: Registration, work: Work) -> Verdict | None:
+def _refusal(record: Registration, work: ProcessorContext) -> Verdict | None:
     """Why the record is refused by itself."""
     if record.given is None or record.given != record.name:
         return refuse(rules.KEY_MISMATCH.code)
@@ -157,7 +157,7 @@ def _register(judged: Judged, before: AvroValue | None, ctx: DecisionContext) ->
     rows.put(name, row)
     if before is not None and before["version"] != version:
         older = manifest_node(name, before["version"])
-        ctx.draw(Edge(manifest_node(name, version), "replaces", older))
+        ctx.draw(LineageEdge(manifest_node(name, version), "replaces", older))
     return row
 
 
@@ -186,12 +186,12 @@ class Fleet:
             self.rows[key] = row
 
 
-def current_agent(agent_id: str, work: Work) -> AvroValue | None:
+def current_agent(agent_id: str, work: ProcessorContext) -> AvroValue | None:
     """The SummitAgent in force, or last in force, of an agent; not to be changed."""
     return _copy(work).index(Fleet).rows.get(agent_id)
 
 
-def agent_version(agent_id: str, version: str, work: Work) -> AvroValue | None:
+def agent_version(agent_id: str, version: str, work: ProcessorContext) -> AvroValue | None:
     """The SummitAgent of a version that was accepted; not to be changed."""
     row = current_agent(agent_id, work)
     if row is not None and row["version"] == version:
@@ -199,7 +199,7 @@ def agent_version(agent_id: str, version: str, work: Work) -> AvroValue | None:
     return _copy(work).get(composite(agent_id, version))
 
 
-def unusable(row: AvroValue | None, work: Work) -> Verdict | None:
+def unusable(row: AvroValue | None, work: ProcessorContext) -> Verdict | None:
     """Why the agent of this row takes no calls."""
     if row is None:
         return refuse(rules.AGENT_UNKNOWN.code, _AGENT_PATH, agentsSeen=agents_seen(work))
@@ -214,10 +214,10 @@ def agent_members(row: AvroValue) -> dict[str, Any]:
     return {"manifestVersion": row["version"], "manifestHash": row["manifestHash"]}
 
 
-def agents_seen(work: Work) -> list[int]:
+def agents_seen(work: ProcessorContext) -> list[int]:
     """How far the agents were read when they were last asked: a next offset per partition."""
     return _copy(work).indexed()
 
 
-def _copy(work: Work) -> Copy:
+def _copy(work: ProcessorContext) -> GlobalTable:
     return work.copy(SUMMIT_AGENTS_TABLE)

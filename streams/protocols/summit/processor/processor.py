@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from schemas.summit import rules
-from streams.engine.processor import Message, Timer, Work
+from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.protocols.summit.processor import calls, manifests, replies, runs, verdicts
 from streams.protocols.summit.processor.decision import DecisionContext, record_context
 from streams.protocols.summit.processor.inbound import Call, Inbound, Reply
@@ -34,7 +34,7 @@ class SummitProcessor:
 
     declaration = SUMMIT_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         inputs = [_read(message) for message in batch]
         _preload(inputs, work)
         manifests.load_rows(
@@ -46,12 +46,12 @@ class SummitProcessor:
             else:
                 _decide(item, record_context(message, work))
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         _preload_timers(timers, work)
         for timer in timers:
             runs.fire_timer(timer, work)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         """Cannot be: the bounds of Summit 2 keep what a record causes below every limit."""
         raise ValueError(f"a record of {message.topic.name} causes {size} on {topic.name}")
 
@@ -91,7 +91,7 @@ def _judge(inbound: Inbound, ctx: DecisionContext) -> Verdict:
     return calls.judge(inbound, ctx)
 
 
-def _preload(inputs: Sequence[Inbound | None], work: Work) -> None:
+def _preload(inputs: Sequence[Inbound | None], work: ProcessorContext) -> None:
     """Fetch the rows that a batch will ask for, in one call per table; only a matter of speed.
 
     inputs: None for a manifest.
@@ -103,5 +103,5 @@ def _preload(inputs: Sequence[Inbound | None], work: Work) -> None:
     )
 
 
-def _preload_timers(timers: Sequence[Timer], work: Work) -> None:
+def _preload_timers(timers: Sequence[Timer], work: ProcessorContext) -> None:
     work.rows(SUMMIT_RUNS_TABLE).load([timer.key for timer in timers])

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from schemas import Problem, canonical_json, summit
 from schemas.summit import rules
 from schemas.summit.words import BUDGET_EXCEEDED, VERIFICATION
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.protocols.summit.processor import manifests, runs, usage
 from streams.protocols.summit.processor.decision import DecisionContext, reply_node, run_node
 from streams.protocols.summit.processor.inbound import Reply
@@ -200,7 +200,7 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
         agent_error=content.error,
     )
     own = reply_node(reply.run_id, reply.reply_id)
-    ctx.draw(Edge(own, "answers", run_node(run.run_id)))
+    ctx.draw(LineageEdge(own, "answers", run_node(run.run_id)))
     run.save()
     figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
     return accept(end.rule, run, figures, end.path, end.errors)
@@ -247,7 +247,7 @@ def _accept_verification(
     usage.set_status(row)
     run.move(RunEvent.VERIFICATION, rule)
     own = reply_node(reply.run_id, reply.reply_id)
-    ctx.draw(Edge(own, "evaluates", run_node(run.run_id)))
+    ctx.draw(LineageEdge(own, "evaluates", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {}, **seen)
 

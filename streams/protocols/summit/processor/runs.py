@@ -16,7 +16,7 @@ from typing import Any
 from schemas import summit
 from schemas.summit import RunError, rule_message, rules
 from schemas.summit.words import COMPLETED
-from streams.engine.processor import AvroValue, Timer, Work
+from streams.engine.processor import AvroValue, ProcessorContext, Timer
 from streams.protocols.summit.processor import verdicts
 from streams.protocols.summit.processor.decision import (
     DecisionContext,
@@ -240,7 +240,7 @@ def _send_to_inbox(run: Run, call: AvroValue, id: str) -> None:
     run.ctx.send(SUMMIT_INBOX, run.agent_id, call, id)
 
 
-def fire_timer(timer: Timer, work: Work) -> None:
+def fire_timer(timer: Timer, work: ProcessorContext) -> None:
     """The timer of a run; one that has ended since has none."""
     row = work.rows(SUMMIT_RUNS_TABLE).get(timer.key)
     if row is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from schemas import Problem
 from schemas.summit import rule_message, rules
-from streams.engine.processor import Work
+from streams.engine.processor import ProcessorContext
 from streams.protocols.summit.processor.decision import DecisionContext
 from streams.protocols.summit.processor.inbound import Inbound
 from topology.keys import partition_of
@@ -92,7 +92,7 @@ def refuse_schema(rule: str, errors: Errors, **more: Any) -> Verdict:
     return Verdict("rejected", rule, message, errors[0]["path"], errors, more=more)
 
 
-def partition_mismatch(key: str, work: Work) -> Verdict | None:
+def partition_mismatch(key: str, work: ProcessorContext) -> Verdict | None:
     """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
     if partition_of(key.encode(), work.partitions) == work.partition:
         return None

@@ -22,11 +22,11 @@ from streams.protocols.summit.queries.rows import (
 )
 from streams.protocols.summit.queries.runs import PAGED
 from streams.views.keys import key, number_at_end, text_key
-from streams.views.pages import listed, page, rows_of
+from streams.views.pages import page, page_of, rows_of
 from streams.views.parameters import Parameter, one_of
-from streams.views.params import Params
-from streams.views.reads import Reads
-from streams.views.values import Json, json_of, wanted
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
+from streams.views.values import Json, filters_of, json_of
 from topology.summit import SUMMIT_AGENTS
 
 VERSION_PARAM = Parameter("version", "this one of its versions", example="1.2.0")
@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 
-def agent(view: Reads, agent_id: str, version: str | None = None) -> Json:
+def agent(view: ReadOnlyStore, agent_id: str, version: str | None = None) -> Json:
     """SummitAgent: the current one, or one of its versions.  Raises NotFound."""
     row = find(view, agent_id, version)
     if row is None:
@@ -60,14 +60,14 @@ def agent(view: Reads, agent_id: str, version: str | None = None) -> Json:
     return row
 
 
-def find(view: Reads, agent_id: str, version: str | None = None) -> Json | None:
+def find(view: ReadOnlyStore, agent_id: str, version: str | None = None) -> Json | None:
     own = text_key(agent_id)
     place = AGENT + own if version is None else VERSION + own + text_key(version)
     (row,) = view.get_many([place])
     return None if row is None else json_of(SUMMIT_AGENTS, row)
 
 
-def kept(view: Reads) -> Callable[[str, str], Json | None]:
+def kept(view: ReadOnlyStore) -> Callable[[str, str], Json | None]:
     """The manifest of an agent's version, if it was ever accepted."""
 
     def manifest(agent_id: str, version: str) -> Json | None:
@@ -77,12 +77,14 @@ def kept(view: Reads) -> Callable[[str, str], Json | None]:
     return manifest
 
 
-def agents(view: Reads, params: Params) -> Json:
+def agents(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Current ones, by agentId."""
-    return listed(params, AGENT, rows_of(view, AGENT, _fitting(wanted(params, _FILTERS))))
+    return page_of(params, AGENT, rows_of(view, AGENT, _fitting(filters_of(params, _FILTERS))))
 
 
-def agents_page(view: Reads, members: Mapping[str, str], most: int, cursor: str | None) -> Json:
+def agents_page(
+    view: ReadOnlyStore, members: Mapping[str, str], most: int, cursor: str | None
+) -> Json:
     """Those that have these members."""
     return page(most, cursor, AGENT, rows_of(view, AGENT, _fitting(members)))
 
@@ -101,7 +103,7 @@ def _fitting(members: Mapping[str, str]) -> Callable[[bytes], Json | None]:
     return item
 
 
-def tools(view: Reads, agent_id: str | None, most: int, cursor: str | None) -> Json:
+def tools(view: ReadOnlyStore, agent_id: str | None, most: int, cursor: str | None) -> Json:
     """Of registered agents, by agentId, then name."""
     prefix = TOOL if agent_id is None else TOOL + text_key(agent_id)
     return page(most, cursor, prefix, rows_of(view, prefix, orjson.loads))
@@ -110,7 +112,7 @@ def tools(view: Reads, agent_id: str | None, most: int, cursor: str | None) -> J
 _TIME_BYTES = len(key(0))
 
 
-def status(view: Reads, agent_id: str) -> Json:
+def status(view: ReadOnlyStore, agent_id: str) -> Json:
     """Return an agent as `agent.status` shows it.  Raises NotFound."""
     row = agent(view, agent_id)
     counts, last = view.get_many([count_key(agent_id), last_reply_key(agent_id)])
@@ -128,7 +130,7 @@ def status(view: Reads, agent_id: str) -> Json:
     }
 
 
-def _oldest(view: Reads, agent_id: str) -> str | None:
+def _oldest(view: ReadOnlyStore, agent_id: str) -> str | None:
     prefix = queue_key(agent_id)
     places = islice(view.scan(prefix), 1)
     ages = (number_at_end(place[: len(prefix) + _TIME_BYTES]) for place, _ in places)

@@ -31,8 +31,8 @@ import orjson
 from schemas.projection import Projection
 from schemas.summit.words import TERMINAL
 from streams.engine.records import Record
-from streams.views.changes import Cell, Changes
-from streams.views.decoded import decoded
+from streams.views.changes import Cell, WriteBatch
+from streams.views.decoded import decode_members
 from streams.views.index import Index
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply
@@ -105,8 +105,8 @@ def last_reply_key(agent_id: str) -> bytes:
     return key("summit last reply") + text_key(agent_id)
 
 
-def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
-    for record, fact in decoded(topic, records, _FACTS):
+def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    for record, fact in decode_members(topic, records, _FACTS):
         own = fact_key(fact["eventId"])
         rows[own] = record.value
         place = key(record.partition, record.offset)
@@ -119,7 +119,7 @@ def _events(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
             _took(fact, own, rows)
 
 
-def _took(fact: Mapping[str, Any], own: bytes, rows: Changes) -> None:
+def _took(fact: Mapping[str, Any], own: bytes, rows: WriteBatch) -> None:
     """A fact that has changed something."""
     run_id, state = fact["runId"], fact["toState"]
     if fact["subject"] == "reply":
@@ -149,9 +149,10 @@ def _counts_of(row: bytes | None) -> dict[str, int]:
 _COUNTS: Cell[dict[str, int]] = Cell(_counts_of, orjson.dumps)
 
 
-def _runs(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _runs(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     changed = [
-        (record, row, run_key(row["runId"])) for record, row in decoded(topic, records, _ROWS)
+        (record, row, run_key(row["runId"]))
+        for record, row in decode_members(topic, records, _ROWS)
     ]
     rows.load([own for _, _, own in changed])
     for record, row, own in changed:
@@ -164,7 +165,7 @@ def _runs(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
             rows[end_key(row["runId"])] = b""
 
 
-def _count(row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: Changes) -> None:
+def _count(row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: WriteBatch) -> None:
     state = row["state"]
     if before is not None and before["state"] == state:
         return
@@ -180,7 +181,7 @@ def queue_key(agent_id: str) -> bytes:
     return QUEUE + text_key(agent_id)
 
 
-def _agents(topic: Topic, records: Sequence[Record], rows: Changes) -> None:
+def _agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         agent_id, *version = split((record.key or b"").decode())
         if version:

@@ -19,11 +19,11 @@ from streams.protocols.summit.queries.rows import (
     run_events,
     run_key,
 )
-from streams.views.pages import listed, rows_back, rows_by, rows_of
+from streams.views.pages import page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parameters import CURSOR, Parameter, limit, one_of
-from streams.views.params import Params
-from streams.views.reads import Reads
-from streams.views.values import Json, fits, json_of, wanted
+from streams.views.params import QueryParams
+from streams.views.reads import ReadOnlyStore
+from streams.views.values import Json, filters_of, json_of, matches
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
 
 PAGED = (limit(100, 500), CURSOR)
@@ -34,25 +34,27 @@ def verdict_row(position: str) -> bytes:
     return fact_key(f"{position}/0")
 
 
-def verdict(view: Reads, position: str) -> Json | None:
+def verdict(view: ReadOnlyStore, position: str) -> Json | None:
     """Return the SummitEvent about the record there; None while it is not seen."""
     (row,) = view.get_many([verdict_row(position)])
     return None if row is None else json_of(SUMMIT_EVENTS, row)
 
 
-def run_facts(view: Reads, run_id: str, params: Params) -> Json:
+def run_facts(view: ReadOnlyStore, run_id: str, params: QueryParams) -> Json:
     """Return a page of SummitEvents, in log order."""
     return _page(view, run_events(run_id), params)
 
 
-def agent_facts(view: Reads, agent_id: str, params: Params) -> Json:
+def agent_facts(view: ReadOnlyStore, agent_id: str, params: QueryParams) -> Json:
     """Return a page of the SummitEvents about its manifests, in log order."""
     return _page(view, agent_events(agent_id), params)
 
 
-def _page(view: Reads, prefix: bytes, params: Params) -> Json:
+def _page(view: ReadOnlyStore, prefix: bytes, params: QueryParams) -> Json:
     index = rows_of(view, prefix, lambda own: own)
-    return listed(params, prefix, rows_by(view, index, lambda row: json_of(SUMMIT_EVENTS, row)))
+    return page_of(
+        params, prefix, rows_by_index(view, index, lambda row: json_of(SUMMIT_EVENTS, row))
+    )
 
 
 RUNS_PARAMS = (
@@ -82,13 +84,13 @@ def end_row(run_id: str) -> bytes:
     return end_key(run_id)
 
 
-def status(view: Reads, run_id: str) -> str | None:
+def status(view: ReadOnlyStore, run_id: str) -> str | None:
     """The state of a run, as of now."""
     (row,) = view.get_many([run_key(run_id)])
     return None if row is None else str(_STATE.of(row)["state"])
 
 
-def result(view: Reads, run_id: str) -> Json | None:
+def result(view: ReadOnlyStore, run_id: str) -> Json | None:
     """The RunResult or ToolResult; None while the run has not ended, or not all of it is seen."""
     row = _row(view, run_id)
     if row is None or row["state"] not in TERMINAL:
@@ -100,7 +102,7 @@ def result(view: Reads, run_id: str) -> Json | None:
     return found
 
 
-def run(view: Reads, run_id: str) -> Json:
+def run(view: ReadOnlyStore, run_id: str) -> Json:
     """SummitRun with `status` for its state, and with `inputs` and `output`.  Raises NotFound."""
     row = _found(view, run_id)
     inputs, output = _member(view, input_key(run_id), "inputs"), _output(view, row)
@@ -111,7 +113,7 @@ def run(view: Reads, run_id: str) -> Json:
     }
 
 
-def told(view: Reads, run_id: str) -> Json:
+def told(view: ReadOnlyStore, run_id: str) -> Json:
     """A run as `agent.status` tells of it, with its result once it has ended.  Raises NotFound."""
     row = _found(view, run_id)
     shown = _shown(row)
@@ -120,27 +122,27 @@ def told(view: Reads, run_id: str) -> Json:
     return found if ended is None else {**found, "result": ended}
 
 
-def runs(view: Reads, params: Params) -> Json:
+def runs(view: ReadOnlyStore, params: QueryParams) -> Json:
     """Without inputs and output, the newest first."""
-    members = wanted(params, (*RUNS.fixed, RUNS.state))
+    members = filters_of(params, (*RUNS.fixed, RUNS.state))
     prefix = RUNS.among(members)
 
     def item(row: bytes) -> Json | None:
         value = json_of(SUMMIT_RUNS, row)
-        return _shown(value) if fits(value, members) else None
+        return _shown(value) if matches(value, members) else None
 
-    index = rows_back(view, prefix, lambda own: own)
-    return listed(params, prefix, rows_by(view, index, item))
+    index = rows_reversed(view, prefix, lambda own: own)
+    return page_of(params, prefix, rows_by_index(view, index, item))
 
 
-def _found(view: Reads, run_id: str) -> Json:
+def _found(view: ReadOnlyStore, run_id: str) -> Json:
     row = _row(view, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", rules.RUN_UNKNOWN.code)
     return row
 
 
-def _row(view: Reads, run_id: str) -> Json | None:
+def _row(view: ReadOnlyStore, run_id: str) -> Json | None:
     (row,) = view.get_many([run_key(run_id)])
     return None if row is None else json_of(SUMMIT_RUNS, row)
 
@@ -150,13 +152,13 @@ def _shown(row: Json) -> Json:
     return {("status" if name == "state" else name): value for name, value in row.items()}
 
 
-def _output(view: Reads, row: Json) -> Any:
+def _output(view: ReadOnlyStore, row: Json) -> Any:
     if row["state"] != _COMPLETED:
         return summit.ABSENT
     return _member(view, output_key(row["runId"]), "output")
 
 
-def _member(view: Reads, pointer: bytes, name: str) -> Any:
+def _member(view: ReadOnlyStore, pointer: bytes, name: str) -> Any:
     """Of the fact whose key is there; summit.ABSENT while it is not."""
     (own,) = view.get_many([pointer])
     (fact,) = view.get_many([own]) if own is not None else (None,)

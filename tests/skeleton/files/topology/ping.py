@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from topology.core import LINEAGE_EDGES
-from topology.declarations import Declared, Kind, NodeKind, ProcessorDeclaration, Topic, public
+from topology.declarations import (
+    NodeKind,
+    ProcessorDeclaration,
+    ProtocolTopology,
+    Topic,
+    TopicKind,
+    public_table,
+)
 from topology.keeping import dead_letters
 from topology.keys import member
 
 PING_PINGS = Topic(
     "ping.pings",
-    Kind.COMMAND,
+    TopicKind.COMMAND,
     "headrace.ping.Ping",
     key="ping_id",
     key_of=member("ping_id"),
@@ -17,7 +24,7 @@ PING_PINGS = Topic(
 )
 PING_ANSWERS = Topic(
     "ping.answers",
-    Kind.FACT,
+    TopicKind.FACT,
     "headrace.ping.PingAnswer",
     key="ping_id",
     key_of=member("ping_id"),
@@ -25,7 +32,7 @@ PING_ANSWERS = Topic(
 )
 PING_STATES = Topic(
     "ping.states",
-    Kind.TABLE,
+    TopicKind.TABLE,
     "headrace.ping.PingState",
     key="ping_id",
     key_of=member("ping_id"),
@@ -33,7 +40,7 @@ PING_STATES = Topic(
 )
 PING_PINGS_DLQ = dead_letters(PING_PINGS, "pings that could not be judged, as sent")
 
-PING_STATES_TABLE = public(PING_STATES)
+PING_STATES_TABLE = public_table(PING_STATES)
 
 PING_PROCESSOR = ProcessorDeclaration(
     "ping",
@@ -43,7 +50,7 @@ PING_PROCESSOR = ProcessorDeclaration(
     tables=(PING_STATES_TABLE,),
 )
 
-DECLARED = Declared(
+DECLARED = ProtocolTopology(
     "ping",
     topics=(PING_PINGS, PING_ANSWERS, PING_STATES, PING_PINGS_DLQ),
     processors=(PING_PROCESSOR,),

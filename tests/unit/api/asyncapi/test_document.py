@@ -20,7 +20,7 @@ from streams.settings import Settings
 from tests.unit.gateway.bench import GatewayBench
 from topology import processors, topics
 from topology.core import RTES_RAW
-from topology.declarations import Kind, Topic
+from topology.declarations import Topic, TopicKind
 from topology.headers import CLOUDEVENTS, carries_cloudevents, headers_of
 from topology.topics import BY_NAME
 from topology.verdicts import VERDICTS
@@ -54,7 +54,7 @@ def undocumented(schema: Any) -> Any:
 def test_the_public_topics_are_its_channels() -> None:
     assert list(PLAIN["channels"]) == [topic.name for topic in PUBLIC]
     left_out = {topic.kind for topic in topics.ALL if topic not in PUBLIC}
-    assert left_out == {Kind.INTERNAL, Kind.CHANGELOG}
+    assert left_out == {TopicKind.INTERNAL, TopicKind.CHANGELOG}
 
 
 def test_channels_are_topics_as_they_are_created() -> None:
@@ -86,7 +86,7 @@ def test_each_message_has_the_key_of_its_topic_and_a_tombstone_where_there_are_s
         assert {kafka(message)["key"]["description"] for message in messages} == {topic.key}
         nulls = [message for message in messages if message["payload"] == {"type": "null"}]
         assert len(messages) - len(nulls) == 1
-        assert bool(nulls) == (topic.takes_null or topic.kind is Kind.TABLE)
+        assert bool(nulls) == (topic.takes_null or topic.kind is TopicKind.TABLE)
 
 
 def test_processors_send_and_receive_what_they_are_declared_to() -> None:
@@ -107,9 +107,9 @@ def test_processors_send_and_receive_what_they_are_declared_to() -> None:
 def test_clients_send_commands_and_receive_whatever_else_there_is() -> None:
     sent = {name for name in PLAIN["operations"] if name.startswith("clients.send.")}
     received = {name for name in PLAIN["operations"] if name.startswith("clients.receive.")}
-    commands = [t.name for t in PUBLIC if t.kind is Kind.COMMAND] + [RTES_RAW.name]
+    commands = [t.name for t in PUBLIC if t.kind is TopicKind.COMMAND] + [RTES_RAW.name]
     assert sent == {f"clients.send.{name}" for name in commands}
-    audits = {f"operators.send.{t.name}" for t in PUBLIC if t.kind is Kind.AUDIT}
+    audits = {f"operators.send.{t.name}" for t in PUBLIC if t.kind is TopicKind.AUDIT}
     assert {name for name in PLAIN["operations"] if name.startswith("operators.")} == audits
     assert received == {f"clients.receive.{t.name}" for t in PUBLIC if t.name not in commands}
 
@@ -147,11 +147,16 @@ def written(story: str) -> Iterator[tuple[Topic, dict[str, str]]]:
 def test_the_headers_of_what_the_service_writes_are_those_of_the_document() -> None:
     seen: set[Topic] = set()
     for topic, headers in (each for story in STORIES for each in written(story)):
-        if topic in PUBLIC and topic.kind is not Kind.DEAD_LETTER:
+        if topic in PUBLIC and topic.kind is not TopicKind.DEAD_LETTER:
             Draft7Validator(whole(topic), format_checker=FormatChecker()).validate(headers)
             seen.add(topic)
         assert headers.keys() <= {header.name for header in headers_of(topic)}
-    assert {topic.kind for topic in seen} == {Kind.FACT, Kind.INBOX, Kind.TABLE, Kind.COLLECTOR}
+    assert {topic.kind for topic in seen} == {
+        TopicKind.FACT,
+        TopicKind.INBOX,
+        TopicKind.TABLE,
+        TopicKind.COLLECTOR,
+    }
     assert len(seen) > 20
 
 

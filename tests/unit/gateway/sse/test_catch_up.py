@@ -10,7 +10,7 @@ from streams.errors import BrokerUnavailable
 from streams.gateway.sse.catch_up import CatchUp
 from streams.gateway.sse.hub import NEAR
 from streams.log.filters import Filters
-from streams.log.places import OffsetPlace
+from streams.log.places import OffsetPosition
 from tests.unit.gateway.sse.harness import Bench, connect, run
 from topology.saop import RTES_EVENTS
 
@@ -26,7 +26,7 @@ def test_partitions_that_grow_do_not_keep_others_waiting() -> None:
     target = {tp.partition: end for tp, end in bench.log.ends(bench.tps).items()}
     bench.send(quick, 2000)
     begin = {0: 0, 1: 0}
-    catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPlace(begin), begin)
+    catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPosition(begin), begin)
     found = [frame for _ in range(PAGES) for frame in catch_up.page(target)]
     catch_up.close()
     assert catch_up.distance(target) == 0
@@ -37,7 +37,7 @@ def test_a_later_target_is_reached_with_the_same_reader() -> None:
     bench = Bench(2)
     sessions = [next(s for s in "abcdef" if bench.number(s) == number) for number in (0, 1)]
     begin = {0: 0, 1: 0}
-    catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPlace(begin), begin)
+    catch_up = CatchUp(bench.log, RTES_EVENTS.name, Filters(), OffsetPosition(begin), begin)
     found = 0
     for session in [*sessions, *sessions]:
         bench.send(session, 5)

@@ -13,7 +13,7 @@ import pytest
 from schemas import encode
 from streams.engine.records import Output
 from streams.errors import InvalidInput, UsageError
-from streams.ops.audit import Account, Signer, checkpoints, segment, verify
+from streams.ops.audit import AuditResult, Signer, checkpoints, segment, verify
 from tests.unit.ops.audit.test_audit import (
     EVENTS,
     account,
@@ -92,7 +92,7 @@ def test_records_below_the_beginning_of_a_chain_are_too_many(bench: Bench, key: 
     assert (finding.code, finding.first, finding.last) == ("records_differ", 0, 0)
 
 
-def of_segment(path: Path, key: Signer) -> Account:
+def of_segment(path: Path, key: Signer) -> AuditResult:
     found = segment.read(path)
     return verify(found.records, found.checkpoints, (), {key.verifier.id: key.verifier})
 

@@ -14,7 +14,15 @@ from schemas import encode
 from streams.engine.records import LogRecord, Output, Record, TopicPartition
 from streams.errors import Fenced, InputTruncated, InvalidInput, SettingsError, UsageError
 from streams.log.reading import partitions, records
-from streams.ops.audit import COVERED, Account, AuditWriter, Signer, checkpoints, segment, verify
+from streams.ops.audit import (
+    COVERED,
+    AuditResult,
+    AuditWriter,
+    Signer,
+    checkpoints,
+    segment,
+    verify,
+)
 from streams.ops.audit.chain import Head
 from streams.ops.audit.keys import keys_of, new_pair, public_path, signer
 from tests.examples import example_count
@@ -43,7 +51,7 @@ def facts(bench: Bench) -> list[Record]:
     return list(records(bench.log, tps))
 
 
-def account(bench: Bench, key: Signer, found: Sequence[Record] | None = None) -> Account:
+def account(bench: Bench, key: Signer, found: Sequence[Record] | None = None) -> AuditResult:
     tps = partitions(bench.log, [topic.name for topic in COVERED])
     given = facts(bench) if found is None else found
     return verify(given, checkpoints(bench.log, ""), tps, {key.verifier.id: key.verifier})

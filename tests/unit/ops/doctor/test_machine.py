@@ -14,17 +14,17 @@ from streams.engine.store import DirectoryLock
 from streams.engine.worker import worker_directory
 from streams.errors import SettingsError
 from streams.ops.doctor import examine, machine, services
-from streams.ops.doctor.findings import Finding, Level
+from streams.ops.doctor.findings import Check, Level
 from streams.settings import Settings
 
 Usage = namedtuple("Usage", "total used free")
 
 
-def by_check(findings: Iterator[Finding]) -> dict[str, Finding]:
+def by_check(findings: Iterator[Check]) -> dict[str, Check]:
     return {each.check: each for each in findings}
 
 
-def levels(findings: Iterator[Finding]) -> dict[str, Level]:
+def levels(findings: Iterator[Check]) -> dict[str, Level]:
     return {each.check: each.level for each in findings}
 
 

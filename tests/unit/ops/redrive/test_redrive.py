@@ -9,13 +9,21 @@ from typing import Any
 import pytest
 
 from schemas import decode
-from streams.engine.letters import letter
+from streams.engine.letters import make_dead_letter
 from streams.engine.memory import MemoryProducer
 from streams.engine.principals import Principals
 from streams.engine.records import LogRecord, Output, TopicPartition, header, position
 from streams.errors import CommitFailed, Fenced, TopicsMismatch, UsageError
-from streams.ingress.edges import edge_of
-from streams.ops.redrive import Letter, Order, Redrive, Standing, Wanted, letters, sent_back
+from streams.ingress.edges import ingress_topic_of
+from streams.ops.redrive import (
+    DeadLetter,
+    Redrive,
+    RedriveRequest,
+    RedriveStatus,
+    Selection,
+    dead_letters,
+    sent_back,
+)
 from streams.ops.redrive.letters import REDRIVEN_FROM
 from streams.processing.encode import to_output
 from streams.protocols.apc.processor import processor
@@ -25,15 +33,15 @@ from tests.unit.views.bench import Bench
 from topology.apc import APC_PACKETS
 from topology.core import AUDIT_REDRIVES
 
-ALL = Wanted()
-ORDER = Order("ann", "mended")
+ALL = Selection()
+ORDER = RedriveRequest("ann", "mended")
 
 
 def redrive(
-    bench: Bench, wanted: Wanted = ALL, order: Order = ORDER
-) -> list[tuple[Letter, str | None]]:
+    bench: Bench, wanted: Selection = ALL, order: RedriveRequest = ORDER
+) -> list[tuple[DeadLetter, str | None]]:
     with Redrive(bench.log, bench.settings, lambda: bench.now) as open_redrive:
-        found = letters(bench.log, "acme.", wanted, open_redrive.done)
+        found = dead_letters(bench.log, "acme.", wanted, open_redrive.done)
         sent = list(open_redrive.send(found, order))
     bench.host.run()
     return sent
@@ -44,9 +52,9 @@ def audit(bench: Bench) -> list[dict[str, Any]]:
     return [decode(r.value or b"", record).value for r in bench.records("audit.redrives")]
 
 
-def standings(bench: Bench, wanted: Wanted = ALL) -> list[Standing]:
+def standings(bench: Bench, wanted: Selection = ALL) -> list[RedriveStatus]:
     done = sent_back(bench.log, "acme.")
-    return [letter.standing for letter in letters(bench.log, "acme.", wanted, done)]
+    return [letter.standing for letter in dead_letters(bench.log, "acme.", wanted, done)]
 
 
 def verdicts(bench: Bench) -> list[tuple[str, str]]:
@@ -87,7 +95,10 @@ def test_what_is_sent_is_what_came_and_says_whence(bench: Bench, broken: Broken)
 def test_a_second_redrive_sends_nothing(bench: Bench, broken: Broken) -> None:
     broken(idea(1), idea(2))
     assert [place is not None for _, place in redrive(bench)] == [True, True]
-    assert [letter.standing for letter, _ in redrive(bench)] == [Standing.DONE, Standing.DONE]
+    assert [letter.standing for letter, _ in redrive(bench)] == [
+        RedriveStatus.DONE,
+        RedriveStatus.DONE,
+    ]
     assert len(bench.records("apc.packets")) == 4
     assert len(audit(bench)) == 2
 
@@ -97,10 +108,10 @@ def test_what_fails_again_is_not_sent_for_ever(
 ) -> None:
     broken(idea(1))
     with Redrive(bench.log, bench.settings, lambda: bench.now) as one:
-        list(one.send(letters(bench.log, "acme.", ALL, one.done), ORDER))
+        list(one.send(dead_letters(bench.log, "acme.", ALL, one.done), ORDER))
     broken()  # the record that was sent back dies as the first did
-    assert standings(bench) == [Standing.DONE, Standing.FAILED_AGAIN]
-    assert standings(bench, Wanted(again=True)) == [Standing.DONE, Standing.READY]
+    assert standings(bench) == [RedriveStatus.DONE, RedriveStatus.FAILED_AGAIN]
+    assert standings(bench, Selection(again=True)) == [RedriveStatus.DONE, RedriveStatus.READY]
 
 
 class Killed(Exception):
@@ -139,7 +150,7 @@ def test_each_is_sent_once_though_a_redrive_is_killed(
 def test_who_begins_fences_the_one_before(bench: Bench, broken: Broken) -> None:
     broken(idea(1), idea(2))
     with Redrive(bench.log, bench.settings, lambda: bench.now) as first:
-        sending = first.send(letters(bench.log, "acme.", ALL, first.done), ORDER)
+        sending = first.send(dead_letters(bench.log, "acme.", ALL, first.done), ORDER)
         next(sending)
         assert [place is not None for _, place in redrive(bench)] == [False, True]
         with pytest.raises(Fenced, match="another redrive has begun"):
@@ -162,45 +173,47 @@ def test_a_failed_transaction_says_what_to_do(
 def test_bytes_that_nobody_reads_stay(bench: Bench) -> None:
     bench.send_bytes("apc.packets", b"else")
     ((letter, place),) = redrive(bench)
-    assert (letter.standing, place) == (Standing.UNDECODABLE, None)
+    assert (letter.standing, place) == (RedriveStatus.UNDECODABLE, None)
 
 
 def test_masked_text_stays(bench: Bench) -> None:
     bench.send_bytes("rtes.raw", b"\x00password=hunter2")
-    assert standings(bench) == [Standing.MASKED]
+    assert standings(bench) == [RedriveStatus.MASKED]
 
 
 def test_a_timer_that_failed_is_no_record(bench: Bench) -> None:
     heads = [("kafka_dlt-exception-fqcn", b"timer_failed")]
     bench.log.append([Output("acme.apc.packets.dlq", b"timer/x", b"row", heads, 0)])
-    assert standings(bench) == [Standing.NO_RECORD]
+    assert standings(bench) == [RedriveStatus.NO_RECORD]
 
 
 def test_what_was_too_large_to_keep_is_read_where_it_lies(bench: Bench, broken: Broken) -> None:
     broken(idea(1))
     record = bench.records("apc.packets")[0]
     large = record._replace(value=bytes(APC_PACKETS.max_bytes + (1 << 17)))
-    kept = letter("acme.", APC_PACKETS, large, (large.key, large.value), "decide_failed", "")
+    kept = make_dead_letter(
+        "acme.", APC_PACKETS, large, (large.key, large.value), "decide_failed", ""
+    )
     assert kept.value is None
     bench.log.append([kept])
-    found = list(letters(bench.log, "acme.", ALL, ()))
-    assert [(one.standing, one.value) for one in found] == [(Standing.READY, record.value)] * 2
+    found = list(dead_letters(bench.log, "acme.", ALL, ()))
+    assert [(one.standing, one.value) for one in found] == [(RedriveStatus.READY, record.value)] * 2
     bench.log.truncate(TopicPartition(record.topic, record.partition), record.offset + 1)
-    assert standings(bench) == [Standing.READY, Standing.GONE]
+    assert standings(bench) == [RedriveStatus.READY, RedriveStatus.GONE]
 
 
 def test_only_what_is_wanted_is_sent(bench: Bench, broken: Broken) -> None:
     sources = broken(idea(1), idea(2))
     bench.send_bytes("sap.tasks", b"else")
-    assert len(standings(bench, Wanted(topics=frozenset({"apc.packets"})))) == 2
-    assert len(standings(bench, Wanted(codes=frozenset({"frame_unknown"})))) == 1
-    ((letter, _),) = redrive(bench, Wanted(places=frozenset({sources[1]})))
+    assert len(standings(bench, Selection(topics=frozenset({"apc.packets"})))) == 2
+    assert len(standings(bench, Selection(codes=frozenset({"frame_unknown"})))) == 1
+    ((letter, _),) = redrive(bench, Selection(places=frozenset({sources[1]})))
     assert letter.source == sources[1]
 
 
 def test_a_topic_without_dead_letters_is_wrong_usage(bench: Bench) -> None:
     with pytest.raises(UsageError, match=r"apc\.events has no dead letters"):
-        standings(bench, Wanted(topics=frozenset({"apc.events"})))
+        standings(bench, Selection(topics=frozenset({"apc.events"})))
 
 
 class Moments:
@@ -222,14 +235,14 @@ def test_no_more_are_sent_in_a_second_than_wanted(
     broken(*(idea(n) for n in range(4)))
     time = Moments()
 
-    def read(found: Iterable[Letter]) -> Iterator[Letter]:
+    def read(found: Iterable[DeadLetter]) -> Iterator[DeadLetter]:
         for one in found:
             time.now += slow
             yield one
 
     with Redrive(bench.log, bench.settings, lambda: bench.now, time.pause, lambda: time.now) as one:
-        found = letters(bench.log, "acme.", ALL, one.done)
-        list(one.send(read(found), Order("ann", rate=0.5)))
+        found = dead_letters(bench.log, "acme.", ALL, one.done)
+        list(one.send(read(found), RedriveRequest("ann", rate=0.5)))
     assert time.waited == waited
 
 
@@ -237,7 +250,9 @@ def test_time_that_passes_before_is_not_made_up_for(bench: Bench, broken: Broken
     broken(*(idea(n) for n in range(3)))
     time = Moments()
     with Redrive(bench.log, bench.settings, lambda: bench.now, time.pause, lambda: time.now) as one:
-        sent = one.send(letters(bench.log, "acme.", ALL, one.done), Order("ann", rate=0.5))
+        sent = one.send(
+            dead_letters(bench.log, "acme.", ALL, one.done), RedriveRequest("ann", rate=0.5)
+        )
         next(sent)
         time.now += 60
         list(sent)
@@ -250,12 +265,12 @@ def test_a_sender_that_was_proved_stays_so(
     settings = replace(bench.settings, principal_key="a secret of many letters")
     principals = Principals.of(settings.principal_key)
     assert principals is not None
-    output = to_output(edge_of("apc.packets"), idea(1), bench.now, bench.settings)
+    output = to_output(ingress_topic_of("apc.packets"), idea(1), bench.now, bench.settings)
     bench.log.append([principals.signed(output, b"ann", bench.now)])
     broken()
     bench.now += 3_600_000  # the signature is good for some minutes only
     with Redrive(bench.log, settings, lambda: bench.now) as one:
-        list(one.send(letters(bench.log, "acme.", ALL, one.done), ORDER))
+        list(one.send(dead_letters(bench.log, "acme.", ALL, one.done), ORDER))
     first, second = bench.records("apc.packets")
     assert principals.of_record(first) == principals.of_record(second) == b"ann"
 
@@ -278,7 +293,7 @@ def test_a_record_sent_again_says_which_letter_it_came_from_last(
     with monkeypatch.context() as patch:
         patch.setattr(processor, "_judge", fail)
         redrive(bench)
-    redrive(bench, Wanted(again=True))
+    redrive(bench, Selection(again=True))
     named = [v for n, v in bench.records("apc.packets")[-1].headers if n == REDRIVEN_FROM]
     assert named == [f"{audit(bench)[-1]['dead_letter']}".encode()]
     assert audit(bench)[-1]["dead_letter"] != audit(bench)[0]["dead_letter"]

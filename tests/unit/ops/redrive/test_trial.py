@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from streams.engine.records import TopicPartition
-from streams.ops.redrive import Letter, Standing, Verdict, Wanted, letters, tried
+from streams.ops.redrive import (
+    DeadLetter,
+    RedriveStatus,
+    Selection,
+    Verdict,
+    dead_letters,
+    simulate,
+)
 from streams.protocols.apc.processor import processor
 from streams.protocols.commands import all_processors
 from tests.unit.envelopes import idea
@@ -15,13 +22,13 @@ from tests.unit.ops.redrive.conftest import Broken, fail
 from tests.unit.views.bench import Bench
 
 
-def dry(bench: Bench, folder: Path) -> list[tuple[Letter, Verdict | None]]:
+def dry(bench: Bench, folder: Path) -> list[tuple[DeadLetter, Verdict | None]]:
     tps = [
         TopicPartition(t.name, n) for t in bench.log.topics().values() for n in range(t.partitions)
     ]
     before = bench.log.ends(tps)
-    found = letters(bench.log, "acme.", Wanted(), ())
-    told = list(tried(found, bench.log, bench.settings, all_processors(), folder, bench.now))
+    found = dead_letters(bench.log, "acme.", Selection(), ())
+    told = list(simulate(found, bench.log, bench.settings, all_processors(), folder, bench.now))
     assert bench.log.ends(tps) == before
     return told
 
@@ -55,4 +62,4 @@ def test_a_record_that_still_fails_would_be_a_dead_letter_again(
 def test_bytes_that_nobody_reads_are_not_tried(bench: Bench, tmp_path: Path) -> None:
     bench.send_bytes("apc.packets", b"else")
     ((letter, verdict),) = dry(bench, tmp_path / "dry")
-    assert (letter.standing, verdict) == (Standing.UNDECODABLE, None)
+    assert (letter.standing, verdict) == (RedriveStatus.UNDECODABLE, None)

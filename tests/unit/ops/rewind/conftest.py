@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.ops.rewind import Place, Request, Target
+from streams.ops.rewind import Request, RewindEnvironment, Target
 from tests.unit.ops.rewind.ledger import SESSION, Ledger
 from tests.unit.ops.rewind.trees import Tree
 
@@ -27,8 +27,8 @@ def said() -> list[str]:
 
 
 @pytest.fixture
-def place(tree: Tree, ledger: Ledger, said: list[str]) -> Place:
-    return Place.of(tree.path, "gateway:1", ledger.connect, said.append)
+def place(tree: Tree, ledger: Ledger, said: list[str]) -> RewindEnvironment:
+    return RewindEnvironment.of(tree.path, "gateway:1", ledger.connect, said.append)
 
 
 @pytest.fixture

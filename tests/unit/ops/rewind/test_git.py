@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.ops.rewind import Place, Request, Target, resume, rewind
+from streams.ops.rewind import Request, RewindEnvironment, Target, resume, rewind
 from streams.ops.rewind.errors import CommitMissing, GitFailed, RewindUsage, Undone
 from streams.ops.rewind.git import Git, Head
 from streams.ops.rewind.service import Refused
@@ -98,7 +98,9 @@ def refuse(ledger: Ledger) -> None:
     ledger.before["confirm"] = Refused("over", "rewind_lapsed", "lapsed")
 
 
-def test_a_detached_head_goes_back_to_its_commit(place: Place, tree: Tree, ledger: Ledger) -> None:
+def test_a_detached_head_goes_back_to_its_commit(
+    place: RewindEnvironment, tree: Tree, ledger: Ledger
+) -> None:
     tree.git("checkout", "--quiet", "--detach", tree.commits[1])
     refuse(ledger)
     with pytest.raises(Undone):
@@ -108,7 +110,7 @@ def test_a_detached_head_goes_back_to_its_commit(place: Place, tree: Tree, ledge
 
 @pytest.mark.parametrize("name", ["topic/x", "abcdef12", "app.py", "über"])
 def test_a_branch_of_any_name_is_gone_back_to(
-    place: Place, tree: Tree, ledger: Ledger, name: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, name: str
 ) -> None:
     tree.git("checkout", "--quiet", "-b", name)
     tree.git("tag", name, tree.commits[0])
@@ -119,7 +121,7 @@ def test_a_branch_of_any_name_is_gone_back_to(
 
 
 def test_a_linked_work_tree_has_its_own_journal(
-    place: Place, tree: Tree, ledger: Ledger, tmp_path: Path
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, tmp_path: Path
 ) -> None:
     tree.git("worktree", "add", "--quiet", "-b", "linked", str(tmp_path / "linked"))
     there = place._replace(git=Git.at(tmp_path / "linked"))
@@ -130,7 +132,9 @@ def test_a_linked_work_tree_has_its_own_journal(
     resume(place)
 
 
-def test_file_modes_and_links_come_back(place: Place, tree: Tree, ledger: Ledger) -> None:
+def test_file_modes_and_links_come_back(
+    place: RewindEnvironment, tree: Tree, ledger: Ledger
+) -> None:
     (tree.path / "link").symlink_to("app.py")
     (tree.path / "app.py").chmod(0o755)
     tree.commit({"data.bin": "\0\n"})

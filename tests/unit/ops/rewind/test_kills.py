@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from streams.ops.rewind import Place, Request, RewindError, Target, resume, rewind
+from streams.ops.rewind import Request, RewindEnvironment, RewindError, Target, resume, rewind
 from streams.ops.rewind import run as steps
 from streams.ops.rewind.git import Git
 from streams.ops.rewind.journal import Journal
@@ -74,7 +74,9 @@ class Stage:
         self.tree = Tree(folder)
         self.ledger = Ledger(dict(zip("ABC", self.tree.commits, strict=True)), watch=axe.fall)
         case(self.ledger)
-        self.place = Place.of(folder, "gateway:1", self.ledger.connect, lambda line: None)
+        self.place = RewindEnvironment.of(
+            folder, "gateway:1", self.ledger.connect, lambda line: None
+        )
         self.branches = self.tree.branches
 
     def begin_again(self) -> None:

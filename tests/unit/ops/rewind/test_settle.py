@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.ops.rewind import Place, Request, Target, resume, rewind
+from streams.ops.rewind import Request, RewindEnvironment, Target, resume, rewind
 from streams.ops.rewind import git as git_module
 from streams.ops.rewind import run as steps
 from streams.ops.rewind.errors import GitFailed, Unresolved
@@ -30,7 +30,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def half(place: Place, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Place:
+def half(
+    place: RewindEnvironment, tree: Tree, monkeypatch: pytest.MonkeyPatch
+) -> RewindEnvironment:
     """A rewind to A that was killed while git wrote files: one is there, one gone, one not yet."""
 
     def cut(self: Git, commit: str) -> None:
@@ -48,7 +50,9 @@ def half(place: Place, tree: Tree, monkeypatch: pytest.MonkeyPatch) -> Place:
     return place
 
 
-def test_a_checkout_that_was_cut_off_is_taken_back(half: Place, tree: Tree, ledger: Ledger) -> None:
+def test_a_checkout_that_was_cut_off_is_taken_back(
+    half: RewindEnvironment, tree: Tree, ledger: Ledger
+) -> None:
     resume(half)
     assert tree.head == (tree.commits[2], "main")
     assert tree.files() == tree.files_of(tree.commits[2])
@@ -57,7 +61,7 @@ def test_a_checkout_that_was_cut_off_is_taken_back(half: Place, tree: Tree, ledg
 
 
 def test_a_checkout_that_was_cut_off_with_the_index_written(
-    half: Place, tree: Tree, ledger: Ledger
+    half: RewindEnvironment, tree: Tree, ledger: Ledger
 ) -> None:
     tree.git("read-tree", tree.commits[0])
     tree.write("src/last.py", None)
@@ -67,7 +71,9 @@ def test_a_checkout_that_was_cut_off_with_the_index_written(
 
 
 @pytest.mark.parametrize("text", ["", "o", "thr"])
-def test_a_file_that_git_had_begun_is_written_anew(half: Place, tree: Tree, text: str) -> None:
+def test_a_file_that_git_had_begun_is_written_anew(
+    half: RewindEnvironment, tree: Tree, text: str
+) -> None:
     tree.write("app.py", text)
     resume(half)
     assert tree.files() == tree.files_of(tree.commits[2])
@@ -79,7 +85,7 @@ def test_a_file_that_git_had_begun_is_written_anew(half: Place, tree: Tree, text
     [("app.py", "mine\n"), ("src/last.py", "mine\n"), ("notes.txt", "mine\n"), ("old.txt", "m\n")],
 )
 def test_work_done_since_is_not_touched(
-    half: Place, tree: Tree, ledger: Ledger, name: str, text: str
+    half: RewindEnvironment, tree: Tree, ledger: Ledger, name: str, text: str
 ) -> None:
     tree.write(name, text)
     files = tree.files()
@@ -90,7 +96,7 @@ def test_work_done_since_is_not_touched(
     assert tree.head == (tree.commits[2], "main")
 
 
-def test_work_staged_since_is_not_touched(half: Place, tree: Tree) -> None:
+def test_work_staged_since_is_not_touched(half: RewindEnvironment, tree: Tree) -> None:
     tree.write("app.py", "mine\n")
     tree.git("add", "app.py")
     tree.write("app.py", "three\n")
@@ -99,7 +105,7 @@ def test_work_staged_since_is_not_touched(half: Place, tree: Tree) -> None:
     assert tree.git("show", ":app.py") == "mine"
 
 
-def test_commits_made_since_are_kept(half: Place, tree: Tree) -> None:
+def test_commits_made_since_are_kept(half: RewindEnvironment, tree: Tree) -> None:
     mine = tree.commit({"app.py": "mine\n"})
     tree.write("app.py", "more\n")
     with pytest.raises(GitFailed):
@@ -110,7 +116,9 @@ def test_commits_made_since_are_kept(half: Place, tree: Tree) -> None:
     assert not tree.journal.exists()
 
 
-def test_a_user_who_went_elsewhere_stays_there(half: Place, tree: Tree, ledger: Ledger) -> None:
+def test_a_user_who_went_elsewhere_stays_there(
+    half: RewindEnvironment, tree: Tree, ledger: Ledger
+) -> None:
     tree.git("checkout", "--quiet", "--force", "-b", "elsewhere", tree.commits[1])
     tree.git("clean", "--quiet", "--force")
     resume(half)
@@ -118,7 +126,7 @@ def test_a_user_who_went_elsewhere_stays_there(half: Place, tree: Tree, ledger: 
     assert list(ledger.states.values()) == ["aborted"]
 
 
-def test_a_stale_lock_of_the_index_is_named(half: Place, tree: Tree) -> None:
+def test_a_stale_lock_of_the_index_is_named(half: RewindEnvironment, tree: Tree) -> None:
     lock = tree.path / ".git" / "index.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock"):
@@ -129,7 +137,7 @@ def test_a_stale_lock_of_the_index_is_named(half: Place, tree: Tree) -> None:
 
 
 @pytest.fixture
-def unsure(place: Place, ledger: Ledger, to: To) -> Place:
+def unsure(place: RewindEnvironment, ledger: Ledger, to: To) -> RewindEnvironment:
     """A rewind to A whose confirm got no answer, though it had its effect."""
     ledger.after["confirm"] = OutcomeUnknown("too slow")
     with pytest.raises(Unresolved):
@@ -140,7 +148,7 @@ def unsure(place: Place, ledger: Ledger, to: To) -> Place:
 
 
 def test_the_rewind_asked_for_was_applied_before(
-    unsure: Place, tree: Tree, ledger: Ledger, to: To
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     fact = rewind(unsure, to("A"))
     assert (fact["state"], len(fact["moved"])) == ("applied", 1)
@@ -149,7 +157,7 @@ def test_the_rewind_asked_for_was_applied_before(
 
 
 def test_another_rewind_follows_the_one_that_was_applied(
-    unsure: Place, tree: Tree, ledger: Ledger, to: To
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     rewind(unsure, to("B"))
     assert tree.head == (tree.commits[1], None)
@@ -157,7 +165,7 @@ def test_another_rewind_follows_the_one_that_was_applied(
 
 
 def test_a_confirm_that_had_no_effect_is_repeated(
-    unsure: Place, tree: Tree, ledger: Ledger, to: To
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.states = dict.fromkeys(ledger.states, "prepared")
     rewind(unsure, to("A"))
@@ -167,7 +175,7 @@ def test_a_confirm_that_had_no_effect_is_repeated(
 
 @pytest.mark.parametrize("state", ["aborted", "lapsed"])
 def test_a_rewind_that_is_over_is_taken_back(
-    unsure: Place, tree: Tree, ledger: Ledger, state: str
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger, state: str
 ) -> None:
     ledger.states = dict.fromkeys(ledger.states, state)
     resume(unsure)
@@ -176,7 +184,7 @@ def test_a_rewind_that_is_over_is_taken_back(
 
 
 def test_a_rewind_the_service_does_not_show_is_asked_for_by_confirming(
-    unsure: Place, tree: Tree, ledger: Ledger
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger
 ) -> None:
     ledger.states.clear()
     resume(unsure)
@@ -186,7 +194,7 @@ def test_a_rewind_the_service_does_not_show_is_asked_for_by_confirming(
 
 @pytest.mark.parametrize("failure", [Unreachable("nobody"), OutcomeUnknown("too slow")])
 def test_an_unreachable_service_settles_nothing(
-    unsure: Place, tree: Tree, ledger: Ledger, failure: Exception
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger, failure: Exception
 ) -> None:
     ledger.before["find"] = failure
     with pytest.raises(Unresolved) as caught:
@@ -197,7 +205,7 @@ def test_an_unreachable_service_settles_nothing(
 
 
 def test_a_prepared_rewind_is_not_confirmed_from_elsewhere(
-    unsure: Place, tree: Tree, ledger: Ledger
+    unsure: RewindEnvironment, tree: Tree, ledger: Ledger
 ) -> None:
     ledger.states = dict.fromkeys(ledger.states, "prepared")
     tree.git("checkout", "--quiet", "main")
@@ -210,19 +218,19 @@ def test_a_prepared_rewind_is_not_confirmed_from_elsewhere(
     assert tree.head == (tree.commits[2], "main")
 
 
-def test_the_gateway_of_the_journal_is_asked(unsure: Place, ledger: Ledger) -> None:
+def test_the_gateway_of_the_journal_is_asked(unsure: RewindEnvironment, ledger: Ledger) -> None:
     resume(unsure._replace(gateway="elsewhere:2"))
     assert ledger.gateways == ["gateway:1", "gateway:1"]
 
 
-def test_nothing_to_settle(place: Place, ledger: Ledger) -> None:
+def test_nothing_to_settle(place: RewindEnvironment, ledger: Ledger) -> None:
     resume(place)
     assert ledger.calls == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 2}', '{"format": 1, "step": "x"}'])
 def test_a_journal_that_cannot_be_understood(
-    place: Place, tree: Tree, ledger: Ledger, to: To, text: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, text: str
 ) -> None:
     tree.journal.write_text(text)
     with pytest.raises(GitFailed, match="journal"):
@@ -231,14 +239,16 @@ def test_a_journal_that_cannot_be_understood(
     assert tree.journal.read_text() == text
 
 
-def test_a_journal_that_cannot_be_written(place: Place, tree: Tree, ledger: Ledger, to: To) -> None:
+def test_a_journal_that_cannot_be_written(
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+) -> None:
     tree.journal.with_suffix(".new").mkdir()
     with pytest.raises(GitFailed, match="journal"):
         rewind(place, to("A"))
     assert ledger.calls == []
 
 
-def test_one_rewind_at_a_time(place: Place, tree: Tree, to: To) -> None:
+def test_one_rewind_at_a_time(place: RewindEnvironment, tree: Tree, to: To) -> None:
     other = Git.at(tree.path)
     other.lock()
     with pytest.raises(GitFailed, match="another rewind"):
@@ -248,7 +258,7 @@ def test_one_rewind_at_a_time(place: Place, tree: Tree, to: To) -> None:
 
 
 def test_the_lock_lasts_as_long_as_git_does(
-    place: Place, tree: Tree, to: To, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: RewindEnvironment, tree: Tree, to: To, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A git that goes on after its rewind was killed keeps others away."""
     release, begun = tmp_path / "release", tmp_path / "begun"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streams.ops.rewind import Place, Request, Target, rewind
+from streams.ops.rewind import Request, RewindEnvironment, Target, rewind
 from streams.ops.rewind import run as steps
 from streams.ops.rewind.errors import (
     CommitMissing,
@@ -33,7 +33,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "CONFIRM_S", 0.01)
 
 
-def test_session_and_work_tree_move(place: Place, tree: Tree, ledger: Ledger, to: To) -> None:
+def test_session_and_work_tree_move(
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+) -> None:
     fact = rewind(place, to("A"))
     assert fact["state"] == "applied"
     assert ledger.calls == ["prepare", "confirm"]
@@ -42,24 +44,24 @@ def test_session_and_work_tree_move(place: Place, tree: Tree, ledger: Ledger, to
     assert not tree.journal.exists()
 
 
-def test_a_commit_is_a_target_too(place: Place, tree: Tree) -> None:
+def test_a_commit_is_a_target_too(place: RewindEnvironment, tree: Tree) -> None:
     fact = rewind(place, Request(SESSION, Target(git_hash=tree.commits[1][:8])))
     assert (fact["state"], tree.head) == ("applied", (tree.commits[1], None))
 
 
-def test_going_forward_again(place: Place, tree: Tree, to: To) -> None:
+def test_going_forward_again(place: RewindEnvironment, tree: Tree, to: To) -> None:
     rewind(place, to("A"))
     rewind(place, to("C"))
     assert tree.head == (tree.commits[2], None)
     assert tree.files() == tree.files_of(tree.commits[2])
 
 
-def test_the_commit_at_which_the_work_tree_is(place: Place, tree: Tree, to: To) -> None:
+def test_the_commit_at_which_the_work_tree_is(place: RewindEnvironment, tree: Tree, to: To) -> None:
     rewind(place, to("C"))
     assert tree.head == (tree.commits[2], None)
 
 
-def test_no_branch_moves_and_hooks_do_not_run(place: Place, tree: Tree, to: To) -> None:
+def test_no_branch_moves_and_hooks_do_not_run(place: RewindEnvironment, tree: Tree, to: To) -> None:
     hook = tree.path / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ntouch ran-anyway\n")
@@ -82,7 +84,7 @@ def untouched(tree: Tree, ledger: Ledger) -> None:
     [(Target("Z"), "task_unknown"), (Target(git_hash="beefbeef"), "hash_unknown")],
 )
 def test_an_unknown_target(
-    place: Place, tree: Tree, ledger: Ledger, target: Target, rule: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, target: Target, rule: str
 ) -> None:
     with pytest.raises(TargetUnknown, match=rule) as caught:
         rewind(place, Request(SESSION, target))
@@ -92,7 +94,7 @@ def test_an_unknown_target(
 
 @pytest.mark.parametrize("rule", sorted(steps.UNKNOWN))
 def test_what_counts_as_an_unknown_target(
-    place: Place, tree: Tree, ledger: Ledger, to: To, rule: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, rule: str
 ) -> None:
     ledger.before["prepare"] = Refused("no", rule, "none")
     with pytest.raises(TargetUnknown):
@@ -111,7 +113,7 @@ def test_what_counts_as_an_unknown_target(
     ],
 )
 def test_a_service_that_does_not_prepare(
-    place: Place, tree: Tree, ledger: Ledger, to: To, failure: Exception
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, failure: Exception
 ) -> None:
     ledger.before["prepare"] = failure
     with pytest.raises(ServiceFailed) as caught:
@@ -121,7 +123,7 @@ def test_a_service_that_does_not_prepare(
 
 
 def test_a_prepare_without_an_answer_is_aborted(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.after["prepare"] = OutcomeUnknown("too slow")
     with pytest.raises(ServiceFailed):
@@ -135,7 +137,7 @@ def test_a_prepare_without_an_answer_is_aborted(
     [{"app.py": "mine\n"}, {"untracked.txt": "mine\n"}, {"old.txt": "mine\n"}, {"app.py": None}],
 )
 def test_a_work_tree_that_is_not_clean(
-    place: Place, tree: Tree, ledger: Ledger, to: To, change: dict[str, str | None]
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, change: dict[str, str | None]
 ) -> None:
     for name, text in change.items():
         tree.write(name, text)
@@ -146,7 +148,7 @@ def test_a_work_tree_that_is_not_clean(
     assert (ledger.calls, tree.files()) == ([], files)
 
 
-def test_a_staged_change_is_not_clean(place: Place, tree: Tree, to: To) -> None:
+def test_a_staged_change_is_not_clean(place: RewindEnvironment, tree: Tree, to: To) -> None:
     tree.write("app.py", "mine\n")
     tree.git("add", "app.py")
     with pytest.raises(TreeUnclean, match=r"app\.py"):
@@ -164,7 +166,7 @@ def test_a_staged_change_is_not_clean(place: Place, tree: Tree, to: To) -> None:
     ],
 )
 def test_something_is_under_way(
-    place: Place, tree: Tree, ledger: Ledger, to: To, begin: list[str], what: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, begin: list[str], what: str
 ) -> None:
     tree.git("branch", "other", "HEAD~1")
     tree.git("checkout", "--quiet", "other")
@@ -178,7 +180,7 @@ def test_something_is_under_way(
 
 
 def test_a_change_that_comes_while_the_service_prepares(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.watch = lambda: tree.write("app.py", "just now\n")
     with pytest.raises(TreeUnclean):
@@ -191,7 +193,7 @@ def test_a_change_that_comes_while_the_service_prepares(
 
 @pytest.mark.parametrize("recorded", ["beef" * 10, "not-a-hash", "", "--force", "HEAD"])
 def test_a_commit_that_the_repository_lacks(
-    place: Place, tree: Tree, ledger: Ledger, to: To, recorded: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, recorded: str
 ) -> None:
     ledger.hashes["A"] = recorded
     with pytest.raises(CommitMissing) as caught:
@@ -202,7 +204,7 @@ def test_a_commit_that_the_repository_lacks(
 
 
 def test_git_refuses_to_overwrite_an_ignored_file(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     tree.commit({"kept.log": "tracked\n", ".gitignore": ""})
     ledger.hashes["D"] = tree.commits[3]
@@ -219,7 +221,7 @@ def test_git_refuses_to_overwrite_an_ignored_file(
 
 
 def test_a_locked_index_fails_the_checkout(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     lock = tree.path / ".git" / "index.lock"
     lock.touch()
@@ -231,7 +233,7 @@ def test_a_locked_index_fails_the_checkout(
 
 @pytest.mark.parametrize("state", ["aborted", "lapsed"])
 def test_a_rewind_that_is_over_before_the_confirm(
-    place: Place, tree: Tree, ledger: Ledger, to: To, state: str
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, state: str
 ) -> None:
     def end() -> None:
         if ledger.calls[-1] == "confirm":
@@ -245,7 +247,7 @@ def test_a_rewind_that_is_over_before_the_confirm(
 
 
 def test_a_confirm_that_never_reaches_the_service(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.before["confirm"] = Unreachable("nobody there")
     with pytest.raises(ServiceFailed, match="nobody there"):
@@ -256,7 +258,7 @@ def test_a_confirm_that_never_reaches_the_service(
 
 @pytest.mark.parametrize("has_effect", [True, False])
 def test_a_confirm_without_an_answer_is_left_to_be_settled(
-    place: Place, tree: Tree, ledger: Ledger, to: To, has_effect: bool
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, has_effect: bool
 ) -> None:
     (ledger.after if has_effect else ledger.before)["confirm"] = OutcomeUnknown("too slow")
     with pytest.raises(Unresolved, match="unresolved") as caught:
@@ -267,7 +269,7 @@ def test_a_confirm_without_an_answer_is_left_to_be_settled(
 
 
 def test_an_odd_refusal_after_an_unknown_outcome_decides_nothing(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.after["confirm"] = OutcomeUnknown("too slow")
 
@@ -283,7 +285,7 @@ def test_an_odd_refusal_after_an_unknown_outcome_decides_nothing(
 
 
 def test_a_confirm_that_is_answered_the_second_time(
-    place: Place, tree: Tree, ledger: Ledger, to: To, monkeypatch: pytest.MonkeyPatch
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(steps, "CONFIRM_S", 30)
     ledger.after["confirm"] = OutcomeUnknown("too slow")
@@ -300,7 +302,7 @@ def test_a_confirm_that_is_answered_the_second_time(
 
 
 def test_a_work_tree_that_cannot_go_back_keeps_the_journal(
-    place: Place, tree: Tree, ledger: Ledger, to: To
+    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     def meddle() -> None:
         if ledger.calls[-1] == "confirm":
@@ -317,7 +319,12 @@ def test_a_work_tree_that_cannot_go_back_keeps_the_journal(
 
 @pytest.mark.parametrize(("call", "ends_as"), [("prepare", Interrupted), ("confirm", Interrupted)])
 def test_an_interrupt_while_the_service_is_asked(
-    place: Place, tree: Tree, ledger: Ledger, to: To, call: str, ends_as: type[RewindError]
+    place: RewindEnvironment,
+    tree: Tree,
+    ledger: Ledger,
+    to: To,
+    call: str,
+    ends_as: type[RewindError],
 ) -> None:
     ledger.before[call] = KeyboardInterrupt()
     with pytest.raises(ends_as) as caught:
@@ -330,7 +337,9 @@ def test_an_interrupt_while_the_service_is_asked(
         untouched(tree, ledger)
 
 
-def test_a_branch_without_a_commit(tmp_path_factory: pytest.TempPathFactory, place: Place) -> None:
+def test_a_branch_without_a_commit(
+    tmp_path_factory: pytest.TempPathFactory, place: RewindEnvironment
+) -> None:
     empty = Tree.__new__(Tree)
     empty.path = tmp_path_factory.mktemp("empty")
     empty.git("init", "--quiet")

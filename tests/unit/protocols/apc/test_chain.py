@@ -15,7 +15,7 @@ from schemas import decode, to_json
 from streams.engine.local import LocalHost
 from streams.engine.memory import MemoryLog
 from streams.engine.records import LogRecord, TopicPartition
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ops.topics import create_topics
 from streams.processing.encode import to_output
 from streams.protocols.apc.lineage.rows import run_key, total_key
@@ -63,7 +63,9 @@ class Chain:
         """All at once; the verdicts, in the same order."""
         for one in packets:
             self.now += 1
-            self.log.append([to_output(edge_of(APC_PACKETS.name), one, self.now, self.settings)])
+            self.log.append(
+                [to_output(ingress_topic_of(APC_PACKETS.name), one, self.now, self.settings)]
+            )
         self.host.run()
         verdicts = {f["packet_id"]: f for f in self.facts(APC_EVENTS) if f["verdict"] != "effect"}
         return [verdicts[one["packet_id"]] for one in packets]

@@ -9,7 +9,7 @@ import pytest
 from schemas import decode, to_json
 from schemas.asap import canonical_form
 from streams.errors import InvalidInput
-from streams.ingress.edges import edge_of
+from streams.ingress.edges import ingress_topic_of
 from streams.ingress.kinds import kind_of
 from streams.processing.encode import to_output
 from streams.processing.ingress import check
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 
 def produced(topic: str, value: Any, settings: Settings | None = None) -> tuple[bytes | None, Json]:
-    edge = edge_of(topic)
+    edge = ingress_topic_of(topic)
     output = to_output(edge, value, NOW_MS, settings or Settings())
     record = edge.topic.record or ""
     return output.key, to_json(record, decode(output.value or b"", record).value)

@@ -13,7 +13,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.log.fetching import records_of
 from streams.play.scenario import Scenario
 from streams.protocols.commands import COMMANDS, all_processors, bind_files
-from streams.replay.fold.folding import Folding, shown
+from streams.replay.fold.folding import Fold, visible_members
 from streams.settings import Settings
 from topology.declarations import Topic
 from topology.topics import BY_NAME
@@ -38,7 +38,7 @@ def value(topic: Topic, record: Record) -> dict[str, Any]:
     return decode(record.value, topic.record).value
 
 
-def folded(log: Log, folding: Folding) -> dict[str, dict[str, Any]]:
+def folded(log: Log, folding: Fold) -> dict[str, dict[str, Any]]:
     fetch = records_of(log)
 
     def command(place: str) -> dict[str, Any] | None:
@@ -56,10 +56,10 @@ def folded(log: Log, folding: Folding) -> dict[str, dict[str, Any]]:
         key = folding.row_key(topic, fact)
         if key is not None:
             rows[key] = folding.step(rows.get(key), topic, fact, command)
-    return {key: shown(row) for key, row in rows.items() if row is not None}
+    return {key: visible_members(row) for key, row in rows.items() if row is not None}
 
 
-def without(row: dict[str, Any], folding: Folding) -> dict[str, Any]:
+def without(row: dict[str, Any], folding: Fold) -> dict[str, Any]:
     """The members that facts tell, as JSON has them."""
     found = {k: dict(v) if isinstance(v, dict) else v for k, v in row.items()}
     for name in folding.unfolded:

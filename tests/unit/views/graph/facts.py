@@ -8,13 +8,13 @@ from urllib.parse import urlencode
 
 from schemas import encode
 from streams.engine.records import LogRecord
-from streams.processing.graph import Edge, draw
+from streams.processing.graph import LineageEdge, draw
 from streams.view_store.graph import GRAPH_PARAMS, lineage_graph
 from streams.view_store.graph.queries import MOST_EDGES
 from streams.view_store.rows import FOLLOWED
-from streams.views.changes import Changes, Memory
-from streams.views.params import Params
-from streams.views.reads import KeptReads
+from streams.views.changes import MemoryStore, WriteBatch
+from streams.views.params import QueryParams
+from streams.views.reads import StoredRows
 from topology.core import LINEAGE_EDGES
 
 Json = dict[str, Any]
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 class Drawn(NamedTuple):
     """Where and when an edge was written."""
 
-    edge: Edge
+    edge: LineageEdge
     at: int = 0
     partition: int = 0
     offset: int = 0
@@ -53,17 +53,17 @@ def record(drawn: Drawn) -> LogRecord:
     return LogRecord(LINEAGE_EDGES.name, drawn.partition, drawn.offset, drawn.at, own, framed)
 
 
-class Graph(KeptReads):
+class Graph(StoredRows):
     """The rows of a view that has read edges, a batch at a time."""
 
     def __init__(self, *batches: Iterable[Drawn]) -> None:
-        self._memory = Memory()
+        self._memory = MemoryStore()
         super().__init__(self._memory)
         for batch in batches:
             self.read(batch)
 
     def read(self, batch: Iterable[Drawn]) -> None:
-        rows = Changes(self._memory)
+        rows = WriteBatch(self._memory)
         apply = FOLLOWED[LINEAGE_EDGES.name]
         assert apply is not None
         apply(LINEAGE_EDGES, [record(drawn) for drawn in batch], rows)
@@ -71,7 +71,7 @@ class Graph(KeptReads):
 
     def ask(self, node: str, size: int = MOST_EDGES, **query: Any) -> Json:
         text = urlencode({"node": node, **query})
-        return lineage_graph(self, Params(text, GRAPH_PARAMS), size)
+        return lineage_graph(self, QueryParams(text, GRAPH_PARAMS), size)
 
     def pages(self, node: str, **query: Any) -> Iterator[Json]:
         page = self.ask(node, **query)
@@ -83,7 +83,7 @@ class Graph(KeptReads):
 
 def drawn(*texts: str) -> list[Drawn]:
     """Of `from relation to`, one after the other."""
-    return [Drawn(Edge(*text.split()), n, 0, n) for n, text in enumerate(texts)]
+    return [Drawn(LineageEdge(*text.split()), n, 0, n) for n, text in enumerate(texts)]
 
 
 def names(page: Json) -> list[str]:

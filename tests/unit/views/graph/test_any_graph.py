@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streams.errors import NotFound
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn
 
 NODES = [f"n{number}" for number in range(7)]
 RELATIONS = ["child_of", "derived_from", "replaces", "retracts"]
-EDGES = st.builds(Edge, *(st.sampled_from(names) for names in (NODES, RELATIONS, NODES)))
+EDGES = st.builds(LineageEdge, *(st.sampled_from(names) for names in (NODES, RELATIONS, NODES)))
 DEPTH_OF_ALL = len(NODES) + 1
-Reached = tuple[set[Edge], dict[str, int]]
+Reached = tuple[set[LineageEdge], dict[str, int]]
 
 
 @st.composite
@@ -32,15 +32,15 @@ def written(draw: st.DrawFn) -> list[Drawn]:
 
 
 def cone(
-    edges: Collection[Edge],
+    edges: Collection[LineageEdge],
     start: Collection[str],
     depth: int,
-    near: Callable[[Edge], str],
-    far: Callable[[Edge], str],
+    near: Callable[[LineageEdge], str],
+    far: Callable[[LineageEdge], str],
     stops: Collection[str] = (),
 ) -> Reached:
     """Edges and distances, by looking at every edge as often as there are steps."""
-    inside, shown, distance = set(start), set[Edge](), dict.fromkeys(start, 0)
+    inside, shown, distance = set(start), set[LineageEdge](), dict.fromkeys(start, 0)
     here = set(start)
     for step in range(1, depth + 1):
         found = {edge for edge in edges if near(edge) in here}
@@ -52,30 +52,30 @@ def cone(
     return shown, distance
 
 
-def up(edges: Collection[Edge], start: Collection[str], depth: int) -> Reached:
+def up(edges: Collection[LineageEdge], start: Collection[str], depth: int) -> Reached:
     return cone(edges, start, depth, lambda e: e.source, lambda e: e.target)
 
 
 def down(
-    edges: Collection[Edge], start: Collection[str], depth: int, stops: Collection[str] = ()
+    edges: Collection[LineageEdge], start: Collection[str], depth: int, stops: Collection[str] = ()
 ) -> Reached:
     return cone(edges, start, depth, lambda e: e.target, lambda e: e.source, stops)
 
 
-def both(edges: Collection[Edge], start: Collection[str], depth: int) -> Reached:
+def both(edges: Collection[LineageEdge], start: Collection[str], depth: int) -> Reached:
     (before, earlier), (behind, later) = up(edges, start, depth), down(edges, start, depth)
     names = earlier.keys() | later.keys()
     most = DEPTH_OF_ALL + 1
     return before | behind, {n: min(earlier.get(n, most), later.get(n, most)) for n in names}
 
 
-def blast(edges: Collection[Edge], start: Collection[str], depth: int) -> Reached:
+def blast(edges: Collection[LineageEdge], start: Collection[str], depth: int) -> Reached:
     (node,) = start
     taken = {edge.target for edge in edges if edge.source == node and edge.relation == "retracts"}
     return down(edges, taken or start, depth, ("replaces", "retracts"))
 
 
-MODELS: Mapping[str, Callable[[Collection[Edge], Collection[str], int], Reached]] = {
+MODELS: Mapping[str, Callable[[Collection[LineageEdge], Collection[str], int], Reached]] = {
     "ancestors": up,
     "descendants": down,
     "both": both,
@@ -106,7 +106,7 @@ def test_what_is_found_is_what_the_model_finds(
         return
     page = graph.ask(node, direction=direction, depth=depth)
     shown, distance = model(links, [node], depth)
-    found = [Edge(e["from_node"], e["relation"], e["to_node"]) for e in page["items"]]
+    found = [LineageEdge(e["from_node"], e["relation"], e["to_node"]) for e in page["items"]]
     assert sorted(found) == sorted(shown)
     assert distances(page) == distance
     assert other.ask(node, direction=direction, depth=depth) == page

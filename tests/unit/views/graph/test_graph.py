@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from streams.errors import NotFound
-from streams.processing.graph import Edge
+from streams.processing.graph import LineageEdge
 from streams.views.params import QueryError
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn, names
-from topology.lineage import spellings
+from topology.lineage import node_names
 
 FAMILY = drawn(
     "child child_of parent",
@@ -69,7 +69,7 @@ def test_an_unknown_node_has_a_code(node: str) -> None:
 
 
 def test_an_edge_written_again_is_shown_once_with_its_first_cause() -> None:
-    edge = Edge("a", "derived_from", "b")
+    edge = LineageEdge("a", "derived_from", "b")
     times = [Drawn(edge, 7, 1, 4), Drawn(edge, 5, 2, 9), Drawn(edge, 5, 1, 8), Drawn(edge, 9, 0, 0)]
     for batches in ([times], [[one] for one in times], [[one] for one in reversed(times)]):
         (item,) = Graph(*batches).ask("a")["items"]
@@ -77,7 +77,7 @@ def test_an_edge_written_again_is_shown_once_with_its_first_cause() -> None:
 
 
 def test_offsets_are_compared_as_numbers() -> None:
-    edge = Edge("a", "derived_from", "b")
+    edge = LineageEdge("a", "derived_from", "b")
     (item,) = Graph([Drawn(edge, 5, 0, 300), Drawn(edge, 5, 0, 20)]).ask("a")["items"]
     assert item["cause"] == "apc.packets/0/20"
 
@@ -169,7 +169,9 @@ def test_nodes_say_what_they_are() -> None:
 
 def test_names_may_hold_any_text() -> None:
     odd = ["a\0b", "a", "a\0", "ü/%2F|\U0001f642", "\0\1", "a\0\1b"]
-    edges = [Drawn(Edge(name, "part_of", "the root\0"), 0, 0, n) for n, name in enumerate(odd)]
+    edges = [
+        Drawn(LineageEdge(name, "part_of", "the root\0"), 0, 0, n) for n, name in enumerate(odd)
+    ]
     page = Graph(edges).ask("the root\0")
     assert [item["from_node"] for item in page["items"]] == sorted(odd)
     for name in odd:
@@ -193,7 +195,7 @@ def test_pages_are_the_whole_in_the_same_order() -> None:
 def test_pages_go_on_where_they_ended_while_edges_come() -> None:
     graph = Graph(drawn("b part_of hub", "d part_of hub", "f part_of hub"))
     first = graph.ask("hub", limit=2)
-    graph.read([Drawn(Edge(name, "part_of", "hub"), 9, 0, 9) for name in "ace"])
+    graph.read([Drawn(LineageEdge(name, "part_of", "hub"), 9, 0, 9) for name in "ace"])
     rest = graph.ask("hub", limit=9, cursor=first["next"])
     assert names(first) == ["b part_of hub", "d part_of hub"]
     assert names(rest) == ["e part_of hub", "f part_of hub"]
@@ -226,7 +228,7 @@ def test_a_node_must_be_named() -> None:
 @pytest.mark.parametrize("way", ["descendants", "both", "blast_radius"])
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_trace_is_found_however_it_is_written(number: int, way: str) -> None:
-    names_of = spellings("trace:9e8d7c6b-5a49-4837-9625-14f3e2d1c0bf")
+    names_of = node_names("trace:9e8d7c6b-5a49-4837-9625-14f3e2d1c0bf")
     graph = Graph(drawn(f"task same_trace {names_of[0]}", f"turn same_trace {names_of[1]}"))
     page = graph.ask(names_of[number], direction=way)
     assert distances(page) == dict.fromkeys(names_of, 0) | {"task": 1, "turn": 1}
@@ -234,7 +236,7 @@ def test_a_trace_is_found_however_it_is_written(number: int, way: str) -> None:
 
 
 def test_a_trace_that_is_written_in_one_way_only_is_found_by_the_other() -> None:
-    written, asked = spellings("trace:9e8d7c6b5a494837962514f3e2d1c0bf")
+    written, asked = node_names("trace:9e8d7c6b5a494837962514f3e2d1c0bf")
     graph = Graph(drawn(f"turn same_trace {written}"))
     page = graph.ask(asked)
     assert distances(page) == {written: 0, "turn": 1}

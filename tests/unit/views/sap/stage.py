@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from schemas import decode, to_json
-from streams.agents import Clerk
+from streams.agents import EchoAgent
 from streams.engine.records import position
 from tests.unit.views.bench import Bench
 from topology.sap import SAP_INBOX
 
 Json = dict[str, Any]
-AGENT = Clerk("A-ml-001", ("report.summarise",))
+AGENT = EchoAgent("A-ml-001", ("report.summarise",))
 TRACE = "a7f5d5b2-13a8-4a0d-9ba2-6b1e3c6f9d11"
 SEED = Path(__file__).parents[4] / "schemas/examples/sap/tasks"
 
@@ -75,7 +75,7 @@ def signal(of: Json, number: int = 1, kind: str = "rating", **more: Any) -> Json
 class Desk:
     """The example agent beside a bench: it answers what has come into its inbox."""
 
-    def __init__(self, bench: Bench, clerk: Clerk = AGENT) -> None:
+    def __init__(self, bench: Bench, clerk: EchoAgent = AGENT) -> None:
         self._bench, self._clerk = bench, clerk
         self._seen: set[str] = set()
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from streams.protocols.apc.queries.lineage.entry import UNCOUNTED, Entry, entry_of
 from streams.protocols.apc.queries.lineage.tally import count, scopes_of
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key
 
 _IN, _OUT = b"+", b"-"
 """What the row of a packet begins with: whether it is counted."""
 
 
-def load(facts: Sequence[Mapping[str, Any]], rows: Changes) -> None:
+def load(facts: Sequence[Mapping[str, Any]], rows: WriteBatch) -> None:
     """Fetch what a batch of facts will look at."""
     rows.load(_key(fact) for fact in facts if _moves(fact) and fact["state"] in UNCOUNTED)
 
@@ -23,7 +23,7 @@ def accepted(
     fact: Mapping[str, Any],
     packet: Mapping[str, Any],
     place: tuple[int, int, int],
-    rows: Changes,
+    rows: WriteBatch,
 ) -> None:
     """The verdict on a packet; packet: its JSON form; place: of its record."""
     entry = entry_of(fact, packet, place)
@@ -37,7 +37,7 @@ def accepted(
         count(entry, 1, row_key, rows, scopes_of(entry))
 
 
-def moved(fact: Mapping[str, Any], rows: Changes) -> None:
+def moved(fact: Mapping[str, Any], rows: WriteBatch) -> None:
     """Another fact about a packet: it may have ceased to be counted."""
     if not _moves(fact) or fact["state"] not in UNCOUNTED:
         return

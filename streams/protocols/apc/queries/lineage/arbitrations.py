@@ -9,7 +9,7 @@ import orjson
 
 from schemas import decode
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, Universe
-from streams.views.changes import Changes
+from streams.views.changes import WriteBatch
 from streams.views.keys import key
 from topology.apc import APC_DECISIONS
 
@@ -57,7 +57,9 @@ def bucket(reason: str) -> str:
     return reason.partition(":")[0].strip()[:_BUCKET] or "unknown"
 
 
-def note(value: Mapping[str, Any], row: bytes, place: tuple[int, int, int], rows: Changes) -> None:
+def note(
+    value: Mapping[str, Any], row: bytes, place: tuple[int, int, int], rows: WriteBatch
+) -> None:
     """An ApcDecision, as the view keeps it; place: its own."""
     ref = key("decision", *place)
     rows[ref] = row
@@ -81,7 +83,7 @@ def sum_up(
     row: bytes,
     place: tuple[int, int, int],
     ref: bytes,
-    rows: Changes,
+    rows: WriteBatch,
     universes: Sequence[Universe],
     wanted: Mapping[str, str],
 ) -> None:
@@ -95,7 +97,7 @@ def _add(
     arbitration: Mapping[str, Any],
     place: tuple[int, int, int],
     ref: bytes,
-    rows: Changes,
+    rows: WriteBatch,
     universes: Sequence[Universe],
 ) -> None:
     for universe in universes:

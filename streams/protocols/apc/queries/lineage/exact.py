@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from math import lcm
 
-from schemas.decimals import difference, plain, round6
+from schemas.decimals import difference, format_plain, round6
 from schemas.decimals import total as exact_sum
 
 _NANO = 10**9
@@ -16,7 +16,7 @@ _NANO = 10**9
 def plus(total: str, change: str, sign: int) -> str:
     """A sum of decimals, as text; equal sums have equal texts."""
     add = exact_sum if sign > 0 else difference
-    return plain(add(Decimal(total), Decimal(change)))
+    return format_plain(add(Decimal(total), Decimal(change)))
 
 
 def mean(total: Fraction | Decimal | int, count: int) -> float | int | None:

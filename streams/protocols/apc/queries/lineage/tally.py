@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import orjson
 
-from schemas.decimals import difference, plain
+from schemas.decimals import difference, format_plain
 from schemas.decimals import total as exact_sum
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, Entry, Transfer, Universe
 from streams.protocols.apc.queries.lineage.sums import MODES, Spread, Sums, Totals
 from streams.protocols.apc.queries.lineage.task import ADDED, Task
-from streams.views.changes import Cell, Changes
-from streams.views.keys import key, place_at_end, place_key
+from streams.views.changes import Cell, WriteBatch
+from streams.views.keys import key, position_at_end, position_key
 
 _ADDED = tuple(Sums._fields.index(name) for name in ADDED)
 _PACKETS, _CROSS = Sums._fields.index("packets"), Sums._fields.index("cross")
@@ -84,9 +84,11 @@ class Moved(NamedTuple):
     handed: bool
 
 
-def count(entry: Entry, sign: int, row_key: bytes, rows: Changes, scopes: Sequence[Scope]) -> None:
+def count(
+    entry: Entry, sign: int, row_key: bytes, rows: WriteBatch, scopes: Sequence[Scope]
+) -> None:
     """sign: 1 or -1.  row_key: where the entry lies."""
-    place, run = place_key(*entry.place), key(entry.run_id)
+    place, run = position_key(*entry.place), key(entry.run_id)
     named = None if entry.protocol_id is None else key(entry.protocol_id)
     value = row_key if sign > 0 else None
     for scope in scopes:
@@ -147,7 +149,7 @@ def named_by(entry: Entry) -> set[str]:
 
 
 def _index(
-    rows: Changes, prefixes: Prefixes, place: bytes, named: bytes | None, value: bytes | None
+    rows: WriteBatch, prefixes: Prefixes, place: bytes, named: bytes | None, value: bytes | None
 ) -> None:
     """named: key of the protocol whose lineage the packet bears."""
     if named is None:
@@ -158,7 +160,7 @@ def _index(
     rows.index(prefix, prefix + place, value)
 
 
-def _run(rows: Changes, place: bytes, sign: int, borne: bool, handed: bool) -> tuple[int, int]:
+def _run(rows: WriteBatch, place: bytes, sign: int, borne: bool, handed: bool) -> tuple[int, int]:
     """By how much the runs grow that have packets, and transfers."""
     held = rows.cell(place, SPREAD)
     packets, transfers = held
@@ -168,7 +170,7 @@ def _run(rows: Changes, place: bytes, sign: int, borne: bool, handed: bool) -> t
 
 
 def _protocol(
-    entry: Entry, sign: int, moved: Moved, run: bytes, rows: Changes, prefixes: Prefixes
+    entry: Entry, sign: int, moved: Moved, run: bytes, rows: WriteBatch, prefixes: Prefixes
 ) -> None:
     held = rows.cell(prefixes.protocol + moved.key, SUMS)
     _add(held, moved.change)
@@ -182,13 +184,13 @@ def _protocol(
         held[_LAST_SEEN] = _last_seen(entry, sign, held[_LAST_SEEN], rows, prefix)
 
 
-def _last_seen(entry: Entry, sign: int, known: int, rows: Changes, prefix: bytes) -> int:
+def _last_seen(entry: Entry, sign: int, known: int, rows: WriteBatch, prefix: bytes) -> int:
     if sign > 0:
         return max(known, entry.place[0])
     if entry.place[0] < known:
         return known
     newest = rows.last(prefix)
-    return 0 if newest is None else place_at_end(newest)[0]
+    return 0 if newest is None else position_at_end(newest)[0]
 
 
 class ByMode(NamedTuple):
@@ -209,7 +211,7 @@ class _Modes:
         self.sender, self.receiver = map(Decimal, scores)
 
     def dump(self) -> bytes | None:
-        scores = plain(self.sender), plain(self.receiver)
+        scores = format_plain(self.sender), format_plain(self.receiver)
         return (
             orjson.dumps((self.total, self.accepted, self.cross, *scores)) if self.total else None
         )
@@ -218,7 +220,7 @@ class _Modes:
 _MODE = Cell[_Modes](_Modes, _Modes.dump)
 
 
-def _mode(transfer: Transfer, sign: int, rows: Changes, prefixes: Prefixes) -> None:
+def _mode(transfer: Transfer, sign: int, rows: WriteBatch, prefixes: Prefixes) -> None:
     held = rows.cell(prefixes.mode + key(transfer.mode), _MODE)
     held.total += sign
     held.accepted += sign * int(transfer.accepted)

@@ -10,9 +10,9 @@ from streams.protocols.apc.queries.lineage.arbitrations import Arbitrations, sum
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, FILTERS, Entry, Universe
 from streams.protocols.apc.queries.lineage.sums import Figures, Totals, figures_in
 from streams.protocols.apc.queries.lineage.tally import WHOLE, ByMode, count, mode_row
-from streams.views.changes import Changes, Memory
-from streams.views.keys import key, place_at_end
-from streams.views.reads import Kept
+from streams.views.changes import MemoryStore, WriteBatch
+from streams.views.keys import key, position_at_end
+from streams.views.reads import RowReader
 
 _CHUNK = 512
 
@@ -20,9 +20,9 @@ _CHUNK = 512
 class Found(NamedTuple):
     """A universe, where its sums and indexes are, and where packets and decisions are."""
 
-    rows: Kept
+    rows: RowReader
     universe: Universe
-    kept: Kept
+    kept: RowReader
 
     def protocols(self) -> list[tuple[bytes, Figures]]:
         """By key; `name_of` gives the protocol."""
@@ -64,7 +64,7 @@ class Found(NamedTuple):
         return _rows(self.kept, list(islice((ref for _, ref in found), limit)))
 
 
-def find(kept: Kept, filters: Mapping[str, str | None]) -> Found:
+def find(kept: RowReader, filters: Mapping[str, str | None]) -> Found:
     """The universe of the packets that fit all of session_id, run_id and project_id given."""
     wanted = {name: value for name in FILTERS if (value := filters.get(name)) is not None}
     universes = [(name.removesuffix("_id"), value) for name, value in wanted.items()]
@@ -77,10 +77,10 @@ def find(kept: Kept, filters: Mapping[str, str | None]) -> Found:
     return Found(_counted(narrowest, wanted), EVERYTHING, kept)
 
 
-def _counted(among: Found, wanted: Mapping[str, str]) -> Memory:
+def _counted(among: Found, wanted: Mapping[str, str]) -> MemoryStore:
     """The rows of a universe that nobody keeps."""
-    memory = Memory()
-    rows = Changes(memory)
+    memory = MemoryStore()
+    rows = WriteBatch(memory)
     for index in ("lineage at", "lineage eval"):
         refs = (ref for _, ref in among.rows.scan(key(index, *among.universe)))
         for entry in _entries(among.kept, refs):
@@ -89,16 +89,16 @@ def _counted(among: Found, wanted: Mapping[str, str]) -> Memory:
                 count(entry, 1, row_key, rows, WHOLE)
     for place, ref in among.rows.scan(key("lineage decision", *among.universe)):
         for row in _rows(among.kept, [ref]):
-            sum_up(row, place_at_end(place), ref, rows, [EVERYTHING], wanted)
+            sum_up(row, position_at_end(place), ref, rows, [EVERYTHING], wanted)
     memory.write(rows)
     return memory
 
 
-def _entries(kept: Kept, refs: Iterator[bytes]) -> Iterator[Entry]:
+def _entries(kept: RowReader, refs: Iterator[bytes]) -> Iterator[Entry]:
     while chunk := list(islice(refs, _CHUNK)):
         for row in _rows(kept, chunk):
             yield Entry.load(row[1:])
 
 
-def _rows(kept: Kept, refs: list[bytes]) -> list[bytes]:
+def _rows(kept: RowReader, refs: list[bytes]) -> list[bytes]:
     return [row for row in kept.get_many(refs) if row is not None] if refs else []

@@ -9,7 +9,7 @@ from typing import Any
 from schemas import encode, from_json
 from streams.engine.records import LogRecord, Record
 from streams.view_store.rows import FOLLOWED
-from streams.views.changes import Changes, Memory
+from streams.views.changes import MemoryStore, WriteBatch
 from tests.unit.envelopes import idea, packet_id
 from topology.apc import APC_EVENTS
 
@@ -96,7 +96,7 @@ class Told:
     """Facts told to rows in memory, and what is counted after all of them."""
 
     def __init__(self) -> None:
-        self.memory = Memory()
+        self.memory = MemoryStore()
         self.packets: dict[str, tuple[tuple[int, int, int], dict[str, Any]]] = {}
         self.records: list[Record] = []
 
@@ -122,7 +122,7 @@ class Told:
         rest: Sequence[Record] = self.records
         while rest:
             size = next(sizes)
-            rows = Changes(self.memory)
+            rows = WriteBatch(self.memory)
             apply(APC_EVENTS, rest[:size], rows)
             self.memory.write(rows)
             rest = rest[size:]

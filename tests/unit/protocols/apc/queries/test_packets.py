@@ -88,11 +88,11 @@ def test_a_packet_with_facts_but_no_row_has_events(bench: Bench) -> None:
 
 
 def bench_value(packet: dict[str, Any]) -> bytes:
-    from streams.ingress.edges import edge_of
+    from streams.ingress.edges import ingress_topic_of
     from streams.processing.encode import to_output
     from streams.settings import Settings
 
-    value = to_output(edge_of("apc.packets"), packet, 0, Settings()).value
+    value = to_output(ingress_topic_of("apc.packets"), packet, 0, Settings()).value
     assert value is not None
     return value
 

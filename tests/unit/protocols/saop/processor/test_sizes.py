@@ -12,7 +12,7 @@ from schemas import decode, encode
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord, Output
 from streams.engine.rows import Bytes
-from streams.engine.work import Context, StepWork, timer_of
+from streams.engine.work import Context, StepContext, timer_of
 from streams.play.scenario import play
 from streams.protocols.saop.processor import SaopProcessor
 from streams.protocols.saop.processor.processor import _LARGEST
@@ -32,13 +32,13 @@ class Desk:
         self.rows: Bytes = {}
         self._context = Context(0, 1, "", Settings.load({}).as_work())
 
-    def work(self) -> StepWork:
-        return StepWork(self.processor.declaration, self._context, self._read)
+    def work(self) -> StepContext:
+        return StepContext(self.processor.declaration, self._context, self._read)
 
     def _read(self, keys: Sequence[bytes]) -> list[bytes | None]:
         return [self.rows.get(key) for key in keys]
 
-    def keep(self, work: StepWork) -> list[Output]:
+    def keep(self, work: StepContext) -> list[Output]:
         effects = work.seal()
         self.rows.update(effects.rows)
         return effects.outputs

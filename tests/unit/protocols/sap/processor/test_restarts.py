@@ -20,12 +20,12 @@ from tests.examples import example_count
 from tests.unit.protocols.sap.processor.support import START_MS
 from tests.unit.protocols.sap.processor.test_interleavings import COMMANDS, TOPICS, Step
 from topology import topics
-from topology.declarations import Kind
+from topology.declarations import TopicKind
 
 pytestmark = pytest.mark.slow
 
 OUTPUTS = {topic.name for topic in SapProcessor.declaration.outputs}
-TABLES = {topic.name for topic in topics.ALL if topic.kind is Kind.TABLE}
+TABLES = {topic.name for topic in topics.ALL if topic.kind is TopicKind.TABLE}
 
 
 def tell(line: list[Step], batch: int, stops: set[int]) -> list[LogRecord]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from streams.engine.processor import Message
-from streams.replay.checking import Given, Said, members
+from streams.replay.checking import CheckContext, Problems, check_members
 from streams.replay.facts import Fact
 
 
-def check(fact: Fact, command: Message | None, given: Given) -> Said:
+def check(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
     if command is not None:
-        yield from members(fact.value or {}, dict(command.value))
+        yield from check_members(fact.value or {}, dict(command.value))

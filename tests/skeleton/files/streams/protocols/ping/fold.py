@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.protocols.ping.processor import evolve
-from streams.replay.fold.folding import Commands, Fact, Folding, Row
+from streams.replay.fold.folding import Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.ping import PING_ANSWERS, PING_STATES_TABLE
 
@@ -16,4 +16,4 @@ def _step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row:
     return evolve(row, fact)
 
 
-FOLDING = Folding(PING_STATES_TABLE, (PING_ANSWERS,), _row_key, _step)
+FOLDING = Fold(PING_STATES_TABLE, (PING_ANSWERS,), _row_key, _step)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from schemas import ping
-from streams.access.sender import own
-from streams.processing.ingress import Edge, Kind, as_sent
+from streams.access.sender import own_name
+from streams.processing.ingress import EnvelopeType, IngressTopic, as_sent
 from topology.ping import PING_PINGS
 
-PING = Kind("ping.ping", as_sent, lambda value, _: ping.validate(value), 8)
+PING = EnvelopeType("ping.ping", as_sent, lambda value, _: ping.validate(value), 8)
 KINDS = (PING,)
-EDGES = (Edge(PING_PINGS, PING),)
-SENDERS = {PING_PINGS: own("ping_sender", "sender")}
+EDGES = (IngressTopic(PING_PINGS, PING),)
+SENDERS = {PING_PINGS: own_name("ping_sender", "sender")}

@@ -7,7 +7,7 @@ from typing import Any
 
 from schemas import uuid5_url
 from schemas.ping import rules
-from streams.engine.processor import AvroValue, Message, Timer, Work
+from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import position
 from streams.processing.decision import Decision
 from topology.declarations import Topic
@@ -38,15 +38,15 @@ def evolve(row: AvroValue | None, answer: Mapping[str, Any]) -> AvroValue:
 class PingProcessor:
     declaration = PING_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: Work) -> None:
+    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         for message in batch:
             cause = position(message.record)
             _decide(Decision(work, cause, message.record.timestamp), message.value)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: Work) -> None:
+    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """There are no timers."""
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: Work) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
         raise ValueError(f"{size} bytes for {topic.name}, which takes {topic.max_bytes}")
 
     def dead_letter(
