@@ -122,7 +122,7 @@ def _reads(role: Role, topic: Topic) -> bool:
 
 def _is_read_by_workers(topic: Topic) -> bool:
     """Inputs, and what tables are restored and copied from."""
-    tables = {t.topic for p in processors.ALL for t in (*p.tables, *p.copies)}
+    tables = {t.topic for p in processors.ALL for t in (*p.tables, *p.global_tables)}
     return topic in processors.inputs() or topic in tables or topic.kind is TopicKind.CHANGELOG
 
 

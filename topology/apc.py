@@ -157,7 +157,7 @@ APC_PROCESSOR = ProcessorDeclaration(
         APC_PACKETS_DLQ,
     ),
     tables=(APC_PACKET_STATES_TABLE, APC_COORDINATION_TABLE, APC_THROTTLING_TABLE, APC_TASK_FACTS),
-    copies=(APC_LINEAGE_TABLE,),
+    global_tables=(APC_LINEAGE_TABLE,),
 )
 APC_LINEAGE_PROCESSOR = ProcessorDeclaration(
     "apc-lineage",

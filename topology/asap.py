@@ -77,7 +77,7 @@ ASAP_LINKS = Topic(
     key="destination: a task key, or `claim:` and the hash of an idempotency key",
     meaning="what one task asks of another or of an idempotency key, and the answers",
     max_bytes=FACT_BYTES,
-    asked_again=True,
+    retried=True,
 )
 ASAP_EVENTS = Topic(
     "asap.events",
@@ -223,7 +223,7 @@ ASAP_PROCESSOR = ProcessorDeclaration(
         ASAP_SNAPSHOT_IDS,
         ASAP_AGENTS,
     ),
-    copies=(ASAP_MANIFESTS_TABLE,),
+    global_tables=(ASAP_MANIFESTS_TABLE,),
 )
 
 DECLARED = ProtocolTopology(

@@ -78,15 +78,15 @@ class Topic:
     config: tuple[tuple[str, str], ...] = ()
     secret: bool = False
     own_partition: bool = False
-    chained: bool = False
-    asked_again: bool = False
+    keyed_fact: bool = False
+    retried: bool = False
     keeps_latest: bool = False
     withdraws: bool = False
     operators_only: bool = False
     headers: tuple[Header, ...] = ()
 
     @property
-    def takes_null(self) -> bool:
+    def nullable(self) -> bool:
         """Return whether a record without value is a withdrawal, and so not a dead letter."""
         return self.keeps_latest or self.withdraws
 
@@ -99,20 +99,20 @@ class Topic:
         """Read by processors: LogAppendTime, and the same partition count as all other inputs."""
         return (
             self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR, TopicKind.INTERNAL)
-            or self.chained
+            or self.keyed_fact
         )
 
     @property
-    def stays(self) -> bool:
+    def same_partition(self) -> bool:
         """Return whether records go to the partition number of the task that writes them."""
-        return self.own_partition or (self.kind is TopicKind.FACT and not self.chained)
+        return self.own_partition or (self.kind is TopicKind.FACT and not self.keyed_fact)
 
     @property
-    def between(self) -> bool:
+    def internal(self) -> bool:
         """Return whether processors write it for processors: an unreadable record is the service's
         fault.
         """
-        return self.kind is TopicKind.INTERNAL or self.chained
+        return self.kind is TopicKind.INTERNAL or self.keyed_fact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +136,7 @@ class Table:
     topic: Topic | None = None
     lifetime_ms: int | None = None
     copied_parts: int | None = None
-    fresh: bool = False
+    caught_up: bool = False
 
 
 def public_table(topic: Topic, *, copied_parts: int | None = None, fresh: bool = False) -> Table:
@@ -149,7 +149,7 @@ def public_table(topic: Topic, *, copied_parts: int | None = None, fresh: bool =
         meaning=topic.meaning,
         topic=topic,
         copied_parts=copied_parts,
-        fresh=fresh,
+        caught_up=fresh,
     )
 
 
@@ -171,8 +171,8 @@ class ProcessorDeclaration:
     inputs: tuple[Topic, ...]
     outputs: tuple[Topic, ...]
     tables: tuple[Table, ...] = field(default=())
-    copies: tuple[Table, ...] = field(default=())
-    gather_ms: int = 0
+    global_tables: tuple[Table, ...] = field(default=())
+    linger_ms: int = 0
 
 
 class NodeKind(NamedTuple):
@@ -209,5 +209,5 @@ class ProtocolTopology:
     @property
     def tables(self) -> tuple[Table, ...]:
         """Return the tables that its processors own or copy, each once."""
-        used = (table for each in self.processors for table in (*each.tables, *each.copies))
+        used = (table for each in self.processors for table in (*each.tables, *each.global_tables))
         return tuple(dict.fromkeys(used))

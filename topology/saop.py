@@ -232,7 +232,7 @@ RTES_PROCESSOR = ProcessorDeclaration(
         RTES_TASKS,
         REWINDS,
     ),
-    gather_ms=10,
+    linger_ms=10,
 )
 
 DECLARED = ProtocolTopology(

@@ -144,7 +144,7 @@ SAP_VERDICTS = Topic(
     key_of=_sap_task,
     meaning="the cache's answer to each lookup, and its timers that fired",
     max_bytes=FACT_BYTES,
-    chained=True,
+    keyed_fact=True,
 )
 SAP_TASK_STATES = Topic(
     "sap.task-states",
@@ -333,7 +333,7 @@ SAP_PROCESSOR = ProcessorDeclaration(
         SAP_SIGNAL_IDS,
         SAP_SIGNAL_OPERATORS,
     ),
-    copies=(SAP_HEURISTICS_TABLE,),
+    global_tables=(SAP_HEURISTICS_TABLE,),
 )
 SAP_CACHE_PROCESSOR = ProcessorDeclaration(
     "sap-cache",
@@ -360,7 +360,7 @@ SAP_LEARNING_PROCESSOR = ProcessorDeclaration(
         SAP_LEARNING_BEST,
         SAP_LEARNING_CITATIONS,
     ),
-    gather_ms=100,
+    linger_ms=100,
 )
 
 DECLARED = ProtocolTopology(

@@ -132,7 +132,7 @@ SUMMIT_PROCESSOR = ProcessorDeclaration(
         SUMMIT_REPLIES_DLQ,
     ),
     tables=(SUMMIT_RUNS_TABLE, SUMMIT_AGENTS_TABLE, SUMMIT_REPLIES_KNOWN),
-    copies=(SUMMIT_AGENTS_TABLE,),
+    global_tables=(SUMMIT_AGENTS_TABLE,),
 )
 
 DECLARED = ProtocolTopology(

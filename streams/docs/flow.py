@@ -102,10 +102,10 @@ def _processor(processor: ProcessorDeclaration) -> str:
         ("writes", codes(topic.name for topic in processor.outputs)),
         ("owns the tables", codes(table.name for table in processor.tables)),
     ]
-    if processor.copies:
-        rows.append(("copies the tables", codes(table.name for table in processor.copies)))
-    if processor.gather_ms:
-        rows.append(("lets records wait for others", f"{processor.gather_ms} ms at most"))
+    if processor.global_tables:
+        rows.append(("copies the tables", codes(table.name for table in processor.global_tables)))
+    if processor.linger_ms:
+        rows.append(("lets records wait for others", f"{processor.linger_ms} ms at most"))
     return f"\n## {processor.name}\n\nIt {processor.meaning}.\n\n{grid(('', ''), rows)}"
 
 

@@ -55,7 +55,7 @@ class WorkerClock:
         self._warned = stepped
         return now + self._offset
 
-    def heard(self, append_time: int) -> None:
+    def observe_append_time(self, append_time: int) -> None:
         """Note an append time; this clock is then not behind it, unless the machine's is."""
         self._min_offset = max(self._min_offset, min(append_time, self._wall()) - self._monotonic())
         self._offset = max(self._offset, self._min_offset)

@@ -43,7 +43,7 @@ _COMMIT_S = 1.0
 
 def replicated_tables(processors: Iterable[ProcessorDeclaration]) -> list[Table]:
     """Return the tables that these processors replicate, each once."""
-    return list(dict.fromkeys(table for p in processors for table in p.copies))
+    return list(dict.fromkeys(table for p in processors for table in p.global_tables))
 
 
 class GlobalTables:
@@ -65,7 +65,7 @@ class GlobalTables:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._progress = threading.Condition()
-        self._changed_keys: dict[str, dict[str, None]] = {t.name: {} for t in tables if t.fresh}
+        self._changed_keys: dict[str, dict[str, None]] = {t.name: {} for t in tables if t.caught_up}
         self._failure: StoreFailed | None = None
         self._indexes: dict[str, Any] = {}
         self._index_positions: dict[str, list[int]] = {}
@@ -182,7 +182,7 @@ class GlobalTables:
                 continue
             if table.copied_parts is None or len(split(key)) == table.copied_parts:
                 rows[store_key(table.name, key)] = record.value
-                if table.fresh:
+                if table.caught_up:
                     self._changed_keys[table.name][key] = None
         offsets = {f"{tp.topic}/{tp.partition}": n for tp, n in positions.items()}
         meta = {"identity": self._current_identity, "positions": offsets}
@@ -192,7 +192,7 @@ class GlobalTables:
         """Check whether the record is not on its key's partition, so that it has no order."""
         return partition_of(record.key or b"", self._partitions) != record.partition
 
-    def freshen(self, tables: Collection[Table]) -> None:
+    def catch_up(self, tables: Collection[Table]) -> None:
         """Wait until these tables are read to the current ends of their topics.
 
         Raises BrokerUnavailable when that takes too long, StoreFailed when rows cannot be written.
@@ -240,7 +240,7 @@ class GlobalTables:
             index.update(key, _decode_row(table, key, raw))
         return index
 
-    def indexed(self, table: Table) -> list[int]:
+    def index_positions(self, table: Table) -> list[int]:
         """Return the next offset of each partition of a `fresh` table as of the last `index`."""
         return list(self._index_positions.get(table.name) or self._positions_of(table))
 
@@ -300,5 +300,5 @@ class GlobalTableView:
     def index(self, make: Callable[[], Made]) -> Made:
         return self._copies.index(self._table, make)
 
-    def indexed(self) -> list[int]:
-        return self._copies.indexed(self._table)
+    def index_positions(self) -> list[int]:
+        return self._copies.index_positions(self._table)

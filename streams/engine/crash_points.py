@@ -52,7 +52,7 @@ POINTS: dict[str, CrashPoint] = {
     "after-restore": CrashPoint(State, "_restore", True, "the store is at the changelog's end"),
     "after-positions": CrashPoint(Positions, "load", True, "input positions are known"),
     "before-seek": CrashPoint(Task, "resume", True, "the task is open and has not sought"),
-    "before-decide": CrashPoint(Task, "next_cycle", False, "records may be in hand"),
+    "before-decide": CrashPoint(Task, "next_batch", False, "records may be in hand"),
     "before-submit": CrashPoint(Task, "submit", False, "a cycle is decided, none of it sent"),
     "before-begin": CrashPoint(KafkaTransactions, "_begin", False, "no transaction is open"),
     "after-begin": CrashPoint(KafkaTransactions, "_begin", True, "a transaction is open"),

@@ -39,16 +39,16 @@ class Gate:
         self._log, self._tps, self._clock = source, list(tps), clock
         self._end_offsets = EndOffsets(0, {})
 
-    def ask(self) -> None:
+    def read_end_offsets(self) -> None:
         """Read the high watermarks of the inputs.  Raises BrokerUnavailable."""
         at = self._clock()
         self._end_offsets = EndOffsets(at, self._log.high_watermarks(self._tps))
 
-    def wants_ends(self, due: int | None) -> bool:
+    def needs_end_offsets(self, due: int | None) -> bool:
         """Check whether a timer due at `due` is due by now and later than the known ends."""
         return due is not None and self._end_offsets.at < due <= self._clock()
 
-    def opens_to(self, due: int | None, position_of: PositionOf) -> int | None:
+    def firing_limit(self, due: int | None, position_of: PositionOf) -> int | None:
         """Return the time up to which timers may fire when the first is due at `due`, or None."""
         limits = self._end_offsets
         if due is None or due > limits.at:

@@ -42,8 +42,8 @@ class LocalTask:
         self._fetch()
         if self._copies is not None:
             self._copies.poll(0)
-            self.task.freshened(self.task.stale())
-        cycle = self.task.next_cycle()
+            self.task.mark_caught_up(self.task.processors_to_catch_up())
+        cycle = self.task.next_batch()
         if cycle is None:
             return False
         self._commit(cycle)
@@ -51,8 +51,8 @@ class LocalTask:
 
     def fire(self) -> bool:
         """Fire timers that are due by the log's clock, behind the gate."""
-        if self.task.ends_wanted:
-            self.task.ask_ends()
+        if self.task.needs_end_offsets:
+            self.task.read_end_offsets()
         limit = self.task.timers_due()
         cycle = None if limit is None else self.task.fire(limit)
         if cycle is None:
@@ -68,12 +68,12 @@ class LocalTask:
         for tp in self.task.tps:
             if tp in by_tp:
                 self.task.put(tp, by_tp[tp])
-            self.task.fetched_to(tp, self._reader.position(tp), ends[tp])
+            self.task.set_fetch_position(tp, self._reader.position(tp), ends[tp])
 
     def _commit(self, cycle: Batch) -> None:
         self.task.submit(cycle)
         self.task.commit(cycle)
-        self.task.settled()
+        self.task.mark_committed()
 
     def close(self) -> None:
         self._reader.close()

@@ -55,12 +55,12 @@ class Buffer:
     def full(self, count: int) -> bool:
         return len(self.records) >= count or self.size >= _BYTES
 
-    def behind(self) -> bool:
+    def is_lagging(self) -> bool:
         """Check whether the buffer is empty while the log is known to hold more."""
         position = self.next if self.fetched is None else max(self.fetched, self.next)
         return not self.records and position < self.known
 
-    def stands(self, position: int) -> int:
+    def committed_position(self, position: int) -> int:
         """Return the task's position, advanced over markers when the buffer is empty."""
         return position if self.fetched is None or self.records else max(self.fetched, position)
 
@@ -74,7 +74,7 @@ def take(buffers: Sequence[Buffer], count: int) -> list[InputRecord]:
     taken: list[InputRecord] = []
     size = 0
     while len(taken) < count and size < _BYTES:
-        if any(buffer.behind() for buffer in buffers):
+        if any(buffer.is_lagging() for buffer in buffers):
             break
         oldest = _first(buffers)
         if oldest is None:

@@ -184,7 +184,7 @@ class WorkerMetrics:
         for (topic, code), count in cycle.effects.letters.items():
             self._metrics[DEAD_LETTERS.name].labels(topic, code).inc(count)
         counter = TIMERS if cycle.timers else RECORDS
-        for processor, count in cycle.judged.items():
+        for processor, count in cycle.decided.items():
             self._metrics[counter.name].labels(processor).inc(count)
 
     def reopened(self, code: str) -> None:

@@ -22,7 +22,7 @@ class Message(NamedTuple):
 
     topic: the declaration (its name is without the prefix; `record.topic` has it).
     value: the Avro value; in a union of several records a branch is `(full name, value)`;
-      timestamps are ints (ms).  Empty where the topic `takes_null` and the record's value is null:
+      timestamps are ints (ms).  Empty where the topic is nullable and the record's value is null:
       a withdrawal.  body: the Avro bytes as received, without framing.
     current: the writer's schema is this version's own, so that `body` may be spliced unchanged.
     """
@@ -86,7 +86,7 @@ class GlobalTable(Protocol):
         All processors share it, so it is built once; it must hold nothing that the rows do not.
         """
 
-    def indexed(self) -> list[int]:
+    def index_positions(self) -> list[int]:
         """Return the next offset of each partition, as far as the index is updated."""
 
 
@@ -113,7 +113,7 @@ class ProcessorContext(Protocol):
 
     def rows(self, table: Table) -> Rows: ...
 
-    def copy(self, table: Table) -> GlobalTable: ...
+    def global_table(self, table: Table) -> GlobalTable: ...
 
     def sender(self, cause: str) -> str | None:
         """Return the principal of the record at that position, one of those being decided.
@@ -121,17 +121,17 @@ class ProcessorContext(Protocol):
         Returns None when it has no valid signature.
         """
 
-    def vouch(self, cause: str, principal: str | None) -> None:
+    def set_principal(self, cause: str, principal: str | None) -> None:
         """Restore the principal of a record parked in a table, as `sender` returned it then."""
 
-    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
+    def savepoint(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         """Decide a part by itself, such as a parked record.
 
         When it raises, or writes too much (TooLarge), its writes are dropped and the error is
         returned.
         """
 
-    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+    def send_to_dlq(self, topic: Topic, record: Record, failure: Exception) -> None:
         """Write a dead letter of such a record, whose topic is not `secret`."""
 
     def send(

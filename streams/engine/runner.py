@@ -89,7 +89,7 @@ class TaskRunner:
         await self._freshen()
         await self._resolve()
         wait = self._linger_left_s()
-        cycle = None if wait else self.task.next_cycle()
+        cycle = None if wait else self.task.next_batch()
         if cycle is not None:
             await self.settle()
             self._submit(cycle)
@@ -101,7 +101,7 @@ class TaskRunner:
 
     def _linger_left_s(self) -> float:
         """Return how many seconds buffered records still wait for others to share their commit."""
-        now, linger_s = time.monotonic(), self.task.gathers_s()
+        now, linger_s = time.monotonic(), self.task.linger_s()
         if not linger_s:
             self._linger_until = None
             return 0.0
@@ -114,9 +114,9 @@ class TaskRunner:
 
     async def _freshen(self) -> None:
         """Catch up the replicas that the buffered records may read, on a thread of the pool."""
-        if stale := self.task.stale():
-            await asyncio.get_running_loop().run_in_executor(None, self.task.freshen, stale)
-            self.task.freshened(stale)
+        if stale := self.task.processors_to_catch_up():
+            await asyncio.get_running_loop().run_in_executor(None, self.task.catch_up, stale)
+            self.task.mark_caught_up(stale)
 
     async def _resolve(self) -> None:
         """Ask the schema registry for unknown ids; wait while it is unavailable."""
@@ -135,7 +135,7 @@ class TaskRunner:
     async def _fire(self) -> bool:
         """Fire due timers: at once when idle, at intervals when busy."""
         task = self.task
-        if task.ends_wanted and self._ends_request is None:
+        if task.needs_end_offsets and self._ends_request is None:
             self._ends_request = asyncio.ensure_future(self._ask_ends())
         now = time.monotonic()
         if self._inflight is not None and now - self._last_turn < _TURN_S:
@@ -154,7 +154,7 @@ class TaskRunner:
     async def _ask_ends(self) -> None:
         """Read the ends on a thread of the pool, not the task's: a commit must not wait for it."""
         try:
-            await asyncio.get_running_loop().run_in_executor(None, self.task.ask_ends)
+            await asyncio.get_running_loop().run_in_executor(None, self.task.read_end_offsets)
         except Exception as exc:
             log.warning("task %d: ends of its inputs are unknown: %s", self.task.partition, exc)
             await asyncio.sleep(_IDLE_S)
@@ -182,7 +182,7 @@ class TaskRunner:
         if self._inflight is not None:
             await asyncio.shield(self._inflight)
             self._inflight = None
-            self.task.settled()
+            self.task.mark_committed()
             self.commits += 1
 
     async def park(self) -> bool:

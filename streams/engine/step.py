@@ -104,7 +104,7 @@ class Step:
             self._handle_failure(messages[0], failure)
         for topic, record, result in items:
             if isinstance(result, Undecodable):
-                if topic.between:
+                if topic.internal:
                     _report_internal(topic, record, result)
                 self.undecodable += 1
                 self._dead_letter(topic, record, result.code, result.message)
@@ -145,7 +145,7 @@ class Step:
         work = StepContext(self._processor.declaration, self._context, self._read, self._senders)
         try:
             decide(work)
-            effects = work.seal()
+            effects = work.encode()
             self.effects.add(effects)
             self.poison += effects.poison
         except NOT_POISON:
@@ -169,14 +169,14 @@ def _report_internal(topic: Topic, record: Record, failure: Undecodable) -> None
     Raises InternalUnreadable unless the record is requested again.
     """
     detail = f"{position(record)}: {failure.message}"
-    if not topic.asked_again:
+    if not topic.retried:
         raise InternalUnreadable(detail)
     log.error("a record between processors is set aside: %s", detail)
 
 
 def _decode_records(topic: Topic, records: Sequence[Record]) -> list[Decoded | Undecodable]:
     results = decode_many([record.value for record in records], topic.record or "")
-    if topic.takes_null:
+    if topic.nullable:
         pairs = zip(records, results, strict=True)
         return [_NULL_VALUE if record.value is None else result for record, result in pairs]
     return results

@@ -77,7 +77,7 @@ class Batch:
     records: int = 0
     poison: int = 0
     timers: bool = False
-    judged: Counter[str] = field(default_factory=Counter)
+    decided: Counter[str] = field(default_factory=Counter)
     decide_s: float = 0.0
 
 
@@ -150,7 +150,7 @@ class Task:
         self._decided = dict(self._positions.next)
         ends = self._log.ends(list(self.tps))
         self._buffers = {t: merge.Buffer(t, known=ends[tp]) for tp, t in self.tps.items()}
-        self.ask_ends()
+        self.read_end_offsets()
 
     def resume(self) -> dict[TopicPartition, int]:
         """Drop what was fetched before; return where to seek.  Only later fetches may be put."""
@@ -177,27 +177,27 @@ class Task:
         if self._on_append_time is not None:
             self._on_append_time(append_time)
 
-    def fetched_to(self, tp: TopicPartition, offset: int, end: int | None) -> None:
+    def set_fetch_position(self, tp: TopicPartition, offset: int, end: int | None) -> None:
         """Note the consumer's position, with all records below it put, and the known end."""
         buffer = self._buffers[self.tps[tp]]
         buffer.fetched = offset
         buffer.known = max(buffer.known, end or 0)
 
-    def hungry(self) -> list[TopicPartition]:
+    def partitions_to_fetch(self) -> list[TopicPartition]:
         """List the inputs to fetch.  Back pressure is per topic: a full one must not starve
         others.
         """
         count = 2 * self._settings.batch
         return [tp for tp, t in self.tps.items() if not self._buffers[t].full(count)]
 
-    def seek_of(self, tp: TopicPartition) -> int:
+    def next_fetch_offset(self, tp: TopicPartition) -> int:
         """Return the next offset that this task needs."""
         return self._buffers[self.tps[tp]].next
 
     def idle(self) -> bool:
         return not any(buffer.records for buffer in self._buffers.values())
 
-    def stale(self) -> dict[Processor, int]:
+    def processors_to_catch_up(self) -> dict[Processor, int]:
         """Return the processors whose buffered records may read `fresh` replicas, and the counts.
 
         They decide that many records once the replicas are read to ends fetched from now on
@@ -210,13 +210,13 @@ class Task:
         }
         return {p: count for p, count in counts.items() if count}
 
-    def freshen(self, processors: Collection[Processor]) -> None:
+    def catch_up(self, processors: Collection[Processor]) -> None:
         """Catch up the replicas that these processors read.  Raises BrokerUnavailable."""
         assert self._copies is not None
-        tables = [t for p in processors for t in p.declaration.copies if t.fresh]
-        self._copies.freshen(tables)
+        tables = [t for p in processors for t in p.declaration.global_tables if t.caught_up]
+        self._copies.catch_up(tables)
 
-    def freshened(self, counts: dict[Processor, int]) -> None:
+    def mark_caught_up(self, counts: dict[Processor, int]) -> None:
         self._fresh_counts.update(counts)
 
     def unresolved(self) -> set[int]:
@@ -225,19 +225,19 @@ class Task:
             return set()
         return self.ids.missing(r.value for b in self._buffers.values() for r in b.records)
 
-    def gathers_s(self) -> float:
+    def linger_s(self) -> float:
         """Return how long buffered records may wait for more, in seconds; 0 to decide them now."""
         wait, count = 0, 0
         for processor, buffers in self._shares:
             if here := sum(len(b.records) for b in buffers):
                 count += here
-                gather = processor.declaration.gather_ms
+                gather = processor.declaration.linger_ms
                 if not gather or count >= _MAX_LINGER_RECORDS:
                     return 0.0
                 wait = min(wait or gather, gather)
         return wait / 1000
 
-    def next_cycle(self) -> Batch | None:
+    def next_batch(self) -> Batch | None:
         """Decide buffered records; return None when there is nothing to decide now."""
         nonempty = [share for share in self._shares if any(b.records for b in share[1])]
         quota = max(1, self._settings.batch // max(1, len(nonempty)))
@@ -257,12 +257,12 @@ class Task:
             decided = taken[: len(taken) - len(undecided)]
             cycle.effects.add(step.effects)
             cycle.records += len(decided)
-            cycle.judged[processor.declaration.name] += len(decided)
+            cycle.decided[processor.declaration.name] += len(decided)
             cycle.poison += step.poison
             for topic, record in decided:
                 cycle.offsets[topic] = record.offset + 1
         for topic, offset in cycle.offsets.items():
-            cycle.offsets[topic] = self._buffers[topic].stands(offset)
+            cycle.offsets[topic] = self._buffers[topic].committed_position(offset)
         cycle.decide_s = time.perf_counter() - start
         return cycle
 
@@ -278,11 +278,11 @@ class Task:
 
     def timers_due(self) -> int | None:
         """Return the time up to which timers may fire now, or None; see `streams.engine.gate`."""
-        return self._gate.opens_to(self._state.next_due, self._position)
+        return self._gate.firing_limit(self._state.next_due, self._position)
 
     def _position(self, tp: TopicPartition) -> int:
         topic = self.tps[tp]
-        return self._buffers[topic].stands(self._positions.next[topic])
+        return self._buffers[topic].committed_position(self._positions.next[topic])
 
     @property
     def next_due(self) -> int | None:
@@ -295,12 +295,12 @@ class Task:
         return None if due is None else (due - self._clock()) / 1000
 
     @property
-    def ends_wanted(self) -> bool:
+    def needs_end_offsets(self) -> bool:
         """Return whether a timer is due that the known ends do not cover; then call `ask_ends`."""
-        return self._gate.wants_ends(self._state.next_due)
+        return self._gate.needs_end_offsets(self._state.next_due)
 
-    def ask_ends(self) -> None:
-        self._gate.ask()
+    def read_end_offsets(self) -> None:
+        self._gate.read_end_offsets()
 
     def fire(self, limit_ms: int) -> Batch | None:
         """Fire timers due at `limit_ms` in a separate cycle.  Only with nothing in flight."""
@@ -323,7 +323,7 @@ class Task:
                 step.timers(timers, limit_ms)
                 cycle.effects.add(step.effects)
                 cycle.poison += step.poison
-                cycle.judged[processor.declaration.name] += len(timers)
+                cycle.decided[processor.declaration.name] += len(timers)
         cycle.decide_s = time.perf_counter() - start
         return cycle
 
@@ -351,12 +351,12 @@ class Task:
         """Measure the store, in the thread that owns it."""
         self._store_bytes, self._measured_at = self._state.size_bytes(), time.monotonic()
 
-    def figures(self, ready: bool) -> TaskMeasurements:
+    def measure(self, ready: bool) -> TaskMeasurements:
         """Return the task's measurements without blocking; any thread may call it."""
         due, now, decided = self._state.next_due, self._clock(), self._decided
         buffers = list(self._buffers.values())  # replaced as a whole, never changed
         lag = {
-            b.topic.name: max(0, b.known - b.stands(decided[b.topic]))
+            b.topic.name: max(0, b.known - b.committed_position(decided[b.topic]))
             for b in buffers
             if b.topic in decided
         }
@@ -373,12 +373,12 @@ class Task:
             self._store_bytes,
         )
 
-    def settled(self) -> None:
+    def mark_committed(self) -> None:
         """Note that the commit in flight is done and stored."""
         self._pending = {}
         self._decided = dict(self._positions.next)
 
-    def decided(self) -> dict[TopicPartition, int]:
+    def committed_offsets(self) -> dict[TopicPartition, int]:
         """Return the next offset of each input; the effects of all records below are committed."""
         return {tp: self._decided[t] for tp, t in self.tps.items() if t in self._decided}
 
@@ -392,9 +392,9 @@ class Task:
 
 
 def _reads_fresh_tables(processor: Processor) -> bool:
-    return any(table.fresh for table in processor.declaration.copies)
+    return any(table.caught_up for table in processor.declaration.global_tables)
 
 
 def _share_order(processor: Processor) -> int:
     """Order internal inputs first: they finish work that was begun."""
-    return 0 if any(t.between for t in processor.declaration.inputs) else 1
+    return 0 if any(t.internal for t in processor.declaration.inputs) else 1

@@ -60,7 +60,7 @@ class TaskSet:
 
     def figures(self) -> list[TaskMeasurements]:
         """Return the tasks' measurements; any thread may call it."""
-        return [runner.task.figures(runner.sought) for runner in list(self.runners.values())]
+        return [runner.task.measure(runner.sought) for runner in list(self.runners.values())]
 
     async def assigned(self, numbers: Collection[int], seek: Seek, confirm: Confirm) -> None:
         """Resume the tasks of numbers that stay, open those of new ones, close the others."""

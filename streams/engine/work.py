@@ -145,16 +145,16 @@ class StepContext:
     def sender(self, cause: str) -> str | None:
         return self._senders.proved(cause)
 
-    def vouch(self, cause: str, principal: str | None) -> None:
+    def set_principal(self, cause: str, principal: str | None) -> None:
         self._senders.vouch(cause, principal)
 
-    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
+    def savepoint(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         assert self._parent is None, "a part has no parts"
         work = StepContext(self._declaration, self._context, self._read, self._senders)
         work._parent = self
         try:
             part(work)
-            work.seal()
+            work.encode()
         except NOT_POISON:
             raise
         except Exception as exc:
@@ -165,7 +165,7 @@ class StepContext:
             self.rows(rows.table).changed.update(rows.changed)
         return None
 
-    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+    def send_to_dlq(self, topic: Topic, record: Record, failure: Exception) -> None:
         source = position(record)
         extra = fields(position=source, processor=self._declaration.name, code=DECIDE_FAILED)
         log.error("poison at %s: %s", source, describe_failure(failure), extra=extra)
@@ -175,9 +175,9 @@ class StepContext:
         )
         self._dead_letters.append((topic, dead_letter))
 
-    def copy(self, table: Table) -> GlobalTableView:
+    def global_table(self, table: Table) -> GlobalTableView:
         copies = self._context.copies
-        if copies is None or table not in self._declaration.copies:
+        if copies is None or table not in self._declaration.global_tables:
             raise KeyError(f"{self._declaration.name} does not declare a copy of {table.name}")
         return GlobalTableView(copies, table)
 
@@ -202,7 +202,7 @@ class StepContext:
     def delete_timer(self, due_ms: int, kind: str, key: str) -> None:
         self.rows(TIMERS).delete(timer_key(self._declaration.name, due_ms, kind, key))
 
-    def seal(self) -> BatchOutput:
+    def encode(self) -> BatchOutput:
         """Encode all writes.
 
         Raises TooLarge, and any error that the codec raises for a wrong value.
@@ -252,7 +252,7 @@ class StepContext:
             send.traceparent,
             self._senders.shown(send.cause),
         )
-        partition = self.partition if topic.stays else None
+        partition = self.partition if topic.same_partition else None
         name = self._context.prefix + topic.name
         output = Output(name, key, value, [*heads, *send.headers], partition)
         return (
@@ -291,7 +291,7 @@ def _verdict_labels(send: _Send) -> tuple[str, str, str]:
 
 def _is_read_by_processors(topic: Topic) -> bool:
     """Check whether processors read the topic."""
-    return topic.between or topic is RTES_RAW
+    return topic.internal or topic is RTES_RAW
 
 
 def _check_size(topic: Topic, key: bytes, value: bytes, extra: int = 0) -> None:

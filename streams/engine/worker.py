@@ -106,7 +106,7 @@ def _run(
                 copies,
                 ids,
                 metrics,
-                on_append_time=clock.heard,
+                on_append_time=clock.observe_append_time,
             )
 
         def measure_worker() -> WorkerStatus:
@@ -133,7 +133,7 @@ def check_topics(
     existing = source.topics()
     inputs = [t for p in processors for t in p.inputs]
     outputs = [t for p in processors for t in p.outputs]
-    copies = [t.topic for p in processors for t in p.copies if t.topic]
+    copies = [t.topic for p in processors for t in p.global_tables if t.topic]
     dead = [dead_letters_of(t) for t in inputs]
     required = dict.fromkeys([*inputs, *outputs, *copies, *dead, CHANGELOG])
     missing = [name for t in required if (name := settings.prefix + t.name) not in existing]

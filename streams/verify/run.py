@@ -260,11 +260,11 @@ class _Verification:
                 self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
             return
         topic, number = source
-        if fact.topic.stays and number != fact.partition:
+        if fact.topic.same_partition and number != fact.partition:
             message = f"it lies on partition {fact.partition}, its cause on {number}"
             self._findings.add(ViolationKind.MISPLACED, fact.place, message)
         cause = value.get("cause") or value.get("position") or fact.cause
-        if cause != fact.cause and not topic.between:
+        if cause != fact.cause and not topic.internal:
             message = f"its header says that {fact.cause} is its cause, its value says {cause}"
             self._findings.add(ViolationKind.NOT_BORNE_OUT, fact.place, message)
 

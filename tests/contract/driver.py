@@ -38,7 +38,7 @@ class Driver:
         def fetched() -> bool:
             self._put(self.reader.poll(0.05))
             for tp in self.task.tps:
-                self.task.fetched_to(tp, self.reader.position(tp), ends[tp])
+                self.task.set_fetch_position(tp, self.reader.position(tp), ends[tp])
             return all(self.reader.position(tp) >= ends[tp] for tp in ends)
 
         until(fetched)
@@ -52,12 +52,12 @@ class Driver:
 
     def step(self) -> bool:
         """Decide and commit one cycle of what was fetched."""
-        return self._commit(self.task.next_cycle())
+        return self._commit(self.task.next_batch())
 
     def fire(self) -> bool:
         """One cycle of due timers, behind the gate."""
-        if self.task.ends_wanted:
-            self.task.ask_ends()
+        if self.task.needs_end_offsets:
+            self.task.read_end_offsets()
         limit = self.task.timers_due()
         return limit is not None and self._commit(self.task.fire(limit))
 
@@ -77,7 +77,7 @@ class Driver:
             return False
         self.task.submit(cycle)
         self.task.commit(cycle)
-        self.task.settled()
+        self.task.mark_committed()
         self.cycles += 1
         return True
 

@@ -79,7 +79,7 @@ def test_an_index_has_what_was_acknowledged_before_it_was_freshened(
     assert opened.index(NAMES, Index).there() == ["a", "b"]
     for n in range(20):
         give(twin, f"n{n}")
-        opened.freshen([NAMES])
+        opened.catch_up([NAMES])
         assert f"n{n}" in opened.index(NAMES, Index).there()
 
 
@@ -90,7 +90,7 @@ def test_an_index_has_what_was_committed_before_it_was_freshened(twin: Twin, cop
     for n in range(20):
         row = toy_record(f"n{n}", topic=ROWS, prefix=twin.prefix)
         with_transactions.commit([row._replace(partition=0)])
-        opened.freshen([OWNED])
+        opened.catch_up([OWNED])
         assert f"n{n}" in opened.index(OWNED, Index).there()
     with_transactions.close()
 
@@ -106,7 +106,7 @@ def test_a_transaction_that_never_ends_holds_nobody_up(
     dead = kafka_twin.producer()
     dead.begin_transaction()
     produce(dead, [row._replace(partition=0)])
-    opened.freshen([OWNED])
+    opened.catch_up([OWNED])
     assert opened.index(OWNED, Index).there() == []
     opened.close()
     dead.abort_transaction()
@@ -114,14 +114,16 @@ def test_a_transaction_that_never_ends_holds_nobody_up(
 
 def test_it_is_known_how_far_an_index_was_brought(twin: Twin, copies: Open) -> None:
     opened = copies()
-    before = GlobalTableView(opened, NAMES).indexed()
+    before = GlobalTableView(opened, NAMES).index_positions()
     opened.index(NAMES, Index)
     give(twin, "a", "b")
-    opened.freshen([NAMES])
-    assert GlobalTableView(opened, NAMES).indexed() == before, "the index has not been asked since"
+    opened.catch_up([NAMES])
+    assert GlobalTableView(opened, NAMES).index_positions() == before, (
+        "the index has not been asked since"
+    )
     opened.index(NAMES, Index)
     end = before[0] + 2
-    assert GlobalTableView(opened, NAMES).indexed() == [end]
+    assert GlobalTableView(opened, NAMES).index_positions() == [end]
 
 
 def test_a_bad_block_is_met_while_opening_and_all_is_read_anew(
@@ -151,9 +153,9 @@ def test_what_cannot_be_written_down_is_said_to_whoever_waits_for_it(
         broken.setattr(Store, "write", fail)
         give(twin, "a")
         with pytest.raises(StoreFailed, match=r"not read on: no space\. Check the disk"):
-            opened.freshen([NAMES])
+            opened.catch_up([NAMES])
     monkeypatch.setattr("streams.engine.copies._FRESH_S", 10.0)
-    opened.freshen([NAMES])
+    opened.catch_up([NAMES])
     assert opened.index(NAMES, Index).there() == ["a"]
 
 
@@ -173,7 +175,7 @@ def test_what_could_not_be_written_down_is_read_again(
     give(twin, "a")
     until(lambda: not failures)
     give(twin, "b")
-    opened.freshen([NAMES])
+    opened.catch_up([NAMES])
     assert opened.index(NAMES, Index).there() == ["a", "b"]
 
 
@@ -183,7 +185,7 @@ def test_an_index_is_made_once_and_told_changes_only(twin: Twin, copies: Open) -
     index = opened.index(NAMES, Index)
     assert GlobalTableView(opened, NAMES).index(Index) is index
     give(twin, "b")
-    opened.freshen([NAMES])
+    opened.catch_up([NAMES])
     assert opened.index(NAMES, Index) is index
     assert index.updates == 2
 
@@ -194,7 +196,7 @@ def test_what_is_gone_or_unreadable_is_told_as_none(twin: Twin, copies: Open) ->
     give_bytes(twin, b"a", None)
     give_bytes(twin, b"b", b"no record")
     give_bytes(twin, b"\xff", b"no text")
-    opened.freshen([NAMES])
+    opened.catch_up([NAMES])
     assert opened.index(NAMES, Index).there() == ["c"]
 
 
@@ -233,10 +235,12 @@ def test_copies_opened_again_have_all_rows(twin: Twin, copies: Open) -> None:
 class Doorkeeper:
     """Says of each input whether its id is among the names, and of each name that it came."""
 
-    declaration = ProcessorDeclaration("keeper", "for tests", (INPUT,), (FACTS,), copies=(NAMES,))
+    declaration = ProcessorDeclaration(
+        "keeper", "for tests", (INPUT,), (FACTS,), global_tables=(NAMES,)
+    )
 
     def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        there = work.copy(NAMES).index(Index).there()
+        there = work.global_table(NAMES).index(Index).there()
         for message in batch:
             ident = message.value["data"]["id"]
             fact = {"data": {"id": ident, "known": str(ident in there)}}
@@ -275,12 +279,12 @@ def put(twin: Twin, task: Task, *names: str) -> None:
 
 def commit(task: Task) -> int:
     """Decide and commit one cycle; how many records it judged."""
-    cycle = task.next_cycle()
+    cycle = task.next_batch()
     if cycle is None:
         return 0
     task.submit(cycle)
     task.commit(cycle)
-    task.settled()
+    task.mark_committed()
     return cycle.records
 
 
@@ -289,22 +293,22 @@ def test_a_task_decides_only_what_it_had_before_the_copies_were_read(
 ) -> None:
     keeper.resume()
     put(twin, keeper, "a")
-    assert keeper.next_cycle() is None, "the copies are not fresh"
-    counts = keeper.stale()
+    assert keeper.next_batch() is None, "the copies are not fresh"
+    counts = keeper.processors_to_catch_up()
     assert list(counts.values()) == [1]
-    keeper.freshen(counts)
+    keeper.catch_up(counts)
     give(twin, "b")
     put(twin, keeper, "b")
-    keeper.freshened(counts)
-    assert keeper.stale() == {}
+    keeper.mark_caught_up(counts)
+    assert keeper.processors_to_catch_up() == {}
     assert commit(keeper) == 1
-    counts = keeper.stale()
-    keeper.freshen(counts)
-    keeper.freshened(counts)
+    counts = keeper.processors_to_catch_up()
+    keeper.catch_up(counts)
+    keeper.mark_caught_up(counts)
     assert commit(keeper) == 1
     assert twin.facts() == [{"id": "a", "known": "False"}, {"id": "b", "known": "True"}]
 
 
 def test_a_task_without_records_asks_nothing(keeper: Task) -> None:
     keeper.resume()
-    assert keeper.stale() == {}
+    assert keeper.processors_to_catch_up() == {}

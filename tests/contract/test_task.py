@@ -108,14 +108,14 @@ def test_the_next_cycle_reads_through_the_commit_in_flight(twin: Twin, task: Ope
     send(twin, "a", "b", answer=1)
     send(twin, "a", "b", answer=1)
     driver.fetch()
-    cycles = [driver.task.next_cycle()]
+    cycles = [driver.task.next_batch()]
     for _ in range(3):
         flying = cycles[-1]
         assert flying is not None
         driver.task.submit(flying)
-        cycles.append(driver.task.next_cycle())
+        cycles.append(driver.task.next_batch())
         driver.task.commit(flying)
-        driver.task.settled()
+        driver.task.mark_committed()
     assert cycles[-1] is None
     kinds = [(f["id"], f["n"], f["kind"]) for f in twin.facts()]
     assert kinds == [
@@ -212,7 +212,7 @@ def test_resuming_drops_what_was_fetched_and_decides_it_once(twin: Twin, task: O
     driver = task(batch=2)
     send(twin, "a", "b", "c")
     driver.fetch()
-    assert driver.task.next_cycle() is not None  # decided, never submitted: parked meanwhile
+    assert driver.task.next_batch() is not None  # decided, never submitted: parked meanwhile
     for tp, offset in driver.task.resume().items():
         driver.reader.seek(tp, offset)
     driver.drain()

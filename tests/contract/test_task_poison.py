@@ -101,7 +101,7 @@ def test_poison_decided_and_dropped_counts_once(twin: Twin, task: OpenTask) -> N
     send(twin, *(f"k{n}" for n in range(15)), poison=1)
     for _ in range(3):
         driver.fetch()
-        assert driver.task.next_cycle() is not None
+        assert driver.task.next_batch() is not None
         for tp, offset in driver.task.resume().items():
             driver.reader.seek(tp, offset)
     driver.drain()

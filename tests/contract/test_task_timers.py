@@ -99,7 +99,7 @@ def test_the_gate_waits_for_every_input(twin: Twin, task: OpenTask) -> None:
         driver.drain()
         twin.log.append([toy_record("a", topic=SECOND, prefix=twin.prefix, answer=1)])
         twin.pass_ms(2 * HOUR_MS)
-        assert driver.task.ends_wanted
+        assert driver.task.needs_end_offsets
         assert driver.fire() is False
         driver.drain()
     assert told(twin) == [("a", "seen"), ("a", "answered")]
@@ -182,12 +182,12 @@ def test_a_gate_that_waits_says_so(twin: Twin, task: OpenTask) -> None:
     twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     twin.pass_ms(5000)
-    waited = driver.task.figures(ready=True).gate_s
+    waited = driver.task.measure(ready=True).gate_s
     assert waited[SECOND.name] >= 5
     assert waited[INPUT.name] == 0
     other.abort()
     drain_to(driver, 2)
-    assert set(driver.task.figures(ready=True).gate_s.values()) == {0}
+    assert set(driver.task.measure(ready=True).gate_s.values()) == {0}
 
 
 def test_timers_fire_up_to_the_clock_of_the_question(twin: Twin, task: OpenTask) -> None:
@@ -196,7 +196,7 @@ def test_timers_fire_up_to_the_clock_of_the_question(twin: Twin, task: OpenTask)
     send(twin, "b", timer=3 * HOUR_MS)
     driver.drain()
     twin.pass_ms(2 * HOUR_MS)
-    driver.task.ask_ends()
+    driver.task.read_end_offsets()
     twin.pass_ms(2 * HOUR_MS)
     limit = driver.task.timers_due()
     assert limit is not None

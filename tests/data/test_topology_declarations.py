@@ -151,7 +151,7 @@ def test_a_processor_writes_the_topics_of_its_public_tables(
 
 
 def test_what_processors_read_lies_where_its_key_says() -> None:
-    assert not [topic for topic in processors.inputs() if topic.stays]
+    assert not [topic for topic in processors.inputs() if topic.same_partition]
 
 
 def test_what_processors_read_is_partitioned_alike() -> None:
@@ -164,10 +164,10 @@ def test_what_processors_read_is_partitioned_alike() -> None:
 def test_a_copy_is_of_a_public_table_of_others_or_of_an_own_one_that_is_fresh(
     processor: ProcessorDeclaration,
 ) -> None:
-    for table in processor.copies:
+    for table in processor.global_tables:
         assert table.topic is not None
         owner = processors.owner_of(table)
-        assert owner is not processor or table.fresh
+        assert owner is not processor or table.caught_up
         assert (owner is None) == (table in tables.GIVEN)
 
 

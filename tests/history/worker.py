@@ -62,7 +62,7 @@ def judged(task: Task, cycle: Batch) -> dict[str, list[int]] | None:
     topics = cycle.offsets.keys()
     if APC_PACKETS not in topics or not topics <= INPUTS:
         return None
-    before = {tp.topic: offset for tp, offset in task.decided().items()}
+    before = {tp.topic: offset for tp, offset in task.committed_offsets().items()}
     names = {topic: tp.topic for tp, topic in task.tps.items()}
     return {
         f"{names[topic]}/{task.partition}": [before[names[topic]], end]

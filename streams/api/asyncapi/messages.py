@@ -26,7 +26,7 @@ def component(kind: str, name: str) -> Json:
 
 def takes_null(topic: Topic) -> bool:
     """A record without value is among what the topic holds."""
-    return topic.takes_null or topic.kind is TopicKind.TABLE
+    return topic.nullable or topic.kind is TopicKind.TABLE
 
 
 def message(topic: Topic) -> Json:

@@ -60,7 +60,7 @@ class Consumer(driver.Consumer):
     async def _tell_group(self) -> None:
         """Commit offsets outside of transactions, where they would cost two round trips each."""
         runners = self.app.task_set.runners.values()
-        positions = {tp: n for r in runners for tp, n in r.task.decided().items()}
+        positions = {tp: n for r in runners for tp, n in r.task.committed_offsets().items()}
         updates = {tp: n for tp, n in positions.items() if self._told.get(tp) != n}
         if not updates or self.crashed:
             return  # a crash ends the consumer's thread, and a call to that never returns
@@ -110,7 +110,7 @@ class Consumer(driver.Consumer):
     async def _fetch_once(self) -> None:
         runners = self.app.task_set.runners
         ready = {r: (r.epoch, r.sought) for r in runners.values() if r.ready}
-        tps = {tp for r in ready for tp in r.task.hungry()}
+        tps = {tp for r in ready for tp in r.task.partitions_to_fetch()}
         if not tps:  # never ask with an empty set: that drains every partition
             await asyncio.sleep(_BUFFERS_FULL_S if ready else _POLL_SOME_S * 5)
             return
@@ -150,12 +150,12 @@ class Consumer(driver.Consumer):
             runner.task.put(tp, records)
             runner.wake()
         else:
-            await self.seek_tasks({tp: runner.task.seek_of(tp)})
+            await self.seek_tasks({tp: runner.task.next_fetch_offset(tp)})
 
     def _report_position(self, runner: TaskRunner) -> None:
         """Tell the task the consumer's position, which runs ahead of it over markers."""
         for tp, position, end in self._thread.moved(runner.task.tps, runner.told):
-            runner.task.fetched_to(tp, position, end)
+            runner.task.set_fetch_position(tp, position, end)
 
 
 class Transport(driver.Transport):

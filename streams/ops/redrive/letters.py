@@ -166,7 +166,7 @@ def _with_standing(
 
 def _decodes(letter: DeadLetter) -> bool:
     if letter.value is None:
-        return letter.topic.takes_null
+        return letter.topic.nullable
     try:
         decode(letter.value, letter.topic.record or "")
     except Undecodable:

@@ -37,7 +37,7 @@ def judge_examples(topic: str) -> Iterator[Json]:
 def send_garbage() -> Iterator[Json]:
     """Bytes that are no records, keys that are not theirs, and nothing, to all processors."""
     for topic in processors.inputs():
-        if not topic.between or topic.asked_again:
+        if not topic.internal or topic.retried:
             yield {"topic": topic.name, "key": "k", "raw_base64": "bm90IGF2cm8="}
             if topic in INPUTS:
                 yield {"query": f"GET /v1/apc/packets?limit=1&after={topic.name}/0/0"}

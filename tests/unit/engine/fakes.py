@@ -42,7 +42,7 @@ class FakeTask:
 
     restored = 0
     due_in_s: float | None = None
-    ends_wanted = False
+    needs_end_offsets = False
 
     def __init__(self, partition: int = 0, todo: int = 0) -> None:
         self.partition = partition
@@ -74,24 +74,24 @@ class FakeTask:
         self.calls.append("resume")
         return {TP: 7}
 
-    def stale(self) -> dict[object, int]:
+    def processors_to_catch_up(self) -> dict[object, int]:
         return {} if self.fresh else {"reader": 1}
 
-    def freshen(self, processors: Collection[object]) -> None:
+    def catch_up(self, processors: Collection[object]) -> None:
         assert list(processors) == ["reader"]
         self.calls.append("freshen")
 
-    def freshened(self, counts: dict[object, int]) -> None:
+    def mark_caught_up(self, counts: dict[object, int]) -> None:
         assert counts == {"reader": 1}
         self.fresh = True
 
     def unresolved(self) -> set[int]:
         return set() if self.ids is None else self.ids.asked
 
-    def gathers_s(self) -> float:
+    def linger_s(self) -> float:
         return self.patience_s if self.todo else 0.0
 
-    def next_cycle(self) -> Batch | None:
+    def next_batch(self) -> Batch | None:
         if not self.todo:
             return None
         self.todo -= 1
@@ -123,12 +123,12 @@ class FakeTask:
             raise self.commit_errors.pop(0)
         self.calls.append("commit")
 
-    def settled(self) -> None:
+    def mark_committed(self) -> None:
         self.inflight -= 1
         self.calls.append("settled")
         self.after_settling()
 
-    def ask_ends(self) -> None:
+    def read_end_offsets(self) -> None:
         self.calls.append("ask")
 
     def close(self) -> None:

@@ -41,7 +41,7 @@ def test_a_step_forward_is_not_taken_on(machine: Machine) -> None:
 
 def test_a_step_forward_is_taken_on_as_far_as_the_log_has_come(machine: Machine) -> None:
     machine.off = 3 * HOUR
-    machine.clock.heard(START + machine.passed + HOUR)
+    machine.clock.observe_append_time(START + machine.passed + HOUR)
     assert [machine.now(ms) for ms in (0, 10, HOUR)] == [HOUR, HOUR, HOUR]
 
 
@@ -50,18 +50,18 @@ def test_a_step_back_is_taken_on_and_what_follows_is_no_step_forward(machine: Ma
     assert machine.now() == -3 * HOUR
     machine.off = 0
     assert machine.now(10) == -3 * HOUR  # the log is asked first
-    machine.clock.heard(START + machine.passed)
+    machine.clock.observe_append_time(START + machine.passed)
     assert machine.now(10) == 0
 
 
 def test_a_step_back_never_leads_to_before_the_log(machine: Machine) -> None:
-    machine.clock.heard(START + machine.passed - 200)
+    machine.clock.observe_append_time(START + machine.passed - 200)
     machine.off = -3 * HOUR
     assert [machine.now(ms) for ms in (0, 10, HOUR)] == [-200, -200, -200]
 
 
 def test_records_of_a_backlog_change_nothing(machine: Machine) -> None:
-    machine.clock.heard(START - 9 * HOUR)
+    machine.clock.observe_append_time(START - 9 * HOUR)
     assert machine.now(10) == 0
 
 

@@ -28,7 +28,7 @@ def task(tmp_path: Path) -> Iterator[Task]:
     log = MemoryLog(lambda: 0)
     log.create(toy_topics(1))
     patient, other = ToyProcessor(), ToyProcessor()
-    patient.declaration = replace(patient.declaration, gather_ms=40)
+    patient.declaration = replace(patient.declaration, linger_ms=40)
     other.declaration = replace(other.declaration, name="other", inputs=(SECOND,), tables=())
     task = Task(0, [patient, other], log, Settings.load({}, partitions=1), tmp_path, lambda: 0)
     task.open()
@@ -39,27 +39,27 @@ def task(tmp_path: Path) -> Iterator[Task]:
 
 def put(task: Task, topic: Topic, count: int = 1) -> None:
     (tp,) = [tp for tp, t in task.tps.items() if t is topic]
-    first = task.seek_of(tp)
+    first = task.next_fetch_offset(tp)
     task.put(tp, [LogRecord(*tp, first + n, 0, b"k", b"v") for n in range(count)])
 
 
 def test_records_without_hurry_may_wait(task: Task) -> None:
-    assert task.gathers_s() == 0.0, "nothing is in hand"
+    assert task.linger_s() == 0.0, "nothing is in hand"
     put(task, INPUT)
-    assert task.gathers_s() == 0.04
+    assert task.linger_s() == 0.04
 
 
 def test_they_wait_no_more_when_there_is_other_work(task: Task) -> None:
     put(task, INPUT)
     put(task, SECOND)
-    assert task.gathers_s() == 0.0
+    assert task.linger_s() == 0.0
 
 
 def test_many_wait_for_no_others(task: Task) -> None:
     put(task, INPUT, 99)
-    assert task.gathers_s() == 0.04
+    assert task.linger_s() == 0.04
     put(task, INPUT)
-    assert task.gathers_s() == 0.0
+    assert task.linger_s() == 0.0
 
 
 def test_a_runner_waits_as_long_and_no_longer() -> None:
@@ -109,4 +109,4 @@ def test_no_input_that_a_sender_waits_for_gathers() -> None:
     """Commands are answered at once; events and sums may lie for a moment."""
     for processor in ALL:
         if any(t.kind == "command" for t in processor.inputs):
-            assert processor.gather_ms <= 10, processor.name
+            assert processor.linger_ms <= 10, processor.name

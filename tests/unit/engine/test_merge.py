@@ -81,8 +81,8 @@ def test_it_stops_when_an_input_runs_dry_in_the_middle() -> None:
 
 def test_the_end_known_counts_before_the_consumer_was_heard_of() -> None:
     buffer = Buffer(TOPICS[0], next=5, fetched=None, known=6)
-    assert buffer.behind()
-    assert not Buffer(TOPICS[0], next=6, fetched=None, known=6).behind()
+    assert buffer.is_lagging()
+    assert not Buffer(TOPICS[0], next=6, fetched=None, known=6).is_lagging()
 
 
 def test_a_list_put_twice_or_overlapping_is_kept_once() -> None:
@@ -115,7 +115,7 @@ def test_one_taking_is_bounded_by_bytes() -> None:
 
 def test_what_is_decided_counts_markers_only_with_nothing_in_hand() -> None:
     buffer = Buffer(TOPICS[0], fetched=9)
-    assert buffer.stands(5) == 9
+    assert buffer.committed_position(5) == 9
     buffer.put(records(TOPICS[0], [1]))
-    assert buffer.stands(5) == 5
-    assert Buffer(TOPICS[0]).stands(5) == 5
+    assert buffer.committed_position(5) == 5
+    assert Buffer(TOPICS[0]).committed_position(5) == 5

@@ -50,7 +50,7 @@ class Bench:
         return self.hosts[-1]
 
     def standing(self) -> WorkerStatus:
-        tasks = [local.task.figures(True) for host in self.hosts for local in host.tasks]
+        tasks = [local.task.measure(True) for host in self.hosts for local in host.tasks]
         return WorkerStatus(tasks, 7, assigned=True)
 
     def play(self, name: str) -> list[dict[str, Any]]:

@@ -52,7 +52,7 @@ def test_a_null_value_is_a_withdrawal_where_the_topic_takes_it(topic: Topic, cou
 def test_what_cannot_be_read_between_processors_stops_the_task_or_is_asked_for_again(
     again: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    between = Topic("toy.in", TopicKind.INTERNAL, RECORD, "id", "questions", asked_again=again)
+    between = Topic("toy.in", TopicKind.INTERNAL, RECORD, "id", "questions", retried=again)
     step = Step(Listener(), Context(0, 1, "", {}), lambda keys: [None for _ in keys])
     records = [(between, LogRecord("toy.in", 0, 7, 0, b"a", b"no record"))]
     if again:

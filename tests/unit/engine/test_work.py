@@ -44,7 +44,7 @@ def test_everything_goes_to_its_place() -> None:
     step.rows(COUNTS).put("k", {"data": {"n": "1"}})
     step.rows(OPEN).delete("k")
     step.set_timer(Timer(5, "toy.wait", "k", {}))
-    effects = step.seal()
+    effects = step.encode()
     assert [(o.topic, o.key, o.partition) for o in effects.outputs] == [
         ("p.toy.facts", b"k", 3),
         ("p.toy.rows", b"k", 3),
@@ -76,12 +76,12 @@ def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
         value = {"data": {"a": "x" * FACTS.max_bytes}}
         own.send(FACTS, "k", value, id="j", at=0, cause=own.cause)
 
-    assert isinstance(step.attempt(wide), TooLarge)
+    assert isinstance(step.savepoint(wide), TooLarge)
     assert step.rows(COUNTS).get("k") == {"data": {"n": "1"}}
     assert step.cause == "before"
-    assert step.attempt(part) is None
+    assert step.savepoint(part) is None
     step.rows(OPEN).delete("k")
-    outputs = step.seal().outputs
+    outputs = step.encode().outputs
     assert len(outputs) == 4
     assert all(dict(o.headers)["headrace-cause"] == b"p.toy.in/3/1" for o in outputs)
 
@@ -90,14 +90,14 @@ def test_headers_of_the_processors_own_come_after_the_engines() -> None:
     step = work()
     value, more = {"data": {"a": "1"}}, [("headrace-own", b"x")]
     step.send(FACTS, "k", value, id="i", at=0, cause="p.toy.in/3/0", headers=more)
-    (output,) = step.seal().outputs
+    (output,) = step.encode().outputs
     assert output.headers[0] == ("headrace-cause", b"p.toy.in/3/0")
     assert output.headers[-1] == ("headrace-own", b"x")
     step = work()
     wide = [("headrace-own", b"x" * FACTS.max_bytes)]
     step.send(FACTS, "k", value, id="i", at=0, cause="p.toy.in/3/0", headers=wide)
     with pytest.raises(TooLarge):
-        step.seal()
+        step.encode()
 
 
 def test_a_timer_set_and_deleted_in_one_step_is_a_tombstone() -> None:
@@ -105,14 +105,14 @@ def test_a_timer_set_and_deleted_in_one_step_is_a_tombstone() -> None:
     step.set_timer(Timer(5, "toy.wait", "k", {}))
     step.delete_timer(5, "toy.wait", "k")
     key = store_key(TIMERS.name, timer_key("toy", 5, "toy.wait", "k"))
-    assert step.seal().rows == {key: None}
+    assert step.encode().rows == {key: None}
 
 
 def test_a_topic_that_is_not_declared_is_refused() -> None:
     step = work()
     step.send(INPUT, "k", {"data": {}}, id="i", at=0, cause="c")
     with pytest.raises(KeyError, match=r"toy\.in"):
-        step.seal()
+        step.encode()
 
 
 @pytest.mark.parametrize(
@@ -122,11 +122,11 @@ def test_what_exceeds_the_topics_limit_raises(key: int, text: int, ok: bool) -> 
     step = work()
     step.send(FACTS, "k" * key, {"data": {"t": "x" * text}}, id="i", at=0, cause="c")
     if ok:
-        (output,) = step.seal().outputs
+        (output,) = step.encode().outputs
         assert dict(output.headers)["ce_id"] == b"i"
         return
     with pytest.raises(TooLarge) as caught:
-        step.seal()
+        step.encode()
     assert caught.value.topic == FACTS
     assert caught.value.size > FACTS.max_bytes
 

@@ -62,7 +62,7 @@ class Collected:
 def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collected]:
     """Of every cycle from now on; only what is made from now on is looked at."""
     found = Collected()
-    for part in ("next_cycle", "fire"):
+    for part in ("next_batch", "fire"):
         monkeypatch.setattr(Task, part, found.around(getattr(Task, part)))
     gc.collect()
     gc.freeze()

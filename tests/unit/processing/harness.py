@@ -88,7 +88,7 @@ class CopiedRows:
             index.update(key, copy.deepcopy(row))
         return index
 
-    def indexed(self) -> list[int]:
+    def index_positions(self) -> list[int]:
         return list(self._indexed)
 
 
@@ -116,19 +116,19 @@ class StepWork:
         """Nothing is signed here."""
         return None
 
-    def vouch(self, cause: str, principal: str | None) -> None:
+    def set_principal(self, cause: str, principal: str | None) -> None:
         assert principal is None
 
-    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
+    def savepoint(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         """Nothing is too large here, and nothing fails."""
         part(self)
         return None
 
-    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+    def send_to_dlq(self, topic: Topic, record: Record, failure: Exception) -> None:
         raise AssertionError("nothing fails here")
 
-    def copy(self, table: Table) -> CopiedRows:
-        assert table in self._harness.processor.declaration.copies
+    def global_table(self, table: Table) -> CopiedRows:
+        assert table in self._harness.processor.declaration.global_tables
         own = table in self._harness.processor.declaration.tables
         rows = self._harness.rows(table) if own else self._harness.copied.get(table.name, {})
         return CopiedRows(rows, self._harness.indexed)

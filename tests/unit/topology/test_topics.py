@@ -78,13 +78,13 @@ def test_sizes_leave_room_for_what_is_decided_about_an_input() -> None:
 
 
 def test_a_fact_that_a_processor_reads_is_kept_and_placed_as_an_input() -> None:
-    assert [topic for topic in ALL if topic.chained] == [SAP_VERDICTS]
+    assert [topic for topic in ALL if topic.keyed_fact] == [SAP_VERDICTS]
     assert SAP_VERDICTS.is_input
-    assert SAP_VERDICTS.between
-    assert not SAP_VERDICTS.stays
+    assert SAP_VERDICTS.internal
+    assert not SAP_VERDICTS.same_partition
     assert config_of(SAP_VERDICTS)["message.timestamp.type"] == "LogAppendTime"
-    assert SAP_OUTCOMES.stays
-    assert not SAP_OUTCOMES.between
+    assert SAP_OUTCOMES.same_partition
+    assert not SAP_OUTCOMES.internal
 
 
 def test_all_topics_but_dead_letters_have_the_partitions_of_the_environment() -> None:

@@ -209,7 +209,7 @@ class BatchContext:
         self.coordination = Shared(work.rows(APC_COORDINATION_TABLE))
         self.throttling = Shared(work.rows(APC_THROTTLING_TABLE))
         self.tasks = Shared(work.rows(APC_TASK_FACTS))
-        self._lineage = work.copy(APC_LINEAGE_TABLE)
+        self._lineage = work.global_table(APC_LINEAGE_TABLE)
         self.swarms: dict[str, set[str]] = {}
 
     def session(self, session_id: str) -> AvroValue | None:

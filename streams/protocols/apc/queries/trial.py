@@ -69,7 +69,7 @@ class _Empty:
     def index(self, make: Callable[[], Made]) -> Made:
         return make()
 
-    def indexed(self) -> list[int]:
+    def index_positions(self) -> list[int]:
         return []
 
     def put(self, key: str, row: AvroValue) -> None:
@@ -90,19 +90,19 @@ class _Nowhere:
     def rows(self, table: Table) -> Rows:
         return _Empty()
 
-    def copy(self, table: Table) -> GlobalTable:
+    def global_table(self, table: Table) -> GlobalTable:
         return _Empty()
 
     def sender(self, cause: str) -> str | None:
         return None
 
-    def vouch(self, cause: str, principal: str | None) -> None:
+    def set_principal(self, cause: str, principal: str | None) -> None:
         raise TypeError("a trial has nothing that waited")
 
-    def attempt(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
+    def savepoint(self, part: Callable[[ProcessorContext], None]) -> Exception | None:
         raise TypeError("a trial has no parts")
 
-    def set_aside(self, topic: Topic, record: Record, failure: Exception) -> None:
+    def send_to_dlq(self, topic: Topic, record: Record, failure: Exception) -> None:
         raise TypeError("a trial writes nothing")
 
     def send(self, topic: Topic, key: str, value: AvroValue, **headers: Any) -> None:

@@ -203,14 +203,14 @@ def _decide(
         nonlocal decided
         decided = decide(held.first(key, row, part))
 
-    failure = work.attempt(judge)
+    failure = work.savepoint(judge)
     if failure is None:
         return decided
     if isinstance(failure, TooLarge):
         command, ctx = held.first(key, row, work)
         verdicts.publish(command, verdicts.too_large(failure.topic, failure.size), ctx)
     else:
-        work.set_aside(ASAP_ENVELOPES, held.record_of(key, row, work), failure)
+        work.send_to_dlq(ASAP_ENVELOPES, held.record_of(key, row, work), failure)
     return True
 
 

@@ -81,7 +81,7 @@ def first(key: str, row: AvroValue, work: ProcessorContext) -> Waiting:
     parent = held["traceparent"]
     traceparent = None if parent is None else parent.encode("latin-1")
     at, cause = held["at"], held["cause"]
-    work.vouch(cause, held["principal"])
+    work.set_principal(cause, held["principal"])
     command = Command(held["envelope"], key.encode(), at, cause, traceparent, work.settings)
     return Waiting(command, DecisionContext(work, cause, at, traceparent))
 

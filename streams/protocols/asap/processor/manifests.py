@@ -61,7 +61,7 @@ def unskilled(command: Command, ctx: DecisionContext) -> Outcome | None:
 
 
 def _fleet(ctx: DecisionContext) -> Fleet:
-    return ctx.work.copy(ASAP_MANIFESTS_TABLE).index(Fleet)
+    return ctx.work.global_table(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
 def judge(message: Message, work: ProcessorContext) -> None:

@@ -113,7 +113,7 @@ def _turns(
         assert row is not None, "a turn that waits has a row"
         turn = held_turn(row)
         decision = turn.decision(ready.at, work)
-        work.vouch(turn.cause, row["principal"])
+        work.set_principal(turn.cause, row["principal"])
         rows.delete(keys[ready.turn_index])
         if ready.held:
             work.delete_timer(row["due_at"], HOLD, timer_key(task_id, ready.turn_index))

@@ -113,7 +113,7 @@ def _apply(message: Message, work: ProcessorContext, *, brief: bool = False) -> 
 
 def _apply_briefly(message: Message, reason: str, work: ProcessorContext) -> None:
     """Apply one that causes too much: the task was accepted, so it goes on all the same."""
-    failure = work.attempt(lambda part: _apply(message, part, brief=True))
+    failure = work.savepoint(lambda part: _apply(message, part, brief=True))
     if isinstance(failure, TooLarge):
         cache_replies.decline(_asking_task(message, work), message.value, reason)
     elif failure is not None:

@@ -215,7 +215,7 @@ def _deadline(command: Command, ctx: DecisionContext) -> tuple[int | None, bool]
 def _policy(command: Command, ctx: DecisionContext) -> Policy:
     if ctx.setting("LEARNING") == "observe":
         return no_policy()
-    rows = ctx.work.copy(SAP_HEURISTICS_TABLE)
+    rows = ctx.work.global_table(SAP_HEURISTICS_TABLE)
     return policy_of(command.value["target"]["capability"], ctx.constitution.label, rows)
 
 

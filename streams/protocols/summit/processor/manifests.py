@@ -216,8 +216,8 @@ def agent_members(row: AvroValue) -> dict[str, Any]:
 
 def agents_seen(work: ProcessorContext) -> list[int]:
     """How far the agents were read when they were last asked: a next offset per partition."""
-    return _copy(work).indexed()
+    return _copy(work).index_positions()
 
 
 def _copy(work: ProcessorContext) -> GlobalTable:
-    return work.copy(SUMMIT_AGENTS_TABLE)
+    return work.global_table(SUMMIT_AGENTS_TABLE)

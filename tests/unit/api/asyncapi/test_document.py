@@ -86,7 +86,7 @@ def test_each_message_has_the_key_of_its_topic_and_a_tombstone_where_there_are_s
         assert {kafka(message)["key"]["description"] for message in messages} == {topic.key}
         nulls = [message for message in messages if message["payload"] == {"type": "null"}]
         assert len(messages) - len(nulls) == 1
-        assert bool(nulls) == (topic.takes_null or topic.kind is TopicKind.TABLE)
+        assert bool(nulls) == (topic.nullable or topic.kind is TopicKind.TABLE)
 
 
 def test_processors_send_and_receive_what_they_are_declared_to() -> None:

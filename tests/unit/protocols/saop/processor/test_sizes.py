@@ -39,7 +39,7 @@ class Desk:
         return [self.rows.get(key) for key in keys]
 
     def keep(self, work: StepContext) -> list[Output]:
-        effects = work.seal()
+        effects = work.encode()
         self.rows.update(effects.rows)
         return effects.outputs
 

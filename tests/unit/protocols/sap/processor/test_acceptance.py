@@ -33,7 +33,7 @@ class Counting:
     def index(self, make: Callable[[], Made]) -> Made:
         raise AssertionError("it has no index")
 
-    def indexed(self) -> list[int]:
+    def index_positions(self) -> list[int]:
         raise AssertionError("it has no index")
 
 
