@@ -10,7 +10,7 @@ import json
 import time
 from collections.abc import Sequence
 
-from streams.engine.copies import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicated_tables
 from streams.engine.kafka import KafkaLog
 from streams.engine.processor import Processor
 from streams.engine.records import LogRecord, Output

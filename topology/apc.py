@@ -15,8 +15,14 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import FACT_BYTES, INBOX_RETENTION_MS, INPUT_BYTES, TABLE_BYTES, dead_letters
 from topology.keys import composite, integer_of, member, text_of
+from topology.retention import (
+    FACT_BYTES,
+    INBOX_RETENTION_MS,
+    INPUT_BYTES,
+    TABLE_BYTES,
+    dead_letters,
+)
 
 
 def _packet_state(value: Mapping[str, Any]) -> str:

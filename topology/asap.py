@@ -17,7 +17,8 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import (
+from topology.keys import composite, integer_of, member, text_of
+from topology.retention import (
     DAY_MS,
     FACT_BYTES,
     INBOX_RETENTION_MS,
@@ -25,7 +26,6 @@ from topology.keeping import (
     TABLE_BYTES,
     dead_letters,
 )
-from topology.keys import composite, integer_of, member, text_of
 
 
 def _asap_envelope(value: Mapping[str, Any]) -> str:

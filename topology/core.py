@@ -4,8 +4,8 @@ the engine keep."""
 from __future__ import annotations
 
 from topology.declarations import Header, Table, Topic, TopicKind
-from topology.keeping import INPUT_BYTES, LONG_BYTES, RTES_RAW_RETENTION_MS
 from topology.keys import member
+from topology.retention import INPUT_BYTES, LONG_BYTES, RTES_RAW_RETENTION_MS
 
 CAUSE = Header(
     "headrace-cause",

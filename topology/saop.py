@@ -15,8 +15,8 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import LONG_BYTES, TABLE_BYTES, dead_letters
 from topology.keys import composite, member, text_of
+from topology.retention import LONG_BYTES, TABLE_BYTES, dead_letters
 
 
 def saop_task_key(session_id: str, task_id: str, origin: str | None = None) -> str:

@@ -18,14 +18,14 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import (
+from topology.keys import integer_of, member, text_of
+from topology.retention import (
     FACT_BYTES,
     INBOX_RETENTION_MS,
     LONG_BYTES,
     TABLE_BYTES,
     dead_letters,
 )
-from topology.keys import integer_of, member, text_of
 
 
 def sap_key(*parts: str | None) -> str:

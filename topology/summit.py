@@ -16,14 +16,14 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import (
+from topology.keys import member, text_of
+from topology.retention import (
     FACT_BYTES,
     INBOX_RETENTION_MS,
     INPUT_BYTES,
     TABLE_BYTES,
     dead_letters,
 )
-from topology.keys import member, text_of
 
 
 def _summit_call(name: str) -> KeyOf:

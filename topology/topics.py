@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from topology.core import TOPICS
 from topology.declarations import Topic, TopicKind
-from topology.keeping import DELETE_RETENTION_MS, dead_letters
 from topology.protocols import DECLARED
+from topology.retention import DELETE_RETENTION_MS, dead_letters
 
 _OWN = tuple(topic for each in DECLARED for topic in each.topics)
 

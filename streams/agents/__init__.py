@@ -5,7 +5,7 @@
 It is what the demo and the tests let work; its answers say back what a payload says.
 """
 
-from streams.agents.clerk import EchoAgent
+from streams.agents.echo_agent import EchoAgent
 from streams.agents.serve import serve
 
 __all__ = ["EchoAgent", "serve"]

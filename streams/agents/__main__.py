@@ -12,7 +12,7 @@ import click
 
 from schemas.sap.constants import is_agent_id
 from streams.agents import EchoAgent, serve
-from streams.agents.place import place_of
+from streams.agents.cursor_file import place_of
 from streams.agents.stopping import until_stopped
 from streams.errors import HeadraceError
 from streams.settings import Settings

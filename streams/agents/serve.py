@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from streams.agents.clerk import EchoAgent
-from streams.agents.place import kept, start_of
+from streams.agents.cursor_file import kept, start_of
+from streams.agents.echo_agent import EchoAgent
 from streams.client import Client
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings

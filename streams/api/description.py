@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from streams.access.callers import AccessRule
 from streams.api.openapi import BASE, Json
 from streams.telemetry.metrics import MetricDeclaration
-from streams.views.parameters import Parameter
+from streams.views.query_params import Parameter
 from topology.declarations import Topic
 
 DescribeParameter = Callable[[Parameter], Json]

@@ -13,11 +13,11 @@ from streams.access.callers import Caller, Role
 from streams.api.problems import Response
 from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
-from streams.replay.as_of.looking import AsOfQuery
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.query import AsOfQuery
 from streams.settings.service import ServiceSettings
-from streams.views.parameters import Parameter
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import Parameter
 from streams.views.reads import ReadOnlyStore
 from topology.declarations import Topic
 

@@ -153,7 +153,7 @@ def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[Kafk
     """
     from streams.routes.handle import WAIT_S
     from streams.routes.table import check_after
-    from streams.views.params import parse_position
+    from streams.views.parse import parse_position
 
     with connect(settings) as log, open_view(log, settings) as view:
         if after is not None:

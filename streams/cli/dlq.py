@@ -68,7 +68,7 @@ def show_one(position: str) -> None:
 
 def _position(text: str) -> Position:
     """Raises UsageError for what is none."""
-    from streams.views.params import QueryError, parse_position
+    from streams.views.parse import QueryError, parse_position
 
     try:
         return parse_position(text)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any
 
-from streams.view_store.graph.joined import merge_spellings
+from streams.view_store.graph.merged import merge_spellings
 
 Json = Mapping[str, Any]
 _PLAIN = frozenset(" :/_.,=+-")

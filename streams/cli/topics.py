@@ -122,7 +122,7 @@ def accept(topic: str, partition: int) -> None:
     Example:
       headrace topics accept-gap apc.packets 0
     """
-    from streams.engine.release import accept_gap
+    from streams.engine.accept_gap import accept_gap
 
     settings = Settings.load()
     name = topic if topic.startswith(settings.prefix) else settings.prefix + topic

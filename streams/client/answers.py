@@ -23,7 +23,7 @@ from streams.errors import (
     ViewNotReady,
 )
 from streams.log.cursors import CursorAhead, CursorExpired, CursorInvalid
-from streams.views.params import QueryError, parse_position
+from streams.views.parse import QueryError, parse_position
 from streams.views.positions import ViewBehind
 
 

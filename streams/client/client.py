@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, overload
 
-from streams.client.desk import SummitTransport
 from streams.client.stream import TailStream
 from streams.client.summit import SummitCalls
+from streams.client.summit_transport import SummitTransport
 from streams.client.transport import Following, ProduceRequest, Transport
 from streams.client.values import Scalar, parcel_of, target_of
 from streams.errors import BrokerUnavailable, GatewayUnavailable, ProduceUnknown, UsageError

@@ -22,7 +22,7 @@ from streams.errors import UsageError
 from streams.log.connecting import connect
 from streams.registry.binding import COMMAND_S, use_registry
 from streams.settings import Settings
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.positions import ViewBehind
 from streams.views.reads import ReadOnlyStore
 from topology import topics

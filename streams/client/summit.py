@@ -10,7 +10,7 @@ from typing import Any
 
 from schemas.formats import iso_ms
 from streams.api.jsonrpc import build_request
-from streams.client.desk import SummitTransport, refusal, rejection
+from streams.client.summit_transport import SummitTransport, refusal, rejection
 from streams.errors import InvalidInput
 from streams.summit.errors import ManifestRejected
 from streams.summit.manifests import read_manifest, rejected

@@ -13,7 +13,7 @@ import orjson
 from schemas.summit import rules
 from streams.api.jsonrpc import build_request
 from streams.client.answers import GatewayResponse, unsent
-from streams.client.desk import WAIT_S
+from streams.client.summit_transport import WAIT_S
 from streams.client.values import parcel_of
 from streams.errors import GatewayUnavailable, HeadraceError
 from streams.summit.errors import CallRejected, RunPending, VerdictPending

@@ -11,7 +11,7 @@ import orjson
 from schemas import summit
 from schemas.summit.words import COMPLETED, TERMINAL
 from streams.api.jsonrpc import build_request
-from streams.client.desk import rejection
+from streams.client.summit_transport import rejection
 from streams.client.summit_watch import News, RunWatcher
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition

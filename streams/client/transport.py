@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from streams.client.desk import SummitTransport
+from streams.client.summit_transport import SummitTransport
 
 
 class TailRecord(NamedTuple):

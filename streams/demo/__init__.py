@@ -1,7 +1,7 @@
 """`headrace demo`: a short story, told by a real system, that checks itself."""
 
-from streams.demo.door import HttpSystemClient, SystemClient
-from streams.demo.stage import DemoContext, DemoFailed
+from streams.demo.context import DemoContext, DemoFailed
 from streams.demo.steps import STEPS, tell
+from streams.demo.system_client import HttpSystemClient, SystemClient
 
 __all__ = ["STEPS", "DemoContext", "DemoFailed", "HttpSystemClient", "SystemClient", "tell"]

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Callable
 from importlib.resources import files
 
-from streams.demo.stage import DemoContext, Json, act
+from streams.demo.context import DemoContext, Json, act
 from topology.sap import SAP_INBOX, SAP_SIGNALS, SAP_TASKS
 
 WAIT_S = 30

@@ -9,7 +9,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from streams.demo.stage import DemoContext
+from streams.demo.context import DemoContext
 from streams.engine.headers import iso
 
 AT_MS = 1_777_881_600_000

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import quote
 
+from streams.demo.context import DemoContext, DemoFailed, Json
 from streams.demo.fleet_simulation import (
     ENDS,
     GENERATIONS,
@@ -24,7 +25,6 @@ from streams.demo.fleet_simulation import (
     Story,
 )
 from streams.demo.fleet_simulation import tell as evolve
-from streams.demo.stage import DemoContext, DemoFailed, Json
 from streams.engine.records import Record, TopicPartition
 from streams.log.record_json import record_json
 from streams.protocols.apc.lineage.effectiveness import shown

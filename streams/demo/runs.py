@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 from streams.api.jsonrpc import build_request
-from streams.demo.stage import DemoContext, DemoFailed, Json, act
+from streams.demo.context import DemoContext, DemoFailed, Json, act
 from streams.log.fetching import records_of
 from streams.protocols.summit.queries.evidence import OK, checks
 from topology.summit import SUMMIT_MANIFESTS, SUMMIT_REPLIES

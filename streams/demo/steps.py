@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from streams.demo import answers, evolution, lineage, packets, runs, tasks
-from streams.demo.stage import DemoContext, DemoFailed, Json
+from streams.demo.context import DemoContext, DemoFailed, Json
 from topology.apc import APC_INBOX, APC_PACKETS_DLQ
 
 PLAIN_LIFE = (

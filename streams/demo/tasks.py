@@ -20,7 +20,7 @@ from schemas.asap import (
     make_envelope,
 )
 from streams.agents.asap.indexer import SKILL, State, resumed, work
-from streams.demo.stage import DemoContext, DemoFailed, Json, act
+from streams.demo.context import DemoContext, DemoFailed, Json, act
 
 PAGES, DONE_FIRST = 4, 2
 _TOO_LATE = "asap:task/already_completed"

@@ -8,7 +8,7 @@ from topology import processors, tables, topics
 from topology.core import CHANGELOG
 from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
 from topology.diagrams import mermaid_processors
-from topology.keeping import HOUR_MS, KIB, MIB
+from topology.retention import HOUR_MS, KIB, MIB
 
 
 def _duration(ms: int | None) -> str:

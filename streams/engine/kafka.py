@@ -30,8 +30,8 @@ from streams.engine.kafka_admin import KafkaAdmin
 from streams.engine.kafka_clients import APPENDER, COMMON, GROUP, PACES, READER, TRANSACTIONS
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.kafka_reader import KafkaReader
+from streams.engine.kafka_records import placed_record, produce, topic_id
 from streams.engine.kafka_refusals import Refusals, invalid_settings, refusal_of
-from streams.engine.kafka_words import placed_record, produce, topic_id
 from streams.engine.log import NewTopic, Pace, TopicInfo
 from streams.engine.records import Output, Record, TopicPartition
 from streams.errors import (

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
+from streams.engine.kafka_records import record_of
 from streams.engine.kafka_refusals import refusal_of
-from streams.engine.kafka_words import record_of
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from streams.engine.kafka_records import record_of
 from streams.engine.kafka_refusals import refusal_of
-from streams.engine.kafka_words import record_of
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable, HeadraceError
 

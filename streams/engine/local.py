@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from streams.engine.copies import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicated_tables
 from streams.engine.log import Reader
 from streams.engine.memory import MemoryLog
 from streams.engine.metrics import WorkerMetrics

@@ -26,7 +26,7 @@ from streams.errors import StoreFailed
 from streams.telemetry.progress import reading
 from topology.core import CHANGELOG, TIMERS
 from topology.declarations import Table
-from topology.keeping import DELETE_RETENTION_MS
+from topology.retention import DELETE_RETENTION_MS
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from schemas import Decoded, Undecodable, decode_many, encode
-from streams.engine.letters import describe_failure, make_dead_letter
+from streams.engine.dead_letters import describe_failure, make_dead_letter
 from streams.engine.principals import SERVICE, Senders
 from streams.engine.processor import Message, Processor, Timer, TooLarge
 from streams.engine.records import Output, Record, position

@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from streams.engine import merge
-from streams.engine.copies import GlobalTables
 from streams.engine.gate import Gate
+from streams.engine.global_tables import GlobalTables
 from streams.engine.log import Log
 from streams.engine.metrics import TaskMeasurements, WorkerMetrics
 from streams.engine.poison import PoisonLimit

@@ -10,8 +10,8 @@ from typing import Any
 
 from schemas import encode
 from streams.engine import headers
-from streams.engine.copies import GlobalTables, GlobalTableView
-from streams.engine.letters import describe_failure, make_dead_letter
+from streams.engine.dead_letters import describe_failure, make_dead_letter
+from streams.engine.global_tables import GlobalTables, GlobalTableView
 from streams.engine.principals import Principals, Senders
 from streams.engine.processor import AvroValue, Processor, ProcessorContext, Timer, TooLarge
 from streams.engine.records import Headers, Output, Record, position

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from streams.engine import crash_points, faust_host
 from streams.engine.clock import WorkerClock, wall_ms
-from streams.engine.copies import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicated_tables
 from streams.engine.log import Log
 from streams.engine.metrics import WorkerMetrics, WorkerStatus
 from streams.engine.metrics_server import serve_metrics

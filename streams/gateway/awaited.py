@@ -16,7 +16,7 @@ from streams.api.problems import Response
 from streams.api.route import AwaitOutcome, AwaitVerdicts, Call
 from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.positions import ViewBehind
 
 T = TypeVar("T")

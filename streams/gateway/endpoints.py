@@ -37,7 +37,7 @@ from streams.ingress import senders
 from streams.routes.past import as_of_call
 from streams.routes.produce import Sending, accepted, command_response, sending_of, trace_of
 from streams.routes.table import MatchedRoute, check_after, match, match_request
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from topology.declarations import Topic
 
 Endpoint = Callable[[Request], Awaitable[HttpResponse]]

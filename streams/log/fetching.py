@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 
 PATIENCE_S = 10.0
 _POLL_S = 0.1

@@ -20,8 +20,8 @@ from streams.log.cursors import (
     parse_sequence,
 )
 from streams.log.filters import Filters
-from streams.log.places import LogPosition, OffsetPosition, SequencePosition
 from streams.log.record_json import value_json
+from streams.log.tail_positions import LogPosition, OffsetPosition, SequencePosition
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.saop import RTES_EVENTS

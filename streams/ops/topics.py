@@ -10,7 +10,7 @@ from streams.errors import SettingsError, TopicsMismatch
 from streams.settings.service import ServiceSettings
 from topology import topics
 from topology.declarations import Topic
-from topology.keeping import HOUR_MS
+from topology.retention import HOUR_MS
 
 
 class TopicStatus(StrEnum):

@@ -15,11 +15,11 @@ from streams.access.sender import Sender
 from streams.engine.log import Log
 from streams.engine.processor import Processor
 from streams.processing.ingress import EnvelopeType, IngressTopic
-from streams.replay.checking import FactCheck, RowCheck
-from streams.replay.cut import ConsistentCut, LiveRows
-from streams.replay.findings import ViolationKind
-from streams.replay.fold.folding import Fold
-from streams.replay.scratch import SpillStore
+from streams.replay.checks import FactCheck, RowCheck
+from streams.replay.consistent_cut import ConsistentCut, LiveRows
+from streams.replay.fold.fold import Fold
+from streams.replay.spill import SpillStore
+from streams.replay.violations import ViolationKind
 from streams.settings.service import ServiceSettings
 from topology.declarations import Table, Topic
 

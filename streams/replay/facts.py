@@ -11,7 +11,7 @@ from streams.engine.headers import CAUSE
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition, header, position
 from streams.log.reading import records
-from streams.replay.cut import ConsistentCut
+from streams.replay.consistent_cut import ConsistentCut
 from topology.declarations import Topic
 
 

@@ -26,7 +26,7 @@ from streams.routes.produce import accepted, command_response, sending_of, trace
 from streams.routes.table import MatchedRoute, NoRoute, check_after, find, match_request
 from streams.settings import Settings
 from streams.view_store.view import View
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 
 Append = Callable[[Sequence[Output]], Sequence[Record]]
 WAIT_S = 10.0

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from streams.api.route import Call, Query
 from streams.engine.log import Log
-from streams.replay.as_of.looking import AsOfQuery
 from streams.replay.as_of.overlay import Overlay
 from streams.replay.as_of.point import parse_as_of
+from streams.replay.as_of.query import AsOfQuery
 from streams.routes.table import MatchedRoute
 
 

@@ -9,9 +9,9 @@ from urllib.parse import unquote_to_bytes
 from streams.api.route import Produce, ReplaceCommand, Route, SyncCommand
 from streams.protocols.queries import QUERIES
 from streams.routes import graph
-from streams.views.parameters import AFTER, AS_OF, Parameter
-from streams.views.params import QueryError, QueryParams
+from streams.views.parse import QueryError, QueryParams
 from streams.views.positions import Position
+from streams.views.query_params import AFTER, AS_OF, Parameter
 
 _FIRST, *_OTHERS = QUERIES
 ROUTES: tuple[Route, ...] = (

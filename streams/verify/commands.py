@@ -12,10 +12,10 @@ from streams.engine.log import Log
 from streams.engine.processor import Message
 from streams.engine.records import LogRecord, Record, TopicPartition, position
 from streams.log.reading import partitions, records
-from streams.replay.cut import DEAD_LETTERS, ConsistentCut
+from streams.replay.consistent_cut import DEAD_LETTERS, ConsistentCut
 from streams.replay.facts import header_text
-from streams.replay.findings import ViolationKind, Violations
-from streams.replay.scratch import SpillMap, SpillStore
+from streams.replay.spill import SpillMap, SpillStore
+from streams.replay.violations import ViolationKind, Violations
 from streams.telemetry.progress import Bar
 from topology import topics
 from topology.declarations import Topic

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from schemas import Undecodable, decode
-from streams.replay.cut import LiveRows
-from streams.replay.findings import ViolationKind, Violations
-from streams.replay.fold.folding import CommandGone, Commands, Fold, Row, visible_members
-from streams.replay.scratch import SpillMap, SpillStore
+from streams.replay.consistent_cut import LiveRows
+from streams.replay.fold.fold import CommandGone, Commands, Fold, Row, visible_members
+from streams.replay.spill import SpillMap, SpillStore
+from streams.replay.violations import ViolationKind, Violations
 from topology.declarations import Topic
 
 _UNFOLDABLE = "gone"

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from streams.replay.findings import Violations
+from streams.replay.violations import Violations
 
 
 @dataclass(frozen=True, slots=True)

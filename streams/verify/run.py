@@ -13,14 +13,14 @@ from streams.engine.processor import Message
 from streams.engine.records import TopicPartition
 from streams.errors import HeadraceError, TopicsMismatch
 from streams.protocols.commands import COMMANDS
-from streams.replay import cut
-from streams.replay.checking import CheckContext, FactCheck
-from streams.replay.cut import FACTS, LiveRows
+from streams.replay import consistent_cut
+from streams.replay.checks import CheckContext, FactCheck
+from streams.replay.consistent_cut import FACTS, LiveRows
+from streams.replay.expected_rows import ExpectedRows
 from streams.replay.facts import Fact, read_facts
-from streams.replay.findings import ViolationKind, Violations
-from streams.replay.fold.folding import Fold
-from streams.replay.owed import ExpectedRows
-from streams.replay.scratch import SpillMap, SpillStore
+from streams.replay.fold.fold import Fold
+from streams.replay.spill import SpillMap, SpillStore
+from streams.replay.violations import ViolationKind, Violations
 from streams.settings import Settings
 from streams.telemetry.progress import progress
 from streams.verify.commands import Commands, CommandVerdict
@@ -69,7 +69,9 @@ class _Verification:
 
     def report(self) -> Report:
         with progress("rows") as bar:
-            self._cut = cut.read_rows_and_ends(self._log, self._prefix, self._live, bar, _INTERNAL)
+            self._cut = consistent_cut.read_rows_and_ends(
+                self._log, self._prefix, self._live, bar, _INTERNAL
+            )
         self._commands = Commands(self._log, self._prefix, self._cut, self._scratch)
         seen, promised, outcomes = (
             SpillMap(self._scratch, n) for n in ("seen", "promised", "kept")
@@ -88,7 +90,9 @@ class _Verification:
                 for task in range(self._partition_count):
                     for _ in self._check_task(group, folds, task):
                         bar.advance()
-        parked = frozenset(cut.parked_commands(self._live, self._partition_count, _PARKED))
+        parked = frozenset(
+            consistent_cut.parked_commands(self._live, self._partition_count, _PARKED)
+        )
         self._check_tables()
         self._check_expected_rows()
         self._check_totals()
@@ -164,7 +168,7 @@ class _Verification:
     def _check_tables(self) -> None:
         """Check the rows that no fold rebuilds; those that no check covers must at least decode."""
         known = {one.table for one in _FOLDS} | set(_ROW_CHECKS)
-        for table in (each for each in cut.PUBLIC if each not in known):
+        for table in (each for each in consistent_cut.PUBLIC if each not in known):
             for task in range(self._partition_count):
                 for _ in self._decode_rows(table, task):
                     pass
@@ -203,9 +207,14 @@ class _Verification:
 
     def _is_unstable(self, task: int) -> bool:
         """Return whether facts of the task came while the rows were read, or some are gone."""
-        cut = self._cut
-        tps = [tp for tp in cut.after if tp.partition == task and tp.topic in self._names]
-        return any(cut.after[tp] != cut.before[tp] or cut.starts[tp] for tp in tps)
+        consistent_cut = self._cut
+        tps = [
+            tp for tp in consistent_cut.after if tp.partition == task and tp.topic in self._names
+        ]
+        return any(
+            consistent_cut.after[tp] != consistent_cut.before[tp] or consistent_cut.starts[tp]
+            for tp in tps
+        )
 
     def _decode_rows(self, table: Table, task: int) -> Iterator[tuple[str, dict[str, Any]]]:
         for key, raw in self._live.rows(table, task):

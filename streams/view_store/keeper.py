@@ -25,10 +25,10 @@ from streams.errors import (
     StoreFailed,
     TopicsMismatch,
 )
-from streams.view_store.awaiting import RowWaiters
+from streams.view_store.end_offsets import EndOffsetPoller, Ends
+from streams.view_store.offset_waiters import OffsetWaiters
+from streams.view_store.row_waiters import RowWaiters
 from streams.view_store.view import View
-from streams.view_store.waiters import OffsetWaiters
-from streams.view_store.watch import EndOffsetPoller, Ends
 from streams.views.status import State, ViewStats
 
 POLL_S = 0.05

@@ -20,10 +20,10 @@ from pathlib import Path
 from streams.engine.log import Log
 from streams.errors import HeadraceError, StoreFailed, ViewNotReady
 from streams.settings import Settings
-from streams.view_store.awaiting import RowWaiters
+from streams.view_store.end_offsets import EndOffsetPoller
 from streams.view_store.keeper import ViewThread
-from streams.view_store.waiters import OffsetWaiters
-from streams.view_store.watch import EndOffsetPoller
+from streams.view_store.offset_waiters import OffsetWaiters
+from streams.view_store.row_waiters import RowWaiters
 from streams.views.positions import Position, ViewBehind
 from streams.views.reads import ReadOnlyStore, SnapshotRows
 from streams.views.status import ViewStats, ViewStatus

@@ -12,7 +12,7 @@ from streams.errors import TopicsMismatch
 from streams.view_store.rows import FOLLOWED
 from topology import topics
 from topology.declarations import TopicKind
-from topology.keeping import DELETE_RETENTION_MS
+from topology.retention import DELETE_RETENTION_MS
 
 FORMAT = 7
 """Incremented when the format of a view's rows changes; older stores are then rebuilt."""

@@ -20,8 +20,8 @@ from streams.engine.records import Record, TopicPartition
 from streams.engine.store import Snapshot, Store
 from streams.errors import StoreFailed
 from streams.telemetry.progress import progress
-from streams.view_store.later import refuse_newer_schema
 from streams.view_store.rows import FOLLOWED, verdict_row_key, verdicts_seen
+from streams.view_store.schema_guard import refuse_newer_schema
 from streams.view_store.source import Source
 from streams.views.changes import WriteBatch
 from streams.views.keys import key

@@ -9,7 +9,7 @@ from itertools import islice, takewhile
 from typing import Any
 
 from streams.views.keys import after
-from streams.views.params import QueryError, QueryParams
+from streams.views.parse import QueryError, QueryParams
 from streams.views.reads import ReadOnlyStore
 
 Json = dict[str, Any]

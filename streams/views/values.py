@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas import decode, to_json
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
 from topology.declarations import Topic
 
 Json = dict[str, Any]

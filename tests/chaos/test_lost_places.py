@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from streams.engine.release import accept_gap
+from streams.engine.accept_gap import accept_gap
 from tests.chaos import exact
 from tests.chaos.cluster import PARTITIONS, Cluster
 from tests.chaos.workers import Worker

@@ -17,7 +17,7 @@ from pathlib import Path
 from confluent_kafka import KafkaException, TopicCollection
 from confluent_kafka.admin import AdminClient
 
-from streams.ops.broker import config, jars, local, network
+from streams.ops.broker import config, kafka_distribution, local, network
 from streams.ops.broker.home import Home
 from streams.ops.broker.process import Child
 from tests.processes import wait_for
@@ -53,7 +53,7 @@ class Node:
         self._home.logging.write_text(config.LOGGING)
         own = config.COMMON | _SET | settings | {"log.dirs": str(self._home.data)}
         self._home.properties.write_text(config.properties(own))
-        self._classpath = jars.classpath(self._home, print)
+        self._classpath = kafka_distribution.classpath(self._home, print)
         self._child: Child | None = None
 
     def format(self, cluster_id: str) -> None:
@@ -81,7 +81,9 @@ class Node:
             self._child.process.end(_STOP_S)
 
     def _java(self, *arguments: str) -> list[str]:
-        return local.java_command(self._home, jars.java(), self._classpath, _HEAP, *arguments)
+        return local.java_command(
+            self._home, kafka_distribution.java(), self._classpath, _HEAP, *arguments
+        )
 
 
 class ThreeBrokers:

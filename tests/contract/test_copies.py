@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.catalogue import LATEST_ID
-from streams.engine.copies import GlobalTables, GlobalTableView
+from streams.engine.global_tables import GlobalTables, GlobalTableView
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import Output, TopicPartition, position
 from streams.engine.store import Store
@@ -98,7 +98,7 @@ def test_an_index_has_what_was_committed_before_it_was_freshened(twin: Twin, cop
 def test_a_transaction_that_never_ends_holds_nobody_up(
     kafka_twin: KafkaTwin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.engine.copies._COMMIT_S", 0.2)
+    monkeypatch.setattr("streams.engine.global_tables._COMMIT_S", 0.2)
     opened = GlobalTables(tmp_path, kafka_twin.log, kafka_twin.prefix, 1, [OWNED])
     opened.open()
     opened.follow()
@@ -143,7 +143,7 @@ def test_a_bad_block_is_met_while_opening_and_all_is_read_anew(
 def test_what_cannot_be_written_down_is_said_to_whoever_waits_for_it(
     twin: Twin, copies: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.engine.copies._FRESH_S", 0.5)
+    monkeypatch.setattr("streams.engine.global_tables._FRESH_S", 0.5)
     opened = copies()
 
     def fail(store: Store, rows: Any) -> None:
@@ -154,7 +154,7 @@ def test_what_cannot_be_written_down_is_said_to_whoever_waits_for_it(
         give(twin, "a")
         with pytest.raises(StoreFailed, match=r"not read on: no space\. Check the disk"):
             opened.catch_up([NAMES])
-    monkeypatch.setattr("streams.engine.copies._FRESH_S", 10.0)
+    monkeypatch.setattr("streams.engine.global_tables._FRESH_S", 10.0)
     opened.catch_up([NAMES])
     assert opened.index(NAMES, Index).there() == ["a"]
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_written_down_is_said_to_whoever_waits_for_it(
 def test_what_could_not_be_written_down_is_read_again(
     twin: Twin, copies: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streams.engine.copies._PAUSE_S", 0.01)
+    monkeypatch.setattr("streams.engine.global_tables._PAUSE_S", 0.01)
     opened = copies()
     write, failures = Store.write, [StoreFailed("no space"), ValueError("and what nobody foresaw")]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from schemas import decode
-from streams.engine.release import Gap, accept_gap
+from streams.engine.accept_gap import Gap, accept_gap
 from streams.engine.task import Task
 from streams.errors import InputTruncated, NotFound, PositionsLost, UsageError
 from tests.contract.test_task import OpenTask, seen, send

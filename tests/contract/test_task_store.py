@@ -15,7 +15,7 @@ from tests.contract.test_task import OpenTask, seen, send
 from tests.contract.twins import Twin
 from tests.toy import ROWS
 from topology.core import CHANGELOG
-from topology.keeping import DELETE_RETENTION_MS, HOUR_MS
+from topology.retention import DELETE_RETENTION_MS, HOUR_MS
 
 Rows = dict[str, dict[bytes, bytes]]
 

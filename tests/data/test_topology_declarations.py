@@ -12,8 +12,8 @@ from schemas import CATALOGUE
 from topology import core, processors, tables, topics
 from topology.core import CHANGELOG, ENGINE_TABLES, LINEAGE_EDGES
 from topology.declarations import ProcessorDeclaration, Table, Topic, TopicKind
-from topology.keeping import DAY_MS
 from topology.protocols import DECLARED
+from topology.retention import DAY_MS
 
 FOR_VIEWS = [LINEAGE_EDGES]
 """Collectors that views read and no processor does; they owe no verdict."""

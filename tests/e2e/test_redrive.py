@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from streams.engine.letters import make_dead_letter
+from streams.engine.dead_letters import make_dead_letter
 from streams.engine.records import LogRecord, Output, header
-from streams.ops.redrive.letters import REDRIVEN_FROM
+from streams.ops.redrive.dead_letters import REDRIVEN_FROM
 from tests.e2e.environment import Environment
 from tests.processes import PATIENCE_S
 from tests.unit.envelopes import idea

@@ -15,7 +15,7 @@ import pytest
 from streams import Client, errors
 from streams.engine.headers import TRACEPARENT
 from streams.engine.records import TopicPartition, header
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from streams.views.positions import ViewBehind
 from tests.integration.detour import Detour
 from tests.integration.system import Live, live

@@ -15,7 +15,7 @@ from schemas import decode
 from streams.protocols.apc.queries import packets as apc
 from streams.view_store.live import LiveView
 from streams.views.keys import key
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.positions import Position
 from tests.e2e.environment import Environment
 from tests.processes import wait_for

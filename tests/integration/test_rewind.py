@@ -27,7 +27,7 @@ from streams.processing.encode import to_output
 from streams.routes.handle import Routes
 from streams.settings import Settings
 from streams.view_store.view import View
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from tests.processes import environ_of
 from tests.unit.ops.rewind.gateway import Gateway
 from tests.unit.ops.rewind.trees import Tree

@@ -27,7 +27,7 @@ from streams.ops.system import running_system
 from streams.processing.encode import to_output
 from streams.settings import Settings
 from streams.view_store.view import View
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from tests.processes import environ_of, wait_for
 from tests.unit.ops.sink.facts import event, move, partition, pulse, thought, turn
 from tests.unit.views.saop.stage import move as sent_move

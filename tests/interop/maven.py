@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from streams.ops.broker.jars import resolve
+from streams.ops.broker.kafka_distribution import resolve
 
 HERE = Path(__file__).parent
 

@@ -15,7 +15,7 @@ from typing import Self
 
 import httpx
 
-from streams.ops.broker.jars import java
+from streams.ops.broker.kafka_distribution import java
 from tests.interop.maven import HERE, files_of
 from tests.processes import wait_for
 

@@ -17,7 +17,7 @@ from confluent_kafka.schema_registry.error import SchemaRegistryError
 
 from schemas import CATALOGUE, decode, encode
 from streams.engine.records import Output
-from streams.ops.broker.jars import java
+from streams.ops.broker.kafka_distribution import java
 from streams.registry.subjects import subjects
 from tests.integration.system import Live, live
 from tests.integration.test_gateway_openapi import answer_stored, asap_worked, sent

@@ -14,7 +14,7 @@ import click
 from schemas.asap import Envelope
 from streams.agents.asap import over_http, over_kafka
 from streams.agents.asap.indexer import request
-from streams.agents.place import place_of
+from streams.agents.cursor_file import place_of
 from streams.agents.stopping import until_stopped
 from streams.asap.errors import ASAPConnectionError, ASAPRemoteError, ASAPTimeoutError
 from streams.errors import GatewayUnavailable, HeadraceError, NegativeAnswer

@@ -15,7 +15,7 @@ from schemas.asap import (
     make_envelope,
 )
 from streams.agents.asap.indexer import resumed, work
-from streams.agents.place import kept, start_of
+from streams.agents.cursor_file import kept, start_of
 from streams.client import Client, TailStream
 from streams.log.cursors import EARLIEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings

@@ -12,7 +12,7 @@ from streams.protocols.asap.queries.rows import (
     task_row_key,
     verdict_key,
 )
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS, ASAP_INBOX, ASAP_TASKS

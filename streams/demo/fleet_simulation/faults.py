@@ -10,8 +10,8 @@ import copy
 from collections.abc import Callable
 from typing import Any
 
+from streams.demo.fleet_simulation.context import DRIFT_CHECKS, FleetContext, Json
 from streams.demo.fleet_simulation.research import candidates, claim, idea
-from streams.demo.fleet_simulation.scene import DRIFT_CHECKS, FleetContext, Json
 from streams.demo.fleet_simulation.teaching import retraction, transfer
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, LATE, PROTOCOLS, SWARMS
 

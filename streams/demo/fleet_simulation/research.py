@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.demo.fleet_simulation.scene import FleetContext, Json
+from streams.demo.fleet_simulation.context import FleetContext, Json
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWARMS
 
 CONDUCTOR = "conductor/amber"

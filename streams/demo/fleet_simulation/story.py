@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from streams.demo.fleet_simulation import faults, research, teaching
-from streams.demo.fleet_simulation.scene import FleetContext, Sent, Session
+from streams.demo.fleet_simulation.context import FleetContext, Sent, Session
 from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWARMS, USE_CASES
 
 GENERATIONS = 40

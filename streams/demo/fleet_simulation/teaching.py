@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from streams.demo.fleet_simulation.context import ACCEPTED, EITHER, FleetContext, Json, Lesson
 from streams.demo.fleet_simulation.research import evaluation, metrics
-from streams.demo.fleet_simulation.scene import ACCEPTED, EITHER, FleetContext, Json, Lesson
 from streams.demo.fleet_simulation.world import (
     DRIFT_AUDIT,
     FIRST_TRANSFERS,

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from streams.demo.case import GRAPH, Part, trace
+from streams.demo.context import DemoContext, Json, act
 from streams.demo.lineage import apc, asap, saop, sap, summit
-from streams.demo.stage import DemoContext, Json, act
-from streams.view_store.graph.joined import merge_spellings
+from streams.view_store.graph.merged import merge_spellings
 
 PARTS: tuple[Part, ...] = (apc.PART, sap.PART, summit.PART, asap.PART, saop.PART)
 """As the story goes."""

@@ -6,7 +6,7 @@ import uuid
 
 from streams.demo import packets
 from streams.demo.case import GRAPH, Part, trace
-from streams.demo.stage import DemoContext, Json
+from streams.demo.context import DemoContext, Json
 
 
 def proposed(stage: DemoContext) -> None:

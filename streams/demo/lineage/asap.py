@@ -15,7 +15,7 @@ from schemas.asap import (
 )
 from streams.demo import tasks
 from streams.demo.case import AT, AT_MS, Part, trace
-from streams.demo.stage import DemoContext
+from streams.demo.context import DemoContext
 
 
 def handed_over(stage: DemoContext) -> None:

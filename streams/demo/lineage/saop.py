@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.demo import case, packets
 from streams.demo.case import Part
-from streams.demo.stage import DemoContext, Json
+from streams.demo.context import DemoContext, Json
 from topology.core import RTES_RAW
 from topology.saop import SAOP_TURNS
 

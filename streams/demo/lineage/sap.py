@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams.agents import EchoAgent
 from streams.demo import answers
 from streams.demo.case import AT_MS, Part, trace
-from streams.demo.stage import DemoContext, Json
+from streams.demo.context import DemoContext, Json
 from topology.sap import SAP_RESULTS, SAP_TASKS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streams.api.jsonrpc import build_request
 from streams.demo import case
 from streams.demo.case import Part
-from streams.demo.stage import DemoContext, Json
+from streams.demo.context import DemoContext, Json
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 

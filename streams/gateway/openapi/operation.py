@@ -12,7 +12,7 @@ from streams.gateway.descriptions import BODIES, PATH_IDS
 from streams.gateway.openapi import waits
 from streams.gateway.openapi.schemas import Components, one_or_many
 from streams.routes.table import INPUTS, parameters_of
-from streams.views.parameters import AS_OF, Parameter, ValueForm
+from streams.views.query_params import AS_OF, Parameter, ValueForm
 
 NDJSON = "application/x-ndjson"
 _BODY_FAULTS = (400, 408, 413, 415, 422)

@@ -18,7 +18,7 @@ from streams.log.cursors import (
     parse_sequence,
 )
 from streams.log.filters import Filters
-from streams.log.places import OffsetPosition, SequencePosition
+from streams.log.tail_positions import OffsetPosition, SequencePosition
 from topology.keys import partition_of
 
 Ask = Callable[[Sequence[TopicPartition]], dict[TopicPartition, int]]

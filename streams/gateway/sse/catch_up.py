@@ -10,7 +10,7 @@ from streams.engine.log import Log, Reader
 from streams.engine.records import Record, TopicPartition
 from streams.gateway.sse.events import Event, Frame, frame
 from streams.log.filters import Filters
-from streams.log.places import LogPosition, SequencePosition
+from streams.log.tail_positions import LogPosition, SequencePosition
 
 PAGE_RECORDS = 1000
 PAGE_BYTES = 1 << 22

@@ -30,7 +30,7 @@ from streams.gateway.sse.stream import Stream
 from streams.gateway.sse.subscriber import Bounds, Subscriber
 from streams.gateway.sse.topic import TOPIC
 from streams.log.cursors import EARLIEST, offsets_cursor
-from streams.log.places import OffsetPosition
+from streams.log.tail_positions import OffsetPosition
 from streams.settings import Settings
 from topology.topics import full_name
 

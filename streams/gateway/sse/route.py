@@ -18,7 +18,7 @@ from streams.gateway.sse.response import EventStream
 from streams.gateway.sse.topic import TYPES
 from streams.log.cursors import EARLIEST, LATEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.log.filters import Filters
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 
 PATH = "/v1/rtes/stream"
 RETRY_AFTER_S = 2

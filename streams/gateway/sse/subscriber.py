@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from streams.gateway.sse.events import Event, Frame
 from streams.log.filters import Filters
-from streams.log.places import LogPosition, SequencePosition
+from streams.log.tail_positions import LogPosition, SequencePosition
 
 End = Literal["overflow", "ended"]
 CHUNK_BYTES = 1 << 16

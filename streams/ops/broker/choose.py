@@ -7,7 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from streams.errors import BrokerUnavailable
-from streams.ops.broker import jars
+from streams.ops.broker import kafka_distribution
 from streams.ops.broker.home import Home
 from streams.settings.service import ServiceSettings
 
@@ -24,7 +24,7 @@ def choose(
     settings: ServiceSettings,
     *,
     which: Which = shutil.which,
-    java_major: Callable[[str], int | None] = jars.java_major,
+    java_major: Callable[[str], int | None] = kafka_distribution.java_major,
 ) -> Choice:
     """Choose the broker to use.
 
@@ -41,7 +41,8 @@ def choose(
     if which("docker"):
         return Choice.DOCKER
     raise BrokerUnavailable(
-        f"no Kafka broker can be started: {missing}, and there is no Docker", advice=jars.ADVICE
+        f"no Kafka broker can be started: {missing}, and there is no Docker",
+        advice=kafka_distribution.ADVICE,
     )
 
 
@@ -50,9 +51,9 @@ def _missing_tool(home: Home, which: Which, java_major: Callable[[str], int | No
     if java is None:
         return "`java` is not on the PATH"
     major = java_major(java)
-    if major is None or major < jars.MIN_JAVA:
+    if major is None or major < kafka_distribution.MIN_JAVA:
         version = "of unknown version" if major is None else f"Java {major}"
-        return f"`java` is {version}, and Kafka needs {jars.MIN_JAVA} or later"
-    if which("mvn") is None and jars.cached(home) is None:
+        return f"`java` is {version}, and Kafka needs {kafka_distribution.MIN_JAVA} or later"
+    if which("mvn") is None and kafka_distribution.cached(home) is None:
         return "`mvn` (Maven), which fetches Kafka's jars, is not on the PATH"
     return None

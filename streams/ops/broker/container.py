@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from streams.errors import BrokerUnavailable, needs_extra
 from streams.ops.broker import config as broker_config
-from streams.ops.broker import jars, network
+from streams.ops.broker import kafka_distribution, network
 from streams.settings.service import ServiceSettings
 
 with needs_extra("container", "Kafka in Docker"):
@@ -44,7 +44,9 @@ def running(
         container = DockerContainer(IMAGE).with_kwargs(network_mode="host")
         container.with_envs(**environment(broker_settings)).start()
     except (DockerException, OSError) as exc:
-        raise BrokerUnavailable(f"Docker cannot run {IMAGE}: {exc}", advice=jars.ADVICE) from exc
+        raise BrokerUnavailable(
+            f"Docker cannot run {IMAGE}: {exc}", advice=kafka_distribution.ADVICE
+        ) from exc
     try:
         _wait(container, port)
         yield f"127.0.0.1:{port}"
@@ -59,6 +61,6 @@ def _wait(container: DockerContainer, port: int) -> None:
             output = b"".join(container.get_logs()).decode(errors="replace").strip()
             raise BrokerUnavailable(
                 f"{IMAGE} did not answer within {READY_LIMIT_S:.0f} s: {output[-300:]}",
-                advice=jars.ADVICE,
+                advice=kafka_distribution.ADVICE,
             )
         time.sleep(0.2)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from streams.errors import BrokerUnavailable
 from streams.ops.broker import config as broker_config
-from streams.ops.broker import jars, network
+from streams.ops.broker import kafka_distribution, network
 from streams.ops.broker.home import BrokerStatus, Home, Started
 from streams.ops.broker.process import Child, Process
 from streams.settings.service import ServiceSettings
@@ -127,8 +127,8 @@ def _start_on_free_ports(
 ) -> Running:
     started_at = time.monotonic()
     _require_room(home.path)
-    java = jars.java()
-    classpath = jars.classpath(home, progress)
+    java = kafka_distribution.java()
+    classpath = kafka_distribution.classpath(home, progress)
     last = home.last()
     port, controller_port = network.pick_ports([preferred_port, *([last.port] if last else [])], 2)
     _write_files(home, config, port, controller_port)

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from streams.errors import ExtraMissing, SettingsError
-from streams.ops.broker import jars
+from streams.ops.broker import kafka_distribution
 from streams.ops.broker.home import Home
 from streams.ops.doctor.findings import Check, fail, failed, ok, warn
 from streams.settings import Settings
@@ -34,27 +34,31 @@ def tools(settings: Settings, which: Which = shutil.which) -> Iterator[Check]:
         if good or other:
             yield ok(name, message if good else f"{message}{other}")
         else:
-            yield fail(name, message, jars.ADVICE)
+            yield fail(name, message, kafka_distribution.ADVICE)
     spare = not_needed or (java[0] and maven[0] and "; not needed with Java and Maven")
     if docker[0] or spare:
         yield ok("docker", docker[1] if docker[0] else f"{docker[1]}{spare}")
     else:
-        yield fail("docker", docker[1], jars.ADVICE)
+        yield fail("docker", docker[1], kafka_distribution.ADVICE)
 
 
 def _check_java(which: Which) -> tuple[bool, str]:
     path = which("java")
     if path is None:
         return False, "`java` is not on the PATH"
-    major = jars.java_major(path)
+    major = kafka_distribution.java_major(path)
     if major is None:
         return False, f"{path} does not run"
-    too_old = "" if major >= jars.MIN_JAVA else f", and Kafka needs {jars.MIN_JAVA} or later"
+    too_old = (
+        ""
+        if major >= kafka_distribution.MIN_JAVA
+        else f", and Kafka needs {kafka_distribution.MIN_JAVA} or later"
+    )
     return not too_old, f"Java {major} at {path}{too_old}"
 
 
 def _check_maven(settings: Settings, which: Which) -> tuple[bool, str]:
-    if jars.cached(Home(settings.state_dir)) is not None:
+    if kafka_distribution.cached(Home(settings.state_dir)) is not None:
         return True, "Kafka's jars are there already"
     path = which("mvn")
     return path is not None, f"Maven at {path}" if path else "`mvn` is not on the PATH"

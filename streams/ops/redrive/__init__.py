@@ -1,9 +1,9 @@
 """Redrive of dead letters: sending them back to their topics, and a dry run of that."""
 
-from streams.ops.redrive.letters import DeadLetter as DeadLetter
-from streams.ops.redrive.letters import RedriveStatus as RedriveStatus
-from streams.ops.redrive.letters import Selection as Selection
-from streams.ops.redrive.letters import dead_letters as dead_letters
+from streams.ops.redrive.dead_letters import DeadLetter as DeadLetter
+from streams.ops.redrive.dead_letters import RedriveStatus as RedriveStatus
+from streams.ops.redrive.dead_letters import Selection as Selection
+from streams.ops.redrive.dead_letters import dead_letters as dead_letters
 from streams.ops.redrive.redrive import Redrive as Redrive
 from streams.ops.redrive.redrive import RedriveRequest as RedriveRequest
 from streams.ops.redrive.redrive import sent_back as sent_back

@@ -20,7 +20,7 @@ from streams.engine.records import Output, TopicPartition
 from streams.engine.task import group_of
 from streams.errors import CommitFailed, Fenced
 from streams.log.reading import partitions, records
-from streams.ops.redrive.letters import REDRIVEN_FROM, DeadLetter, RedriveStatus
+from streams.ops.redrive.dead_letters import REDRIVEN_FROM, DeadLetter, RedriveStatus
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
 from topology.core import AUDIT_REDRIVES

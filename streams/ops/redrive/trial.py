@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from schemas import decode
-from streams.engine.copies import GlobalTables, replicated_tables
+from streams.engine.global_tables import GlobalTables, replicated_tables
 from streams.engine.headers import CAUSE
 from streams.engine.log import Log
 from streams.engine.processor import Processor
@@ -21,7 +21,7 @@ from streams.engine.rows import Bytes, layered
 from streams.engine.state import State
 from streams.engine.step import Step
 from streams.engine.work import Context
-from streams.ops.redrive.letters import DeadLetter, RedriveStatus
+from streams.ops.redrive.dead_letters import DeadLetter, RedriveStatus
 from streams.ops.topics import plan, refuse_mismatch
 from streams.settings import Settings
 from topology import topics

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from schemas import encode
 from streams.protocols.apc.fold import FOLD
-from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
 from streams.views.keys import key, position_at_end
 from topology.apc import APC_EVENTS

@@ -16,7 +16,7 @@ from streams.protocols.apc.processor.policy import PHASES
 from streams.protocols.apc.processor.throttling import judge
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import gates
-from streams.replay.checking import (
+from streams.replay.checks import (
     CheckContext,
     Problems,
     check_equal,

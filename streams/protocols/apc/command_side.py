@@ -8,7 +8,7 @@ from streams.protocols.apc import checks, ingress, row_checks
 from streams.protocols.apc.fold import FOLD
 from streams.protocols.apc.lineage import ApcLineageProcessor
 from streams.protocols.apc.processor import ApcProcessor
-from streams.replay.checking import FactCheck, codes
+from streams.replay.checks import FactCheck, codes
 from topology.apc import APC_COORDINATION_TABLE, APC_EVENTS, APC_LINEAGE_TABLE, APC_THROTTLING_TABLE
 
 APC = CommandSide(

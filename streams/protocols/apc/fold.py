@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from streams.protocols.apc.processor.lifecycle import KEEPS_PACKET, NOT_COUNTED, recipients
-from streams.replay.fold.folding import Commands, Fact, Fold, Row
+from streams.replay.fold.fold import Commands, Fact, Fold, Row
 from topology.apc import APC_EVENTS, APC_PACKET_STATES_TABLE
 from topology.declarations import Topic
 from topology.keys import composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.api.description import Body, Description, PathId, envelope, read_example
 from streams.api.openapi import Json, ref
-from streams.views.parameters import PACKET_ID, SESSION_ID
+from streams.views.query_params import PACKET_ID, SESSION_ID
 from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_EVENTS, APC_PACKET_STATES
 from topology.core import LINEAGE_EDGES
 

@@ -12,7 +12,7 @@ from streams.protocols.apc.queries.arbitrate import TOP_K, arbitrate
 from streams.protocols.apc.queries.evaluate import evaluate
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
 from streams.protocols.apc.settings import ApcSettings
-from streams.views.parameters import MAX_NUMBER, Parameter, ValueForm
+from streams.views.query_params import MAX_NUMBER, Parameter, ValueForm
 from topology.apc import APC_PACKETS
 
 _PACKET = "/v1/apc/sessions/{session_id}/packets/{packet_id}"

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 
 from streams.protocols.apc.lineage.effectiveness import figures, shown
 from streams.protocols.apc.lineage.rows import SUMS
-from streams.replay.checking import CheckContext, RowProblems, Rows
+from streams.replay.checks import CheckContext, RowProblems, Rows
 from topology.machines.apc_inter import MACHINE as INTER
 from topology.machines.apc_intra import MACHINE as INTRA
 

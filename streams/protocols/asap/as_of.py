@@ -7,10 +7,10 @@ from streams.protocols.asap.fold import FOLD
 from streams.protocols.asap.queries.events import check_kept
 from streams.protocols.asap.queries.rows import response_key, task_row_key
 from streams.protocols.asap.queries.tasks import task_of
-from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
-from streams.replay.fold.folding import visible_members
+from streams.replay.fold.fold import visible_members
 from streams.views.keys import key, text_key
 from topology.asap import ASAP_EVENTS
 from topology.keys import composite

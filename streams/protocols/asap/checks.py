@@ -13,7 +13,7 @@ import orjson
 from schemas.asap import rules
 from streams.engine.processor import Message
 from streams.protocols.asap.processor.command import Command
-from streams.replay.checking import (
+from streams.replay.checks import (
     CheckContext,
     Problems,
     check_equal,

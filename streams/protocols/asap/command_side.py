@@ -7,7 +7,7 @@ from streams.processing.protocol import CommandSide
 from streams.protocols.asap import checks, ingress, row_checks
 from streams.protocols.asap.fold import FOLD
 from streams.protocols.asap.processor import AsapProcessor
-from streams.replay.checking import FactCheck, codes
+from streams.replay.checks import FactCheck, codes
 from topology.asap import ASAP_EVENTS, ASAP_HELD, ASAP_SNAPSHOTS_TABLE
 
 ASAP = CommandSide(

@@ -15,7 +15,7 @@ import orjson
 from schemas import asap
 from streams.protocols.asap.processor.task import RESPONSE_IN_ROW
 from streams.protocols.asap.processor.updates import INPUT_REQUIRED
-from streams.replay.fold.folding import Commands, Fact, Fold, Row
+from streams.replay.fold.fold import Commands, Fact, Fold, Row
 from topology.asap import ASAP_EVENTS, ASAP_TASKS_TABLE
 from topology.declarations import Topic
 from topology.keys import composite

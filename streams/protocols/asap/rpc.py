@@ -29,7 +29,7 @@ from streams.processing.encode import to_output
 from streams.protocols.asap import ingress
 from streams.protocols.asap.settings import AsapSettings
 from streams.routes.produce import trace_of
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.positions import ViewBehind
 from streams.views.reads import ReadOnlyStore
 from topology.asap import ASAP_ENVELOPES

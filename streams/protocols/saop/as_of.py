@@ -7,13 +7,13 @@ from streams.engine.records import LogRecord
 from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.queries import sessions
 from streams.protocols.saop.rtes.transitions import evolve
-from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
-from streams.replay.fold.folding import Row, visible_members
+from streams.replay.fold.fold import Row, visible_members
 from streams.views.changes import MemoryStore, WriteBatch
 from streams.views.keys import key, number_at_end
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from topology.keys import split
 from topology.saop import RTES_EVENTS, RTES_REJECTIONS, SAOP_TASKS
 

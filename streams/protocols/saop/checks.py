@@ -12,7 +12,7 @@ from schemas import saop
 from streams.engine.processor import Message
 from streams.protocols.saop.processor.detectors import decline_of, slope_of
 from streams.protocols.saop.processor.turn import TurnRecord
-from streams.replay.checking import (
+from streams.replay.checks import (
     CheckContext,
     Problems,
     check_equal,

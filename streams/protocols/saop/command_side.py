@@ -12,7 +12,7 @@ from streams.protocols.saop import checks, ingress, rewind_checks
 from streams.protocols.saop.fold import FOLD
 from streams.protocols.saop.processor import SaopProcessor
 from streams.protocols.saop.rtes import RtesProcessor
-from streams.replay.checking import VERDICT_KINDS, FactCheck, codes
+from streams.replay.checks import VERDICT_KINDS, FactCheck, codes
 from topology.saop import (
     REWINDS,
     RTES_EVENTS,

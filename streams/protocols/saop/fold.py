@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from schemas.rtes.models import TASK_TRANSITION
 from streams.protocols.saop.rtes.transitions import evolve
-from streams.replay.fold.folding import Commands, Fact, Fold, Row
+from streams.replay.fold.fold import Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.saop import RTES_EVENTS, SAOP_TASKS_TABLE, saop_task_key
 

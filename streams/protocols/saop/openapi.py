@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from streams.api.description import Body, Description, PathId, envelope, read_schema
 from streams.api.openapi import Json
-from streams.views.parameters import SESSION_ID
+from streams.views.query_params import SESSION_ID
 from topology.saop import SAOP_REWIND_LOG
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from schemas import saop, to_json
 from schemas.saop import rules
 from streams.engine.processor import Message
-from streams.replay.checking import (
+from streams.replay.checks import (
     CheckContext,
     Problems,
     RowProblems,

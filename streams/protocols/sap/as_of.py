@@ -11,10 +11,10 @@ from schemas import encode
 from streams.protocols.sap.fold import FOLD
 from streams.protocols.sap.queries.rows import REFUSED, end_key, refused_key, refused_prefix
 from streams.protocols.sap.queries.tasks import task_key
-from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
-from streams.replay.fold.folding import Row, visible_members
+from streams.replay.fold.fold import Row, visible_members
 from streams.views.keys import key, number_at_end, position_at_end
 from topology.declarations import Topic
 from topology.machines.sap_task import MACHINE

@@ -13,7 +13,7 @@ import orjson
 from schemas import sap
 from streams.engine.processor import Message
 from streams.protocols.sap.processor.commands import Command
-from streams.replay.checking import (
+from streams.replay.checks import (
     CheckContext,
     Problems,
     check_equal,

@@ -10,7 +10,7 @@ from streams.protocols.sap.fold import FOLD
 from streams.protocols.sap.learning import SapLearningProcessor
 from streams.protocols.sap.processor import SapProcessor, authorization
 from streams.protocols.sap.settings import SapSettings
-from streams.replay.checking import FactCheck, codes
+from streams.replay.checks import FactCheck, codes
 from streams.settings.service import ServiceSettings
 from topology.sap import SAP_ACKS, SAP_CACHE_TABLE, SAP_HEURISTICS_TABLE, SAP_OUTCOMES, SAP_VERDICTS
 

@@ -15,7 +15,7 @@ import orjson
 
 from schemas import from_json, sap, sha256_hex
 from streams.protocols.sap.task_row import first_row, from_outcome
-from streams.replay.fold.folding import CommandGone, Commands, Fact, Fold, Row
+from streams.replay.fold.fold import CommandGone, Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.machines.sap_task import MACHINE
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE, SAP_VERDICTS, sap_key

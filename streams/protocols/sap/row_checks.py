@@ -19,10 +19,10 @@ from schemas import Undecodable, decode, sap, to_json
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.log.reading import partitions, records
-from streams.replay.checking import CheckContext, RowProblems, Rows
-from streams.replay.cut import ConsistentCut, LiveRows
-from streams.replay.findings import ViolationKind
-from streams.replay.scratch import SpillMap, SpillStore
+from streams.replay.checks import CheckContext, RowProblems, Rows
+from streams.replay.consistent_cut import ConsistentCut, LiveRows
+from streams.replay.spill import SpillMap, SpillStore
+from streams.replay.violations import ViolationKind
 from topology.keys import partition_of
 from topology.machines.sap_task import MACHINE
 from topology.sap import (

@@ -6,8 +6,8 @@ from schemas import encode
 from schemas.summit.words import COMPLETED
 from streams.protocols.summit.fold import FOLD
 from streams.protocols.summit.queries.rows import input_key, output_key, run_events, run_key
-from streams.replay.as_of.looking import AsOfQuery, value_of
 from streams.replay.as_of.overlay import Rows
+from streams.replay.as_of.query import AsOfQuery, value_of
 from streams.replay.as_of.steps import Step
 from streams.views.keys import number_at_end
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS

@@ -14,7 +14,7 @@ from schemas import summit
 from schemas.summit import rules
 from streams.engine.processor import Message
 from streams.protocols.summit.processor.inbound import Call, Reply
-from streams.replay.checking import (
+from streams.replay.checks import (
     CheckContext,
     Problems,
     check_equal,

@@ -7,7 +7,7 @@ from streams.processing.protocol import CommandSide
 from streams.protocols.summit import checks, ingress, row_checks
 from streams.protocols.summit.fold import FOLD
 from streams.protocols.summit.processor import SummitProcessor
-from streams.replay.checking import FactCheck, codes
+from streams.replay.checks import FactCheck, codes
 from topology.summit import SUMMIT_AGENTS_TABLE, SUMMIT_EVENTS
 
 SUMMIT = CommandSide(

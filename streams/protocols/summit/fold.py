@@ -19,7 +19,7 @@ from schemas.summit.words import COMPLETED, TERMINAL, VERIFICATION
 from streams.engine.headers import iso
 from streams.protocols.summit.processor import usage
 from streams.protocols.summit.processor.inbound import extra_json
-from streams.replay.fold.folding import CommandGone, Commands, Fact, Fold, Row
+from streams.replay.fold.fold import CommandGone, Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
 

@@ -30,7 +30,7 @@ from streams.api.openapi import (
 )
 from streams.summit.rpc import PATH, POSITIONS
 from streams.summit.rpc.errors import NAMES
-from streams.views.parameters import AFTER
+from streams.views.query_params import AFTER
 from topology.summit import SUMMIT_EVENTS
 
 _PLACED: Json = {

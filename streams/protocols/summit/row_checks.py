@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schemas import summit
-from streams.replay.checking import CheckContext, RowProblems, Rows
+from streams.replay.checks import CheckContext, RowProblems, Rows
 from topology.keys import split
 
 

@@ -16,7 +16,7 @@ from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
 from streams.summit.rpc.http import after_of
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")

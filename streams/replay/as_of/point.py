@@ -12,9 +12,9 @@ from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition, header, position
 from streams.errors import Conflict
 from streams.log.fetching import records_of
-from streams.views.parameters import AFTER
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from streams.views.positions import Position
+from streams.views.query_params import AFTER
 from streams.views.reads import ReadOnlyStore
 from topology import topics
 from topology.declarations import TopicKind

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from streams.views.parameters import AFTER
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import AFTER
 
 
 def after_of(query: str) -> str | None:

@@ -11,7 +11,7 @@ from streams.protocols.summit.queries import agents, runs
 from streams.summit.rpc.errors import RpcError, unavailable
 from streams.summit.rpc.host import Reading
 from streams.summit.rpc.requests import Request
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from streams.views.reads import ReadOnlyStore
 
 Json = dict[str, Any]

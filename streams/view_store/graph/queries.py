@@ -10,8 +10,8 @@ from streams.view_store.graph.index import Direction, Link, edges_of, steps
 from streams.view_store.graph.walk import Walk
 from streams.views.keys import key
 from streams.views.pages import Entries, page_of
-from streams.views.parameters import CURSOR, Parameter, ValueForm, limit
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import CURSOR, Parameter, ValueForm, limit
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.core import LINEAGE_EDGES

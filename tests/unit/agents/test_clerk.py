@@ -12,8 +12,8 @@ from click.testing import CliRunner
 from schemas import sap
 from streams.agents import EchoAgent
 from streams.agents.__main__ import main
-from streams.agents.clerk import CONSTITUTION
-from streams.agents.place import place_of
+from streams.agents.cursor_file import place_of
+from streams.agents.echo_agent import CONSTITUTION
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap.stage import AGENT, Desk, result, task
 

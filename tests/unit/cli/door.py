@@ -12,7 +12,7 @@ from streams.agents import EchoAgent
 from streams.agents.summit.__main__ import manifest_of
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext
-from streams.demo.door import PATHS
+from streams.demo.system_client import PATHS
 from streams.engine.records import Output, Record
 from streams.protocols.asap.scenario import answer
 from streams.protocols.summit import scenario as summit

@@ -30,7 +30,7 @@ from streams.errors import (
 )
 from streams.log.cursors import CursorAhead, CursorExpired, CursorInvalid
 from streams.settings import Settings
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from streams.views.positions import Position, ViewBehind
 from tests.unit.envelopes import idea, transition
 from tests.unit.views.bench import START_MS, Bench

@@ -8,7 +8,7 @@ from streams.client.kept_view import KeptView, asked_of
 from streams.engine.store import DirectoryLock
 from streams.errors import NotFound, UsageError
 from streams.settings import Settings
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from streams.views.positions import ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea
 from tests.unit.views.bench import Bench

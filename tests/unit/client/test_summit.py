@@ -12,8 +12,8 @@ import pytest
 from schemas import Problem
 from schemas.summit import check_call, check_reply, load_manifest
 from streams.agents.summit import __main__ as examples
-from streams.client.desk import WAIT_S, SummitTransport
 from streams.client.summit import SummitCalls
+from streams.client.summit_transport import WAIT_S, SummitTransport
 from streams.errors import InvalidInput
 from streams.summit.errors import CallRejected, ManifestRejected
 

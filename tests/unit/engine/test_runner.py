@@ -284,12 +284,12 @@ def test_ends_are_asked_for_off_the_tasks_thread() -> None:
     async def test() -> None:
         task = FakeTask(todo=1)
         task.gate = threading.Event()
-        task.ends_wanted = True
+        task.needs_end_offsets = True
         runner = made(task)
         started(runner)
         await until(lambda: "ask" in task.calls)
         assert "commit" not in task.calls
-        task.ends_wanted = False
+        task.needs_end_offsets = False
         task.gate.set()
         await until(lambda: runner.commits == 1)
         await runner.park()

@@ -8,7 +8,7 @@ from streams.engine.memory import MemoryLog
 from streams.engine.records import Output
 from streams.engine.state import State
 from tests.toy import COUNTS, OPEN, ROWS, toy_topics
-from topology.keeping import DELETE_RETENTION_MS
+from topology.retention import DELETE_RETENTION_MS
 
 
 def opened(log: MemoryLog, path: Path, now_ms: int) -> int:

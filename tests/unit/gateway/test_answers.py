@@ -17,8 +17,8 @@ from streams.gateway.openapi import document
 from streams.gateway.openapi.operation import schema_of
 from streams.routes.table import ROUTES, find, parameters_of
 from streams.settings import Settings
-from streams.views.parameters import Parameter, ValueForm
-from streams.views.params import QueryError, QueryParams
+from streams.views.parse import QueryError, QueryParams
+from streams.views.query_params import Parameter, ValueForm
 from tests.unit.envelopes import transition
 from tests.unit.gateway.bench import GatewayBench
 

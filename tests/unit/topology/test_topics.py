@@ -9,7 +9,7 @@ from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.asap import ASAP_MANIFESTS
 from topology.core import RTES_RAW
 from topology.declarations import Topic, TopicKind
-from topology.keeping import DAY_MS, HOUR_MS, KIB, MIB
+from topology.retention import DAY_MS, HOUR_MS, KIB, MIB
 from topology.saop import RTES_EVENTS, RTES_REJECTIONS
 from topology.sap import SAP_OUTCOMES, SAP_VERDICTS
 from topology.topics import ALL, config_of, dead_letters_of, full_name

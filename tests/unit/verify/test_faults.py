@@ -12,7 +12,7 @@ import pytest
 from schemas import decode, encode
 from streams.engine.headers import CAUSE
 from streams.engine.records import LogRecord
-from streams.replay.findings import ViolationKind
+from streams.replay.violations import ViolationKind
 from tests.unit.verify.played import Played
 from topology import topics
 from topology.apc import (

@@ -10,8 +10,8 @@ import pytest
 
 from streams.engine.headers import CAUSE
 from streams.engine.records import Output, TopicPartition
-from streams.replay.cut import FACTS
-from streams.replay.findings import ViolationKind
+from streams.replay.consistent_cut import FACTS
+from streams.replay.violations import ViolationKind
 from streams.verify.run import verify
 from tests.unit.verify.played import Played
 from tests.unit.views.bench import Bench

@@ -12,7 +12,7 @@ from schemas import decode, encode
 from streams.engine.headers import CAUSE
 from streams.engine.records import TopicPartition, header
 from streams.engine.rows import store_key
-from streams.replay.findings import ViolationKind
+from streams.replay.violations import ViolationKind
 from tests.unit.verify.played import Played
 from topology.apc import APC_COORDINATION, APC_THROTTLING
 from topology.core import CHANGELOG, INPUT_POSITIONS

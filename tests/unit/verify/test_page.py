@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from streams.ops.redrive import RedriveStatus
-from streams.replay.cut import PUBLIC
-from streams.replay.findings import ViolationKind
+from streams.replay.consistent_cut import PUBLIC
+from streams.replay.violations import ViolationKind
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "verify.md").read_text()
 

@@ -11,7 +11,7 @@ from streams.engine.memory import MemoryReader
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
 from streams.view_store.live import LiveView
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from streams.views.positions import Position
 from streams.views.reads import ReadOnlyStore
 from streams.views.status import State

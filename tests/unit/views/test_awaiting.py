@@ -7,7 +7,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from streams.errors import ViewNotReady
-from streams.view_store.awaiting import RowWaiters
+from streams.view_store.row_waiters import RowWaiters
 from streams.views.keys import key
 from tests.unit.views.bench import Bench
 from tests.unit.views.living import live_over, until

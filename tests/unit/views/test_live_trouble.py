@@ -13,7 +13,7 @@ from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import StoreFailed, ViewNotReady
 from streams.protocols.apc.queries import packets as apc
-from streams.view_store import keeper, watch
+from streams.view_store import end_offsets, keeper
 from streams.view_store.live import LiveView
 from streams.view_store.view import View
 from streams.views.positions import ViewBehind
@@ -26,9 +26,9 @@ from tests.unit.views.living import Outage, live_over, place, rows_file, rows_of
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is looked at now and then is looked at often."""
-    monkeypatch.setattr(watch, "LOOK_S", 0.02)
-    monkeypatch.setattr(watch, "CHECK_EVERY", 1)
-    monkeypatch.setattr(watch, "TOPICS_EVERY", 1)
+    monkeypatch.setattr(end_offsets, "LOOK_S", 0.02)
+    monkeypatch.setattr(end_offsets, "CHECK_EVERY", 1)
+    monkeypatch.setattr(end_offsets, "TOPICS_EVERY", 1)
     monkeypatch.setattr(keeper, "TICK_S", 0.02)
     monkeypatch.setattr(keeper, "PAUSE_S", 0.02)
 
@@ -145,7 +145,7 @@ def test_a_log_that_does_not_continue_the_copy_is_read_anew(
 def test_topics_that_were_away_are_looked_at_as_soon_as_they_are_back(
     bench: Bench, live: LiveView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watch, "TOPICS_EVERY", 1_000_000)
+    monkeypatch.setattr(end_offsets, "TOPICS_EVERY", 1_000_000)
     held = _Held(monkeypatch)  # Kafka's reader just waits for a topic that is away
     assert held.met.wait(60)
     wait_for(lambda: live._watch.latest is not None, "the topics were looked at before")
@@ -191,7 +191,7 @@ def test_without_a_broker_reads_are_served_and_it_goes_on_later(bench: Bench) ->
 
 
 @pytest.mark.parametrize(
-    "where", ["streams.view_store.view.WriteBatch", "streams.view_store.watch.Ends"]
+    "where", ["streams.view_store.view.WriteBatch", "streams.view_store.end_offsets.Ends"]
 )
 def test_it_never_dies_in_silence(
     where: str,

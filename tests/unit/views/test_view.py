@@ -8,7 +8,7 @@ from streams.view_store.view import View
 from streams.views.positions import Position, ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id, transition
 from tests.unit.views.bench import Bench
-from topology.keeping import DELETE_RETENTION_MS
+from topology.retention import DELETE_RETENTION_MS
 
 PACKET = f"/v1/apc/sessions/s1/packets/{IDEA_ID}"
 
@@ -42,7 +42,7 @@ def test_a_view_stops_before_a_fact_of_a_later_version(
 ) -> None:
     bench.send("apc.packets", idea())
     with monkeypatch.context() as patched:
-        patched.setattr("streams.view_store.later.LATEST_ID", 0)
+        patched.setattr("streams.view_store.schema_guard.LATEST_ID", 0)
         with pytest.raises(InternalUnreadable, match="apc"):
             bench.view.catch_up(0)
         assert bench.view.lag() > 0

@@ -4,7 +4,7 @@ import pytest
 
 from streams.engine.records import TopicPartition
 from streams.errors import ViewNotReady
-from streams.view_store.waiters import Ends, OffsetWaiters
+from streams.view_store.offset_waiters import Ends, OffsetWaiters
 from streams.views.positions import Position
 
 FACTS, STATES = TopicPartition("facts", 0), TopicPartition("states", 0)

@@ -10,7 +10,7 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import dead_letters
+from topology.retention import dead_letters
 
 RECORD = "headrace.core.TimerRow"
 SENT = Topic("notes.sent", TopicKind.COMMAND, RECORD, "id", "notes as clients send them")

@@ -23,8 +23,8 @@ from streams.protocols.apc.processor.transfer_checks import (
 from streams.protocols.apc.queries.trial import Outcome, try_transfer
 from streams.protocols.apc.settings import ApcSettings
 from streams.views.keys import key
-from streams.views.parameters import MAX_NUMBER, Parameter, ValueForm, one_of
-from streams.views.params import QueryError, QueryParams
+from streams.views.parse import QueryError, QueryParams
+from streams.views.query_params import MAX_NUMBER, Parameter, ValueForm, one_of
 from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_EVENTS, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
 from topology.core import LINEAGE_EDGES

@@ -16,7 +16,8 @@ from streams.errors import NotFound
 from streams.protocols.apc import packet_rows as packets
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
-from streams.views.parameters import (
+from streams.views.parse import QueryParams
+from streams.views.query_params import (
     CURSOR,
     PACKET_ID,
     RUN_ID,
@@ -27,7 +28,6 @@ from streams.views.parameters import (
     limit,
     one_of,
 )
-from streams.views.params import QueryParams
 from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_EVENTS, APC_PACKET_STATES
 

@@ -10,7 +10,8 @@ from streams.protocols.apc.queries.lineage import queries, summary
 from streams.protocols.apc.queries.lineage.universe import Found, find
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
-from streams.views.parameters import (
+from streams.views.parse import QueryParams
+from streams.views.query_params import (
     CURSOR,
     PROJECT_ID,
     PROTOCOL_ID,
@@ -21,7 +22,6 @@ from streams.views.parameters import (
     limit,
     one_of,
 )
-from streams.views.params import QueryParams
 from streams.views.reads import ReadOnlyStore
 from topology.apc import APC_COORDINATION, APC_DECISIONS, APC_LINEAGE, APC_THROTTLING
 from topology.declarations import Topic

@@ -7,7 +7,7 @@ from streams.protocols.asap.queries.common import PAGED, paged
 from streams.protocols.asap.queries.tasks import tasks_in
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_MANIFESTS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.views.parameters import CURSOR, limit
+from streams.views.query_params import CURSOR, limit
 from streams.views.values import Json
 
 PAGED = (limit(100, 1000), CURSOR)

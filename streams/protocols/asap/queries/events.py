@@ -14,8 +14,8 @@ from streams.protocols.asap.queries.common import PAGED, paged
 from streams.protocols.asap.queries.tasks import found
 from streams.views.keys import key, number_at_end, text_key
 from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
-from streams.views.parameters import MAX_NUMBER, Parameter, ValueForm
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import MAX_NUMBER, Parameter, ValueForm
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS

@@ -13,8 +13,8 @@ from streams.protocols.asap.queries.rows import response_key, task_row_key
 from streams.protocols.asap.queries.tasks_index import ALIAS, STATUS, TASKS
 from streams.views.keys import key, text_key
 from streams.views.pages import page_of, rows_by_index, rows_of
-from streams.views.parameters import Parameter, one_of
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import Parameter, one_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.asap import ASAP_EVENTS, ASAP_TASKS

@@ -6,8 +6,8 @@ from streams.errors import NotFound
 from streams.protocols.asap.queries.rows import call_end_key
 from streams.views.keys import key, text_key
 from streams.views.pages import rows_by_index, rows_of
-from streams.views.parameters import Parameter
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import Parameter
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.asap import ASAP_EVENTS

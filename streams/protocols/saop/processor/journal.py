@@ -27,8 +27,8 @@ from streams.protocols.saop.processor.ordering import (
     turn_key,
 )
 from streams.protocols.saop.processor.turn import AcceptedTurn, held_row, held_turn
-from topology.keeping import KIB, MIB
 from topology.keys import composite
+from topology.retention import KIB, MIB
 from topology.saop import SAOP_DETECTORS, SAOP_LOG, SAOP_TURNS_HELD
 
 HOLD, WRITE = "saop.held", "saop.write"

@@ -39,8 +39,8 @@ from streams.protocols.saop.processor.turn import (
     send_verdict,
 )
 from topology.declarations import Topic
-from topology.keeping import MIB
 from topology.keys import composite, partition_of, split
+from topology.retention import MIB
 from topology.saop import (
     SAOP_DETECTORS,
     SAOP_LOG,

@@ -17,7 +17,7 @@ from streams.engine.processor import AvroValue, Message, ProcessorContext
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
 from topology.core import DROPPED_KEYS
-from topology.keeping import KIB
+from topology.retention import KIB
 from topology.saop import SAOP_VERDICTS
 
 _MAX_INT = 2**31 - 1

@@ -19,8 +19,8 @@ from schemas import decode
 from streams.protocols.saop.queries.lists import PAGED
 from streams.views.keys import after, key, number_at_end
 from streams.views.pages import Entries, page_of
-from streams.views.parameters import SESSION_ID, TASK_ID
-from streams.views.params import QueryError, QueryParams
+from streams.views.parse import QueryError, QueryParams
+from streams.views.query_params import SESSION_ID, TASK_ID
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json
 from topology.saop import RTES_EVENTS, SAOP_LOG, SAOP_TASKS

@@ -14,7 +14,8 @@ from streams.protocols.saop.queries.rows import ESCALATION_FILTERS, INDEXED_TYPE
 from streams.protocols.saop.queries.sessions import NEW, NO_TASKS
 from streams.views.keys import key, number_at_end
 from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
-from streams.views.parameters import (
+from streams.views.parse import QueryParams
+from streams.views.query_params import (
     CURSOR,
     SESSION_ID,
     TASK_ID,
@@ -23,7 +24,6 @@ from streams.views.parameters import (
     limit,
     one_of,
 )
-from streams.views.params import QueryParams
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.saop import (

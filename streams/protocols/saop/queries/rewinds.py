@@ -25,8 +25,8 @@ from streams.protocols.saop import ingress
 from streams.protocols.saop.rtes.rewind_plan import moves_json, plan, target_of
 from streams.settings.service import ServiceSettings
 from streams.views.keys import key
-from streams.views.parameters import TASK_ID, Parameter
-from streams.views.params import QueryError, QueryParams
+from streams.views.parse import QueryError, QueryParams
+from streams.views.query_params import TASK_ID, Parameter
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.saop import SAOP_REWIND_LOG, SAOP_REWINDS, SAOP_TASKS

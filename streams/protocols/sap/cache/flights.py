@@ -21,9 +21,9 @@ from streams.protocols.sap.cache.lookup import (
 )
 from streams.protocols.sap.cache.slot import CacheSlot
 from streams.protocols.sap.decision import DecisionContext
-from topology.keeping import MIB
 from topology.machine import step
 from topology.machines.sap_flight import MACHINE, FlightEvent, FlightState
+from topology.retention import MIB
 
 LEASE_EXPIRED, WAIT_EXPIRED, DRAIN_WAITERS = "sap.flight", "sap.wait", "sap.serve"
 """Timers: a flight's lease is over; a task has waited; the rest of those who wait is looked at."""

@@ -12,8 +12,8 @@ from streams.errors import NotFound
 from streams.protocols.sap.row_checks import FIRST
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
-from streams.views.parameters import CURSOR, Parameter, limit
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import CURSOR, Parameter, limit
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.sap import SAP_CACHE, SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING

@@ -23,8 +23,8 @@ from streams.protocols.summit.queries.rows import (
 from streams.protocols.summit.queries.runs import PAGED
 from streams.views.keys import key, number_at_end, text_key
 from streams.views.pages import page, page_of, rows_of
-from streams.views.parameters import Parameter, one_of
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import Parameter, one_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of
 from topology.summit import SUMMIT_AGENTS

@@ -20,8 +20,8 @@ from streams.protocols.summit.queries.rows import (
     run_key,
 )
 from streams.views.pages import page_of, rows_by_index, rows_of, rows_reversed
-from streams.views.parameters import CURSOR, Parameter, limit, one_of
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
+from streams.views.query_params import CURSOR, Parameter, limit, one_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS

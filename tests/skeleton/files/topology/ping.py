@@ -11,8 +11,8 @@ from topology.declarations import (
     TopicKind,
     public_table,
 )
-from topology.keeping import dead_letters
 from topology.keys import member
+from topology.retention import dead_letters
 
 PING_PINGS = Topic(
     "ping.pings",

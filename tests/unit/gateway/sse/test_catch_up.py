@@ -10,7 +10,7 @@ from streams.errors import BrokerUnavailable
 from streams.gateway.sse.catch_up import CatchUp
 from streams.gateway.sse.hub import NEAR
 from streams.log.filters import Filters
-from streams.log.places import OffsetPosition
+from streams.log.tail_positions import OffsetPosition
 from tests.unit.gateway.sse.harness import Bench, connect, run
 from topology.saop import RTES_EVENTS
 

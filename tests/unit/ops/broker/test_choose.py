@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import BrokerUnavailable
-from streams.ops.broker import jars
+from streams.ops.broker import kafka_distribution
 from streams.ops.broker.choose import Choice, choose
 from streams.ops.broker.home import Home, Started
 from streams.ops.broker.process import Process
@@ -67,7 +67,7 @@ def test_maven_is_not_needed_once_the_jars_are_known(tmp_path: Path) -> None:
     jar.touch()
     home = Home(tmp_path)
     home.make()
-    home.classpath.write_text(f"{jars.pom_digest()}\n{jar}\n")
+    home.classpath.write_text(f"{kafka_distribution.pom_digest()}\n{jar}\n")
     assert chosen(tmp_path, "java") is Choice.LOCAL
     jar.unlink()
     with pytest.raises(BrokerUnavailable, match="mvn"):
@@ -78,7 +78,7 @@ def test_jars_of_another_pom_are_resolved_anew(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.make()
     home.classpath.write_text(f"{'0' * 64}\n{__file__}\n")
-    assert jars.cached(home) is None
+    assert kafka_distribution.cached(home) is None
 
 
 def test_a_broker_that_runs_is_used_whatever_is_installed(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas import decode
-from streams.engine.letters import make_dead_letter
+from streams.engine.dead_letters import make_dead_letter
 from streams.engine.memory import MemoryProducer
 from streams.engine.principals import Principals
 from streams.engine.records import LogRecord, Output, TopicPartition, header, position
@@ -24,7 +24,7 @@ from streams.ops.redrive import (
     dead_letters,
     sent_back,
 )
-from streams.ops.redrive.letters import REDRIVEN_FROM
+from streams.ops.redrive.dead_letters import REDRIVEN_FROM
 from streams.processing.encode import to_output
 from streams.protocols.apc.processor import processor
 from tests.unit.envelopes import idea

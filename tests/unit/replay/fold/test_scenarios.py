@@ -13,7 +13,7 @@ from streams.engine.records import Record, TopicPartition
 from streams.log.fetching import records_of
 from streams.play.scenario import Scenario
 from streams.protocols.commands import COMMANDS, all_processors, bind_files
-from streams.replay.fold.folding import Fold, visible_members
+from streams.replay.fold.fold import Fold, visible_members
 from streams.settings import Settings
 from topology.declarations import Topic
 from topology.topics import BY_NAME

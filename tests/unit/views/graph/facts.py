@@ -13,7 +13,7 @@ from streams.view_store.graph import GRAPH_PARAMS, lineage_graph
 from streams.view_store.graph.queries import MOST_EDGES
 from streams.view_store.rows import FOLLOWED
 from streams.views.changes import MemoryStore, WriteBatch
-from streams.views.params import QueryParams
+from streams.views.parse import QueryParams
 from streams.views.reads import StoredRows
 from topology.core import LINEAGE_EDGES
 

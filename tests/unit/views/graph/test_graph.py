@@ -8,7 +8,7 @@ import pytest
 
 from streams.errors import NotFound
 from streams.processing.graph import LineageEdge
-from streams.views.params import QueryError
+from streams.views.parse import QueryError
 from tests.unit.views.graph.facts import Drawn, Graph, distances, drawn, names
 from topology.lineage import node_names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from streams.engine.records import Output
-from streams.views.params import parse_position
+from streams.views.parse import parse_position
 from tests.unit.protocols.asap.queries.stage import request, response
 from tests.unit.protocols.asap.queries.test_tasks import ENVELOPES
 from tests.unit.views.bench import Bench

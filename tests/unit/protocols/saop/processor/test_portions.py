@@ -9,7 +9,7 @@ from streams.protocols.saop.processor import journal
 from streams.protocols.saop.processor.journal import BUDGET_BYTES, WRITE, WriteBudget
 from streams.protocols.saop.processor.ordering import ReadyTurn
 from tests.unit.protocols.saop.processor.support import START_MS, Bench, envelope, signal
-from topology.keeping import MIB
+from topology.retention import MIB
 from topology.saop import SAOP_LOG, SAOP_TURNS_HELD, SAOP_VERDICTS
 
 SIZE = 10_000

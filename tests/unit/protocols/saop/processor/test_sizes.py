@@ -20,7 +20,7 @@ from streams.protocols.saop.processor.turn import LONGEST_ID
 from streams.settings import Settings
 from tests.unit.protocols.saop.processor.support import START_MS, envelope
 from topology.core import TIMERS
-from topology.keeping import MIB
+from topology.retention import MIB
 from topology.saop import SAOP_LOG, SAOP_TURNS
 
 

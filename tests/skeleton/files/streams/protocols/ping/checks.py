@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.engine.processor import Message
-from streams.replay.checking import CheckContext, Problems, check_members
+from streams.replay.checks import CheckContext, Problems, check_members
 from streams.replay.facts import Fact
 
 

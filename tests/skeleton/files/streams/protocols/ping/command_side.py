@@ -7,7 +7,7 @@ from streams.processing.protocol import CommandSide
 from streams.protocols.ping import checks, ingress
 from streams.protocols.ping.fold import FOLDING
 from streams.protocols.ping.processor import PingProcessor
-from streams.replay.checking import FactCheck, codes
+from streams.replay.checks import FactCheck, codes
 from topology.ping import PING_ANSWERS
 
 PING = CommandSide(

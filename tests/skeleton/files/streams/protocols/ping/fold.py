@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from streams.protocols.ping.processor import evolve
-from streams.replay.fold.folding import Commands, Fact, Fold, Row
+from streams.replay.fold.fold import Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.ping import PING_ANSWERS, PING_STATES_TABLE
 

@@ -21,7 +21,7 @@ from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.engine.rows import store_key
 from streams.log.reading import partitions, records
-from streams.replay.scratch import SpillStore
+from streams.replay.spill import SpillStore
 from streams.telemetry.progress import Bar
 from topology import tables, topics
 from topology.core import CHANGELOG, INPUT_POSITIONS

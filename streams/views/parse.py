@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 
 from schemas import Problem
 from streams.errors import InvalidInput
-from streams.views.parameters import AFTER, Parameter
 from streams.views.positions import Position
+from streams.views.query_params import AFTER, Parameter
 
 _MAX_FIELDS = 100
 

@@ -13,7 +13,7 @@ from streams.errors import Gone
 from streams.log.fetching import read_offsets
 from streams.replay.as_of.point import AsOf, cause_position
 from streams.replay.as_of.steps import Step, count_until
-from streams.replay.fold.folding import CommandGone, Fold, Row
+from streams.replay.fold.fold import CommandGone, Fold, Row
 from streams.views.positions import Position
 from streams.views.reads import ReadOnlyStore
 from topology import topics

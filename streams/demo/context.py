@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from streams.agents.process import running_agent, running_example
-from streams.demo.door import SystemClient
+from streams.demo.system_client import SystemClient
 from streams.engine.log import Log
 from streams.engine.records import Output, position
 from streams.errors import NegativeAnswer

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from streams.replay.facts import Fact
-from streams.replay.scratch import SpillMap, SpillStore
+from streams.replay.spill import SpillMap, SpillStore
 from topology.declarations import Table
 
 

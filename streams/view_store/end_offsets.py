@@ -15,8 +15,8 @@ from typing import NamedTuple
 from streams.engine.log import Log
 from streams.engine.records import TopicPartition
 from streams.errors import BrokerUnavailable, TopicsMismatch
+from streams.view_store.offset_waiters import OffsetWaiters, Waiter
 from streams.view_store.view import View
-from streams.view_store.waiters import OffsetWaiters, Waiter
 
 LOOK_S = 1.0
 CHECK_EVERY = 5

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from schemas.rules import Rule
 from streams.engine.processor import Message
+from streams.replay.expected_rows import ExpectedRows
 from streams.replay.facts import Fact
-from streams.replay.findings import ViolationKind
-from streams.replay.owed import ExpectedRows
-from streams.replay.scratch import SpillMap
+from streams.replay.spill import SpillMap
+from streams.replay.violations import ViolationKind
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.machine import Machine, step
