@@ -1,4 +1,4 @@
-"""Strict YAML 1.2 with the core schema, as JSON values: no merge keys, no times, keys are strings.
+"""A reader of strict YAML 1.2 with the core schema: no merge keys, no times, keys are strings.
 
 Source: YAML 1.2.2, 10.3.
 """
@@ -22,80 +22,86 @@ _INTEGER = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _SPECIAL = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _MAX_DIGITS = 400
-_NONE: Any = object()
+_MISSING: Any = object()
 
 
 class NotYaml(ValueError):
-    """The text is not one document of YAML 1.2 with the core schema; says why, as "has ..."."""
+    """An error for a text that is not one document of YAML 1.2 with the core schema.
+
+    The message is a predicate: "has ...".
+    """
 
 
 def read_yaml(body: bytes | str, max_bytes: int) -> Any:
-    """Return the JSON value that a text in YAML stands for; what aliases stand for is shared.
+    """Return the JSON value of a text in YAML; aliases share the value of their anchor.
 
-    max_bytes: about what the value may have as JSON when its aliases are spelled out.
+    max_bytes: about the size that the value may have as JSON with its aliases expanded.
 
-    Raises NotYaml.  Infinity and NaN, lone surrogates and large integers are left to the caller.
+    Raises NotYaml.  The caller has to check for infinity, NaN, lone surrogates and large integers.
     """
     try:
         text = body if isinstance(body, str) else body.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         raise NotYaml("is not UTF-8") from exc
-    return _Builder(max_bytes).document(text)
+    return _ValueBuilder(max_bytes).read(text)
 
 
 @dataclass
-class _Open:
-    """A list or an object that is being read.  size: about that of its JSON, without aliases."""
+class _OpenCollection:
+    """A list or an object that is being read.
+
+    size: about that of its JSON, with aliases expanded.
+    """
 
     value: Any
     anchor: str | None
     size: int = 2
-    key: Any = _NONE
+    key: Any = _MISSING
 
 
-class _Builder:
-    """Makes a JSON value of the events of a YAML text."""
+class _ValueBuilder:
+    """A builder of a JSON value from the events of a YAML text."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
         self._anchors: dict[str, tuple[Any, int]] = {}
-        self._root: Any = _NONE
+        self._root: Any = _MISSING
         self._documents = 0
 
-    def document(self, text: str) -> Any:
+    def read(self, text: str) -> Any:
         try:
             for event in yaml.parse(text, Loader=_PARSER):
-                self._take(event)
+                self._handle(event)
         except yaml.YAMLError as exc:
             mark = getattr(exc, "problem_mark", None)
             line = f" in line {mark.line + 1}" if mark is not None else ""
             raise NotYaml(f"is not YAML{line}") from exc
         except RecursionError as exc:
             raise NotYaml("nests too deeply") from exc
-        if self._documents != 1 or self._root is _NONE:
+        if self._documents != 1 or self._root is _MISSING:
             raise NotYaml("is not one document")
         return self._root
 
-    def _take(self, event: Any) -> None:
+    def _handle(self, event: Any) -> None:
         match event:
             case yaml.DocumentStartEvent():
                 self._documents += 1
                 if self._documents > 1:
                     raise NotYaml("is more than one document")
             case yaml.ScalarEvent():
-                value = _scalar(event)
+                value = _scalar_value(event)
                 self._add(value, len(event.value) + 2, event.anchor)
             case yaml.AliasEvent():
                 if event.anchor not in self._anchors:
                     raise NotYaml("has an alias of what is not there yet")
                 self._add(*self._anchors[event.anchor], None)
             case yaml.SequenceStartEvent():
-                _structure(event, "seq")
-                self._open.append(_Open([], event.anchor))
+                _check_collection_tag(event, "seq")
+                self._open.append(_OpenCollection([], event.anchor))
             case yaml.MappingStartEvent():
-                _structure(event, "map")
-                self._open.append(_Open({}, event.anchor))
+                _check_collection_tag(event, "map")
+                self._open.append(_OpenCollection({}, event.anchor))
             case yaml.CollectionEndEvent():
                 self._close()
 
@@ -116,7 +122,7 @@ class _Builder:
         top.size += weight + 1
         if isinstance(top.value, list):
             top.value.append(value)
-        elif top.key is _NONE:
+        elif top.key is _MISSING:
             if not isinstance(value, str):
                 raise NotYaml("has a key that is no string")
             if value in top.value:
@@ -124,22 +130,22 @@ class _Builder:
             top.key = value
         else:
             top.value[top.key] = value
-            top.key = _NONE
+            top.key = _MISSING
 
 
-def _structure(event: Any, core: str) -> None:
+def _check_collection_tag(event: Any, core: str) -> None:
     if event.tag is not None and event.tag != _CORE + core:
         raise NotYaml("has a tag that is not of the core schema")
 
 
-def _scalar(event: Any) -> Any:
+def _scalar_value(event: Any) -> Any:
     text = str(event.value)
     if event.tag is None:
-        return _plain(text) if event.implicit[0] else text
+        return _plain_value(text) if event.implicit[0] else text
     kind = event.tag.removeprefix(_CORE)
     if kind == "str":
         return text
-    value = _plain(text)
+    value = _plain_value(text)
     if kind not in _TAGS or not _TAGS[kind](value):
         raise NotYaml("has a tag that is not of the core schema, or not of its value")
     return float(value) if kind == "float" else value
@@ -153,8 +159,8 @@ _TAGS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _plain(text: str) -> Any:
-    """Return the value of a scalar without quotes."""
+def _plain_value(text: str) -> Any:
+    """Return the value of an unquoted scalar."""
     if text in _NULLS:
         return None
     if text in _BOOLEANS:

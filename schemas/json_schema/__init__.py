@@ -1,6 +1,6 @@
-"""One engine for JSON Schemas that others wrote: SAP contracts and the manifests of Summit.
+"""The engine for JSON Schemas that users wrote: SAP contracts and the manifests of Summit.
 
-It takes bounded time and memory, without the network.  `graph` and `cost` say what a schema could
-ask for before it is used, `validator` checks values with counted keywords, and `defaults` fills
-them in.
+It takes bounded time and memory and never uses the network.  `graph` and `cost` determine what a
+schema could require before it is used, `validator` checks values with counted keywords, and
+`defaults` fills in defaults.
 """

@@ -1,4 +1,4 @@
-"""A cache that is bounded by what its entries weigh, not by their number."""
+"""A cache that is bounded by the total weight of its entries, not by their number."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Value = TypeVar("Value")
 
 
 class WeightedCache(Generic[Value]):
-    """Makes what a text stands for, and drops what was not used for longest.
+    """A cache of values made from texts, which drops those that were not used for the longest time.
 
-    The newest entry stays, however much it weighs.
+    The newest entry stays, whatever its weight.
     """
 
     def __init__(

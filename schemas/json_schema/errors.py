@@ -1,4 +1,4 @@
-"""What keeps a schema from being used; loads no library."""
+"""Errors of schemas that cannot be used; the module loads no library."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ JsonPath = tuple[str | int, ...]
 
 
 class NotTaken(Exception):
-    """The schema cannot be checked with; the text says why, `path` where, if it is one place."""
+    """An error for a schema that cannot be used for validation.
+
+    The text is the reason; `path` is the place in the schema, None if there is not one alone.
+    """
 
     def __init__(self, reason: str, path: JsonPath | None = None) -> None:
         super().__init__(reason)
@@ -15,4 +18,4 @@ class NotTaken(Exception):
 
 
 class DefaultsTooLarge(ValueError):
-    """The defaults of a schema are larger than what they are filled into may be."""
+    """An error for defaults that are larger than the value they are filled into may be."""

@@ -1,6 +1,6 @@
-"""A JSON Schema as a graph: which subschemas apply where, and what its references lead to.
+"""The graph of a JSON Schema: which subschemas apply where, and where its references lead.
 
-It tells before a schema is used what in it could not be checked with.
+It finds what cannot be used in a schema before any value is validated.
 
 Source: JSON Schema 2020-12, Core, 8 to 11.
 """
@@ -49,8 +49,9 @@ class Fault(NamedTuple):
 class Node:
     """A subschema.
 
-    resolver: of references in it.  in_place: what applies to the same value.  children: what
-    applies to members and items, with the member's name, `*` for several.
+    resolver: resolves the references in it.  in_place: subschemas that apply to the same value.
+    children: subschemas that apply to members and items, with the member's name, or `*` for
+    several.
     """
 
     schema: Any
@@ -66,9 +67,11 @@ class Node:
 
 @dataclass
 class Graph:
-    """dynamic: a reference depends on the way that led to it.
+    """The subschemas of a schema and what is wrong with them.
 
-    instructions: of its patterns.  patterns_too_large: not all of them have been looked at.
+    dynamic: the schema has a `$dynamicRef`, whose target depends on how it was reached.
+    instructions: the size of the compiled patterns.  patterns_too_large: not all patterns were
+    checked.
     """
 
     root: Node
@@ -80,59 +83,62 @@ class Graph:
 
 
 def graph_of(schema: dict[str, Any], budget: PatternBudget | None = None) -> Graph:
-    """Make the graph of a schema that its metaschema lets pass.
+    """Make the graph of a schema that is valid by the metaschema.
 
-    budget: of the patterns of its document.
+    budget: that of the patterns in the document.
 
-    It is taken over: no dict of it may stand in two places, and `$schema` is taken out, since
-    validators would go on with another set of keywords there.
+    The graph takes over the schema: no dict may occur twice in it.  `$schema` members are
+    removed, since validators would switch to another set of keywords there.
     """
-    return _Builder(schema, budget or PatternBudget()).graph
+    return _GraphBuilder(schema, budget or PatternBudget()).graph
 
 
-class _Builder:
+class _GraphBuilder:
     def __init__(self, schema: dict[str, Any], budget: PatternBudget) -> None:
         self._budget = budget
         self._paths = {id(part): path for part, path in parts_of(schema)}
-        self._known: dict[int, Node] = {}
+        self._nodes: dict[int, Node] = {}
         self._waiting: list[Node] = []
         self.graph = Graph(Node(schema, (), newest_resolver(schema)))
         self._add(self.graph.root)
         while self._waiting:
-            self._look_at(self._waiting.pop())
+            self._visit(self._waiting.pop())
         self.graph.instructions = budget.instructions
         if not self.graph.faults:
-            self._find_circle()
+            self._find_cycle()
 
     def _add(self, node: Node) -> None:
-        self._known[id(node.schema)] = node
+        self._nodes[id(node.schema)] = node
         self.graph.nodes.append(node)
         if isinstance(node.schema, dict):
             self._waiting.append(node)
 
-    def _fault(self, kind: FaultKind, path: JsonPath, message: str) -> None:
+    def _add_fault(self, kind: FaultKind, path: JsonPath, message: str) -> None:
         self.graph.faults.append(Fault(kind, path, message))
 
-    def _node(self, schema: Any, path: JsonPath, resolver: Any, *, inside: bool) -> Node:
-        """inside: the schema stands in the one that the resolver is for."""
-        if isinstance(schema, dict) and id(schema) in self._known:
-            return self._known[id(schema)]
+    def _node_for(self, schema: Any, path: JsonPath, resolver: Any, *, inside: bool) -> Node:
+        """Return the node of a schema, a new one if there is none yet.
+
+        inside: the schema is part of the one that the resolver belongs to.
+        """
+        if isinstance(schema, dict) and id(schema) in self._nodes:
+            return self._nodes[id(schema)]
         if inside and isinstance(schema, dict):
             try:
                 resolver = resolver.in_subresource(DRAFT202012.create_resource(schema))
             except BROKEN:
-                self._fault(FaultKind.REFERENCE, (*path, "$id"), "is no base for references")
+                self._add_fault(FaultKind.REFERENCE, (*path, "$id"), "is no base for references")
         node = Node(schema, path, resolver)
         self._add(node)
         return node
 
-    def _look_at(self, node: Node) -> None:
+    def _visit(self, node: Node) -> None:
         schema, path, resolver = node.schema, node.path, node.resolver
         if schema.pop("$schema", NEWEST) != NEWEST:
             what = f"must be {NEWEST}"
-            self._fault(FaultKind.DIALECT, (*path, "$schema"), what)
+            self._add_fault(FaultKind.DIALECT, (*path, "$schema"), what)
         for keyword, inner, at in _subschemas(schema, path):
-            child = self._node(inner, at, resolver, inside=True)
+            child = self._node_for(inner, at, resolver, inside=True)
             if (
                 keyword in _IN_PLACE_ONE
                 or keyword in _IN_PLACE_LIST
@@ -147,10 +153,10 @@ class _Builder:
                 node.items = child
             elif keyword == "properties":
                 node.properties[str(at[-1])] = child
-        self._patterns(schema, path)
-        self._references(node)
+        self._check_patterns(schema, path)
+        self._resolve_references(node)
 
-    def _patterns(self, schema: dict[str, Any], path: JsonPath) -> None:
+    def _check_patterns(self, schema: dict[str, Any], path: JsonPath) -> None:
         keywords: list[JsonPath] = [("pattern",)] if isinstance(schema.get("pattern"), str) else []
         names: list[JsonPath] = [
             ("patternProperties", name) for name in schema.get("patternProperties", ())
@@ -164,36 +170,36 @@ class _Builder:
             except PatternsTooLarge:
                 self.graph.patterns_too_large = True
                 what = "is beyond the number or the size of patterns that are allowed"
-                self._fault(FaultKind.PATTERN, (*path, *at), what)
+                self._add_fault(FaultKind.PATTERN, (*path, *at), what)
             except NotLinear:
                 what = "must be a pattern that a linear-time engine takes"
-                self._fault(FaultKind.PATTERN, (*path, *at), what)
+                self._add_fault(FaultKind.PATTERN, (*path, *at), what)
 
-    def _references(self, node: Node) -> None:
+    def _resolve_references(self, node: Node) -> None:
         for keyword in ("$ref", "$dynamicRef"):
             if keyword not in node.schema:
                 continue
             reference, at = node.schema[keyword], (*node.path, keyword)
             self.graph.dynamic |= keyword == "$dynamicRef"
             if not reference.startswith("#"):
-                self._fault(FaultKind.REFERENCE, at, "must begin with #")
+                self._add_fault(FaultKind.REFERENCE, at, "must begin with #")
                 continue
             try:
                 resolved = node.resolver.lookup(reference)
             except (Unresolvable, *BROKEN):
-                self._fault(FaultKind.REFERENCE, at, "leads nowhere")
+                self._add_fault(FaultKind.REFERENCE, at, "leads nowhere")
                 continue
             if not isinstance(resolved.contents, (dict, bool)):
-                self._fault(FaultKind.REFERENCE, at, "leads to what is no schema")
+                self._add_fault(FaultKind.REFERENCE, at, "leads to what is no schema")
                 continue
             path = self._paths.get(id(resolved.contents), at)
-            target = self._node(resolved.contents, path, resolved.resolver, inside=False)
+            target = self._node_for(resolved.contents, path, resolved.resolver, inside=False)
             node.in_place.append(target)
             if keyword == "$ref":
                 node.ref = target
 
-    def _find_circle(self) -> None:
-        """A reference that leads back to the same value has no end."""
+    def _find_cycle(self) -> None:
+        """Report a reference that leads back to the same value, since it would never end."""
         done: set[int] = set()
         for start in self.graph.nodes:
             path: dict[int, Iterator[Node]] = {}
@@ -201,14 +207,14 @@ class _Builder:
                 continue
             path[id(start)] = iter(start.in_place)
             while path:
-                top, rest = next(reversed(path.items()))
-                following = next(rest, None)
+                top, remaining = next(reversed(path.items()))
+                following = next(remaining, None)
                 if following is None:
                     done.add(top)
                     del path[top]
                 elif id(following) in path:
                     what = "has a reference that leads back to itself"
-                    self._fault(FaultKind.REFERENCE, following.path, what)
+                    self._add_fault(FaultKind.REFERENCE, following.path, what)
                     return
                 elif id(following) not in done:
                     path[id(following)] = iter(following.in_place)
@@ -227,11 +233,11 @@ def _subschemas(schema: dict[str, Any], path: JsonPath) -> Iterator[tuple[str, A
 
 
 NOTHING: dict[str, Any] = {"enum": [], "$comment": "false"}
-"""A schema that no value keeps; an author's own `enum` of nothing looks different."""
+"""A schema that no value satisfies; the `$comment` tells it from an author's empty `enum`."""
 
 
 def without_false(schema: Any) -> Any:
-    """Return a copy with NOTHING for each `false`, whose errors would not tell where it stands."""
+    """Return a copy with NOTHING for each `false`, since errors of `false` do not give its path."""
     if schema is False:
         return NOTHING
     if not isinstance(schema, dict):

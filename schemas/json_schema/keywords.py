@@ -1,8 +1,8 @@
-"""Keywords of JSON Schema in bounded time, on top of `jsonschema`.
+"""JSON Schema keywords that take bounded time, on top of `jsonschema`.
 
-Every keyword is counted, so that a schema that takes too long is given up; those with patterns go
-through the linear-time engine; `uniqueItems` compares canonical forms in place of each with each;
-`multipleOf` divides the decimals that are written, so that 19.99 is a multiple of 0.01.
+Every keyword is counted, so that a schema that takes too long is abandoned; those with patterns
+use the linear-time engine; `uniqueItems` compares canonical forms instead of all pairs;
+`multipleOf` divides decimals as they are written, so that 19.99 is a multiple of 0.01.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from schemas.json_schema.patterns import compiled
 Keyword = Callable[[Any, Any, Any, Any], Any]
 
 MOST_STEPS = 200_000
-"""Keywords, and members that they list, that are looked at before a schema is given up."""
-_ALL_OF = ("allOf", "anyOf", "oneOf")
-_TEXT = 1024
-"""Characters that a pattern looks at in the time of a step."""
+"""Keywords, and members that they list, that are counted before a schema is abandoned."""
+_COMBINATORS = ("allOf", "anyOf", "oneOf")
+_CHARS_PER_STEP = 1024
+"""Characters that a pattern matches in the time of a step."""
 
 
-_left: ContextVar[list[int]] = ContextVar("steps left")
+_steps_left: ContextVar[list[int]] = ContextVar("steps left")
 
 
 @contextmanager
 def counting() -> Iterator[None]:
-    """Give a validation its steps."""
-    token = _left.set([MOST_STEPS])
+    """Limit the validation in the `with` block to MOST_STEPS steps."""
+    token = _steps_left.set([MOST_STEPS])
     try:
         yield
     finally:
-        _left.reset(token)
+        _steps_left.reset(token)
 
 
 def _spend(steps: int) -> None:
-    left = _left.get()
+    left = _steps_left.get()
     left[0] -= steps
     if left[0] < 0:
         raise NotTaken(f"the schema takes more than {MOST_STEPS} steps")
@@ -55,7 +55,7 @@ def _size(value: Any) -> int:
     return len(value) if isinstance(value, list | dict) else 0
 
 
-def _counted(keyword: Keyword) -> Keyword:
+def _with_step_count(keyword: Keyword) -> Keyword:
     def run(validator: Any, value: Any, instance: Any, schema: Any) -> Any:
         _spend(1 + _size(value))
         return keyword(validator, value, instance, schema)
@@ -66,7 +66,7 @@ def _counted(keyword: Keyword) -> Keyword:
 def _pattern(validator: Any, pattern: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
     if not isinstance(instance, str):
         return
-    _spend(len(instance) // _TEXT)
+    _spend(len(instance) // _CHARS_PER_STEP)
     if not compiled(pattern).search(instance):
         yield ValidationError("pattern")
 
@@ -109,12 +109,12 @@ def _unevaluated_properties(
 
 
 def _evaluated_members(validator: Any, instance: Any, schema: Any) -> set[str]:
-    """Return the members of an object that other keywords look at (2020-12, Core, 11.3)."""
+    """Return the members of an object that other keywords evaluate (2020-12, Core, 11.3)."""
     if not isinstance(schema, dict):
         return set()
     _spend(1 + len(instance))
     names: set[str] = set()
-    for referred in _referred(validator, schema):
+    for referred in _referenced_validators(validator, schema):
         names |= _evaluated_members(referred, instance, referred.schema)
     names |= instance.keys() & schema.get("properties", {}).keys()
     for pattern in schema.get("patternProperties", {}):
@@ -125,14 +125,14 @@ def _evaluated_members(validator: Any, instance: Any, schema: Any) -> set[str]:
         if keyword in schema:
             inner = schema[keyword]
             names |= {n for n, v in instance.items() if _is_valid(validator, v, inner)}
-    for subschema in _in_place(validator, instance, schema):
+    for subschema in _satisfied_subschemas(validator, instance, schema):
         within = validator.evolve(schema=subschema)
         names |= _evaluated_members(within, instance, subschema)
     return names
 
 
-def _referred(validator: Any, schema: Any) -> Iterator[Any]:
-    """Yield validators of the schemas referred to."""
+def _referenced_validators(validator: Any, schema: Any) -> Iterator[Any]:
+    """Yield validators of the schemas that a schema refers to."""
     resolver = validator._resolver
     resolved = [resolver.lookup(schema[key]) for key in ("$ref", "$dynamicRef") if key in schema]
     if "$recursiveRef" in schema:
@@ -141,12 +141,12 @@ def _referred(validator: Any, schema: Any) -> Iterator[Any]:
         yield validator.evolve(schema=one.contents, _resolver=one.resolver)
 
 
-def _in_place(validator: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    """Yield the subschemas that apply to the object itself and hold for it."""
+def _satisfied_subschemas(validator: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """Yield the subschemas that apply to the object itself and that it satisfies."""
     for name, subschema in schema.get("dependentSchemas", {}).items():
         if name in instance:
             yield subschema
-    for keyword in _ALL_OF:
+    for keyword in _COMBINATORS:
         for subschema in schema.get(keyword, ()):
             if _is_valid(validator, instance, subschema):
                 yield subschema
@@ -181,7 +181,7 @@ def _multiple_of(
         yield ValidationError("multipleOf")
 
 
-_OWN: Mapping[str, Keyword] = {
+_KEYWORDS: Mapping[str, Keyword] = {
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
@@ -192,11 +192,11 @@ _OWN: Mapping[str, Keyword] = {
 
 
 def with_own_keywords(stock: Any) -> Any:
-    """A validator class like a stock one, with counted keywords and those above."""
-    own = {name: keyword for name, keyword in _OWN.items() if name in stock.VALIDATORS}
-    keywords = {**stock.VALIDATORS, **own}
+    """Return a validator class like a stock one, with counted keywords and those above."""
+    overrides = {name: keyword for name, keyword in _KEYWORDS.items() if name in stock.VALIDATORS}
+    keywords = {**stock.VALIDATORS, **overrides}
     extend: Any = validators.extend
-    return extend(stock, {name: _counted(keyword) for name, keyword in keywords.items()})
+    return extend(stock, {name: _with_step_count(keyword) for name, keyword in keywords.items()})
 
 
 class QuietObject(dict[str, Any]):
@@ -217,10 +217,10 @@ class QuietText(str):
 
 
 def quiet(value: Any) -> Any:
-    """Return the same value, which does not spell itself out.  Raises RecursionError.
+    """Return the same value with a `repr` that does not show it.  Raises RecursionError.
 
-    `jsonschema` writes the value that breaks a schema into each message, and a schema of many
-    branches makes many.  These values write a word instead, which costs and tells nothing.
+    `jsonschema` writes the value that violates a schema into each message, and a schema of many
+    branches makes many messages.  These values write a short phrase instead.
     """
     if isinstance(value, dict):
         return QuietObject((QuietText(name), quiet(member)) for name, member in value.items())

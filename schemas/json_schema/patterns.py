@@ -1,12 +1,12 @@
-"""Patterns that others wrote, searched in time linear in the text.
+"""Patterns that users wrote, searched in time linear in the text.
 
-Patterns come from operators' files and from issuers' JSON Schemas, and meet texts that agents
-wrote.  Python's own engine can take exponential time for such a pair, so they go through RE2,
-which has no look-around and no back references: a pattern that needs them is not taken.
+Patterns come from operators' files and from issuers' JSON Schemas, and are searched for in texts
+that agents wrote.  Python's own engine can take exponential time for such a pair, so RE2 is used.
+It has no look-around and no back references: a pattern that needs them is refused.
 
-RE2 spells repetitions out: up to a hundred letters of any script are a program of 120,000
+RE2 expands repetitions: up to a hundred letters of any script are a program of 120,000
 instructions, which takes 60 ms and 10 MB to compile.  So the patterns of one document have a
-PatternBudget, and what is compiled stays in a cache that is bounded by the size of programs.
+PatternBudget, and compiled patterns stay in a cache that is bounded by the size of programs.
 
 Source: SAP spec, 3.3, 3.4; Summit 2.6.
 """
@@ -20,25 +20,25 @@ from typing import Any, Protocol
 from schemas.json_schema.cache import WeightedCache
 
 MOST_PATTERNS = 1_000
-"""Different patterns in one document: a contract's schema, or all schemas of a manifest."""
+"""The most patterns in one document: a contract's schema, or all schemas of a manifest."""
 MOST_INSTRUCTIONS = 250_000
-"""Instructions of their programs together: 0.2 s and 20 MB."""
+"""The most instructions of their programs together: 0.2 s and 20 MB."""
 MOST_CACHED = 2_000_000
-"""Instructions that a cache holds."""
+"""The most instructions in the cache."""
 _REFUSED_INSTRUCTIONS = 25_000
-"""Instructions that a pattern counts for which is not taken: giving up takes time as well."""
+"""Instructions counted for a pattern that is refused, since that takes time as well."""
 _PATTERN_INSTRUCTIONS = 1_000
-"""Instructions whose memory a pattern may take in searches, beside its program."""
+"""Instructions counted for the memory that a pattern takes in searches, beside its program."""
 _CODE_POINT = re.compile(r"(?<!\\)((?:\\\\)*)\\u([0-9A-Fa-f]{4})")
-_LONGEST_REASON = 200
+_MAX_REASON = 200
 
 
 class NotLinear(ValueError):
-    """The engine does not take the pattern."""
+    """An error for a pattern that the linear-time engine refuses."""
 
 
 class PatternsTooLarge(NotLinear):
-    """The patterns of a document are too many, or their programs too large together."""
+    """An error for a document whose patterns are too many, or too large together when compiled."""
 
 
 class Pattern(Protocol):
@@ -52,29 +52,29 @@ class _Re2Pattern:
         options.log_errors = False
         options.never_capture = True
         try:
-            self._compiled = re2.compile(_spelled(_encodable(pattern)), options)
+            self._compiled = re2.compile(_to_re2_syntax(_replace_surrogates(pattern)), options)
         except re2.error as exc:
-            raise NotLinear(f"the linear-time engine does not take it: {_reason(exc)}") from exc
+            raise NotLinear(f"the linear-time engine does not take it: {_error_text(exc)}") from exc
         self.instructions: int = self._compiled.programsize
 
     def search(self, text: str, /) -> object | None:
-        match: object | None = self._compiled.search(_encodable(text))
+        match: object | None = self._compiled.search(_replace_surrogates(text))
         return match
 
 
-def _spelled(pattern: str) -> str:
-    """Write a code point as the engine has it: `\\x{0041}` for JSON Schema's `\\u0041`."""
+def _to_re2_syntax(pattern: str) -> str:
+    r"""Convert code points to the syntax of RE2: `\x{0041}` for JSON Schema's `\u0041`."""
     return _CODE_POINT.sub(r"\1\\x{\2}", pattern)
 
 
-def _reason(exc: Exception) -> str:
-    """Return what the engine says; it quotes as much of the pattern as it likes."""
+def _error_text(exc: Exception) -> str:
+    """Return the engine's message, shortened: it may quote the whole pattern."""
     reason = exc.args[0] if exc.args else "no reason given"
     text = reason.decode(errors="replace") if isinstance(reason, bytes) else str(reason)
-    return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}…"
+    return text if len(text) <= _MAX_REASON else f"{text[:_MAX_REASON]}…"
 
 
-def _encodable(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -85,20 +85,20 @@ def _compile(pattern: str) -> _Re2Pattern | NotLinear:
         return NotLinear(str(exc))
 
 
-def _weight(entry: _Re2Pattern | NotLinear) -> int:
+def _weigh(entry: _Re2Pattern | NotLinear) -> int:
     size = entry.instructions if isinstance(entry, _Re2Pattern) else 0
     return _PATTERN_INSTRUCTIONS + size
 
 
-_cache = WeightedCache(_compile, _weight, MOST_CACHED)
+_cache = WeightedCache(_compile, _weigh, MOST_CACHED)
 
 
 def compiled(pattern: str) -> Pattern:
-    """Raises NotLinear."""
-    return _compiled(pattern)
+    """Compile a pattern, or return it from the cache.  Raises NotLinear."""
+    return _cached_pattern(pattern)
 
 
-def _compiled(pattern: str) -> _Re2Pattern:
+def _cached_pattern(pattern: str) -> _Re2Pattern:
     entry = _cache.get(pattern)
     if isinstance(entry, NotLinear):
         raise NotLinear(str(entry))
@@ -106,16 +106,16 @@ def _compiled(pattern: str) -> _Re2Pattern:
 
 
 class PatternBudget:
-    """Compiles the patterns of one document, as long as they are few and small."""
+    """A limit on the number and the compiled size of the patterns in one document."""
 
     def __init__(self) -> None:
         self._patterns: set[str] = set()
         self.instructions = 0
 
     def check(self, pattern: str) -> None:
-        """Compile a pattern, if nothing is beyond bounds yet.
+        """Compile a pattern if the limits are not exceeded yet.
 
-        Raises NotLinear for a pattern that is not taken, PatternsTooLarge for what is beyond.
+        Raises NotLinear for a pattern that the engine refuses, PatternsTooLarge beyond the limits.
         """
         if pattern in self._patterns:
             return
@@ -132,7 +132,7 @@ class PatternBudget:
 
     def _spend(self, pattern: str) -> None:
         try:
-            self.instructions += _compiled(pattern).instructions
+            self.instructions += _cached_pattern(pattern).instructions
         except NotLinear:
             self.instructions += _REFUSED_INSTRUCTIONS
             raise

@@ -1,8 +1,8 @@
-"""Validation against the JSON Schemas of strangers, in bounded time and without the network.
+"""Validation against JSON Schemas that users wrote, in bounded time and without the network.
 
 A task brings its own schema, so it may be anything: a descriptor that is no schema, a schema that
-refers to others elsewhere, one that takes for ever.  Whatever cannot be checked with is NotTaken,
-with the reason.  Patterns go through the linear-time engine.
+refers to others elsewhere, one that never finishes.  NotTaken is raised, with the reason, for a
+schema that cannot be used.  Patterns are matched by the linear-time engine.
 
 Source: SAP spec, 3.4 (contract).
 """
@@ -26,13 +26,16 @@ from schemas.json_schema.patterns import NotLinear, PatternBudget, PatternsTooLa
 
 LARGEST_BYTES = 65_536
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
-_OWN_REFERENCES: Any = Registry()
+_EMPTY_REGISTRY: Any = Registry()
 BROKEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What libraries raise of schemas that the metaschema lets pass and nobody would write."""
+"""Errors that libraries raise for odd schemas that are valid by the metaschema."""
 
 
 class Dialect(NamedTuple):
-    """stock: the validator of `jsonschema`.  validator: the same with keywords of our own."""
+    """A draft of JSON Schema.
+
+    stock: the validator of `jsonschema`.  validator: the same with the keywords of this package.
+    """
 
     stock: Any
     validator: Any
@@ -40,85 +43,87 @@ class Dialect(NamedTuple):
     keywords: frozenset[str]
 
 
-def _members(resolver: Any, metaschema: Any) -> Iterator[str]:
-    """Yield the keywords that a metaschema and those it is made of describe."""
+def _described_keywords(resolver: Any, metaschema: Any) -> Iterator[str]:
+    """Yield the keywords that a metaschema and its parts describe."""
     yield from metaschema.get("properties", {})
     for part in metaschema.get("allOf", ()):
         resolved = resolver.lookup(part["$ref"])
-        yield from _members(resolved.resolver, resolved.contents)
+        yield from _described_keywords(resolved.resolver, resolved.contents)
 
 
-def _dialect(stock: Any, specification: Any) -> Dialect:
+def _make_dialect(stock: Any, specification: Any) -> Dialect:
     metaschema = stock.META_SCHEMA
-    keywords = frozenset(_members(stock(metaschema)._resolver, metaschema))
+    keywords = frozenset(_described_keywords(stock(metaschema)._resolver, metaschema))
     return Dialect(stock, with_own_keywords(stock), specification, keywords)
 
 
 NEWEST = "https://json-schema.org/draft/2020-12/schema"
 _DIALECTS = {
-    NEWEST: _dialect(Draft202012Validator, DRAFT202012),
-    "https://json-schema.org/draft/2019-09/schema": _dialect(Draft201909Validator, DRAFT201909),
-    "https://json-schema.org/draft-07/schema": _dialect(Draft7Validator, DRAFT7),
+    NEWEST: _make_dialect(Draft202012Validator, DRAFT202012),
+    "https://json-schema.org/draft/2019-09/schema": _make_dialect(
+        Draft201909Validator, DRAFT201909
+    ),
+    "https://json-schema.org/draft-07/schema": _make_dialect(Draft7Validator, DRAFT7),
 }
 
 
-def dialect_of(named: object) -> Dialect | None:
-    """Return the dialect that `$schema` names, the newest if absent; None if it is not known."""
-    if named is None:
+def dialect_of(schema_uri: object) -> Dialect | None:
+    """Return the dialect that `$schema` names, the newest if absent; None if it is unknown."""
+    if schema_uri is None:
         return _DIALECTS[NEWEST]
-    if not isinstance(named, str):
+    if not isinstance(schema_uri, str):
         return None
-    uri = named.removesuffix("#")
+    uri = schema_uri.removesuffix("#")
     if uri.startswith("http://"):
         uri = "https://" + uri.removeprefix("http://")
     return _DIALECTS.get(uri)
 
 
 def broken_at(schema: Any, value: Any) -> tuple[str, list[str | int]] | None:
-    """The keyword that a value breaks first, and the path of the place; None if it is valid.
+    """Return the keyword that a value violates first and its path; None if the value is valid.
 
     Raises NotTaken.
     """
     try:
-        validator = _compiled(_canonical(schema))
+        validator = _compiled_validator(_canonical_text(schema))
         with counting():
             error = next(validator.iter_errors(quiet(value)), None)
     except (NotLinear, NoSuchAnchor, Unresolvable, *BROKEN) as exc:
-        raise NotTaken(f"the schema is not taken: {_reason(exc)}") from exc
+        raise NotTaken(f"the schema is not taken: {_error_text(exc)}") from exc
     return None if error is None else (str(error.validator or "false"), list(error.absolute_path))
 
 
 def newest_validator(schema: Any) -> Any:
-    """The counting validator of draft 2020-12, of a schema that names no other in any part.
+    """Return the counting validator of draft 2020-12; no part of the schema may name another.
 
-    What it validates must be `quiet`, and it has to be asked while it is `counting`.
+    What it validates must be `quiet`, and it must be used while `counting`.
     """
     dialect = dialect_of(None)
     assert dialect is not None
     schema = quiet(schema)
-    validator = dialect.validator(schema, registry=_OWN_REFERENCES)
+    validator = dialect.validator(schema, registry=_EMPTY_REGISTRY)
     return validator.evolve(_resolver=newest_resolver(schema))
 
 
 def newest_resolver(schema: Any) -> Any:
-    """The resolver of references in a schema of draft 2020-12.
+    """Return the resolver of references in a schema of draft 2020-12.
 
-    The parts that have an `$id` are looked up here and now; else each reference would look through
-    the whole schema again.
+    It indexes the parts that have an `$id` at once; otherwise each reference would search the whole
+    schema again.
     """
     root = DRAFT202012.create_resource(schema)
     try:
         uri = root.id() or ""
-        return _OWN_REFERENCES.with_resource(uri, root).crawl().resolver(base_uri=uri)
+        return _EMPTY_REGISTRY.with_resource(uri, root).crawl().resolver(base_uri=uri)
     except BROKEN:
-        return _OWN_REFERENCES.resolver_with_root(root)
+        return _EMPTY_REGISTRY.resolver_with_root(root)
 
 
-def _reason(exc: Exception) -> str:
+def _error_text(exc: Exception) -> str:
     return str(exc) if isinstance(exc, NotLinear) else type(exc).__name__
 
 
-def _canonical(schema: Any) -> bytes:
+def _canonical_text(schema: Any) -> bytes:
     text = canonical_json(schema)
     if len(text) > LARGEST_BYTES:
         raise NotTaken(f"the schema has {len(text)} bytes, more than {LARGEST_BYTES}")
@@ -126,8 +131,8 @@ def _canonical(schema: Any) -> bytes:
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: bytes) -> Any:
-    """The validator of a schema; raises what `broken_at` wraps."""
+def _compiled_validator(text: bytes) -> Any:
+    """Return the validator of a schema; raises the errors that `broken_at` wraps."""
     schema = quiet(parse_ijson(text))
     dialect = dialect_of(schema.get("$schema")) if isinstance(schema, dict) else None
     if dialect is None:
@@ -136,8 +141,8 @@ def _compiled(text: bytes) -> Any:
         raise NotTaken("the schema has no keyword of JSON Schema")
     if not dialect.stock(dialect.stock.META_SCHEMA).is_valid(schema):
         raise NotTaken("the schema is not valid itself")
-    _look_through(schema, dialect)
-    return dialect.validator(schema, registry=_OWN_REFERENCES)
+    _check_parts(schema, dialect)
+    return dialect.validator(schema, registry=_EMPTY_REGISTRY)
 
 
 def _check_patterns(schema: Any, part: dict[str, Any], budget: PatternBudget) -> None:
@@ -163,29 +168,29 @@ def parts_of(value: Any, path: JsonPath = ()) -> Iterator[tuple[dict[str, Any], 
             yield from parts_of(item, (*path, i))
 
 
-def _look_through(schema: Any, dialect: Dialect) -> None:
-    """Refuse what points elsewhere, what mixes drafts, and patterns that are not taken."""
+def _check_parts(schema: Any, dialect: Dialect) -> None:
+    """Refuse references to other documents, mixed drafts, and patterns that the engine refuses."""
     specification = dialect.specification
-    named = schema.pop("$schema", None)  # else `jsonschema` goes on with its own keywords
+    schema_uri = schema.pop("$schema", None)  # else `jsonschema` uses its own keywords
     root = specification.create_resource(schema)
-    waiting = deque([(_OWN_REFERENCES.resolver_with_root(root), schema)])
+    waiting = deque([(_EMPTY_REGISTRY.resolver_with_root(root), schema)])
     seen = {id(schema)}
     budget = PatternBudget()
     while waiting:
         resolver, part = waiting.popleft()
         if not isinstance(part, dict):
             continue
-        if "$schema" in part and part.pop("$schema") != named:
+        if "$schema" in part and part.pop("$schema") != schema_uri:
             raise NotTaken("the schema mixes drafts")
         _check_patterns(schema, part, budget)
-        found = [(resolver, inner) for inner in specification.subresources_of(part)]
+        inner_schemas = [(resolver, inner) for inner in specification.subresources_of(part)]
         for reference in (part[key] for key in _REFERENCES if isinstance(part.get(key), str)):
             try:
                 resolved = resolver.lookup(reference)
             except (NoSuchAnchor, Unresolvable) as exc:
                 raise NotTaken("the schema refers to something outside itself") from exc
-            found.append((resolved.resolver, resolved.contents))
-        for base, inner in found:
+            inner_schemas.append((resolved.resolver, resolved.contents))
+        for base, inner in inner_schemas:
             if id(inner) not in seen and isinstance(inner, dict):
                 seen.add(id(inner))
                 resource = specification.create_resource(inner)
