@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 
 
 def schema_of(text: str) -> Schema:
-    """The compiled schema of a JSON text in a manifest that was accepted; kept for later."""
+    """Return the compiled schema, cached, for the JSON text of a schema in an accepted manifest."""
     from schemas.summit import manifest_schema  # its libraries load slowly
 
     return manifest_schema.schema_of(text)

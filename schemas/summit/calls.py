@@ -34,48 +34,48 @@ _ID = "an id of 1 to 128 letters, digits, ., _, : and -, with a letter or digit 
 _AGENT = "1 to 100 lower-case letters, digits and -"
 
 
-def _common(check: Checker, params: JsonObject, place: Place) -> None:
-    """Agent, run and context, of invoke and tool.call."""
-    check_agent(check, params, place)
-    check_run(check, params, place)
+def _check_common(check: Checker, params: JsonObject, path: Place) -> None:
+    """Check agent, run and context, which invoke and tool.call share."""
+    check_agent(check, params, path)
+    check_run(check, params, path)
     if "context" in params:
-        check_context(check, params["context"], (*place, "context"), params.get("runId"))
+        check_context(check, params["context"], (*path, "context"), params.get("runId"))
 
 
-def check_agent(check: Checker, params: JsonObject, place: Place) -> None:
+def check_agent(check: Checker, params: JsonObject, path: Place) -> None:
     check.text(
-        params, "agentId", place, rules.PARAMS_AGENT_ID, is_agent_id, _AGENT, rules.PARAMS_SHAPE
+        params, "agentId", path, rules.PARAMS_AGENT_ID, is_agent_id, _AGENT, rules.PARAMS_SHAPE
     )
 
 
-def check_run(check: Checker, params: JsonObject, place: Place) -> None:
-    check.text(params, "runId", place, rules.PARAMS_RUN_ID, is_id, _ID, rules.PARAMS_SHAPE)
+def check_run(check: Checker, params: JsonObject, path: Place) -> None:
+    check.text(params, "runId", path, rules.PARAMS_RUN_ID, is_id, _ID, rules.PARAMS_SHAPE)
 
 
-def check_invoke(check: Checker, params: JsonObject, place: Place) -> None:
+def check_invoke(check: Checker, params: JsonObject, path: Place) -> None:
     listed = ("agentId", "inputs", "runId", "context")
-    check.members(params, place, listed, listed[:3], rules.PARAMS_SHAPE)
-    _common(check, params, place)
-    _open(check, params, "inputs", place)
+    check.members(params, path, listed, listed[:3], rules.PARAMS_SHAPE)
+    _check_common(check, params, path)
+    _check_open_object(check, params, "inputs", path)
 
 
-def check_tool_params(check: Checker, params: JsonObject, place: Place) -> None:
+def check_tool_params(check: Checker, params: JsonObject, path: Place) -> None:
     listed = ("agentId", "runId", "toolCall", "context")
-    check.members(params, place, listed, listed[:3], rules.PARAMS_SHAPE)
-    _common(check, params, place)
+    check.members(params, path, listed, listed[:3], rules.PARAMS_SHAPE)
+    _check_common(check, params, path)
     if "toolCall" in params:
-        check_tool_call(check, params["toolCall"], (*place, "toolCall"))
+        check_tool_call(check, params["toolCall"], (*path, "toolCall"))
 
 
-def check_tool_call(check: Checker, tool: Any, place: Place) -> None:
-    if not check.an_object(rules.PARAMS_SHAPE, tool, place):
+def check_tool_call(check: Checker, tool: Any, path: Place) -> None:
+    if not check.an_object(rules.PARAMS_SHAPE, tool, path):
         return
     named = ("id", "name", "arguments")
-    check.members(tool, place, named, named, rules.PARAMS_SHAPE)
+    check.members(tool, path, named, named, rules.PARAMS_SHAPE)
     check.text(
         tool,
         "id",
-        place,
+        path,
         rules.PARAMS_TOOL_CALL,
         is_tool_call_id,
         "1 to 128 visible ASCII characters",
@@ -84,35 +84,35 @@ def check_tool_call(check: Checker, tool: Any, place: Place) -> None:
     check.text(
         tool,
         "name",
-        place,
+        path,
         rules.PARAMS_TOOL_CALL,
         is_tool_name,
         "1 to 64 letters, digits, _ and -",
         rules.PARAMS_SHAPE,
     )
-    _open(check, tool, "arguments", place)
+    _check_open_object(check, tool, "arguments", path)
 
 
-def _open(check: Checker, owner: JsonObject, name: str, place: Place) -> None:
-    """Inputs or arguments: an object of I-JSON of limited size."""
+def _check_open_object(check: Checker, owner: JsonObject, name: str, path: Place) -> None:
+    """Check inputs or arguments: an object of I-JSON of limited size."""
     if name not in owner:
         return
-    value, place = owner[name], (*place, name)
-    if not check.well_formed(rules.JSON_INVALID, value, place):
+    value, path = owner[name], (*path, name)
+    if not check.well_formed(rules.JSON_INVALID, value, path):
         return
-    if check.an_object(rules.PARAMS_SHAPE, value, place):
-        check.at_most(rules.PARAMS_SIZE, value, place, words.MAX_INPUTS_BYTES)
+    if check.an_object(rules.PARAMS_SHAPE, value, path):
+        check.at_most(rules.PARAMS_SIZE, value, path, words.MAX_INPUTS_BYTES)
 
 
-def check_cancel(check: Checker, params: JsonObject, place: Place) -> None:
+def check_cancel(check: Checker, params: JsonObject, path: Place) -> None:
     listed = ("runId", "agentId", "reason")
-    check.members(params, place, listed, listed[:1], rules.PARAMS_SHAPE)
-    check_run(check, params, place)
-    check_agent(check, params, place)
+    check.members(params, path, listed, listed[:1], rules.PARAMS_SHAPE)
+    check_run(check, params, path)
+    check_agent(check, params, path)
     check.text(
         params,
         "reason",
-        place,
+        path,
         rules.PARAMS_REASON,
         chars(1, 1000),
         "a string of 1 to 1000 characters",
@@ -120,67 +120,70 @@ def check_cancel(check: Checker, params: JsonObject, place: Place) -> None:
     )
 
 
-def check_context(check: Checker, context: Any, place: Place, run_id: Any = None) -> None:
-    """run_id: of the call."""
+def check_context(check: Checker, context: Any, path: Place, run_id: Any = None) -> None:
+    """Check the context of a call.
+
+    run_id: that of the call.
+    """
     shape = rules.PARAMS_SHAPE
-    if not check.an_object(shape, context, place):
+    if not check.an_object(shape, context, path):
         return
-    check.text(context, "traceId", place, rules.CONTEXT_TRACE_ID, is_id, _ID, shape)
-    check.text(context, "parentRunId", place, rules.CONTEXT_PARENT, is_id, _ID, shape)
+    check.text(context, "traceId", path, rules.CONTEXT_TRACE_ID, is_id, _ID, shape)
+    check.text(context, "parentRunId", path, rules.CONTEXT_PARENT, is_id, _ID, shape)
     if isinstance(run_id, str) and context.get("parentRunId") == run_id:
-        check.broken(rules.CONTEXT_PARENT, (*place, "parentRunId"), "must be another run's id")
+        check.broken(rules.CONTEXT_PARENT, (*path, "parentRunId"), "must be another run's id")
     extra = others(context, _CONTEXT)
     for name, value in extra.items():
-        check.well_formed(rules.JSON_INVALID, value, (*place, str(name)))
+        check.well_formed(rules.JSON_INVALID, value, (*path, str(name)))
     if extra and not any(isinstance(value, UnparsableJson) for value in extra.values()):
-        check.at_most(rules.CONTEXT_SIZE, extra, place, words.MAX_EXTRA_BYTES)
+        check.at_most(rules.CONTEXT_SIZE, extra, path, words.MAX_EXTRA_BYTES)
     if "budget" in context:
-        check_budget(check, context["budget"], (*place, "budget"))
+        check_budget(check, context["budget"], (*path, "budget"))
 
 
-def check_budget(check: Checker, budget: Any, place: Place) -> None:
-    if not check.an_object(rules.PARAMS_SHAPE, budget, place):
+def check_budget(check: Checker, budget: Any, path: Place) -> None:
+    if not check.an_object(rules.PARAMS_SHAPE, budget, path):
         return
     for name in budget:
         if name not in _BUDGET:
-            check.broken(rules.BUDGET_KEY, (*place, str(name)), "is no budget that is known")
-    check.number(budget, "usd", place, rules.BUDGET_VALUE, 0, words.MAX_USD)
-    check.integer(budget, "tokens", place, rules.BUDGET_VALUE)
+            check.broken(rules.BUDGET_KEY, (*path, str(name)), "is no budget that is known")
+    check.number(budget, "usd", path, rules.BUDGET_VALUE, 0, words.MAX_USD)
+    check.integer(budget, "tokens", path, rules.BUDGET_VALUE)
     seconds = budget.get("seconds")
     if "seconds" in budget and not (in_range(seconds, 0, words.MAX_SECONDS) and seconds > 0):
         what = f"must be a number above 0, at most {words.MAX_SECONDS}"
-        check.broken(rules.BUDGET_VALUE, (*place, "seconds"), what)
+        check.broken(rules.BUDGET_VALUE, (*path, "seconds"), what)
 
 
-_LISTED = ("jsonrpc", "id", "method", "params", "caller", "delivery")
+_REQUEST = ("jsonrpc", "id", "method", "params", "caller", "delivery")
 _PARAMS: Place = ("params",)
 
 
 def check_call(value: object) -> list[Problem]:
-    """What breaks the rules of a SummitCall's JSON, what decides first; none if it is valid."""
+    """Check the JSON of a SummitCall; return the problems, the deciding one first."""
     return call_problems(value, words.LOGGED_METHODS)
 
 
 def check_request(value: object) -> list[Problem]:
-    """The same of one request to `POST /summit`, which may be a query as well."""
+    """Check one request to `POST /summit`, which may also be a query."""
     return call_problems(value, words.METHODS)
 
 
 def request_id(value: object) -> Any:
-    """The id that an answer echoes: the request's if it is one, else ABSENT."""
-    told = value.get("id") if isinstance(value, dict) else None
-    return told if _is_request_id(told) else ABSENT
+    """Return the id that a response echoes: the request's if it is valid, else ABSENT."""
+    id = value.get("id") if isinstance(value, dict) else None
+    return id if _is_request_id(id) else ABSENT
 
 
 def call_problems(value: Any, methods: tuple[str, ...]) -> list[Problem]:
     check = Checker("request", ANY_ORDER)
     if check.an_object(rules.RPC_SHAPE, value, ()):
-        _request(check, value, methods)
+        _check_envelope(check, value, methods)
     return check.problems()
 
 
-def _request(check: Checker, call: JsonObject, methods: tuple[str, ...]) -> None:
-    check.members(call, (), _LISTED, ("method",), rules.RPC_SHAPE)
+def _check_envelope(check: Checker, call: JsonObject, methods: tuple[str, ...]) -> None:
+    check.members(call, (), _REQUEST, ("method",), rules.RPC_SHAPE)
     if call.get("jsonrpc") != words.JSONRPC:
         check.broken(rules.RPC_VERSION, ("jsonrpc",), f"must be {words.JSONRPC}")
     method = call.get("method")
@@ -203,43 +206,43 @@ def _request(check: Checker, call: JsonObject, methods: tuple[str, ...]) -> None
         if method not in ("agent.list", "tool.list"):
             check.broken(rules.PARAMS_SHAPE, _PARAMS, "is missing")
     elif check.an_object(rules.PARAMS_SHAPE, call["params"], _PARAMS):
-        _METHODS[method](check, call["params"], _PARAMS)
+        _PARAMS_CHECKS[method](check, call["params"], _PARAMS)
 
 
-def _is_request_id(told: Any) -> bool:
-    if isinstance(told, str):
-        return len(told) <= 256 and is_text(told)
-    return is_integer(told) and abs(told) <= MAX_SAFE_INTEGER
+def _is_request_id(id: Any) -> bool:
+    if isinstance(id, str):
+        return len(id) <= 256 and is_text(id)
+    return is_integer(id) and abs(id) <= MAX_SAFE_INTEGER
 
 
-def _query(check: Checker, params: JsonObject, place: Place, *listed: str) -> None:
-    """Members of a query; those that are the forms of a call's have the same rules."""
-    check.members(params, place, listed, (), rules.PARAMS_SHAPE)
-    check_agent(check, params, place)
-    check_run(check, params, place)
+def _check_query(check: Checker, params: JsonObject, path: Place, *listed: str) -> None:
+    """Check the members of a query; those that calls have too follow the same rules."""
+    check.members(params, path, listed, (), rules.PARAMS_SHAPE)
+    check_agent(check, params, path)
+    check_run(check, params, path)
     for name, holds, what in _QUERY_TEXTS:
-        check.text(params, name, place, rules.PARAMS_SHAPE, holds, what)
-    check.integer(params, "limit", place, rules.PARAMS_SHAPE, 1, words.MAX_PAGE)
+        check.text(params, name, path, rules.PARAMS_SHAPE, holds, what)
+    check.integer(params, "limit", path, rules.PARAMS_SHAPE, 1, words.MAX_PAGE)
 
 
-def _status(check: Checker, params: JsonObject, place: Place) -> None:
-    _query(check, params, place, "runId", "agentId", "after")
+def _check_status_query(check: Checker, params: JsonObject, path: Place) -> None:
+    _check_query(check, params, path, "runId", "agentId", "after")
     if "runId" not in params and "agentId" not in params:
-        check.broken(rules.PARAMS_SHAPE, (*place, "runId"), "is missing, and so is agentId")
+        check.broken(rules.PARAMS_SHAPE, (*path, "runId"), "is missing, and so is agentId")
 
 
-def _schema(check: Checker, params: JsonObject, place: Place) -> None:
-    _query(check, params, place, "agentId", "version", "after")
+def _check_schema_query(check: Checker, params: JsonObject, path: Place) -> None:
+    _check_query(check, params, path, "agentId", "version", "after")
     if "agentId" not in params:
-        check.broken(rules.PARAMS_SHAPE, (*place, "agentId"), "is missing")
+        check.broken(rules.PARAMS_SHAPE, (*path, "agentId"), "is missing")
 
 
-def _agents(check: Checker, params: JsonObject, place: Place) -> None:
-    _query(check, params, place, "role", "capability", "limit", "cursor", "after")
+def _check_agents_query(check: Checker, params: JsonObject, path: Place) -> None:
+    _check_query(check, params, path, "role", "capability", "limit", "cursor", "after")
 
 
-def _tools(check: Checker, params: JsonObject, place: Place) -> None:
-    _query(check, params, place, "agentId", "dialect", "limit", "cursor", "after")
+def _check_tools_query(check: Checker, params: JsonObject, path: Place) -> None:
+    _check_query(check, params, path, "agentId", "dialect", "limit", "cursor", "after")
 
 
 _QUERY_TEXTS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
@@ -250,13 +253,13 @@ _QUERY_TEXTS: tuple[tuple[str, Callable[[str], bool], str], ...] = (
     ("cursor", chars(1, 4096), "a cursor of an earlier answer"),
     ("dialect", words.DIALECTS.__contains__, "summit or mcp"),
 )
-_METHODS: dict[str, Callable[[Checker, JsonObject, Place], None]] = {
+_PARAMS_CHECKS: dict[str, Callable[[Checker, JsonObject, Place], None]] = {
     words.INVOKE_METHOD: check_invoke,
     words.TOOL_METHOD: check_tool_params,
     words.CANCEL_METHOD: check_cancel,
-    "agent.status": _status,
-    "agent.schema": _schema,
-    "agent.list": _agents,
-    "tool.list": _tools,
+    "agent.status": _check_status_query,
+    "agent.schema": _check_schema_query,
+    "agent.list": _check_agents_query,
+    "tool.list": _check_tools_query,
 }
-assert set(_METHODS) == set(words.METHODS)
+assert set(_PARAMS_CHECKS) == set(words.METHODS)

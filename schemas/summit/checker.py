@@ -1,7 +1,7 @@
-"""Checks that the members of all objects share, and the forms of Summit's texts (spec 1, 2).
+"""Checks that all objects of Summit share, and the forms of its texts (spec 1, 2).
 
-Nothing here raises for bad input, however strange.  Messages name the member and what it must be,
-never the value.
+The checks never raise for bad input.  Messages name the member and the requirement, never the
+value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _POSITION = "[A-Za-z0-9._-]{1,249}/[0-9]{1,10}/[0-9]{1,19}"
 
 
 def _has_form(form: str) -> Callable[[str], bool]:
-    """Return the check whether a text has a form from its first character to its last."""
+    """Return a predicate for texts that match a form from their first character to their last."""
     pattern = re.compile(form)
     return lambda text: pattern.fullmatch(text) is not None
 
@@ -42,13 +42,13 @@ def _has_form(form: str) -> Callable[[str], bool]:
 is_agent_id = _has_form(AGENT_ID)
 is_version = _has_form(VERSION)
 is_id = _has_form(ID)
-"""Of a runId, traceId or replyId."""
+"""The check of a runId, traceId or replyId."""
 is_tool_call_id = _has_form(TOOL_CALL_ID)
 is_tool_name = _has_form(TOOL_NAME)
 is_role = _has_form(ROLE)
 is_resource = _has_form(RESOURCE)
 is_position = _has_form(_POSITION)
-"""Of `<topic>/<partition>/<offset>`."""
+"""The check of `<topic>/<partition>/<offset>`."""
 _is_capability = _has_form(CAPABILITY)
 _is_time = _has_form(TIME)
 
@@ -58,122 +58,133 @@ def is_capability(text: str) -> bool:
 
 
 def is_time(text: str) -> bool:
-    """Whether it is `YYYY-MM-DDThh:mm:ss[.f{1,9}]Z` of a real date and time."""
+    """Return whether a text is `YYYY-MM-DDThh:mm:ss[.f{1,9}]Z` with a real date and time."""
     return _is_time(text) and parse_time(text) is not None
 
 
 Place = tuple[str | int, ...]
-_MOST = 64
-"""Problems of one object that are told."""
+_MAX_PROBLEMS = 64
+"""The most problems reported of one object."""
 
 
 class Checker:
-    """order: the codes of the rules, the one that decides first before the others.
+    """A collector of the problems of one object.
 
-    patterns: what the patterns in all schemas of the object may take.
+    order: the codes of the rules with their rank; the lowest rank decides.
+    patterns: the limit on the patterns in all schemas of the object.
     """
 
     def __init__(self, name: str, order: Mapping[str, int]) -> None:
         self._name = name
         self._order = order
-        self._found: list[Problem] = []
+        self._problems: list[Problem] = []
         self.patterns = PatternBudget()
 
     def problems(self) -> list[Problem]:
-        """Without doubles, in order: by rule, those of one rule as they were found."""
-        return sorted(dict.fromkeys(self._found), key=lambda problem: self._order[problem.rule])
+        """Return the problems without duplicates, sorted by rule, then in the order they were
+        added.
+        """
+        return sorted(dict.fromkeys(self._problems), key=lambda problem: self._order[problem.rule])
 
-    def broken(self, rule: Rule, place: Place, what: str) -> None:
-        if len(self._found) < _MOST:
-            name = f"{place[-1]}" if place else f"The {self._name}"
-            self._found.append(Problem(rule.code, pointer(*place), f"{name} {what}."))
+    def broken(self, rule: Rule, path: Place, what: str) -> None:
+        if len(self._problems) < _MAX_PROBLEMS:
+            name = f"{path[-1]}" if path else f"The {self._name}"
+            self._problems.append(Problem(rule.code, pointer(*path), f"{name} {what}."))
 
     def take(self, problems: list[Problem]) -> None:
-        self._found += problems
+        self._problems += problems
 
     def members(
         self,
         value: dict[str, Any],
-        place: Place,
+        path: Place,
         listed: Sequence[str],
         required: Iterable[str],
         rule: Rule,
         missing: Rule | None = None,
     ) -> None:
-        """What is missing, and what is not listed.  missing: the rule for the first, if another."""
+        """Check that required members are present and that all members are listed.
+
+        missing: the rule for a missing member, if it differs.
+        """
         for name in required:
             if name not in value:
-                self.broken(missing or rule, (*place, name), "is missing")
+                self.broken(missing or rule, (*path, name), "is missing")
         for name in value:
             if name not in listed:
-                self.broken(rule, (*place, str(name)), "is no member of this object")
+                self.broken(rule, (*path, str(name)), "is no member of this object")
 
-    def an_object(self, rule: Rule, value: Any, place: Place) -> bool:
+    def an_object(self, rule: Rule, value: Any, path: Place) -> bool:
         if isinstance(value, dict):
             return True
-        self.broken(rule, place, "must be an object")
+        self.broken(rule, path, "must be an object")
         return False
 
     def text(
         self,
         owner: dict[str, Any],
         name: str,
-        place: Place,
+        path: Place,
         rule: Rule,
         holds: Callable[[str], bool],
         what: str,
         shape: Rule | None = None,
     ) -> None:
-        """A member that is a text, if it is there.  shape: the rule for its type, if another."""
+        """Check a member that is a text, if it is present.
+
+        shape: the rule for another type, if it differs.
+        """
         if name not in owner:
             return
         value = owner[name]
         if not isinstance(value, str):
-            self.broken(shape or rule, (*place, name), "must be a string")
+            self.broken(shape or rule, (*path, name), "must be a string")
         elif not is_text(value):
-            self.broken(JSON_INVALID, (*place, name), "has a lone surrogate")
+            self.broken(JSON_INVALID, (*path, name), "has a lone surrogate")
         elif not holds(value):
-            self.broken(rule, (*place, name), f"must be {what}")
+            self.broken(rule, (*path, name), f"must be {what}")
 
-    def well_formed(self, rule: Rule, value: Any, place: Place) -> bool:
-        """Open JSON must be I-JSON; the place tells at which level it stands."""
-        found = fault(value, len(place) + 1)
-        if found:
-            self.broken(rule, place, found)
-        return not found
+    def well_formed(self, rule: Rule, value: Any, path: Place) -> bool:
+        """Check that open JSON is I-JSON; the length of its path is its nesting level."""
+        violation = fault(value, len(path) + 1)
+        if violation:
+            self.broken(rule, path, violation)
+        return not violation
 
-    def at_most(self, rule: Rule, value: Any, place: Place, most: int) -> None:
-        """Bytes of canonical JSON; of what has none, other rules speak."""
-        found = size(value)
-        if found is not None and found > most:
-            self.broken(rule, place, f"has {found} bytes of canonical JSON, {most} are allowed")
+    def at_most(self, rule: Rule, value: Any, path: Place, max_bytes: int) -> None:
+        """Check the bytes of canonical JSON; other rules report a value that has none."""
+        byte_count = size(value)
+        if byte_count is not None and byte_count > max_bytes:
+            self.broken(
+                rule, path, f"has {byte_count} bytes of canonical JSON, {max_bytes} are allowed"
+            )
 
     def number(
-        self, owner: dict[str, Any], name: str, place: Place, rule: Rule, low: float, high: float
+        self, owner: dict[str, Any], name: str, path: Place, rule: Rule, low: float, high: float
     ) -> None:
         if name in owner and not in_range(owner[name], low, high):
-            self.broken(rule, (*place, name), f"must be a number from {low} to {high}")
+            self.broken(rule, (*path, name), f"must be a number from {low} to {high}")
 
     def integer(
         self,
         owner: dict[str, Any],
         name: str,
-        place: Place,
+        path: Place,
         rule: Rule,
         low: int = 0,
         high: int = MAX_SAFE_INTEGER,
     ) -> None:
         if name in owner and not (is_integer(owner[name]) and low <= owner[name] <= high):
-            self.broken(rule, (*place, name), f"must be an integer from {low} to {high}")
+            self.broken(rule, (*path, name), f"must be an integer from {low} to {high}")
 
 
-def chars(least: int, most: int) -> Callable[[str], bool]:
-    """The check of a text's length in characters."""
-    return lambda text: least <= len(text) <= most
+def chars(min_length: int, max_length: int) -> Callable[[str], bool]:
+    """Return the check of a text's length in characters."""
+    return lambda text: min_length <= len(text) <= max_length
 
 
 def is_number(value: Any) -> TypeGuard[float]:
-    """A finite number; a boolean is none."""
+    """Return whether a value is a finite number; a boolean is not."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     try:
@@ -183,7 +194,7 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def is_integer(value: Any) -> TypeGuard[float]:
-    """A number without fraction, however it is spelled."""
+    """Return whether a value is a number without fraction, in any spelling."""
     return is_number(value) and (isinstance(value, int) or value.is_integer())
 
 
@@ -196,10 +207,10 @@ def order_of(*rules: Rule) -> dict[str, int]:
 
 
 ANY_ORDER = order_of(*REFUSING)
-"""The order of the spec's table."""
+"""The order of the rules in the table of the spec."""
 
 
 def others(value: dict[str, Any], named: Iterable[str]) -> dict[str, Any]:
-    """The members of an open object that are not named."""
+    """Return the members of an open object that are not named."""
     taken = frozenset(named)
     return {name: member for name, member in value.items() if name not in taken}

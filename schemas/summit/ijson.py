@@ -1,4 +1,4 @@
-"""What keeps a JSON value from being I-JSON as Summit has it (spec 1)."""
+"""The checks that a JSON value is I-JSON, by the rules of Summit (spec 1)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _STRICT = (
     | orjson.OPT_PASSTHROUGH_DATETIME
     | orjson.OPT_PASSTHROUGH_SUBCLASS
 )
-_LARGE = re.compile(rb"[0-9]e|[0-9]{16}")
-_AS_INTEGER = 1e21
-"""RFC 8785 writes a double without fraction below this as an integer."""
+_MAYBE_LARGE = re.compile(rb"[0-9]e|[0-9]{16}")
+_MAX_INTEGRAL = 1e21
+"""RFC 8785 writes a double without fraction as an integer if it is below this."""
 
 
 def read_json(body: bytes | str) -> Any:
-    """The value of a request's body.
+    """Parse the body of a request.
 
-    How deep it may nest is for the checks to say, since a batch adds a level.  Raises ShapeError
-    `json.parse` for what is no JSON, and `json.invalid` for what is no I-JSON.
+    The nesting depth is left to the checks, since a batch adds a level.  Raises ShapeError
+    `json.parse` for a body that is no JSON, and `json.invalid` for one that is no I-JSON.
     """
     try:
         value = parse_ijson(body)
@@ -44,7 +44,7 @@ def read_json(body: bytes | str) -> Any:
 
 
 def is_json(body: bytes | str) -> bool:
-    """Whether the text is JSON, if not I-JSON; the words NaN and Infinity count as numbers."""
+    """Return whether a text is JSON, even if not I-JSON; NaN and Infinity count as numbers."""
     try:
         json.loads(body.decode("utf-8") if isinstance(body, bytes) else body)
     except RecursionError:
@@ -55,7 +55,7 @@ def is_json(body: bytes | str) -> bool:
 
 
 def number_fault(value: Any) -> str | None:
-    """What is wrong with the numbers of a value that was read from JSON, however deep."""
+    """Return what is wrong with the first bad number, at any depth, in a value read from JSON."""
     layer = [value]
     while layer:
         below: list[Any] = []
@@ -64,13 +64,13 @@ def number_fault(value: Any) -> str | None:
                 below += item.values()
             elif isinstance(item, list):
                 below += item
-            elif isinstance(item, (int, float)) and (fault := _number_fault(item)):
+            elif isinstance(item, (int, float)) and (fault := _number_violation(item)):
                 return fault
         layer = below
     return None
 
 
-def _number_fault(number: Any) -> str | None:
+def _number_violation(number: Any) -> str | None:
     if isinstance(number, float):
         return None if math.isfinite(number) else "holds a number that no double can hold"
     safe = -MAX_SAFE_INTEGER <= number <= MAX_SAFE_INTEGER
@@ -78,23 +78,23 @@ def _number_fault(number: Any) -> str | None:
 
 
 def fault(value: Any, level: int = 1) -> str | None:
-    """What keeps open JSON that stands at a level from being I-JSON; the root is level 1.
+    """Return why open JSON at a level is not I-JSON, None if it is; the root is level 1.
 
-    A double that canonical JSON shows as an integer beyond ±(2^53 − 1) counts as one, since nobody
-    can tell the two apart any more once it is written.
+    A double that canonical JSON writes as an integer beyond ±(2^53 − 1) counts as one, since the
+    two cannot be told apart once written.
     """
     try:
         text = orjson.dumps(value, option=_STRICT)
     except TypeError:
-        return _fault(value, level)
-    plain = b"null" not in text and not _LARGE.search(text)
+        return _violation(value, level)
+    plain = b"null" not in text and not _MAYBE_LARGE.search(text)
     few = text.count(b"{") + text.count(b"[") <= MAX_NESTING - level
     if plain and (few or not too_deep(value, level)):
         return None
-    return _fault(value, level)
+    return _violation(value, level)
 
 
-def _fault(value: Any, level: int) -> str | None:
+def _violation(value: Any, level: int) -> str | None:
     if isinstance(value, UnparsableJson):
         return "is no I-JSON"
     if isinstance(value, str):
@@ -102,10 +102,10 @@ def _fault(value: Any, level: int) -> str | None:
     if value is None or isinstance(value, bool):
         return None
     if isinstance(value, int):
-        return _number_fault(value)
+        return _number_violation(value)
     if isinstance(value, float):
-        large = MAX_SAFE_INTEGER < abs(value) < _AS_INTEGER
-        return _number_fault(int(value) if large else value)
+        large = MAX_SAFE_INTEGER < abs(value) < _MAX_INTEGRAL
+        return _number_violation(int(value) if large else value)
     if not isinstance(value, (dict, list)):
         return "holds what is no JSON"
     if level > MAX_NESTING:
@@ -114,12 +114,12 @@ def _fault(value: Any, level: int) -> str | None:
         if not all(isinstance(name, str) and is_text(name) for name in value):
             return "holds a member whose name is no text"
         value = list(value.values())
-    found = (_fault(item, level + 1) for item in value)
-    return next((fault for fault in found if fault), None)
+    violations = (_violation(item, level + 1) for item in value)
+    return next((fault for fault in violations if fault), None)
 
 
 def is_text(text: str) -> bool:
-    """Whether a string is Unicode text, without lone surrogates."""
+    """Return whether a string is Unicode text, without lone surrogates."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -128,7 +128,7 @@ def is_text(text: str) -> bool:
 
 
 def size(value: Any) -> int | None:
-    """Bytes of the canonical JSON; None for what has none, of which other rules speak."""
+    """Return the bytes of the canonical JSON; None if there is none, which other rules report."""
     try:
         return len(canonical_json(value))
     except (ValueError, TypeError, RecursionError):

@@ -1,4 +1,4 @@
-"""Records off the log, judged: their JSON, the first rule that they break, their hash."""
+"""The validation of records read from the log: their JSON, the first violated rule, their hash."""
 
 from __future__ import annotations
 
@@ -19,50 +19,59 @@ JsonObject = dict[str, Any]
 
 
 class Judged(NamedTuple):
-    """json: as sent, a text that holds no I-JSON as `Unread`.  problem: what decides, if any."""
+    """A validated record.
+
+    json: as sent; a text that holds no I-JSON is `Unread`.  problem: the deciding one, if any.
+    """
 
     json: JsonObject
     problem: Problem | None
     hash: str
 
 
-_METHODS = {record: method for method, record in PARAMS.items()}
+_METHOD_OF_PARAMS = {record: method for method, record in PARAMS.items()}
 JudgedCall = JudgedReply = JudgedManifest = Judged
 
 
 def judge_call(value: JsonObject) -> Judged:
-    """value: the Avro value of a SummitCall, as sent by anyone.  json: without its delivery."""
+    """Validate the Avro value of a SummitCall from any sender.
+
+    The `json` of the result has no delivery.
+    """
     call = to_json(CALL_RECORD, value)
     problem = next(iter(check_call(call)), None)
-    wanted, sent = PARAMS.get(call["method"]), value["params"][0]
-    if wanted != sent:
-        problem = _of_other_params(call, sent, wanted, problem)
+    expected, sent = PARAMS.get(call["method"]), value["params"][0]
+    if expected != sent:
+        problem = _other_params_problem(call, sent, expected, problem)
     call.pop("delivery", None)
     return Judged(call, problem, call_hash(call))
 
 
-def _of_other_params(
-    call: JsonObject, sent: str, wanted: str | None, problem: Problem | None
+def _other_params_problem(
+    call: JsonObject, sent: str, expected: str | None, problem: Problem | None
 ) -> Problem | None:
-    """What decides on params that are not the method's, which may be none that is known."""
-    as_sent = next(iter(check_call({**call, "method": _METHODS[sent]})), None)
+    """Return the deciding problem of a call whose params are not those of its method."""
+    as_sent = next(iter(check_call({**call, "method": _METHOD_OF_PARAMS[sent]})), None)
     if as_sent is not None and as_sent.rule == rules.JSON_INVALID.code:
         return as_sent
     before = ANY_ORDER[problem.rule] < ANY_ORDER[rules.PARAMS_SHAPE.code] if problem else False
-    if wanted is None or before:
+    if expected is None or before:
         return problem
     message = f"params is {sent.rpartition('.')[2]}, which is not the method's."
     return Problem(rules.PARAMS_SHAPE.code, "/params", message)
 
 
 def judge_reply(value: JsonObject) -> Judged:
-    """value: the Avro value of a SummitReply.  problem: of step 1 of spec 5.4, the key aside."""
+    """Validate the Avro value of a SummitReply.
+
+    The problem is that of step 1 of spec 5.4; the record's key is not checked.
+    """
     reply = to_json(REPLY_RECORD, value)
     return Judged(reply, shape_problem(reply), reply_hash(reply))
 
 
 def judge_manifest(value: JsonObject) -> Judged:
-    """value: the Avro value of a SummitManifest, as sent by anyone."""
+    """Validate the Avro value of a SummitManifest from any sender."""
     manifest = to_json(MANIFEST_RECORD, value)
     problem = next(iter(check_manifest(manifest)), None)
     return Judged(manifest, problem, manifest_hash(manifest))

@@ -1,4 +1,4 @@
-"""Manifests as text and from files: strict YAML 1.2, or JSON (spec 2.1, 3, 6.5)."""
+"""Readers of manifests from texts and files: strict YAML 1.2, or JSON (spec 2.1, 3, 6.5)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from schemas.yaml_reader import NotYaml, read_yaml
 
 
 def read_manifest(body: bytes | str) -> Any:
-    """Return the value of a manifest's text, as JSON has it; what begins with `{` may be JSON.
+    """Return the JSON value of a manifest's text; JSON is tried first for one that begins with `{`.
 
-    Raises ShapeError `manifest.yaml` for what is not one document of YAML 1.2 with the core
-    schema, or over 262,144 bytes of canonical JSON; `json.invalid` for what is no I-JSON.
+    Raises ShapeError `manifest.yaml` for a text that is not one document of YAML 1.2 with the core
+    schema, or over 262,144 bytes of canonical JSON; `json.invalid` for a value that is no I-JSON.
     """
     text = body if isinstance(body, str) else _decode(body)
     if text.lstrip().startswith("{"):
@@ -51,16 +51,17 @@ def _refuse(what: str) -> NoReturn:
 
 
 def load_manifest(path_or_text: Path | str | bytes) -> SummitManifest:
-    """Read the manifest in a file, or in a text; YAML or JSON.
+    """Read a manifest from a file, or from a text; YAML or JSON.
 
     A string of one line that does not begin with `{` is a path.  Raises ShapeError
-    (`manifest.yaml`, `json.invalid`, or `manifest.shape` for what is no object) and OSError; what
-    else breaks the rules, `check()` tells.
+    (`manifest.yaml`, `json.invalid`, or `manifest.shape` for a value that is no object) and
+    OSError;
+    `check()` of the result returns violations of the other rules.
     """
-    return SummitManifest.from_json(read_manifest(_text(path_or_text)))
+    return SummitManifest.from_json(read_manifest(_read_text(path_or_text)))
 
 
-def _text(path_or_text: Path | str | bytes) -> bytes | str:
+def _read_text(path_or_text: Path | str | bytes) -> bytes | str:
     if isinstance(path_or_text, bytes):
         return path_or_text
     if isinstance(path_or_text, str) and (

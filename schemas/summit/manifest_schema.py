@@ -1,8 +1,8 @@
-"""JSON Schemas in manifests: what is taken, and the errors of values (spec 2.6).
+"""The JSON Schemas in manifests: which are accepted, and the errors of values (spec 2.6).
 
-Values go to `jsonschema`, with keywords that count their steps, where that may take long, and else
-to `jsonschema_rs`, which nothing can stop: 1 µs against 140 µs for a schema of ten keywords, and it
-goes as deep as a schema leads, where Python's stack ends.
+Where validation may take long, values go to `jsonschema`, with keywords that count their steps;
+else to `jsonschema_rs`, which cannot be interrupted: 1 µs against 140 µs for a schema of ten
+keywords.  It also goes as deep as a schema leads, where Python's stack overflows.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ JsonObject = dict[str, Any]
 Error = tuple[JsonPath, str]
 
 MOST_WORK = 3_000_000
-"""Subschemas times values that the fast validator is asked to look at: 1 s at most."""
+"""The most subschemas times values that the fast validator evaluates: 1 s at most."""
 MOST_LISTED = 20_000
-"""The same where it lists errors, which takes it up to 200 µs for each."""
+"""The same limit for listing errors, which takes up to 200 µs for each."""
 MOST_ERRORS = 10_000
-"""Errors that are looked for where listing takes long; the first of these are returned."""
+"""The most errors that are collected where listing takes long; the first of them are returned."""
 GIVEN_UP = "$ref"
 """The keyword in the error of a schema that takes too long."""
 _RULES = {
@@ -53,13 +53,13 @@ _RULES = {
     FaultKind.PATTERN: rules.MANIFEST_SCHEMA_PATTERN,
 }
 _MAPS = ("properties", "patternProperties", "dependentSchemas", "unevaluatedProperties")
-_EXTRA = ("additionalProperties", "unevaluatedProperties")
+_EXTRA_MEMBERS = ("additionalProperties", "unevaluatedProperties")
 _SCHEMA_INSTRUCTIONS = 2_000
-"""Instructions of patterns that weigh as much as a schema without any."""
+"""The weight of a schema without patterns, in instructions of patterns."""
 
 
 def fast_validator(schema: Any) -> Any:
-    """Raises ValueError for what the library does not take."""
+    """Return a validator of `jsonschema_rs`.  Raises ValueError for a schema that it refuses."""
     return jsonschema_rs.Draft202012Validator(
         schema, offline=True, pattern_options=jsonschema_rs.RegexOptions()
     )
@@ -69,48 +69,46 @@ _METASCHEMA = fast_validator(Draft202012Validator.META_SCHEMA)
 
 
 def schema_problems(
-    schema: JsonObject, place: JsonPath, budget: PatternBudget | None = None
+    schema: JsonObject, path: JsonPath, budget: PatternBudget | None = None
 ) -> list[Problem]:
-    """Check a schema, an object of I-JSON, that stands at `place`.
+    """Check a schema, an object of I-JSON, at a path in the manifest.
 
-    budget: of the patterns of the manifest.
+    budget: that of the patterns in the manifest.
     """
-    schema = parse_ijson(canonical_json(schema))  # no part of it stands in two places
+    schema = parse_ijson(canonical_json(schema))  # no object may occur in it twice
     errors = _METASCHEMA.iter_errors(schema)
     first = min(errors, key=lambda error: list(map(str, error.instance_path)), default=None)
     if first is not None:
-        path = (*place, *first.instance_path)
-        return [_problem(rules.MANIFEST_SCHEMA, path, "is no JSON Schema")]
+        invalid = (*path, *first.instance_path)
+        return [_problem(rules.MANIFEST_SCHEMA, invalid, "is no JSON Schema")]
     if schema.get("type") != "object":
         message = "must be object, at the root of a schema"
-        return [_problem(rules.MANIFEST_SCHEMA, (*place, "type"), message)]
+        return [_problem(rules.MANIFEST_SCHEMA, (*path, "type"), message)]
     graph = graph_of(schema, budget)
-    problems = [_problem(_RULES[kind], (*place, *at), text) for kind, at, text in graph.faults]
-    return problems or _graph_problems(schema, graph, place)
+    problems = [_problem(_RULES[kind], (*path, *at), text) for kind, at, text in graph.faults]
+    return problems or _graph_problems(schema, graph, path)
 
 
-def _graph_problems(schema: JsonObject, graph: Graph, place: JsonPath) -> list[Problem]:
+def _graph_problems(schema: JsonObject, graph: Graph, path: JsonPath) -> list[Problem]:
     for target in {id(node.ref): node.ref for node in graph.nodes if node.ref}.values():
         if not _METASCHEMA.is_valid(target.schema):
-            return [_problem(rules.MANIFEST_SCHEMA, (*place, *target.path), "is no JSON Schema")]
+            return [_problem(rules.MANIFEST_SCHEMA, (*path, *target.path), "is no JSON Schema")]
     if depth_of(graph) > MOST_DEPTH:
-        return [_problem(rules.MANIFEST_SCHEMA, place, "leads too deep by its references")]
+        return [_problem(rules.MANIFEST_SCHEMA, path, "leads too deep by its references")]
     try:
         fast_validator(schema)
     except ValueError as exc:
         is_pattern = type(getattr(exc, "kind", None)).__name__ == "Format"
         rule = rules.MANIFEST_SCHEMA_PATTERN if is_pattern else rules.MANIFEST_SCHEMA
-        return [_problem(rule, place, "is not taken by the validator")]
+        return [_problem(rule, path, "is not taken by the validator")]
     return [
-        _problem(
-            rules.MANIFEST_SCHEMA_DEFAULT, (*place, *node.path, "default"), "breaks its schema"
-        )
+        _problem(rules.MANIFEST_SCHEMA_DEFAULT, (*path, *node.path, "default"), "breaks its schema")
         for node in _invalid_defaults(schema, graph)
     ]
 
 
 def _invalid_defaults(schema: JsonObject, graph: Graph) -> list[Node]:
-    """Return the subschemas that their own defaults break, and those left when steps run out."""
+    """Return the subschemas with invalid defaults, and those left unchecked when steps run out."""
     nodes = list(reached(graph.root))
     if not nodes:
         return []
@@ -120,19 +118,19 @@ def _invalid_defaults(schema: JsonObject, graph: Graph) -> list[Node]:
 
 
 def _is_default_valid(validator: Any, node: Node) -> bool:
-    own = validator.evolve(schema=node.schema, _resolver=node.resolver)
+    subvalidator = validator.evolve(schema=node.schema, _resolver=node.resolver)
     try:
-        return next(own.iter_errors(quiet(node.schema["default"])), None) is None
+        return next(subvalidator.iter_errors(quiet(node.schema["default"])), None) is None
     except (NotTaken, *BROKEN):
         return False
 
 
-def _problem(rule: Rule, place: JsonPath, message: str) -> Problem:
-    return Problem(rule.code, pointer(*place), f"{place[-1]} {message}.")
+def _problem(rule: Rule, path: JsonPath, message: str) -> Problem:
+    return Problem(rule.code, pointer(*path), f"{path[-1]} {message}.")
 
 
 class Schema:
-    """A schema of a manifest that was accepted; it is taken over."""
+    """A schema of an accepted manifest; it takes over the object."""
 
     def __init__(self, schema: JsonObject) -> None:
         graph = graph_of(schema)
@@ -143,14 +141,14 @@ class Schema:
         self._schema = schema
 
     def filled(self, value: Any) -> Any:
-        """Return the value with the defaults filled in; it is not changed itself.
+        """Return the value with defaults filled in, without changing the argument.
 
-        Raises DefaultsTooLarge (a ValueError) where these alone are larger than inputs may be.
+        Raises DefaultsTooLarge (a ValueError) if the defaults alone are larger than inputs may be.
         """
         return self._filler.filled(value)
 
     def errors(self, value: Any, base: str) -> list[JsonObject]:
-        """Return what breaks the schema, as {path, keyword}: sorted by these, at most 10.
+        """Return the errors of a value as {path, keyword}, sorted by these, at most 10.
 
         base: the JSON Pointer of the value in its envelope.
         """
@@ -165,7 +163,7 @@ class Schema:
         return _sorted_errors((e for error in errors for e in _errors_of_fast(error, value)), base)
 
     def _counted(self, value: Any, base: str) -> list[JsonObject]:
-        """Return the first of the errors that are met, where there is no end of them."""
+        """Validate with counted steps, and return the first of the errors that are met."""
         errors: list[Error] = []
         try:
             validator = newest_validator(without_false(self._schema))
@@ -179,7 +177,7 @@ class Schema:
 
 
 def _has_empty_name(value: Any) -> bool:
-    """Whether a member may have the name "", which the library leaves out at a path's end."""
+    """Return whether a member may be named "", which the library drops at the end of a path."""
     return b'"":' in orjson.dumps(value)
 
 
@@ -205,12 +203,12 @@ def _sorted_errors(errors: Iterable[Error], base: str) -> list[JsonObject]:
 
 
 def _errors_of(error: Any) -> Iterator[Error]:
-    """Yield path and keyword of an error of `jsonschema`, once for each member it speaks of."""
-    path, way = tuple(error.absolute_path), list(error.absolute_schema_path)
+    """Yield path and keyword of an error of `jsonschema`, once for each member that it names."""
+    path, schema_path = tuple(error.absolute_path), list(error.absolute_schema_path)
     if error.schema == NOTHING:
-        way.pop()
-    keyword, value = _keyword_at(way), error.instance
-    if "propertyNames" in way:
+        schema_path.pop()
+    keyword, value = _keyword_at(schema_path), error.instance
+    if "propertyNames" in schema_path:
         yield path, "propertyNames"
     elif keyword == "required":
         yield from (((*path, name), keyword) for name in error.validator_value if name not in value)
@@ -223,15 +221,18 @@ def _errors_of(error: Any) -> Iterator[Error]:
 
 
 def _errors_of_fast(error: Any, value: Any) -> Iterator[Error]:
-    """Yield the same of an error of `jsonschema_rs`.  value: what was validated."""
+    """Yield path and keyword of an error of `jsonschema_rs`, once for each member that it names.
+
+    value: the one that was validated.
+    """
     path, kind = tuple(error.instance_path), type(error.kind).__name__
-    way = error.evaluation_path
-    keyword = _keyword_at(way)
+    schema_path = error.evaluation_path
+    keyword = _keyword_at(schema_path)
     if kind == "Required":
         yield (*path, error.kind.property), keyword
     elif kind == "PropertyNames":
         yield path, "propertyNames"
-    elif keyword in _EXTRA and way[-1] == keyword:
+    elif keyword in _EXTRA_MEMBERS and schema_path[-1] == keyword:
         unexpected = getattr(error.kind, "unexpected", None)
         if unexpected is None:
             unexpected = _part_at(value, path)  # nothing is expected
@@ -240,14 +241,14 @@ def _errors_of_fast(error: Any, value: Any) -> Iterator[Error]:
         yield path, keyword
 
 
-def _keyword_at(way: list[str | int]) -> str:
-    """Return the keyword at the end of a way through a schema.
+def _keyword_at(schema_path: list[str | int]) -> str:
+    """Return the keyword at the end of a path through a schema.
 
-    Where a schema is `false`, the way ends at it, and the keyword is the one it belongs to.
+    Where a schema is `false`, the path ends at it, and the keyword is the one it belongs to.
     """
-    last = way[-1] if way else "false"
-    if len(way) > 1 and (isinstance(last, int) or way[-2] in _MAPS):
-        return str(way[-2])
+    last = schema_path[-1] if schema_path else "false"
+    if len(schema_path) > 1 and (isinstance(last, int) or schema_path[-2] in _MAPS):
+        return str(schema_path[-2])
     return str(last)
 
 

@@ -1,4 +1,4 @@
-"""The rules of manifests (spec 2.1, 2.2, 2.6, 3), and their form on the log."""
+"""The rules of manifests (spec 2.1, 2.2, 2.6, 3), and their JSON form on the log."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _TEXT = "a string of 1 to 4000 characters"
 
 
 def check_manifest(value: object) -> list[Problem]:
-    """What breaks the rules of a manifest's JSON, what decides first; none if it is valid.
+    """Check the JSON of a manifest; return the problems, the deciding one first.
 
-    A tool may have `inputSchema` in place of `arguments`.
+    A tool may have `inputSchema` instead of `arguments`.
     """
     check = Checker("manifest", ANY_ORDER)
     if check.an_object(rules.MANIFEST_SHAPE, value, ()) and isinstance(value, dict):
-        _manifest(check, value)
+        _check_members(check, value)
     return check.problems()
 
 
 def manifest_form(value: JsonObject) -> JsonObject:
-    """A manifest as the log and its hash have it: tool schemas under `arguments`."""
+    """Return the form of a manifest that is logged and hashed: tool schemas under `arguments`."""
     spec = value.get("spec")
     if not isinstance(spec, dict) or not isinstance(tools := spec.get("tools"), list):
         return value
@@ -51,18 +51,18 @@ def manifest_form(value: JsonObject) -> JsonObject:
 
 
 def tool_form(tool: Any) -> Any:
-    """A ToolDefinition with `arguments` for `inputSchema`; where they differ, with both."""
+    """Rename `inputSchema` of a ToolDefinition to `arguments`; keep both if they differ."""
     if not isinstance(tool, dict) or "inputSchema" not in tool:
         return tool
     schema = tool["inputSchema"]
-    if not _same(tool.get("arguments", schema), schema):
+    if not _equal_json(tool.get("arguments", schema), schema):
         return tool
-    rest = others(tool, ("inputSchema",))
-    return rest if "arguments" in rest else {**rest, "arguments": schema}
+    members = others(tool, ("inputSchema",))
+    return members if "arguments" in members else {**members, "arguments": schema}
 
 
 def mcp_tool(tool: JsonObject) -> JsonObject:
-    """A ToolDefinition as the Model Context Protocol has it: `inputSchema` for `arguments`."""
+    """Convert a ToolDefinition to the Model Context Protocol: `inputSchema` for `arguments`."""
     return {
         "name": tool["name"],
         "description": tool["description"],
@@ -70,14 +70,14 @@ def mcp_tool(tool: JsonObject) -> JsonObject:
     }
 
 
-def _same(one: Any, other: Any) -> bool:
+def _equal_json(one: Any, other: Any) -> bool:
     try:
         return canonical_json(one) == canonical_json(other)
     except ValueError:
         return False
 
 
-def _manifest(check: Checker, manifest: JsonObject) -> None:
+def _check_members(check: Checker, manifest: JsonObject) -> None:
     shape = rules.MANIFEST_SHAPE
     listed = ("apiVersion", "kind", "metadata", "spec")
     check.members(manifest, (), listed, listed, shape)
@@ -94,92 +94,92 @@ def _manifest(check: Checker, manifest: JsonObject) -> None:
     check.at_most(rules.MANIFEST_SIZE, manifest_form(manifest), (), words.MAX_MANIFEST_BYTES)
 
 
-def check_metadata(check: Checker, metadata: Any, place: Place) -> None:
+def check_metadata(check: Checker, metadata: Any, path: Place) -> None:
     shape = rules.MANIFEST_SHAPE
-    if not check.an_object(shape, metadata, place):
+    if not check.an_object(shape, metadata, path):
         return
-    check.members(metadata, place, tuple(metadata), _METADATA[:2], shape)
+    check.members(metadata, path, tuple(metadata), _METADATA[:2], shape)
     name = "1 to 100 lower-case letters, digits and -"
-    check.text(metadata, "name", place, rules.MANIFEST_NAME, is_agent_id, name, shape)
+    check.text(metadata, "name", path, rules.MANIFEST_NAME, is_agent_id, name, shape)
     version = "x.y.z, three numbers without leading zeros"
-    check.text(metadata, "version", place, rules.MANIFEST_VERSION, is_version, version, shape)
+    check.text(metadata, "version", path, rules.MANIFEST_VERSION, is_version, version, shape)
     text = rules.MANIFEST_TEXT
-    check.text(metadata, "description", place, text, chars(1, 4000), _TEXT, shape)
+    check.text(metadata, "description", path, text, chars(1, 4000), _TEXT, shape)
     extra = others(metadata, _METADATA)
     for member, value in extra.items():
-        check.well_formed(rules.JSON_INVALID, value, (*place, str(member)))
+        check.well_formed(rules.JSON_INVALID, value, (*path, str(member)))
     if extra and not any(isinstance(value, UnparsableJson) for value in extra.values()):
-        check.at_most(text, extra, place, words.MAX_EXTRA_BYTES)
+        check.at_most(text, extra, path, words.MAX_EXTRA_BYTES)
 
 
-def check_spec(check: Checker, spec: Any, place: Place) -> None:
+def check_spec(check: Checker, spec: Any, path: Place) -> None:
     shape = rules.MANIFEST_SHAPE
-    if not check.an_object(shape, spec, place):
+    if not check.an_object(shape, spec, path):
         return
-    check.members(spec, place, (*_SPEC, "resources", "tools"), _SPEC, shape)
+    check.members(spec, path, (*_SPEC, "resources", "tools"), _SPEC, shape)
     role = f"{', '.join(words.ROLES)}, or x- and a name"
-    check.text(spec, "role", place, rules.MANIFEST_ROLE, is_role, role, shape)
+    check.text(spec, "role", path, rules.MANIFEST_ROLE, is_role, role, shape)
     if "capabilities" in spec:
-        _capabilities(check, spec["capabilities"], (*place, "capabilities"))
+        _check_capabilities(check, spec["capabilities"], (*path, "capabilities"))
     if "resources" in spec:
-        _resources(check, spec["resources"], (*place, "resources"))
+        _check_resources(check, spec["resources"], (*path, "resources"))
     if "interface" in spec:
-        check_interface(check, spec["interface"], (*place, "interface"))
+        check_interface(check, spec["interface"], (*path, "interface"))
     if "tools" in spec:
-        _tools(check, spec["tools"], (*place, "tools"))
+        _check_tools(check, spec["tools"], (*path, "tools"))
 
 
-def check_interface(check: Checker, interface: Any, place: Place) -> None:
+def check_interface(check: Checker, interface: Any, path: Place) -> None:
     shape = rules.MANIFEST_SHAPE
-    if check.an_object(shape, interface, place):
-        check.members(interface, place, _INTERFACE, _INTERFACE, shape)
+    if check.an_object(shape, interface, path):
+        check.members(interface, path, _INTERFACE, _INTERFACE, shape)
         for name in _INTERFACE:
             if name in interface:
-                _schema(check, interface[name], (*place, name), shape)
+                _check_schema(check, interface[name], (*path, name), shape)
 
 
-def _capabilities(check: Checker, told: Any, place: Place) -> None:
-    if not isinstance(told, list):
-        check.broken(rules.MANIFEST_SHAPE, place, "must be a list of strings")
+def _check_capabilities(check: Checker, capabilities: Any, path: Place) -> None:
+    if not isinstance(capabilities, list):
+        check.broken(rules.MANIFEST_SHAPE, path, "must be a list of strings")
         return
-    if len(told) > words.MAX_CAPABILITIES:
+    if len(capabilities) > words.MAX_CAPABILITIES:
         what = f"must have at most {words.MAX_CAPABILITIES} items"
-        check.broken(rules.MANIFEST_CAPABILITY, place, what)
+        check.broken(rules.MANIFEST_CAPABILITY, path, what)
     seen: set[str] = set()
-    for i, item in enumerate(told):
+    for i, item in enumerate(capabilities):
         if not isinstance(item, str):
-            check.broken(rules.MANIFEST_SHAPE, (*place, i), "must be a string")
+            check.broken(rules.MANIFEST_SHAPE, (*path, i), "must be a string")
         elif not is_capability(item) or item in seen:
             what = "must be group:name, of at most 128 characters, and given once"
-            check.broken(rules.MANIFEST_CAPABILITY, (*place, i), what)
+            check.broken(rules.MANIFEST_CAPABILITY, (*path, i), what)
         else:
             seen.add(item)
 
 
-def _resources(check: Checker, told: Any, place: Place) -> None:
-    if not check.an_object(rules.MANIFEST_SHAPE, told, place):
+def _check_resources(check: Checker, resources: Any, path: Place) -> None:
+    if not check.an_object(rules.MANIFEST_SHAPE, resources, path):
         return
     rule = rules.MANIFEST_RESOURCES
-    if len(told) > words.MAX_RESOURCES:
-        check.broken(rule, place, f"must have at most {words.MAX_RESOURCES} members")
-    for name in told:
+    if len(resources) > words.MAX_RESOURCES:
+        check.broken(rule, path, f"must have at most {words.MAX_RESOURCES} members")
+    for name in resources:
         if not isinstance(name, str) or not is_resource(name):
-            check.broken(rule, place, "has a name that is not a letter and letters, digits or _")
+            check.broken(rule, path, "has a name that is not a letter and letters, digits or _")
             continue
         what = "a string of 1 to 64 characters"
-        check.text(told, name, place, rule, chars(1, 64), what, rules.MANIFEST_SHAPE)
+        check.text(resources, name, path, rule, chars(1, 64), what, rules.MANIFEST_SHAPE)
 
 
-def _tools(check: Checker, told: Any, place: Place) -> None:
-    if not isinstance(told, list):
-        check.broken(rules.MANIFEST_SHAPE, place, "must be a list of tools")
+def _check_tools(check: Checker, tools: Any, path: Place) -> None:
+    if not isinstance(tools, list):
+        check.broken(rules.MANIFEST_SHAPE, path, "must be a list of tools")
         return
     rule = rules.MANIFEST_TOOL
-    if len(told) > words.MAX_TOOLS:
-        check.broken(rule, place, f"must have at most {words.MAX_TOOLS} tools")
+    if len(tools) > words.MAX_TOOLS:
+        check.broken(rule, path, f"must have at most {words.MAX_TOOLS} tools")
     seen: set[str] = set()
-    for i, tool in enumerate(told):
-        at = (*place, i)
+    for i, tool in enumerate(tools):
+        at = (*path, i)
         if not check.an_object(rules.MANIFEST_SHAPE, tool, at):
             continue
         check_tool(check, tool, at)
@@ -190,27 +190,30 @@ def _tools(check: Checker, told: Any, place: Place) -> None:
             seen.add(name)
 
 
-def check_tool(check: Checker, tool: JsonObject, place: Place) -> None:
+def check_tool(check: Checker, tool: JsonObject, path: Place) -> None:
     rule = rules.MANIFEST_TOOL
-    check.members(tool, place, _TOOL, _TOOL[:2], rules.MANIFEST_SHAPE, rule)
-    check.text(tool, "name", place, rule, is_tool_name, "1 to 64 letters, digits, _ and -")
-    check.text(tool, "description", place, rule, chars(1, 4000), _TEXT)
+    check.members(tool, path, _TOOL, _TOOL[:2], rules.MANIFEST_SHAPE, rule)
+    check.text(tool, "name", path, rule, is_tool_name, "1 to 64 letters, digits, _ and -")
+    check.text(tool, "description", path, rule, chars(1, 4000), _TEXT)
     both = "arguments" in tool and "inputSchema" in tool
-    if both and not _same(tool["arguments"], tool["inputSchema"]):
-        check.broken(rule, (*place, "inputSchema"), "must equal arguments")
+    if both and not _equal_json(tool["arguments"], tool["inputSchema"]):
+        check.broken(rule, (*path, "inputSchema"), "must equal arguments")
     for name in ("arguments", "inputSchema"):
         if name in tool:
-            _schema(check, tool[name], (*place, name), rule)
+            _check_schema(check, tool[name], (*path, name), rule)
             return
-    check.broken(rule, (*place, "arguments"), "is missing")
+    check.broken(rule, (*path, "arguments"), "is missing")
 
 
-def _schema(check: Checker, schema: Any, place: Place, shape: Rule) -> None:
-    """shape: the rule for what is no object."""
-    if not check.well_formed(rules.JSON_INVALID, schema, place):
+def _check_schema(check: Checker, schema: Any, path: Place, shape: Rule) -> None:
+    """Check a JSON Schema in a manifest.
+
+    shape: the rule for a schema that is no object.
+    """
+    if not check.well_formed(rules.JSON_INVALID, schema, path):
         return
-    if not check.an_object(shape, schema, place):
+    if not check.an_object(shape, schema, path):
         return
     from schemas.summit.manifest_schema import schema_problems  # its libraries load slowly
 
-    check.take(schema_problems(schema, place, check.patterns))
+    check.take(schema_problems(schema, path, check.patterns))

@@ -1,4 +1,4 @@
-"""How manifests, calls and replies of Summit differ from their Avro records."""
+"""The differences between the JSON of manifests, calls and replies and their Avro records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from schemas.json_mapping.mapping import Codes, Discriminator, JsonMapping, Open
 
 NAMESPACE = "headrace.summit"
 SUMMIT = f"{NAMESPACE}."
-"""What the names of Summit's records begin with."""
+"""The prefix of the names of Summit's records."""
 
 PARAMS = {
     "agent.invoke": f"{SUMMIT}InvokeParams",
@@ -39,7 +39,7 @@ OBJECTS = frozenset(
         "RunError",
     )
 )
-"""The objects of Summit, whose absent members are left out in rows too."""
+"""The objects of Summit, whose absent members are also omitted in rows."""
 
 _NAMED: dict[ShapeViolation, str] = {"json_invalid": "json.invalid", "branch_unknown": "rpc.method"}
 

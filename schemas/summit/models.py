@@ -1,7 +1,7 @@
 """The objects of Summit that are sent, for programs (spec 2, 6.5).
 
-Attributes are the members as on the wire; None stands for one that is not there, or ABSENT where
-null is a value.  They hold whatever they are given; `check()` says what is wrong with it.
+Attributes are the members as on the wire; None means an absent member, or ABSENT where null is a
+value.  They accept any value; `check()` returns the problems.
 """
 
 from __future__ import annotations
@@ -25,28 +25,34 @@ from schemas.summit.words import API_VERSION, JSONRPC, MANIFEST_KIND
 
 @dataclass(kw_only=True)
 class SummitObject(WireObject):
-    """Any object of Summit."""
+    """The base class of the objects of Summit."""
 
     BAD_JSON = rules.JSON_INVALID.code
     BAD_TYPE = rules.PARAMS_SHAPE.code
 
     def check(self) -> list[Problem]:
-        """What breaks the rules of the edges, what decides first; paths begin at this object."""
-        return _part_problems(type(self).__name__, self.to_json())
+        """Return the problems by the rules of the edges, the deciding one first.
+
+        Paths begin at this object.
+        """
+        return _check_part(type(self).__name__, self.to_json())
 
     def to_avro(self) -> JsonObject:
-        """The Avro value.  Raises ShapeError for what Avro cannot carry."""
+        """Return the Avro value.  Raises ShapeError for values that Avro cannot represent."""
         return from_json(f"{SUMMIT}{type(self).__name__}", self.to_json())
 
     @classmethod
     def from_avro(cls, value: JsonObject) -> Self:
-        """Of an Avro value as it was read; open JSON that could not be read is `Unread`."""
+        """Create the object from a decoded Avro value; unreadable open JSON becomes `Unread`."""
         return cls.from_json(to_json(f"{SUMMIT}{cls.__name__}", value))
 
 
 @dataclass(kw_only=True)
 class Metadata(SummitObject):
-    """extra: members of the manifest's own."""
+    """The metadata of a manifest.
+
+    extra: members that Summit does not define.
+    """
 
     name: str
     version: str
@@ -61,7 +67,10 @@ class Interface(SummitObject):
 
 @dataclass(kw_only=True)
 class ToolDefinition(SummitObject):
-    """arguments: a JSON Schema.  In JSON it may be called `inputSchema`."""
+    """A tool that an agent offers.
+
+    arguments: a JSON Schema.  In JSON it may be called `inputSchema`.
+    """
 
     name: str
     description: str
@@ -69,11 +78,11 @@ class ToolDefinition(SummitObject):
 
     @classmethod
     def from_json(cls, value: Any) -> Self:
-        told = cls._parsed(value) if isinstance(value, (str, bytes)) else value
-        return super().from_json(tool_form(told))
+        tool = cls._parsed(value) if isinstance(value, (str, bytes)) else value
+        return super().from_json(tool_form(tool))
 
     def to_mcp(self) -> JsonObject:
-        """As the Model Context Protocol has it."""
+        """Return the tool in the form of the Model Context Protocol."""
         return mcp_tool(self.to_json())
 
 
@@ -88,7 +97,7 @@ class Spec(SummitObject):
 
 @dataclass(kw_only=True)
 class SummitManifest(SummitObject):
-    """An agent as it declares itself."""
+    """The declaration that an agent makes of itself."""
 
     apiVersion: str = API_VERSION
     kind: str = MANIFEST_KIND
@@ -113,7 +122,10 @@ class Budget(SummitObject):
 
 @dataclass(kw_only=True)
 class Context(SummitObject):
-    """extra: members of the caller's own."""
+    """The context of a call.
+
+    extra: members that Summit does not define.
+    """
 
     traceId: str | None = None
     parentRunId: str | None = None
@@ -137,7 +149,10 @@ class InvokeParams(SummitObject):
 
 @dataclass(kw_only=True)
 class ToolCallParams(SummitObject):
-    """agentId: the agent that offers the tool."""
+    """The params of `tool.call`.
+
+    agentId: the agent that offers the tool.
+    """
 
     agentId: str
     runId: str
@@ -160,7 +175,10 @@ _PARAMS: dict[str, type[Params]] = {
 
 @dataclass(kw_only=True)
 class Delivery(SummitObject):
-    """What the service adds for the agent.  dueAt: as text, in UTC."""
+    """The data that the service adds to a call for the agent.
+
+    dueAt: as text, in UTC.
+    """
 
     kind: str
     agentVersion: str
@@ -172,7 +190,10 @@ class Delivery(SummitObject):
 
 @dataclass(kw_only=True)
 class SummitCall(SummitObject):
-    """id: ABSENT for a notification."""
+    """A JSON-RPC request on the log.
+
+    id: ABSENT for a notification.
+    """
 
     jsonrpc: str = JSONRPC
     id: str | int | Any = ABSENT
@@ -211,7 +232,10 @@ class Metrics(SummitObject):
 
 @dataclass(kw_only=True)
 class Provenance(SummitObject):
-    """extra: members of the agent's own."""
+    """The model that produced an output, and when.
+
+    extra: members that Summit does not define.
+    """
 
     model: str
     timestamp: str
@@ -257,7 +281,7 @@ class SummitReply(SummitObject):
         return check_reply(self.to_json())
 
 
-_PARTS: dict[str, Callable[[Checker, Any, Place], None]] = {
+_PART_CHECKS: dict[str, Callable[[Checker, Any, Place], None]] = {
     "Context": calls.check_context,
     "Budget": calls.check_budget,
     "ToolCall": calls.check_tool_call,
@@ -282,14 +306,14 @@ _CLOSED = {
 }
 
 
-def _part_problems(name: str, value: dict[str, Any]) -> list[Problem]:
-    """Check a part by itself; paths begin at the part, what decides is first.
+def _check_part(name: str, value: dict[str, Any]) -> list[Problem]:
+    """Check a part by itself; return the problems, the deciding one first.
 
-    Parts that the service makes have no rules at the edges.
+    Paths begin at the part.  Parts that the service makes have no rules at the edges.
     """
     check = Checker(name, ANY_ORDER)
     if name in _CLOSED:
         check.members(value, (), _CLOSED[name], (), rules.REPLY_SHAPE)
-    if name in _PARTS:
-        _PARTS[name](check, value, ())
+    if name in _PART_CHECKS:
+        _PART_CHECKS[name](check, value, ())
     return check.problems()

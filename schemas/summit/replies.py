@@ -1,4 +1,4 @@
-"""The rules of replies that look at the reply alone (spec 2.4, 2.5, 3, 5.4)."""
+"""The rules of replies that need only the reply (spec 2.4, 2.5, 3, 5.4)."""
 
 from __future__ import annotations
 
@@ -31,51 +31,51 @@ CLOSED = {
 }
 
 
-def check_metrics(check: Checker, metrics: JsonObject, place: Place) -> None:
+def check_metrics(check: Checker, metrics: JsonObject, path: Place) -> None:
     rule = rules.METRICS_VALUE
     for name in ("tokens", "cost_usd"):
         if name not in metrics:
-            check.broken(rule, (*place, name), "is missing")
-    check.integer(metrics, "tokens", place, rule)
-    check.number(metrics, "cost_usd", place, rule, 0, words.MAX_USD)
-    check.number(metrics, "latency_ms", place, rule, 0, words.MAX_LATENCY_MS)
+            check.broken(rule, (*path, name), "is missing")
+    check.integer(metrics, "tokens", path, rule)
+    check.number(metrics, "cost_usd", path, rule, 0, words.MAX_USD)
+    check.number(metrics, "latency_ms", path, rule, 0, words.MAX_LATENCY_MS)
 
 
-def check_provenance(check: Checker, provenance: JsonObject, place: Place) -> None:
+def check_provenance(check: Checker, provenance: JsonObject, path: Place) -> None:
     rule = rules.PROVENANCE_VALUE
     for name in ("model", "timestamp"):
         if name not in provenance:
-            check.broken(rule, (*place, name), "is missing")
-    check.text(provenance, "model", place, rule, chars(1, 200), "a string of 1 to 200 characters")
+            check.broken(rule, (*path, name), "is missing")
+    check.text(provenance, "model", path, rule, chars(1, 200), "a string of 1 to 200 characters")
     what = "a real date and time, YYYY-MM-DDThh:mm:ss[.f]Z"
-    check.text(provenance, "timestamp", place, rule, is_time, what)
+    check.text(provenance, "timestamp", path, rule, is_time, what)
     extra = others(provenance, ("model", "timestamp"))
     for name, value in extra.items():
-        check.well_formed(rule, value, (*place, str(name)))
+        check.well_formed(rule, value, (*path, str(name)))
     if extra:
-        check.at_most(rule, extra, place, words.MAX_EXTRA_BYTES)
+        check.at_most(rule, extra, path, words.MAX_EXTRA_BYTES)
 
 
-def check_verification(check: Checker, verification: JsonObject, place: Place) -> None:
+def check_verification(check: Checker, verification: JsonObject, path: Place) -> None:
     rule = rules.VERIFICATION_VALUE
     if "status" not in verification:
-        check.broken(rule, (*place, "status"), "is missing")
+        check.broken(rule, (*path, "status"), "is missing")
     statuses = words.VERIFICATION_STATUSES
     what = f"one of {', '.join(statuses)}"
-    check.text(verification, "status", place, rule, statuses.__contains__, what)
-    check.number(verification, "score", place, rule, 0, 1)
+    check.text(verification, "status", path, rule, statuses.__contains__, what)
+    check.number(verification, "score", path, rule, 0, 1)
     if "checks" in verification:
-        _checks(check, verification["checks"], (*place, "checks"))
+        _check_checks(check, verification["checks"], (*path, "checks"))
 
 
-def _checks(check: Checker, checks: Any, place: Place) -> None:
+def _check_checks(check: Checker, checks: Any, path: Place) -> None:
     rule = rules.VERIFICATION_VALUE
     if not isinstance(checks, list) or len(checks) > words.MAX_CHECKS:
-        check.broken(rule, place, f"must be a list of at most {words.MAX_CHECKS} checks")
+        check.broken(rule, path, f"must be a list of at most {words.MAX_CHECKS} checks")
         return
     names: set[str] = set()
     for i, one in enumerate(checks):
-        at = (*place, i)
+        at = (*path, i)
         if not check.an_object(rule, one, at):
             continue
         check_check(check, one, at)
@@ -86,28 +86,28 @@ def _checks(check: Checker, checks: Any, place: Place) -> None:
             names.add(name)
 
 
-def check_check(check: Checker, one: JsonObject, place: Place) -> None:
+def check_check(check: Checker, one: JsonObject, path: Place) -> None:
     rule = rules.VERIFICATION_VALUE
     if "name" not in one:
-        check.broken(rule, (*place, "name"), "is missing")
-    check.text(one, "name", place, rule, chars(1, 100), "a string of 1 to 100 characters")
+        check.broken(rule, (*path, "name"), "is missing")
+    check.text(one, "name", path, rule, chars(1, 100), "a string of 1 to 100 characters")
     if not isinstance(one.get("passed"), bool):
-        check.broken(rule, (*place, "passed"), "must be true or false")
+        check.broken(rule, (*path, "passed"), "must be true or false")
 
 
-def check_error(check: Checker, error: JsonObject, place: Place) -> None:
+def check_error(check: Checker, error: JsonObject, path: Place) -> None:
     rule = rules.ERROR_VALUE
     code = error.get("code")
     if not is_integer(code) or not -(2**31) <= code < 2**31:
-        check.broken(rule, (*place, "code"), "must be an integer of 32 bits")
+        check.broken(rule, (*path, "code"), "must be an integer of 32 bits")
     elif int(code) in words.RESERVED_CODES:
-        check.broken(rule, (*place, "code"), "must not be from -32768 to -32000")
+        check.broken(rule, (*path, "code"), "must not be from -32768 to -32000")
     if "message" not in error:
-        check.broken(rule, (*place, "message"), "is missing")
+        check.broken(rule, (*path, "message"), "is missing")
     what = "a string of 1 to 2000 characters"
-    check.text(error, "message", place, rule, chars(1, 2000), what)
-    if "data" in error and check.well_formed(rule, error["data"], (*place, "data")):
-        check.at_most(rule, error["data"], (*place, "data"), words.MAX_EXTRA_BYTES)
+    check.text(error, "message", path, rule, chars(1, 2000), what)
+    if "data" in error and check.well_formed(rule, error["data"], (*path, "data")):
+        check.at_most(rule, error["data"], (*path, "data"), words.MAX_EXTRA_BYTES)
 
 
 PARTS: dict[str, Callable[[Checker, JsonObject, Place], None]] = {
@@ -136,14 +136,14 @@ _ORDER = order_of(
     rules.ERROR_VALUE,
     rules.OUTPUT_VALUE,
 )
-"""The order of spec 5.4, 1 and 7 to 10; the budget is looked at before the output."""
+"""The order of spec 5.4, 1 and 7 to 10; the budget is checked before the output."""
 _MEMBERS = {
     words.PROGRESS: ("metrics", "provenance", "message"),
     words.RESULT: ("status", "output", "metrics", "provenance", "verification"),
     words.ERROR: ("status", "error", "metrics", "provenance"),
     words.VERIFICATION: ("metrics", "provenance", "verification"),
 }
-_HEAD = ("replyId", "runId", "agentId", "kind")
+_COMMON_MEMBERS = ("replyId", "runId", "agentId", "kind")
 _STATUSES = {
     words.RESULT: (words.COMPLETED,),
     words.ERROR: (words.FAILED, words.BUDGET_EXCEEDED),
@@ -151,10 +151,10 @@ _STATUSES = {
 
 
 class Content(NamedTuple):
-    """What a reply says, each part only if it is sound.
+    """The content of a reply; each part only if it is valid.
 
-    problem: the first rule broken of those before the budget.  late: `output.value`.  output,
-    output_hash: also of an output that is refused; ABSENT and None if there is none, or if it is
+    problem: the first violated rule of those before the budget.  late: `output.value`. output,
+    output_hash: also those of a refused output; ABSENT and None if there is no output, or if it is
     no I-JSON.
     """
 
@@ -169,68 +169,71 @@ class Content(NamedTuple):
 
 
 def check_reply(value: object) -> list[Problem]:
-    """What breaks the rules of a SummitReply's JSON, what decides first; none if it is valid.
+    """Check the JSON of a SummitReply; return the problems, the deciding one first.
 
-    Whether an output has to be an object is for the run to say.
+    Whether the output must be an object depends on the run and is not checked.
     """
     check = Checker("reply", _ORDER)
     if not isinstance(value, dict):
         check.broken(rules.REPLY_SHAPE, (), "must be an object")
         return check.problems()
-    _shape(check, value)
-    _open(check, value)
+    _check_shape(check, value)
+    _check_open_json(check, value)
     if isinstance(value.get("kind"), str) and value["kind"] in words.REPLY_KINDS:
-        _content(check, value)
-        _output(check, value, None)
-    found = check.problems()
-    unread = {problem.path for problem in found if problem.rule == rules.JSON_INVALID.code}
-    return [p for p in found if p.rule == rules.JSON_INVALID.code or p.path not in unread]
+        _check_content(check, value)
+        _check_output(check, value, None)
+    problems = check.problems()
+    unread = {problem.path for problem in problems if problem.rule == rules.JSON_INVALID.code}
+    return [p for p in problems if p.rule == rules.JSON_INVALID.code or p.path not in unread]
 
 
 def shape_problem(reply: JsonObject) -> Problem | None:
-    """The first rule broken of step 1 of spec 5.4.  reply: the JSON of a record."""
+    """Return the first rule of step 1 of spec 5.4 that a reply violates.
+
+    reply: the JSON of a record.
+    """
     check = Checker("reply", _ORDER)
-    _shape(check, reply)
+    _check_shape(check, reply)
     if reply["kind"] not in words.FINAL:
-        _open(check, reply)
-    return _first(check)
+        _check_open_json(check, reply)
+    return _first_problem(check)
 
 
 def reply_content(reply: JsonObject, run_kind: str) -> Content:
-    """The steps 7 to 10 of spec 5.4, of a reply that has no shape problem.
+    """Check steps 7 to 10 of spec 5.4 for a reply that has no shape problem.
 
     run_kind: `invoke`, whose output is an object, or `tool`.
     """
     check, late = Checker("reply", _ORDER), Checker("reply", _ORDER)
-    sound = _content(check, reply)
-    _output(late, reply, run_kind)
+    sound = _check_content(check, reply)
+    _check_output(late, reply, run_kind)
     output = reply.get("output", ABSENT)
     if isinstance(output, UnparsableJson):
         output = ABSENT
     return Content(
-        _first(check),
-        _first(late),
+        _first_problem(check),
+        _first_problem(late),
         sound.get("metrics"),
         sound.get("provenance"),
         sound.get("verification"),
         sound.get("error"),
         output,
-        None if output is ABSENT else _hash(output),
+        None if output is ABSENT else _output_hash(output),
     )
 
 
-def _first(check: Checker) -> Problem | None:
+def _first_problem(check: Checker) -> Problem | None:
     return next(iter(check.problems()), None)
 
 
-def _hash(output: Any) -> str | None:
+def _output_hash(output: Any) -> str | None:
     try:
         return json_hash(output)
     except ValueError:
         return None
 
 
-def _shape(check: Checker, reply: JsonObject) -> None:
+def _check_shape(check: Checker, reply: JsonObject) -> None:
     rule = rules.REPLY_SHAPE
     check.text(reply, "replyId", (), rule, is_id, "an id of 1 to 128 characters")
     check.text(reply, "runId", (), rule, is_id, "an id of 1 to 128 characters")
@@ -242,7 +245,7 @@ def _shape(check: Checker, reply: JsonObject) -> None:
     known = isinstance(kind, str) and kind in _MEMBERS
     listed = _MEMBERS[str(kind)] if known else sum(_MEMBERS.values(), ())
     needed = ("verification",) if kind == words.VERIFICATION else ()
-    check.members(reply, (), (*_HEAD, *listed), (*_HEAD, *needed), rule)
+    check.members(reply, (), (*_COMMON_MEMBERS, *listed), (*_COMMON_MEMBERS, *needed), rule)
     for name, named in CLOSED.items():
         member = reply.get(name)
         if isinstance(member, dict):
@@ -251,12 +254,12 @@ def _shape(check: Checker, reply: JsonObject) -> None:
     checks = verification.get("checks") if isinstance(verification, dict) else None
     for i, one in enumerate(checks if isinstance(checks, list) else ()):
         if isinstance(one, dict):
-            place = ("verification", "checks", i)
-            check.members(one, place, ("name", "passed"), (), rule)
+            path = ("verification", "checks", i)
+            check.members(one, path, ("name", "passed"), (), rule)
 
 
-def _open(check: Checker, reply: JsonObject) -> None:
-    """Open JSON, where it is not a rule of its own."""
+def _check_open_json(check: Checker, reply: JsonObject) -> None:
+    """Check open JSON that no other rule covers."""
     if "output" in reply:
         check.well_formed(rules.JSON_INVALID, reply["output"], ("output",))
     provenance, error = reply.get("provenance"), reply.get("error")
@@ -267,8 +270,8 @@ def _open(check: Checker, reply: JsonObject) -> None:
         check.well_formed(rules.JSON_INVALID, error["data"], ("error", "data"))
 
 
-def _content(check: Checker, reply: JsonObject) -> dict[str, JsonObject]:
-    """Checks all but the output, and gives the parts that are sound."""
+def _check_content(check: Checker, reply: JsonObject) -> dict[str, JsonObject]:
+    """Check everything but the output, and return the valid parts."""
     kind = reply["kind"]
     final = kind in words.FINAL
     if final and "status" in reply:
@@ -288,23 +291,23 @@ def _content(check: Checker, reply: JsonObject) -> dict[str, JsonObject]:
             if name in missing:
                 check.broken(missing[name], (name,), "is missing")
         elif name in _MEMBERS[kind]:
-            own = Checker("reply", _ORDER)
-            if own.an_object(VALUE_RULES[name], reply[name], (name,)):
-                part(own, reply[name], (name,))
-            found = own.problems()
-            check.take(found)
-            if not found:
+            part_checker = Checker("reply", _ORDER)
+            if part_checker.an_object(VALUE_RULES[name], reply[name], (name,)):
+                part(part_checker, reply[name], (name,))
+            problems = part_checker.problems()
+            check.take(problems)
+            if not problems:
                 sound[name] = reply[name]
     return sound
 
 
-def _output(check: Checker, reply: JsonObject, run_kind: str | None) -> None:
-    rule, place = rules.OUTPUT_VALUE, ("output",)
+def _check_output(check: Checker, reply: JsonObject, run_kind: str | None) -> None:
+    rule, path = rules.OUTPUT_VALUE, ("output",)
     if reply["kind"] != words.RESULT:
         return
     if "output" not in reply:
-        check.broken(rule, place, "is missing")
-    elif check.well_formed(rule, reply["output"], place):
-        check.at_most(rule, reply["output"], place, words.MAX_OUTPUT_BYTES)
+        check.broken(rule, path, "is missing")
+    elif check.well_formed(rule, reply["output"], path):
+        check.at_most(rule, reply["output"], path, words.MAX_OUTPUT_BYTES)
         if run_kind == words.INVOKE:
-            check.an_object(rule, reply["output"], place)
+            check.an_object(rule, reply["output"], path)

@@ -1,6 +1,6 @@
-"""What a run comes to: hashes, the numbers that are compared, results and errors (spec 1, 2, 3).
+"""The results of runs: hashes, comparable numbers, results and errors (spec 1, 2, 3).
 
-A number counts as the decimal of its shortest spelling (clarification 4).
+A number is compared as the decimal of its shortest spelling (clarification 4).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ JsonObject = dict[str, Any]
 
 
 def json_hash(value: Any) -> str:
-    """SHA-256, lower-case hex, of a JSON value: inputHash and outputHash.
+    """Return the SHA-256, lower-case hex, of a JSON value: inputHash and outputHash.
 
-    Raises ValueError for what has no canonical JSON.
+    Raises ValueError for a value without canonical JSON.
     """
     return sha256_hex(canonical_json(value))
 
 
 def call_hash(call: JsonObject) -> str:
-    """Of caller, method and params, as sent."""
+    """Return the hash of caller, method and params, as sent."""
     return json_hash({n: call[n] for n in ("caller", "method", "params") if n in call})
 
 
 def reply_hash(reply: JsonObject) -> str:
-    """Of the whole reply.  An empty list of checks is one that is absent, as it is in Avro."""
+    """Return the hash of a whole reply; an empty list of checks counts as absent, as in Avro."""
     verification = reply.get("verification")
     if isinstance(verification, dict) and verification.get("checks") == []:
         reply = {**reply, "verification": _without(verification, "checks")}
@@ -40,7 +40,10 @@ def reply_hash(reply: JsonObject) -> str:
 
 
 def manifest_hash(manifest: JsonObject) -> str:
-    """Of the whole manifest, tool schemas under `arguments`; empty tools and resources are none."""
+    """Return the hash of a whole manifest, tool schemas under `arguments`.
+
+    Empty tools and resources count as absent.
+    """
     spec = manifest.get("spec")
     if isinstance(spec, dict):
         empty = [
@@ -55,37 +58,41 @@ def _without(value: JsonObject, *names: str) -> JsonObject:
 
 
 _EXACT = Context(prec=400, rounding=ROUND_HALF_EVEN)
-_NINE = Decimal("1e-9")
+_NINE_PLACES = Decimal("1e-9")
 
 
 def money(usd: float) -> Decimal:
-    """As it is compared: rounded half-even to 9 places."""
-    return to_decimal(usd).quantize(_NINE, context=_EXACT)
+    """Round an amount half-even to 9 places, for comparison."""
+    return to_decimal(usd).quantize(_NINE_PLACES, context=_EXACT)
 
 
 def effective_metrics(reply: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> JsonObject:
-    """Per member the larger of what a reply says and what the row has; 0 where nobody says.
+    """Return for each member the larger of the values in a reply and in the row, 0 without any.
 
-    latency_ms is the reply's, else the row's; left out if neither has one.
+    latency_ms is the reply's, else the row's; it is left out if neither has one.
     """
-    told, known = reply or {}, row or {}
+    reported, recorded = reply or {}, row or {}
     result: JsonObject = {
-        name: max(told.get(name) or 0, known.get(name) or 0) for name in ("tokens", "cost_usd")
+        name: max(reported.get(name) or 0, recorded.get(name) or 0)
+        for name in ("tokens", "cost_usd")
     }
     result["tokens"] = int(result["tokens"])
-    latency = told.get("latency_ms")
+    latency = reported.get("latency_ms")
     if latency is None:
-        latency = known.get("latency_ms")
+        latency = recorded.get("latency_ms")
     return result if latency is None else {**result, "latency_ms": latency}
 
 
 def has_budget(budget: Mapping[str, Any] | None) -> bool:
-    """Whether there is something to overspend; `seconds` alone is a timeout."""
+    """Return whether a budget limits cost or tokens; `seconds` alone is a timeout."""
     return budget is not None and any(budget.get(name) is not None for name in ("usd", "tokens"))
 
 
 def broken_budget(budget: Mapping[str, Any] | None, metrics: Mapping[str, Any]) -> str | None:
-    """`budget.usd` or `budget.tokens`, the first that effective metrics break; reaching is none."""
+    """Return the rule of the first budget that effective metrics exceed, else None.
+
+    It is `budget.usd` or `budget.tokens`; metrics that equal the budget do not exceed it.
+    """
     if budget is None:
         return None
     usd, tokens = budget.get("usd"), budget.get("tokens")
@@ -97,26 +104,29 @@ def broken_budget(budget: Mapping[str, Any] | None, metrics: Mapping[str, Any]) 
 
 
 def timeout_ms(budget: Mapping[str, Any] | None, default_s: float) -> int:
-    """Whole milliseconds, rounded up, of the budget's seconds, else of the default."""
+    """Return the budget's seconds, else the default, in whole milliseconds, rounded up."""
     seconds = budget.get("seconds") if budget else None
     exact = to_decimal(default_s if seconds is None else seconds) * 1000
     return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 
 def strictest(*statuses: str | None) -> str | None:
-    """The strictest of statuses of a verification; None if there are none."""
-    told = [status for status in statuses if status is not None]
-    return max(told, key=words.VERIFICATION_STATUSES.index) if told else None
+    """Return the strictest of the statuses of verifications; None if there is none."""
+    present = [status for status in statuses if status is not None]
+    return max(present, key=words.VERIFICATION_STATUSES.index) if present else None
 
 
 def effective_status(verification: Mapping[str, Any]) -> str:
-    """Of a sound verification: what it claims, or `failed` if one of its checks did not pass."""
+    """Return the status of a valid verification.
+
+    It is the claimed one, or `failed` if one of the checks did not pass.
+    """
     passed = all(check["passed"] for check in verification.get("checks") or ())
     return str(verification["status"]) if passed else words.FAILED
 
 
 def row_verification(verification: Mapping[str, Any]) -> JsonObject:
-    """As a run's row has it: the effective status, and the claim beside it."""
+    """Return a verification as a run's row stores it: the effective and the claimed status."""
     status, claimed = effective_status(verification), verification["status"]
     return {**verification, "status": status, "claimedStatus": claimed}
 
@@ -132,9 +142,10 @@ def run_error(
     errors: Sequence[JsonObject] | None = None,
     agent_error: JsonObject | None = None,
 ) -> JsonObject:
-    """The RunError of a run that a rule ended: one of F or B, of a timer, or `cancel.accepted`.
+    """Return the RunError of a run that a rule ended.
 
-    errors: of a schema.  agent_error: the agent's own RunError.
+    rule: one of F or B, of a timer, or `cancel.accepted`.  errors: of a schema.  agent_error: the
+    RunError that the agent sent.
     """
     data: JsonObject = {"rule": rule}
     if path is not None:
@@ -149,27 +160,27 @@ def run_error(
 
 
 def rule_message(rule: str, errors: Sequence[JsonObject] | None = None) -> str:
-    """`<rule>: ` and the rule's phrase, or the first error of a schema."""
+    """Return `<rule>: ` and the rule's phrase, or the first error of a schema."""
     if errors and rule in _SCHEMA_RULES:
         return schema_message(rule, errors)
     return f"{rule}: {_MEANINGS[rule]}"
 
 
 def schema_message(rule: str, errors: Sequence[JsonObject]) -> str:
-    """`<rule>: <path>: <keyword>` of the first of the errors."""
+    """Return `<rule>: <path>: <keyword>` for the first of the errors."""
     return f"{rule}: {errors[0]['path']}: {errors[0]['keyword']}"
 
 
 def call_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:
-    """What `agent.invoke` or `tool.call` answers of a run that has ended.
+    """Return the result of `agent.invoke` or `tool.call` for a run that has ended.
 
-    run: the JSON form of its row.  output: of a completed one.
+    run: the JSON form of its row.  output: that of a completed run.
     """
     return (run_result if run["kind"] == words.INVOKE else tool_result)(run, output)
 
 
 def run_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:
-    """The RunResult of a run that has ended; members as in `call_result`."""
+    """Return the RunResult of a run that has ended; parameters as in `call_result`."""
     completed = run["state"] == words.COMPLETED
     result: JsonObject = {"status": run["state"]}
     if completed:
@@ -188,26 +199,26 @@ def run_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:
 
 
 def tool_result(run: JsonObject, output: Any = ABSENT) -> JsonObject:
-    """The ToolResult of a tool run that has ended; members as in `call_result`."""
+    """Return the ToolResult of a tool run that has ended; parameters as in `call_result`."""
     if run["state"] == words.COMPLETED:
         return {"id": run["toolCallId"], "output": output}
     return {"id": run["toolCallId"], "error": run["error"]}
 
 
 def shown_verification(verification: JsonObject) -> JsonObject:
-    """A Verification of a row as it goes out: the effective status, without the claim."""
-    shown = {
+    """Return a row's verification for clients: the effective status, without the claimed one."""
+    result = {
         name: verification[name]
         for name in ("status", "score")
         if verification.get(name) is not None
     }
-    return {**shown, "checks": verification["checks"]} if verification.get("checks") else shown
+    return {**result, "checks": verification["checks"]} if verification.get("checks") else result
 
 
 def _latency(run: JsonObject) -> Any:
-    """The agent's, else the time from the call's record to the final one, in ms."""
-    told = run["metrics"].get("latency_ms")
-    if told is not None:
-        return told
+    """Return the agent's latency, else the time from the call's record to the final one, in ms."""
+    reported = run["metrics"].get("latency_ms")
+    if reported is not None:
+        return reported
     created, finished = parse_ms(run["createdAt"]), parse_ms(run["finishedAt"])
     return max(0, (finished or 0) - (created or 0))

@@ -1,6 +1,6 @@
-"""The objects of Summit that the service writes or answers, for programs (spec 2.2, 2.5, 5.7).
+"""The objects of Summit that the service writes or returns, for programs (spec 2.2, 2.5, 5.7).
 
-Times are texts in UTC.  `check()` finds nothing in them: they are not for the edges to judge.
+Times are texts in UTC.  `check()` finds no problems in them, since the edges do not check them.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from schemas.summit.models import (
 
 @dataclass(kw_only=True)
 class ResponseModel(SummitObject):
-    """What is answered and stands in no record."""
+    """An object of responses that is in no record."""
 
     def to_avro(self) -> NoReturn:
-        """Raises TypeError: there is no such record."""
+        """Raise TypeError, since there is no such record."""
         raise TypeError(f"a {type(self).__name__} has no Avro form")
 
     @classmethod
     def from_avro(cls, value: JsonObject) -> Self:
-        """Raises TypeError: there is no such record."""
+        """Raise TypeError, since there is no such record."""
         raise TypeError(f"a {cls.__name__} has no Avro form")
 
 
 @dataclass(kw_only=True)
 class ToolResult(ResponseModel):
-    """Either output or error."""
+    """The result of a tool call: either output or error."""
 
     id: str
     output: Any = ABSENT
@@ -56,7 +56,10 @@ class RunResult(ResponseModel):
 
 @dataclass(kw_only=True)
 class RunVerification(SummitObject):
-    """status: the effective one."""
+    """The verification of a run.
+
+    status: the effective one.
+    """
 
     status: str
     claimedStatus: str
@@ -98,7 +101,10 @@ class Evidence(SummitObject):
 
 @dataclass(kw_only=True)
 class SummitRun(SummitObject):
-    """Where a run stands.  contextExtra: None or an object."""
+    """The state of a run.
+
+    contextExtra: None or an object.
+    """
 
     runId: str
     kind: str
@@ -131,7 +137,7 @@ class SummitRun(SummitObject):
 
 @dataclass(kw_only=True)
 class SummitAgent(SummitObject):
-    """An accepted manifest, and whether the agent takes calls."""
+    """An accepted manifest, and the state of the agent, registered or withdrawn."""
 
     agentId: str
     version: str
@@ -150,7 +156,7 @@ class SchemaError(SummitObject):
 
 @dataclass(kw_only=True)
 class SummitEvent(SummitObject):
-    """One fact: the verdict on a record, or a timeout."""
+    """A fact: the verdict on a record, or a timeout."""
 
     eventId: str
     subject: str

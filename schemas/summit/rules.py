@@ -1,6 +1,6 @@
 """The closed set of rule codes of Summit (spec 3), with the codes of JSON-RPC and of results.
 
-The rules stand in the order of the spec.  The first one broken, in the order of its section 5,
+The rules are in the order of the spec.  The first violated rule, in the order of its section 5,
 decides.
 """
 
@@ -34,17 +34,20 @@ BUDGET_EXCEEDED = "budget_exceeded"
 
 
 class End(NamedTuple):
-    """How a rule ends a run.  state: of the run.  code: of the error in its RunResult."""
+    """The end that a rule gives a run.
+
+    state: of the run.  code: of the error in its RunResult.
+    """
 
     state: str
     code: int
 
 
 RPC: dict[str, int] = {}
-"""Rule code → JSON-RPC error code, of the rules that an answer to a request may name."""
+"""Rule code → JSON-RPC error code, for the rules that a JSON-RPC response may name."""
 
 ENDS: dict[str, End] = {}
-"""Rule code → how it ends a run: the rules marked F and B, on a final reply or by a timer."""
+"""Rule code → the end of the run: the rules marked F and B, on a final reply or by a timer."""
 
 
 def _rule(code: str, meaning: str, stage: Stage, where: Where, rpc: int | None) -> Rule:
@@ -78,7 +81,7 @@ def _fault(code: str, error: int, meaning: str, where: Where = Where.BOTH) -> Ru
     return Rule(code, meaning, Stage.SCHEMA if where is Where.BOTH else Stage.POLICY, where)
 
 
-def _over(code: str, meaning: str, stage: Stage = Stage.POLICY) -> Rule:
+def _budget(code: str, meaning: str, stage: Stage = Stage.POLICY) -> Rule:
     ENDS[code] = End(BUDGET_EXCEEDED, OVER_BUDGET)
     return Rule(code, meaning, stage, Where.PROCESSOR)
 
@@ -179,10 +182,10 @@ ERROR_VALUE = _fault("error.value", BAD_REPLY, "the error is absent, reserved or
 BUDGET_NONE = _fault(
     "budget.none", BAD_REPLY, "the agent stops for a budget that there is not", Where.PROCESSOR
 )
-BUDGET_USD = _over("budget.usd", "the run cost more than its budget")
-BUDGET_TOKENS = _over("budget.tokens", "the run took more tokens than its budget")
-BUDGET_AGENT_STOP = _over("budget.agent_stop", "the agent stopped so as to keep to the budget")
-BUDGET_SECONDS = _over("budget.seconds", "the time that the caller gave is over", Stage.TIMER)
+BUDGET_USD = _budget("budget.usd", "the run cost more than its budget")
+BUDGET_TOKENS = _budget("budget.tokens", "the run took more tokens than its budget")
+BUDGET_AGENT_STOP = _budget("budget.agent_stop", "the agent stopped so as to keep to the budget")
+BUDGET_SECONDS = _budget("budget.seconds", "the time that the caller gave is over", Stage.TIMER)
 RUN_TIMEOUT = Rule(
     "run.timeout", "the time that the service gives is over", Stage.TIMER, Where.PROCESSOR
 )
@@ -209,13 +212,13 @@ REPLY_RESULT = _effect("reply.result", "the run is completed")
 REPLY_ERROR = _effect("reply.error", "the run failed, as its agent says")
 REPLY_VERIFICATION = _effect("reply.verification", "a judge has spoken")
 
-# The same as before.
+# Duplicates.
 MANIFEST_DUPLICATE = _effect("manifest.duplicate", "the agent has this manifest already")
 CALL_DUPLICATE = _effect("call.duplicate", "the call made this run before")
 CANCEL_DUPLICATE = _effect("cancel.duplicate", "the run is cancelled already")
 REPLY_DUPLICATE = _effect("reply.duplicate", "the reply was accepted before")
 
-# The gateway's own.
+# Rules of the gateway.
 SERVICE_UNAVAILABLE = Rule(
     "service.unavailable", "the log cannot be reached", Stage.LOG, Where.EDGE
 )
@@ -229,5 +232,5 @@ _FAULTS = {SERVICE_UNAVAILABLE.code: "infrastructure", SERVICE_INTERNAL.code: "s
 
 
 def fault_of(code: str) -> str:
-    """Whose fault it is that a rule is broken: `sender`, `service` or `infrastructure`."""
+    """Return who caused the violation of a rule: `sender`, `service` or `infrastructure`."""
     return _FAULTS.get(code, "sender")

@@ -1,4 +1,4 @@
-"""Summit v1 in this layer."""
+"""The declaration of Summit v1 for this layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words, records and bounds of Summit (spec 1, 2)."""
+"""The constants of Summit: record names, enumerations and limits (spec 1, 2)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FINAL = (RESULT, ERROR)
 
 PASSED, FLAGGED = "passed", "flagged"
 VERIFICATION_STATUSES = (PASSED, FLAGGED, FAILED)
-"""From the mildest to the strictest."""
+"""The statuses, from the mildest to the strictest."""
 
 CRITIC = "critic"
 ROLES = ("researcher", CRITIC, "writer", "router")
