@@ -21,7 +21,7 @@ JsonObject = dict[str, Any]
 class Judged(NamedTuple):
     """A validated record.
 
-    json: as sent; a text that holds no I-JSON is `Unread`.  problem: the deciding one, if any.
+    json: as sent; a text that is no I-JSON is `UnparsableJson`.  problem: the deciding one, if any.
     """
 
     json: JsonObject

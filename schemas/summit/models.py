@@ -43,7 +43,7 @@ class SummitObject(WireObject):
 
     @classmethod
     def from_avro(cls, value: JsonObject) -> Self:
-        """Create the object from a decoded Avro value; unreadable open JSON becomes `Unread`."""
+        """Create the object from its Avro value; unreadable open JSON becomes `UnparsableJson`."""
         return cls.from_json(to_json(f"{SUMMIT}{cls.__name__}", value))
 
 

@@ -1,4 +1,4 @@
-"""A run, its inputs, its output and the facts about it."""
+"""The as-of query of a run: its row, its inputs, its output and the facts about it."""
 
 from __future__ import annotations
 
@@ -13,41 +13,42 @@ from streams.views.keys import number_at_end
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS
 
 
-def run(looking: AsOfQuery) -> Rows:
-    run_id = looking.ids["runId"]
-    own = run_key(run_id)
-    steps = _steps(looking, run_id)
-    before = steps[: looking.until(steps)]
+def run(query: AsOfQuery) -> Rows:
+    """Return the rows of a run as they were at a past moment; None hides a row."""
+    run_id = query.ids["runId"]
+    row_key = run_key(run_id)
+    steps = _steps(query, run_id)
+    before = steps[: query.until(steps)]
     hidden: Rows = dict.fromkeys(step.row for step in steps[len(before) :])
-    looking.fetch([s.value["cause"] for s in before if FOLD.row_key(s.topic, s.value) == run_id])
-    row = looking.folded(FOLD, before, run_id)
+    query.fetch([s.value["cause"] for s in before if FOLD.row_key(s.topic, s.value) == run_id])
+    row = query.folded(FOLD, before, run_id)
     if row is None:
-        return hidden | {own: None, input_key(run_id): None, output_key(run_id): None}
-    (now,) = looking.view.get_many([own])
-    if now is not None:  # the one member that no fact tells, and that never changes
+        return hidden | {row_key: None, input_key(run_id): None, output_key(run_id): None}
+    (now,) = query.view.get_many([row_key])
+    if now is not None:  # the one member that is in no fact, and that never changes
         known = value_of(SUMMIT_RUNS, now)["evidence"]["manifestPosition"]
         row["evidence"] = {**row["evidence"], "manifestPosition": known}
     if row["state"] != COMPLETED:
         hidden[output_key(run_id)] = None
-    return hidden | {own: encode(FOLD.table.record, row)}
+    return hidden | {row_key: encode(FOLD.table.record, row)}
 
 
-def _steps(looking: AsOfQuery, run_id: str) -> list[Step]:
-    """In the order of their partition.
+def _steps(query: AsOfQuery, run_id: str) -> list[Step]:
+    """Return the steps of a run in the order of their partition.
 
-    A timer's fact has the call's position for its cause, and is dated when the run's time was over;
-    it fires behind that.
+    The cause of a timer's fact is the call's position, and its time is that at which the run was
+    due; the timer fires after it.
     """
-    found: list[Step] = []
+    steps: list[Step] = []
     call = ""
-    for place, own in looking.view.scan(run_events(run_id)):
-        (row,) = looking.view.get_many([own])
+    for index_key, row_key in query.view.scan(run_events(run_id)):
+        (row,) = query.view.get_many([row_key])
         fact = value_of(SUMMIT_EVENTS, row)
-        partition, offset = number_at_end(place[:-8]), number_at_end(place)
+        partition, offset = number_at_end(index_key[:-8]), number_at_end(index_key)
         if fact["inputs_json"] is not None:
             call = fact["cause"]
-        ticked = fact["subject"] == "timer" and fact["cause"] == call
-        cause = () if ticked else looking.caused(fact["cause"])
-        places = (looking.place(SUMMIT_EVENTS, partition, offset), *cause)
-        found.append(Step(fact["at"] + ticked, places, SUMMIT_EVENTS, fact, place))
-    return found
+        is_timer = fact["subject"] == "timer" and fact["cause"] == call
+        cause = () if is_timer else query.caused(fact["cause"])
+        positions = (query.place(SUMMIT_EVENTS, partition, offset), *cause)
+        steps.append(Step(fact["at"] + is_timer, positions, SUMMIT_EVENTS, fact, index_key))
+    return steps

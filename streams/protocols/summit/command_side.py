@@ -1,4 +1,4 @@
-"""Summit v1 as a worker, `play` and `verify` have it."""
+"""The command side of Summit v1, for workers, `play` and `verify`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Runs of Summit: `summit.runs`, of `summit.events` and the calls and replies that they accept.
+"""The fold of `summit.runs` from `summit.events` and the calls and replies that they accept.
 
-A fact says by which rule a record was accepted and which state that led to; what the record told
-of the run stands in the record.
+A fact contains the rule by which a record was accepted and the new state of the run; other data of
+the run is read from the record.
 
 Source: Summit 4.1, 5.2 to 5.5.
 """
@@ -23,7 +23,7 @@ from streams.replay.fold.fold import CommandGone, Commands, Fact, Fold, Row
 from topology.declarations import Topic
 from topology.summit import SUMMIT_EVENTS, SUMMIT_RUNS_TABLE
 
-_CONTEXT = frozenset({"traceId", "parentRunId", "budget"})
+_CONTEXT_MEMBERS = frozenset({"traceId", "parentRunId", "budget"})
 _CANCEL = "agent.cancel"
 
 
@@ -35,32 +35,32 @@ def row_key(topic: Topic, fact: Fact) -> str | None:
 
 def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
     if fact["subject"] == "call" and fact["method"] != _CANCEL:
-        return _first(fact, _command(fact, commands))
+        return _first_row(fact, _read_command(fact, commands))
     if row is None:
         return None
-    moved = {"version": fact["runVersion"], "updatedAt": fact["at"]}
+    changes = {"version": fact["runVersion"], "updatedAt": fact["at"]}
     if fact["toState"] is not None:
-        moved |= {"state": fact["toState"], "reason": fact["rule"]}
-    after = {**row, **moved, "evidence": dict(row["evidence"])}
+        changes |= {"state": fact["toState"], "reason": fact["rule"]}
+    after = {**row, **changes, "evidence": dict(row["evidence"])}
     match fact["subject"]:
         case "call":
-            _cancel(after, fact, _command(fact, commands))
+            _apply_cancel(after, fact, _read_command(fact, commands))
         case "reply":
-            _reply(after, fact, _command(fact, commands))
+            _apply_reply(after, fact, _read_command(fact, commands))
         case _:
-            _end(after, fact)
+            _apply_end(after, fact)
     return after
 
 
-def _command(fact: Fact, commands: Commands) -> Mapping[str, Any]:
-    found = commands(fact["cause"])
-    if found is None:
+def _read_command(fact: Fact, commands: Commands) -> Mapping[str, Any]:
+    command = commands(fact["cause"])
+    if command is None:
         raise CommandGone(fact["cause"])
-    return found
+    return command
 
 
-def _first(fact: Fact, call: Mapping[str, Any]) -> Row:
-    params, told = call["params"][1], summit.judge_call(dict(call)).json["params"]
+def _first_row(fact: Fact, call: Mapping[str, Any]) -> Row:
+    params, json_params = call["params"][1], summit.judge_call(dict(call)).json["params"]
     context, tool = params["context"] or {}, params.get("toolCall") or {}
     return {
         "runId": fact["runId"],
@@ -69,7 +69,7 @@ def _first(fact: Fact, call: Mapping[str, Any]) -> Row:
         "caller": call["caller"],
         "traceId": context.get("traceId"),
         "parentRunId": context.get("parentRunId"),
-        "contextExtra_json": extra_json(told.get("context") or {}, _CONTEXT),
+        "contextExtra_json": extra_json(json_params.get("context") or {}, _CONTEXT_MEMBERS),
         "toolName": tool.get("name"),
         "toolCallId": tool.get("id"),
         "state": fact["toState"],
@@ -96,7 +96,7 @@ def _first(fact: Fact, call: Mapping[str, Any]) -> Row:
     }
 
 
-def _cancel(row: Row, fact: Fact, call: Mapping[str, Any]) -> None:
+def _apply_cancel(row: Row, fact: Fact, call: Mapping[str, Any]) -> None:
     reason = call["params"][1]["reason"]
     row["cancel"] = {
         "caller": call["caller"],
@@ -104,16 +104,16 @@ def _cancel(row: Row, fact: Fact, call: Mapping[str, Any]) -> None:
         "position": fact["cause"],
         "at": fact["at"],
     }
-    _end(row, fact)
+    _apply_end(row, fact)
 
 
-def _reply(row: Row, fact: Fact, reply: Mapping[str, Any]) -> None:
+def _apply_reply(row: Row, fact: Fact, reply: Mapping[str, Any]) -> None:
     content = summit.reply_content(summit.judge_reply(dict(reply)).json, row["kind"])
     if reply["kind"] == VERIFICATION:
-        row["judge"] = _judge(fact, content)
+        row["judge"] = _judge_row(fact, content)
         usage.set_status(row)
         return
-    _take(row, fact, reply, content)
+    _apply_report(row, fact, reply, content)
     if reply["kind"] != "progress":
         row["evidence"] |= {
             "replyPosition": fact["cause"],
@@ -124,11 +124,11 @@ def _reply(row: Row, fact: Fact, reply: Mapping[str, Any]) -> None:
             row["verification"] = usage.verification_row(content.verification)
             usage.set_status(row)
     if fact["toState"] in TERMINAL:
-        _end(row, fact, content.error if reply["kind"] != "progress" else None)
+        _apply_end(row, fact, content.error if reply["kind"] != "progress" else None)
 
 
-def _take(row: Row, fact: Fact, reply: Mapping[str, Any], content: summit.Content) -> None:
-    """What a reply reports, as far as it is sound."""
+def _apply_report(row: Row, fact: Fact, reply: Mapping[str, Any], content: summit.Content) -> None:
+    """Store the valid parts of a reply in the row."""
     row["startedAt"] = fact["at"] if row["startedAt"] is None else row["startedAt"]
     if content.metrics is not None:
         row["metrics"] = usage.metrics_row(content.metrics, row["metrics"])
@@ -138,7 +138,7 @@ def _take(row: Row, fact: Fact, reply: Mapping[str, Any], content: summit.Conten
         row["message"] = reply["message"]
 
 
-def _judge(fact: Fact, content: summit.Content) -> Row:
+def _judge_row(fact: Fact, content: summit.Content) -> Row:
     assert content.verification is not None, "a critic's reply that was accepted has one"
     assert content.provenance is not None, "and says who made it"
     return {
@@ -152,7 +152,7 @@ def _judge(fact: Fact, content: summit.Content) -> Row:
     }
 
 
-def _end(row: Row, fact: Fact, agent_error: summit.JsonObject | None = None) -> None:
+def _apply_end(row: Row, fact: Fact, agent_error: summit.JsonObject | None = None) -> None:
     row["finishedAt"] = fact["at"]
     if row["provenance"] is None:
         timestamp = iso(fact["at"]).decode()

@@ -1,4 +1,4 @@
-"""What users may send: each kind of envelope, its topic, and who may send it."""
+"""The ingress of Summit: each type of envelope, its topic, and its permitted senders."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 MAX_ERRORS = 1000
 
 
-def _kind(
+def _envelope_type(
     name: str,
     check: Callable[[Any], list[Problem]],
     form: Callable[[Any], Any] = lambda value: value,
     other_text: Callable[[bytes], Any] | None = None,
 ) -> EnvelopeType:
-    """A kind of Summit: nothing is filled in, and unknown members break a rule."""
+    """Return an envelope type of Summit: no members are filled in, and unknown ones are refused."""
     return EnvelopeType(
         f"summit.{name}",
         as_sent,
@@ -33,9 +33,11 @@ def _kind(
     )
 
 
-MANIFEST = _kind("manifest", summit.check_manifest, summit.manifest_form, summit.read_manifest)
-CALL = _kind("call", summit.check_call)
-REPLY = _kind("reply", summit.check_reply)
+MANIFEST = _envelope_type(
+    "manifest", summit.check_manifest, summit.manifest_form, summit.read_manifest
+)
+CALL = _envelope_type("call", summit.check_call)
+REPLY = _envelope_type("reply", summit.check_reply)
 KINDS = (MANIFEST, CALL, REPLY)
 EDGES = (
     IngressTopic(SUMMIT_MANIFESTS, MANIFEST),

@@ -1,6 +1,6 @@
-"""What the OpenAPI document says of Summit v1 beside its routes and answers.
+"""The parts of the OpenAPI document of Summit v1 that are not derived from its routes.
 
-`POST /summit` is no row of the route table; every outcome of JSON-RPC has the status 200.
+`POST /summit` is not in the route table; every outcome of JSON-RPC has the status 200.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from streams.summit.rpc.errors import NAMES
 from streams.views.query_params import AFTER
 from topology.summit import SUMMIT_EVENTS
 
-_PLACED: Json = {
+_POSITION_HEADERS: Json = {
     POSITIONS: {"description": "Where calls are on the log, with commas between.", "schema": TEXT}
 }
-_EXAMPLES = ("seed", "invoke")
+_EXAMPLE_CALLS = ("seed", "invoke")
 
 
 def _paths(describe: DescribeParameter) -> Json:
-    return {PATH: {"post": _call(describe)}}
+    return {PATH: {"post": _post_operation(describe)}}
 
 
 def _components() -> Json:
     reply = {"anyOf": [ref("SummitResult"), ref("SummitRefusal")]}
     return {
-        "SummitRequest": _request(),
+        "SummitRequest": _request_schema(),
         "SummitResult": closed({"jsonrpc": VERSION, "id": ID, "result": {"type": "object"}}),
-        "SummitRefusal": _refusal(),
+        "SummitRefusal": _refusal_schema(),
         "SummitReplies": {"anyOf": [reply, {"type": "array", "items": reply, "minItems": 1}]},
     }
 
 
-def _call(describe: DescribeParameter) -> Json:
-    done = answer(ref("SummitReplies"), "Every outcome of JSON-RPC.")
-    done["headers"] = {**APPLIED, **_PLACED}
+def _post_operation(describe: DescribeParameter) -> Json:
+    response = answer(ref("SummitReplies"), "Every outcome of JSON-RPC.")
+    response["headers"] = {**APPLIED, **_POSITION_HEADERS}
     several = {"type": "array", "items": ref("SummitRequest"), "minItems": 1, "maxItems": 100}
     body = {"anyOf": [ref("SummitRequest"), several]}
     return {
@@ -68,20 +68,20 @@ def _call(describe: DescribeParameter) -> Json:
             "content": {JSON_TYPE: {"schema": body, "examples": _examples()}},
         },
         "responses": {
-            "200": done,
-            "204": {"description": "There were notifications alone.", "headers": _PLACED},
+            "200": response,
+            "204": {"description": "There were notifications alone.", "headers": _POSITION_HEADERS},
             **problems(400, 408, 413, 415, 422, 504),
         },
     }
 
 
-def _request() -> Json:
+def _request_schema() -> Json:
     method = {"type": "string", "enum": list(METHODS)}
     members = {"jsonrpc": VERSION, "id": ID, "method": method, "params": {"type": "object"}}
     return closed(members, optional=("id", "params"))
 
 
-def _refusal() -> Json:
+def _refusal_schema() -> Json:
     code = {"type": "integer", "enum": sorted(NAMES)}
     data = {"type": "object", "properties": {"rule": TEXT}, "required": ["rule"]}
     error = closed({"code": code, "message": TEXT, "data": data})
@@ -89,8 +89,8 @@ def _refusal() -> Json:
 
 
 def _examples() -> Json:
-    """Calls without the member that a record has beside a request."""
-    calls = {name: read_example(f"summit/calls/{name}") for name in _EXAMPLES}
+    """Return calls without `caller`, which a record has and a request does not."""
+    calls = {name: read_example(f"summit/calls/{name}") for name in _EXAMPLE_CALLS}
     return {
         name: {"value": {member: call[member] for member in call if member != "caller"}}
         for name, call in calls.items()

@@ -1,4 +1,4 @@
-"""Summit v1 as views, the gateway, `query` and `play` have it."""
+"""The query side of Summit v1, for views, the gateway, `query` and `play`."""
 
 from __future__ import annotations
 

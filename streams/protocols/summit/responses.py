@@ -1,4 +1,4 @@
-"""Answers about runs and agents of Summit, and about what was sent (Summit 6.2)."""
+"""The responses about runs and agents of Summit, and about sent records (Summit 6.2)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RUN = SUMMIT_RUNS.record or ""
 
 
 class SummitVerdicts(Answer):
-    """Where the records are on the log, in the order sent, and the verdict on each."""
+    """The positions of the records on the log, in the order sent, and the verdict on each."""
 
     positions: list[Position]
     verdicts: list[EventRow]
@@ -27,7 +27,10 @@ class ListedRun(Answer):
 
 
 class WholeRun(ListedRun):
-    """inputs: with defaults.  output: of a completed run, else null."""
+    """A run with its inputs and output.
+
+    inputs: with defaults.  output: that of a completed run, else null.
+    """
 
     inputs: Json
     output: Json
@@ -50,4 +53,4 @@ RESPONSES: Mapping[str, Response] = {
     "SummitRuns": SummitRuns,
     **{extended.name: extended for extended in EXTENDED},
 }
-"""By the names of the route table."""
+"""The responses by their names in the route table."""

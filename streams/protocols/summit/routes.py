@@ -1,4 +1,4 @@
-"""Summit v1: manifests, calls, replies, agents, runs (Summit 6.2)."""
+"""The routes of Summit v1: manifests, calls, replies, agents, runs (Summit 6.2)."""
 
 from __future__ import annotations
 
@@ -27,25 +27,28 @@ from topology.declarations import Topic
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 YAML_TYPES = ("application/yaml", "text/yaml")
-MOST = 500
+MAX_RECORDS = 500
 _MANIFESTS = "/v1/summit/manifests"
 _AGENT = "/v1/summit/agents/{agentId}"
 _RUN = "/v1/summit/runs/{runId}"
 
 
-def _most_s(settings: ServiceSettings) -> int:
+def _max_wait_s(settings: ServiceSettings) -> int:
     return SummitSettings.of(settings).summit_wait_max_s
 
 
-_VERDICTS = AwaitVerdicts("SummitVerdicts", _most_s, runs.verdict)
+_VERDICTS = AwaitVerdicts("SummitVerdicts", _max_wait_s, runs.verdict)
 
 
 def _produce(topic: Topic, *others: str) -> Produce:
-    return Produce(topic, ProduceOptions(most=MOST, others=others), _VERDICTS)
+    return Produce(topic, ProduceOptions(most=MAX_RECORDS, others=others), _VERDICTS)
 
 
-def _read(query: Callable[..., Any], *, paged: bool = False) -> Query:
-    """query: takes the view, the ids of the path and, if paged, the parameters."""
+def _query(query: Callable[..., Any], *, paged: bool = False) -> Query:
+    """Return the action of a query.
+
+    query: a function of the view, the ids of the path and, if paged, the parameters.
+    """
 
     def answer(call: Call) -> Any:
         more = (call.params,) if paged else ()
@@ -54,12 +57,12 @@ def _read(query: Callable[..., Any], *, paged: bool = False) -> Query:
     return Query(answer)
 
 
-def _agent(call: Call) -> Any:
+def _get_agent(call: Call) -> Any:
     return agents.agent(call.view, call.ids["agentId"], call.params.text("version"))
 
 
 def _withdrawal(call: Call) -> Output:
-    """Raises InvalidInput."""
+    """Return the tombstone that withdraws an agent.  Raises InvalidInput for an invalid name."""
     agent_id = call.ids["agentId"]
     if not is_agent_id(agent_id):
         message = f"{agent_id} is not an agent's name."
@@ -103,7 +106,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/summit/agents",
         "list_summit_agents",
-        _read(agents.agents, paged=True),
+        _query(agents.agents, paged=True),
         "the manifests in force, by agentId",
         agents.AGENTS_PARAMS,
         "SummitAgents",
@@ -112,7 +115,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _AGENT,
         "get_summit_agent",
-        Query(_agent),
+        Query(_get_agent),
         "one agent: its manifest in force, or one of its versions",
         (agents.VERSION_PARAM,),
         "SummitAgent",
@@ -121,7 +124,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_AGENT}/events",
         "list_summit_agent_events",
-        _read(runs.agent_facts, paged=True),
+        _query(runs.agent_facts, paged=True),
         "the verdicts on the manifests of an agent",
         runs.PAGED,
         "SummitEvents",
@@ -130,7 +133,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/summit/runs",
         "list_summit_runs",
-        _read(runs.runs, paged=True),
+        _query(runs.runs, paged=True),
         "runs without inputs and output, the newest first",
         runs.RUNS_PARAMS,
         "SummitRuns",
@@ -139,7 +142,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _RUN,
         "get_summit_run",
-        _read(runs.run)._replace(past=as_of.run),
+        _query(runs.run)._replace(past=as_of.run),
         "one run: where it stands, its inputs, its output and the evidence of both",
         answer="SummitWholeRun",
     ),
@@ -147,7 +150,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_RUN}/events",
         "list_summit_run_events",
-        _read(runs.run_facts, paged=True)._replace(past=as_of.run),
+        _query(runs.run_facts, paged=True)._replace(past=as_of.run),
         "the verdicts on the call and the replies of a run",
         runs.PAGED,
         "SummitEvents",

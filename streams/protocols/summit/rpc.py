@@ -1,4 +1,4 @@
-"""`POST /summit`: JSON-RPC over HTTP (Summit 6.1)."""
+"""The endpoint `POST /summit`: JSON-RPC over HTTP (Summit 6.1)."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ T = TypeVar("T")
 
 
 def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
-    """Method, path and endpoint."""
+    """Return method, path and handler of each endpoint."""
     server = Server(GatewayHost(gateway))
-    most = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
+    max_body_bytes = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
 
     async def answer(request: Request) -> HttpResponse:
         after = after_of(query_of(request))
-        body = await body_of(request, most, (JSON_TYPE,))
+        body = await body_of(request, max_body_bytes, (JSON_TYPE,))
         reply = await server.answer(body, headers_of(request), after, caller())
         if reply.status == 204:
             return HttpResponse(status_code=204, headers=dict(reply.headers))
@@ -45,7 +45,7 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 
 
 class GatewayHost:
-    """A `streams.summit.rpc.Host`: Kafka, and the view that wakes who waits."""
+    """A `streams.summit.rpc.Host` on Kafka and on a view that wakes waiting requests."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -67,12 +67,12 @@ class GatewayHost:
     async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         gateway = self._gateway
         if after is not None:
-            wanted = parse_position(after)
-            check_after(wanted, gateway.settings.prefix, gateway.partitions)
-            await gateway.view.wait_async(wanted, gateway.settings.gateway_wait_s)
+            after_position = parse_position(after)
+            check_after(after_position, gateway.settings.prefix, gateway.partitions)
+            await gateway.view.wait_async(after_position, gateway.settings.gateway_wait_s)
 
-        def looked() -> T:
+        def read_rows() -> T:
             with gateway.view.reader() as reads:
                 return look(reads)
 
-        return await asyncio.get_running_loop().run_in_executor(gateway.queries, looked)
+        return await asyncio.get_running_loop().run_in_executor(gateway.queries, read_rows)

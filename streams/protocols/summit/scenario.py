@@ -1,4 +1,4 @@
-"""`POST /summit` in a scenario: the gateway's server, on the log in memory (Summit 9.9)."""
+"""The host of `POST /summit` in a scenario, on the log in memory (Summit 9.9)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class PlayHost:
-    """Everything is at rest after calls were appended, so what is not there then is timed out."""
+    """A host without concurrency: rows that are missing after an append count as timed out."""
 
     def __init__(self, context: PlayContext) -> None:
         self._context = context
@@ -43,9 +43,9 @@ class PlayHost:
 
     async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         if after is not None:
-            wanted = parse_position(after)
-            check_after(wanted, self._context.settings.prefix, self._context.partitions())
-            self._context.view.wait(wanted, 0)
+            after_position = parse_position(after)
+            check_after(after_position, self._context.settings.prefix, self._context.partitions())
+            self._context.view.wait(after_position, 0)
         self._context.view.catch_up(0)
         return look(self._context.view)
 
@@ -53,7 +53,10 @@ class PlayHost:
 def answer(
     context: PlayContext, method: str, path: str, query: str, headers: Mapping[str, str], body: Any
 ) -> Response | None:
-    """None for what is not its own.  body: JSON text or a value; None for none."""
+    """Return the response to `POST /summit`, None for another request.
+
+    body: JSON text or a value; None for none.
+    """
     if (method, path) != ("POST", PATH):
         return None
     text = text_of(body)

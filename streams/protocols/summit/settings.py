@@ -9,7 +9,7 @@ from streams.settings.service import ServiceSettings, number
 
 @dataclass(frozen=True, kw_only=True)
 class SummitSettings(ServiceSettings):
-    """What Summit leaves to whoever runs it."""
+    """The settings that an operator of Summit can change."""
 
     summit_run_timeout_s: int = number(
         "SUMMIT_RUN_TIMEOUT_S",

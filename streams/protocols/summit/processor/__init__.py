@@ -1,4 +1,4 @@
-"""Summit's manifests, runs and judgements."""
+"""The processor of Summit's manifests, runs and verifications."""
 
 from streams.protocols.summit.processor.processor import SummitProcessor
 

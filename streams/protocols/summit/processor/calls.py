@@ -1,16 +1,16 @@
-"""A call makes a run, once, or is refused with a reason; a cancel ends an open run.
+"""The decisions on calls, which make runs, and on cancels, which end open runs.
 
 For every call that is no cancel, in this order, the first that applies decides:
 
 1. its shape, its key, its partition;
 2. its runId is known: `call.duplicate`, or `run.conflict` for another call;
-3. the agent is not there, or was withdrawn;
+3. the agent is unknown or withdrawn;
 4. it offers no such tool;
-5. the inputs, once defaults are filled in, are too large or break the schema.
+5. the inputs with defaults are too large or violate the schema.
 
-Else the run is queued.  A refused call leaves nothing behind: its runId is free.
+Else the run is queued.  A refused call leaves no row: its runId can be used again.
 
-A run is cancelled by its caller or an operator, while it is open.
+A run can be cancelled by its caller or an operator, while it is open.
 
 Source: Summit 5.2 and 5.3.
 """
@@ -51,32 +51,38 @@ from streams.protocols.summit.processor.verdicts import (
 from topology.machine import step
 from topology.machines.summit_run import MACHINE, RunEvent
 
-_INVOKED = "headrace.rtes.ToolInvoked"
+_TOOL_INVOKED = "headrace.rtes.ToolInvoked"
 _OPERATOR = "operator"
 """The caller that may cancel any run."""
-_CONTEXT = frozenset({"traceId", "parentRunId", "budget"})
+_CONTEXT_MEMBERS = frozenset({"traceId", "parentRunId", "budget"})
 
 
-class Offer(NamedTuple):
-    """What a call is made of.  path: of its inputs.  schema: what they keep to, a JSON text."""
+class SentInputs(NamedTuple):
+    """The inputs of a call, and the schema that they must satisfy.
+
+    path: that of the inputs.  schema: a JSON text.
+    """
 
     path: str
     inputs: summit.JsonObject
     schema: str
 
 
-class Inputs(NamedTuple):
-    """Effective: with defaults.  text: the same in RFC 8785."""
+class EffectiveInputs(NamedTuple):
+    """The effective inputs of a call, with defaults.
+
+    text: the same in RFC 8785.
+    """
 
     value: summit.JsonObject
     text: str
 
 
 def judge(call: Call, ctx: DecisionContext) -> Verdict:
-    """A call that makes a run, its step 1 passed."""
+    """Decide on a call that is no cancel and has passed step 1."""
     known = find_run(call.run_id, ctx)
     if known is not None:
-        return _repeated(call, known)
+        return _known_run_verdict(call, known)
     agent_id = call.agent_id
     assert agent_id is not None, "a call names its agent"
     agent = manifests.current_agent(agent_id, ctx.work)
@@ -85,50 +91,53 @@ def judge(call: Call, ctx: DecisionContext) -> Verdict:
         return refused
     assert agent is not None
     seen = manifests.agent_members(agent)
-    offer = _offer(call, agent)
-    if offer is None:
+    sent_inputs = _sent_inputs(call, agent)
+    if sent_inputs is None:
         return refuse(rules.TOOL_UNKNOWN.code, "/params/toolCall/name", **seen)
-    schema = summit.schema_of(offer.schema)
-    inputs = _filled(offer, schema)
+    schema = summit.schema_of(sent_inputs.schema)
+    inputs = _fill_defaults(sent_inputs, schema)
     if inputs is None:
-        return refuse(rules.INPUTS_SIZE.code, offer.path, **seen)
-    errors = schema.errors(inputs.value, offer.path)
+        return refuse(rules.INPUTS_SIZE.code, sent_inputs.path, **seen)
+    errors = schema.errors(inputs.value, sent_inputs.path)
     if errors:
         return refuse_schema(rules.INPUTS_SCHEMA.code, errors, **seen)
     return _accept(call, agent, inputs, ctx)
 
 
-def _repeated(call: Call, run: Run) -> Verdict:
+def _known_run_verdict(call: Call, run: Run) -> Verdict:
     if run.evidence["callHash"] == call.hash:
         return duplicate(rules.CALL_DUPLICATE.code, run)
     return refuse(rules.RUN_CONFLICT.code, "/params/runId", run=run)
 
 
-def _offer(call: Call, agent: AvroValue) -> Offer | None:
-    """None: the agent has no such tool.  agent: SummitAgent."""
+def _sent_inputs(call: Call, agent: AvroValue) -> SentInputs | None:
+    """Return the inputs of a call and their schema; None if the agent has no such tool.
+
+    agent: SummitAgent.
+    """
     spec, params = agent["manifest"]["spec"], call.params
     if call.method == "agent.invoke":
-        return Offer("/params/inputs", params["inputs"], spec["interface"]["inputSchema_json"])
+        return SentInputs("/params/inputs", params["inputs"], spec["interface"]["inputSchema_json"])
     tool_call = params["toolCall"]
     for tool in spec["tools"]:
         if tool["name"] == tool_call["name"]:
             path = "/params/toolCall/arguments"
-            return Offer(path, tool_call["arguments"], tool["arguments_json"])
+            return SentInputs(path, tool_call["arguments"], tool["arguments_json"])
     return None
 
 
-def _filled(offer: Offer, schema: Schema) -> Inputs | None:
-    """With defaults; None if that is too large."""
+def _fill_defaults(sent_inputs: SentInputs, schema: Schema) -> EffectiveInputs | None:
+    """Return the inputs with defaults; None if they are too large."""
     try:
-        value = schema.filled(offer.inputs)
+        value = schema.filled(sent_inputs.inputs)
     except summit.DefaultsTooLarge:
         return None
     text = canonical_json(value)
-    return Inputs(value, text.decode()) if len(text) <= MAX_INPUTS_BYTES else None
+    return EffectiveInputs(value, text.decode()) if len(text) <= MAX_INPUTS_BYTES else None
 
 
-def _accept(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) -> Verdict:
-    row = _row(call, agent, inputs, ctx)
+def _accept(call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: DecisionContext) -> Verdict:
+    row = _new_row(call, agent, inputs, ctx)
     run = Run(row, ctx)
     run.before = NO_STATE
     runs.set_timer(run)
@@ -139,9 +148,9 @@ def _accept(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) 
             "tool": row["toolName"],
             "arguments_json": inputs.text,
         }
-        ctx.report(run.session_id, _INVOKED, payload)
-    runs.deliver_call(run, _effective(call, inputs, row))
-    ctx.draw(*_edges(row))
+        ctx.report(run.session_id, _TOOL_INVOKED, payload)
+    runs.deliver_call(run, _effective_call(call, inputs, row))
+    ctx.draw(*_lineage_edges(row))
     run.save()
     budget = row["budget"] or {}
     limits = {"usd": budget.get("usd"), "tokens_budget": budget.get("tokens")}
@@ -155,8 +164,10 @@ def _accept(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) 
     )
 
 
-def _row(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) -> AvroValue:
-    """SummitRun of an accepted call."""
+def _new_row(
+    call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: DecisionContext
+) -> AvroValue:
+    """Return the SummitRun of an accepted call."""
     params = call.avro_params
     context = params["context"] or {}
     tool = params.get("toolCall") or {}
@@ -170,7 +181,7 @@ def _row(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) -> 
         "caller": call.caller,
         "traceId": context.get("traceId"),
         "parentRunId": context.get("parentRunId"),
-        "contextExtra_json": _extra(call),
+        "contextExtra_json": _context_extra(call),
         "toolName": tool.get("name"),
         "toolCallId": tool.get("id"),
         "state": state.value,
@@ -204,12 +215,15 @@ def _row(call: Call, agent: AvroValue, inputs: Inputs, ctx: DecisionContext) -> 
     }
 
 
-def _extra(call: Call) -> str | None:
-    return extra_json(call.params.get("context") or {}, _CONTEXT)
+def _context_extra(call: Call) -> str | None:
+    return extra_json(call.params.get("context") or {}, _CONTEXT_MEMBERS)
 
 
-def _effective(call: Call, inputs: Inputs, row: AvroValue) -> AvroValue:
-    """The call as sent, with effective inputs.  row: SummitRun."""
+def _effective_call(call: Call, inputs: EffectiveInputs, row: AvroValue) -> AvroValue:
+    """Return the call as sent, but with effective inputs.
+
+    row: SummitRun.
+    """
     record, params = call.value["params"]
     changed: dict[str, Any]
     if "toolCall" in params:
@@ -221,18 +235,18 @@ def _effective(call: Call, inputs: Inputs, row: AvroValue) -> AvroValue:
     return {**call.value, "params": (record, {**params, **changed})}
 
 
-def _edges(row: AvroValue) -> list[LineageEdge]:
-    own, edges = run_node(row["runId"]), []
+def _lineage_edges(row: AvroValue) -> list[LineageEdge]:
+    node, edges = run_node(row["runId"]), []
     if row["parentRunId"] is not None:
-        edges.append(LineageEdge(own, "child_of", run_node(row["parentRunId"])))
+        edges.append(LineageEdge(node, "child_of", run_node(row["parentRunId"])))
     if row["traceId"] is not None:
-        edges.append(LineageEdge(own, "same_trace", trace_node(row["traceId"])))
+        edges.append(LineageEdge(node, "same_trace", trace_node(row["traceId"])))
     manifest = manifest_node(row["agentId"], row["evidence"]["manifestVersion"])
-    return [*edges, LineageEdge(own, "derived_from", manifest)]
+    return [*edges, LineageEdge(node, "derived_from", manifest)]
 
 
 def judge_cancel(call: Call, ctx: DecisionContext) -> Verdict:
-    """An agent.cancel, its step 1 passed."""
+    """Decide on an agent.cancel that has passed step 1."""
     run = find_run(call.run_id, ctx)
     if run is None:
         return refuse(rules.RUN_UNKNOWN.code, "/params/runId")

@@ -1,4 +1,4 @@
-"""What all decisions of Summit use: their ids, what they write, and nodes of the lineage graph.
+"""The context of all decisions of Summit: ids, output records, and nodes of the lineage graph.
 
 Source: Summit 1 and 5.2 to 5.6.
 """
@@ -17,38 +17,42 @@ from topology.keys import composite
 
 
 class DecisionContext(Decision):
-    """cause: the position of the deciding record, of a tick that of the call.
+    """The context of one decision.
 
-    at: ms; the record's timestamp, of a tick the due time.  event_id: of its one fact.
+    cause: the position of the deciding record; for a timer, that of the call.  at: ms; the record's
+    timestamp, for a timer the due time.  event_id: that of the decision's one fact.
     """
 
-    __slots__ = ("_reported", "event_id")
+    __slots__ = ("_event_count", "event_id")
 
     def __init__(
         self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
     ) -> None:
         super().__init__(work, cause, at, traceparent)
         self.event_id = event_id
-        self._reported = 0
+        self._event_count = 0
 
     @property
     def time(self) -> str:
-        """Now, ISO 8601 in UTC with milliseconds."""
+        """Return the time of the decision, ISO 8601 in UTC with milliseconds."""
         return iso(self.at).decode()
 
     def setting(self, name: str) -> Any:
         return self.work.settings[f"SUMMIT_{name}"]
 
     def report(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
-        """Tell RTES.  record: of the payload, which gets its timestamp here."""
-        event_id = uuid5_url(f"headrace:summit:{self.event_id}:{self._reported}")
-        self._reported += 1
+        """Send an event to RTES.
+
+        record: the type of the payload, which gets its timestamp here.
+        """
+        event_id = uuid5_url(f"headrace:summit:{self.event_id}:{self._event_count}")
+        self._event_count += 1
         dated = {**payload, "timestamp": self.time}
         self.tell_rtes("summit", event_id, session_id, record, dated)
 
 
 def record_context(message: Message, work: ProcessorContext) -> DecisionContext:
-    """The decision on a record."""
+    """Return the context of the decision on a record."""
     record = message.record
     cause = position(record)
     parent = header(record, "traceparent")
@@ -56,14 +60,17 @@ def record_context(message: Message, work: ProcessorContext) -> DecisionContext:
 
 
 def timer_context(timer: Timer, row: AvroValue, work: ProcessorContext) -> DecisionContext:
-    """The decision that a run's timer makes, dated when it was due.  row: SummitRun."""
+    """Return the context of the decision of a run's timer, dated at its due time.
+
+    row: SummitRun.
+    """
     cause = row["evidence"]["callPosition"]
     return DecisionContext(work, cause, row["dueAt"], traceparent_of(timer), timeout_id(row))
 
 
-def overdue_context(late: DecisionContext, row: AvroValue) -> DecisionContext:
-    """The same, of a record that came too late to its run."""
-    return DecisionContext(late.work, late.cause, late.at, late.traceparent, timeout_id(row))
+def overdue_context(ctx: DecisionContext, row: AvroValue) -> DecisionContext:
+    """Return the context of a timeout that a record triggers because it came after the due time."""
+    return DecisionContext(ctx.work, ctx.cause, ctx.at, ctx.traceparent, timeout_id(row))
 
 
 def timeout_id(row: AvroValue) -> str:
@@ -83,7 +90,10 @@ def reply_node(run_id: str, reply_id: str) -> str:
 
 
 def call_node(position: str) -> str:
-    """position: raw, where the record lies."""
+    """Return the lineage node of a call.
+
+    position: that of the record, not escaped.
+    """
     return "summit:call:" + position
 
 

@@ -1,4 +1,4 @@
-"""A record of `summit.calls` or `summit.replies`, read once."""
+"""The records of `summit.calls` and `summit.replies`, parsed once."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from streams.engine.processor import AvroValue, Message
 Json = dict[str, Any]
 
 _MAX_NAME = 1024
-"""Characters of an id that its fact shows; one that is longer is none."""
+"""The most characters of an id in its fact; longer ids are invalid."""
 
 
 class Inbound(ABC):
-    """value: Avro, as it came.  json: its JSON form, absent members absent.
+    """A parsed record.
 
-    problem: the first broken rule of those that need nothing but the record.  hash: `callHash` or
-    `replyHash`.
+    value: Avro, as received.  json: its JSON form, without absent members.
+    problem: the first violated rule of those that need only the record.
+    hash: `callHash` or `replyHash`.
     """
 
     subject: str
@@ -29,7 +30,7 @@ class Inbound(ABC):
         self.json = json
         self.problem = problem
         self.hash = hash
-        self.given_key = text_of(message.record.key)
+        self.key_text = text_of(message.record.key)
 
     @property
     @abstractmethod
@@ -37,23 +38,26 @@ class Inbound(ABC):
 
     @property
     def key(self) -> str:
-        """The key of the record's fact."""
-        return self.run_id if self.given_key is None else self.given_key
+        """Return the key of the record's fact."""
+        return self.run_id if self.key_text is None else self.key_text
 
     @property
     @abstractmethod
     def members(self) -> Json:
-        """What the fact shows of the record."""
+        """Return the members of the fact that describe the record."""
 
 
 class Call(Inbound):
-    """A SummitCall.  params: its record in JSON form."""
+    """A SummitCall.
+
+    params: its record in JSON form.
+    """
 
     subject = "call"
 
     def __init__(self, message: Message) -> None:
-        judged = summit.judge_call(message.value)
-        super().__init__(message, judged.json, judged.problem, judged.hash)
+        validated = summit.judge_call(message.value)
+        super().__init__(message, validated.json, validated.problem, validated.hash)
 
     @property
     def method(self) -> str:
@@ -77,7 +81,7 @@ class Call(Inbound):
 
     @property
     def agent_id(self) -> str | None:
-        """None where a cancel names none."""
+        """Return the agent; None for a cancel without one."""
         agent_id: str | None = self.avro_params["agentId"]
         return agent_id
 
@@ -103,8 +107,8 @@ class Reply(Inbound):
     subject = "reply"
 
     def __init__(self, message: Message) -> None:
-        judged = summit.judge_reply(message.value)
-        super().__init__(message, judged.json, judged.problem, judged.hash)
+        validated = summit.judge_reply(message.value)
+        super().__init__(message, validated.json, validated.problem, validated.hash)
 
     @property
     def run_id(self) -> str:
@@ -118,7 +122,7 @@ class Reply(Inbound):
 
     @property
     def agent_id(self) -> str:
-        """The sender."""
+        """Return the sender."""
         agent_id: str = self.value["agentId"]
         return agent_id
 
@@ -139,12 +143,12 @@ class Reply(Inbound):
 
 
 def cut_name(text: str | None) -> str | None:
-    """A name as it was sent, if it is no longer than any name may be."""
+    """Truncate a name to the greatest length of a name in facts."""
     return None if text is None else text[:_MAX_NAME]
 
 
 def text_of(key: bytes | None) -> str | None:
-    """None for a record without a key, and for one that is not text."""
+    """Decode the key of a record; None without a key, and for one that is not UTF-8."""
     try:
         return None if key is None else key.decode()
     except UnicodeDecodeError:
@@ -152,9 +156,9 @@ def text_of(key: bytes | None) -> str | None:
 
 
 def extra_json(value: summit.JsonObject, named: Collection[str]) -> str | None:
-    """Members that Summit does not name: kept, delivered, never read; as one object in RFC 8785.
+    """Return the members that Summit does not define, as one object in RFC 8785; None without any.
 
-    None where there are none.
+    They are stored and delivered, but never interpreted.
     """
     extra = {name: member for name, member in value.items() if name not in named}
     return canonical_json(extra).decode() if extra else None

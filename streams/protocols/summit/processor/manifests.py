@@ -1,19 +1,19 @@
-"""Manifests: the verdict on each, and the agents that have one.
+"""The decisions on manifests: the verdict on each, and the row of its agent.
 
 For every record of `summit.manifests`, in this order, the first that applies decides:
 
-1. its key is not the agent's name, or it lies on another partition than its key's;
-2. its content breaks a rule;
-3. it is the one in force: `manifest.duplicate`;
+1. its key is not the agent's name, or it is on another partition than its key's;
+2. its content violates a rule;
+3. it is the current one: `manifest.duplicate`;
 4. its version was accepted with other content: `manifest.version_conflict`.
 
-Else it is in force from now on, whichever version it is.  One that is refused changes nothing, and
-neither does any manifest for runs that have begun.  A null value withdraws the agent.
+Else it becomes the current one, whichever version it is.  A refused manifest changes nothing, and
+no manifest changes a run that has begun.  A null value withdraws the agent.
 
-A call lies in the partition of its run, its agent's manifests in that of the agent.  So calls and
-replies look agents up in the copy of `summit.agents` that the worker keeps of all partitions, and
-only there: whether both happen to share a task makes no difference.  The copy is read to the end
-that the topic has before each batch, and what a verdict saw of it stands in the fact.
+A call is partitioned by run, its agent's manifests by agent.  So calls and replies look agents up
+only in the global table of `summit.agents` that the worker keeps of all partitions, even if both
+share a task.  The table is read to the topic's current end before each batch, and the offsets that
+a verdict saw are recorded in the fact.
 
 Source: Summit 4.2, 5, 5.1.
 """
@@ -50,27 +50,28 @@ _AGENT_PATH = "/params/agentId"
 
 
 class Registration:
-    """What a record asks for: that an agent has this manifest, or none.
+    """A record that registers a manifest of an agent, or withdraws the agent.
 
-    name: the agent's, by the manifest; of a withdrawal, by the key.  judged: None withdraws.
+    key_text: the record's key as text.  name: the agent's name in the manifest; for a withdrawal,
+    the key.  validated: None withdraws.
     """
 
     def __init__(self, message: Message) -> None:
-        self.given = text_of(message.record.key)
-        self.judged: Judged | None = None
-        self.name = self.given or ""
+        self.key_text = text_of(message.record.key)
+        self.validated: Judged | None = None
+        self.name = self.key_text or ""
         if message.record.value is not None:
-            self.judged = summit.judge_manifest(message.value)
+            self.validated = summit.judge_manifest(message.value)
             self.name = message.value["metadata"]["name"]
 
     @property
     def key(self) -> str:
-        """The key of the record's fact."""
-        return self.name if self.given is None else self.given
+        """Return the key of the record's fact."""
+        return self.name if self.key_text is None else self.key_text
 
 
 def load_rows(messages: Sequence[Message], work: ProcessorContext) -> None:
-    """Fetch the rows that these manifests will ask for."""
+    """Fetch the rows that the decisions on these manifests read."""
     keys = []
     for message in messages:
         key = text_of(message.record.key)
@@ -81,22 +82,22 @@ def load_rows(messages: Sequence[Message], work: ProcessorContext) -> None:
 
 
 def judge(message: Message, work: ProcessorContext) -> None:
-    """A record of `summit.manifests`."""
+    """Decide on a record of `summit.manifests`."""
     record, ctx = Registration(message), record_context(message, work)
     verdict = _refusal(record, work) or _decide(record, ctx)
-    sent = None if record.judged is None else record.judged.hash
-    about = {"agentId": cut_name(record.name), "contentHash": sent}
-    verdicts.write_fact(record.key, "manifest", verdict, ctx, **about)
+    sent = None if record.validated is None else record.validated.hash
+    members = {"agentId": cut_name(record.name), "contentHash": sent}
+    verdicts.write_fact(record.key, "manifest", verdict, ctx, **members)
 
 
 def _refusal(record: Registration, work: ProcessorContext) -> Verdict | None:
-    """Why the record is refused by itself."""
-    if record.given is None or record.given != record.name:
+    """Return the refusal of a record that is invalid by itself."""
+    if record.key_text is None or record.key_text != record.name:
         return refuse(rules.KEY_MISMATCH.code)
     if (refused := partition_mismatch(record.key, work)) is not None:
         return refused
-    if record.judged is not None and record.judged.problem is not None:
-        return malformed(record.judged.problem)
+    if record.validated is not None and record.validated.problem is not None:
+        return malformed(record.validated.problem)
     return None
 
 
@@ -104,56 +105,62 @@ def _decide(record: Registration, ctx: DecisionContext) -> Verdict:
     rows, name = ctx.work.rows(SUMMIT_AGENTS_TABLE), record.name
     row = None if "/" in name else rows.get(name)  # with one it is that of a version
     state = AgentState.NONE if row is None else AgentState(row["state"])
-    event = _event(record.judged, row)
+    event = _event_of(record.validated, row)
     if (rule := REPEATED.get((state, event))) is not None:
         assert row is not None
         return _verdict("duplicate", rule.code, row)
     if (rule := REFUSED.get((state, event))) is not None:
         return refuse(rule.code)
-    if record.judged is not None and (refused := _conflict(record.judged, ctx)) is not None:
+    if (
+        record.validated is not None
+        and (refused := _version_conflict(record.validated, ctx)) is not None
+    ):
         return refused
     target = step(MACHINE, state, event)
     assert target is not None
-    moved = {"fromState": state.value, "toState": target.value} if target is not state else {}
-    if record.judged is None:
+    transitions = {"fromState": state.value, "toState": target.value} if target is not state else {}
+    if record.validated is None:
         assert row is not None
         rows.put(name, {**row, "state": target.value})
-        return _verdict("accepted", rules.MANIFEST_WITHDRAWN.code, row, **moved)
-    new = _register(record.judged, row, ctx)
-    return _verdict("accepted", rules.MANIFEST_ACCEPTED.code, new, **moved)
+        return _verdict("accepted", rules.MANIFEST_WITHDRAWN.code, row, **transitions)
+    new = _register(record.validated, row, ctx)
+    return _verdict("accepted", rules.MANIFEST_ACCEPTED.code, new, **transitions)
 
 
-def _event(judged: Judged | None, row: AvroValue | None) -> AgentEvent:
-    if judged is None:
+def _event_of(validated: Judged | None, row: AvroValue | None) -> AgentEvent:
+    if validated is None:
         return AgentEvent.WITHDRAW
-    again = row is not None and row["manifestHash"] == judged.hash
+    again = row is not None and row["manifestHash"] == validated.hash
     return AgentEvent.REGISTER_AGAIN if again else AgentEvent.REGISTER
 
 
-def _conflict(judged: Judged, ctx: DecisionContext) -> Verdict | None:
-    """A refusal of a version that stands for another manifest."""
-    known = ctx.work.rows(SUMMIT_AGENTS_TABLE).get(_version_key(judged))
-    if known is None or known["manifestHash"] == judged.hash:
+def _version_conflict(validated: Judged, ctx: DecisionContext) -> Verdict | None:
+    """Return the refusal of a version that was accepted with another manifest."""
+    known = ctx.work.rows(SUMMIT_AGENTS_TABLE).get(_version_key(validated))
+    if known is None or known["manifestHash"] == validated.hash:
         return None
     rule = rules.MANIFEST_VERSION_CONFLICT.code
     return refuse(rule, "/metadata/version", **agent_members(known))
 
 
-def _register(judged: Judged, before: AvroValue | None, ctx: DecisionContext) -> AvroValue:
-    """Put a manifest in force.  before: the row of the one before it."""
-    rows, metadata = ctx.work.rows(SUMMIT_AGENTS_TABLE), judged.json["metadata"]
+def _register(validated: Judged, before: AvroValue | None, ctx: DecisionContext) -> AvroValue:
+    """Make a manifest the current one, and return its row.
+
+    before: the row of the one before it.
+    """
+    rows, metadata = ctx.work.rows(SUMMIT_AGENTS_TABLE), validated.json["metadata"]
     name, version = metadata["name"], metadata["version"]
     row = {
         "agentId": name,
         "version": version,
         "state": AgentState.REGISTERED.value,
-        "manifest": from_json(_RECORD, judged.json),
-        "manifestHash": judged.hash,
+        "manifest": from_json(_RECORD, validated.json),
+        "manifestHash": validated.hash,
         "position": ctx.cause,
         "at": ctx.at,
     }
-    if rows.get(_version_key(judged)) is None:
-        rows.put(_version_key(judged), row)
+    if rows.get(_version_key(validated)) is None:
+        rows.put(_version_key(validated), row)
     rows.put(name, row)
     if before is not None and before["version"] != version:
         older = manifest_node(name, before["version"])
@@ -161,18 +168,21 @@ def _register(judged: Judged, before: AvroValue | None, ctx: DecisionContext) ->
     return row
 
 
-def _version_key(judged: Judged) -> str:
-    metadata = judged.json["metadata"]
+def _version_key(validated: Judged) -> str:
+    metadata = validated.json["metadata"]
     return composite(metadata["name"], metadata["version"])
 
 
 def _verdict(verdict: str, rule: str, row: AvroValue, **more: Any) -> Verdict:
-    """row: of the manifest that the verdict is about."""
+    """Return a verdict with its message.
+
+    row: that of the manifest which the verdict is about.
+    """
     return Verdict(verdict, rule, rule_message(rule), more={**agent_members(row), **more})
 
 
 class Fleet:
-    """The current row of each agent, also of one that was withdrawn."""
+    """An index of the current row of each agent, withdrawn agents included."""
 
     def __init__(self) -> None:
         self.rows: dict[str, AvroValue] = {}
@@ -187,20 +197,20 @@ class Fleet:
 
 
 def current_agent(agent_id: str, work: ProcessorContext) -> AvroValue | None:
-    """The SummitAgent in force, or last in force, of an agent; not to be changed."""
-    return _copy(work).index(Fleet).rows.get(agent_id)
+    """Return the current or last SummitAgent of an agent; it must not be changed."""
+    return _global_table(work).index(Fleet).rows.get(agent_id)
 
 
 def agent_version(agent_id: str, version: str, work: ProcessorContext) -> AvroValue | None:
-    """The SummitAgent of a version that was accepted; not to be changed."""
+    """Return the SummitAgent of an accepted version; it must not be changed."""
     row = current_agent(agent_id, work)
     if row is not None and row["version"] == version:
         return row
-    return _copy(work).get(composite(agent_id, version))
+    return _global_table(work).get(composite(agent_id, version))
 
 
 def unusable(row: AvroValue | None, work: ProcessorContext) -> Verdict | None:
-    """Why the agent of this row takes no calls."""
+    """Return the refusal if the agent of this row takes no calls."""
     if row is None:
         return refuse(rules.AGENT_UNKNOWN.code, _AGENT_PATH, agentsSeen=agents_seen(work))
     if row["state"] != AgentState.REGISTERED:
@@ -210,14 +220,14 @@ def unusable(row: AvroValue | None, work: ProcessorContext) -> Verdict | None:
 
 
 def agent_members(row: AvroValue) -> dict[str, Any]:
-    """What a fact shows of the row that its verdict rests on."""
+    """Return the members of a fact that identify the agent's row used by its verdict."""
     return {"manifestVersion": row["version"], "manifestHash": row["manifestHash"]}
 
 
 def agents_seen(work: ProcessorContext) -> list[int]:
-    """How far the agents were read when they were last asked: a next offset per partition."""
-    return _copy(work).index_positions()
+    """Return the next offset per partition up to which the agents were read at the last look-up."""
+    return _global_table(work).index_positions()
 
 
-def _copy(work: ProcessorContext) -> GlobalTable:
+def _global_table(work: ProcessorContext) -> GlobalTable:
     return work.global_table(SUMMIT_AGENTS_TABLE)

@@ -1,6 +1,6 @@
 """The summit processor: every command gets one verdict, every accepted call one end.
 
-Manifests, calls and replies are judged by the rules of their own files.  A decision writes the
+Manifests, calls and replies are decided by the rules in their own modules.  A decision writes the
 run's row once.
 
 Source: Summit 5.
@@ -35,7 +35,7 @@ class SummitProcessor:
     declaration = SUMMIT_PROCESSOR
 
     def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        inputs = [_read(message) for message in batch]
+        inputs = [_parse(message) for message in batch]
         _preload(inputs, work)
         manifests.load_rows(
             [message for message in batch if message.topic is SUMMIT_MANIFESTS], work
@@ -52,7 +52,7 @@ class SummitProcessor:
             runs.fire_timer(timer, work)
 
     def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
-        """Cannot be: the bounds of Summit 2 keep what a record causes below every limit."""
+        """Raise ValueError: the limits of Summit 2 keep output records below all size limits."""
         raise ValueError(f"a record of {message.topic.name} causes {size} on {topic.name}")
 
     def dead_letter(
@@ -61,28 +61,28 @@ class SummitProcessor:
         return value
 
 
-def _read(message: Message) -> Inbound | None:
-    """None for a manifest."""
+def _parse(message: Message) -> Inbound | None:
+    """Parse a call or a reply; return None for a manifest."""
     if message.topic is SUMMIT_CALLS:
         return Call(message)
     return Reply(message) if message.topic is SUMMIT_REPLIES else None
 
 
 def _decide(inbound: Inbound, ctx: DecisionContext) -> None:
-    verdict = _refusal(inbound, ctx) or _judge(inbound, ctx)
+    verdict = _refusal(inbound, ctx) or _dispatch(inbound, ctx)
     verdicts.write_verdict(inbound, verdict, ctx)
 
 
 def _refusal(inbound: Inbound, ctx: DecisionContext) -> Verdict | None:
-    """Step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
+    """Check step 1 of Summit 5.2 and 5.4: the record by itself, its key, its partition."""
     if inbound.problem is not None:
         return verdicts.malformed(inbound.problem)
-    if inbound.given_key != inbound.run_id:
+    if inbound.key_text != inbound.run_id:
         return verdicts.refuse(rules.KEY_MISMATCH.code)
     return verdicts.partition_mismatch(inbound.key, ctx.work)
 
 
-def _judge(inbound: Inbound, ctx: DecisionContext) -> Verdict:
+def _dispatch(inbound: Inbound, ctx: DecisionContext) -> Verdict:
     if isinstance(inbound, Reply):
         return replies.judge(inbound, ctx)
     assert isinstance(inbound, Call)
@@ -92,7 +92,7 @@ def _judge(inbound: Inbound, ctx: DecisionContext) -> Verdict:
 
 
 def _preload(inputs: Sequence[Inbound | None], work: ProcessorContext) -> None:
-    """Fetch the rows that a batch will ask for, in one call per table; only a matter of speed.
+    """Fetch the rows that a batch reads, in one call per table; this only saves time.
 
     inputs: None for a manifest.
     """

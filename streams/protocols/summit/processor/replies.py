@@ -1,22 +1,22 @@
-"""What an agent says of a run: how it goes on, what came of it, or what a critic thinks of that.
+"""The decisions on replies: progress, results and errors from agents, verifications from critics.
 
 For every record of `summit.replies`, in this order, the first that applies decides:
 
 1. its shape, its key, its partition;
-2. there is no such run;
+2. the run is unknown;
 3. its replyId is known in this run: `reply.duplicate`, or `reply.conflict` for other content;
 4. the sender is not the run's agent;
-5. the run's time is over: it ends by that first;
+5. the run's time is over: the run times out first;
 6. the run has ended;
-7. what its kind asks.
+7. the rules of its kind.
 
-A critic's verification of a completed run has an order of its own after 3; there is one at most,
-and the agent's own stays beside it.  Only accepted replies are remembered.
+A critic's verification of a completed run has its own order after step 3.  A run has at most one,
+and the agent's own verification stays beside it.  Only accepted replies are stored.
 
-A run goes on, if it may still cost what it costs.  It ends by a result or an error, at once and in
-any case.  What is wrong with the reply decides how: the first broken rule of its content, then the
-budget, then the output, which the run's own manifest has a schema for.  An output of a run that
-does not complete is withheld, but its hash is kept.
+A progress reply keeps the run going unless it exceeds the budget.  A result or an error always ends
+the run.  The reply decides how: by the first violated rule of its content, then by the budget, then
+by the output, for which the run's manifest has a schema.  The output of a run that does not
+complete is withheld, but its hash is stored.
 
 Source: Summit 5.4.
 """
@@ -49,11 +49,14 @@ from topology.summit import SUMMIT_REPLIES_KNOWN
 
 _CRITIC = "critic"
 _AFTER_SCHEMA = frozenset({rules.REPLY_RESULT.code, rules.OUTPUT_SCHEMA.code})
-"""Verdicts that the manifest's schema had a part in."""
+"""Rules of verdicts that depend on the manifest's schema."""
 
 
 class RunEnd(NamedTuple):
-    """How a final reply ends its run.  path, errors: of what broke the rule."""
+    """The end that a final reply gives its run.
+
+    path, errors: the violation of the rule.
+    """
 
     event: RunEvent
     rule: str
@@ -62,11 +65,11 @@ class RunEnd(NamedTuple):
 
 
 def judge(reply: Reply, ctx: DecisionContext) -> Verdict:
-    """A reply, its step 1 passed."""
+    """Decide on a reply that has passed step 1."""
     run = find_run(reply.run_id, ctx)
     if run is None:
         return refuse(rules.RUN_UNKNOWN.code, "/runId")
-    verdict = _known(reply, run) or _judge(reply, run)
+    verdict = _known_reply_verdict(reply, run) or _decide(reply, run)
     if verdict.verdict == "accepted":
         known = {"replyHash": reply.hash, "position": ctx.cause}
         ctx.work.rows(SUMMIT_REPLIES_KNOWN).put(reply_key(reply), known)
@@ -74,11 +77,11 @@ def judge(reply: Reply, ctx: DecisionContext) -> Verdict:
 
 
 def reply_key(reply: Reply) -> str:
-    """Of its row among the replies that were accepted."""
+    """Return the key of the row of an accepted reply."""
     return composite(reply.run_id, reply.reply_id)
 
 
-def _known(reply: Reply, run: Run) -> Verdict | None:
+def _known_reply_verdict(reply: Reply, run: Run) -> Verdict | None:
     known = run.ctx.work.rows(SUMMIT_REPLIES_KNOWN).get(reply_key(reply))
     if known is None:
         return None
@@ -87,28 +90,28 @@ def _known(reply: Reply, run: Run) -> Verdict | None:
     return refuse(rules.REPLY_CONFLICT.code, "/replyId", run=run)
 
 
-def _judge(reply: Reply, run: Run) -> Verdict:
+def _decide(reply: Reply, run: Run) -> Verdict:
     if reply.kind == VERIFICATION:
         runs.catch_up(run)
-        return _verification(reply, run)
+        return _decide_verification(reply, run)
     if reply.agent_id != run.agent_id:
         return refuse(rules.REPLY_AGENT.code, "/agentId", run=run)
     runs.catch_up(run)
     content = summit.reply_content(reply.json, run.kind)
     if (ended := refusing_rule(run, RunEvent.PROGRESS)) is not None:
-        return refuse(ended, run=run, figures=_late(content))
-    return _JUDGES[reply.kind](reply, content, run)
+        return refuse(ended, run=run, figures=_late_cost(content))
+    return _DECISIONS[reply.kind](reply, content, run)
 
 
-def _late(content: summit.Content) -> dict[str, float]:
-    """The cost that an ended run has caused all the same."""
+def _late_cost(content: summit.Content) -> dict[str, float]:
+    """Return the cost and the tokens that a reply reports after the end of its run."""
     if content.metrics is None:
         return {}
     return {name: content.metrics[name] for name in ("cost_usd", "tokens")}
 
 
-def _progress(reply: Reply, content: summit.Content, run: Run) -> Verdict:
-    """A progress reply of an open run."""
+def _decide_progress(reply: Reply, content: summit.Content, run: Run) -> Verdict:
+    """Decide on a progress reply of an open run."""
     if content.problem is not None:
         return malformed(content.problem, run)
     usage.take(reply, content, run)
@@ -125,7 +128,7 @@ def _progress(reply: Reply, content: summit.Content, run: Run) -> Verdict:
     return accept(rule, run, figures)
 
 
-def _result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
+def _decide_result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
     end = _result_end(content, run)
     more: dict[str, Any] = {}
     if run.kind == "invoke" and end.rule in _AFTER_SCHEMA:
@@ -135,7 +138,7 @@ def _result(reply: Reply, content: summit.Content, run: Run) -> Verdict:
     return _end_run(reply, content, run, end)._replace(more=more)
 
 
-def _error(reply: Reply, content: summit.Content, run: Run) -> Verdict:
+def _decide_error(reply: Reply, content: summit.Content, run: Run) -> Verdict:
     return _end_run(reply, content, run, _error_end(reply, content, run))
 
 
@@ -172,7 +175,7 @@ def _fault_end(problem: Problem) -> RunEnd:
 
 
 def _output_errors(content: summit.Content, run: Run) -> Errors:
-    """A tool run's output has no schema."""
+    """Validate the output by the manifest's schema; that of a tool run has none."""
     if run.kind == "tool":
         return ()
     version = run.evidence["manifestVersion"]
@@ -199,15 +202,15 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
         errors=end.errors,
         agent_error=content.error,
     )
-    own = reply_node(reply.run_id, reply.reply_id)
-    ctx.draw(LineageEdge(own, "answers", run_node(run.run_id)))
+    node = reply_node(reply.run_id, reply.reply_id)
+    ctx.draw(LineageEdge(node, "answers", run_node(run.run_id)))
     run.save()
     figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
     return accept(end.rule, run, figures, end.path, end.errors)
 
 
-def _verification(reply: Reply, run: Run) -> Verdict:
-    """A verification of a run, which may be any."""
+def _decide_verification(reply: Reply, run: Run) -> Verdict:
+    """Decide on a verification of a run in any state."""
     if (refused := refusing_rule(run, RunEvent.VERIFICATION)) is not None:
         return refuse(refused, run=run)
     work = run.ctx.work
@@ -246,14 +249,14 @@ def _accept_verification(
     }
     usage.set_status(row)
     run.move(RunEvent.VERIFICATION, rule)
-    own = reply_node(reply.run_id, reply.reply_id)
-    ctx.draw(LineageEdge(own, "evaluates", run_node(run.run_id)))
+    node = reply_node(reply.run_id, reply.reply_id)
+    ctx.draw(LineageEdge(node, "evaluates", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {}, **seen)
 
 
-_JUDGES: Mapping[str, Callable[[Reply, summit.Content, Run], Verdict]] = {
-    "progress": _progress,
-    "result": _result,
-    "error": _error,
+_DECISIONS: Mapping[str, Callable[[Reply, summit.Content, Run], Verdict]] = {
+    "progress": _decide_progress,
+    "result": _decide_result,
+    "error": _decide_error,
 }

@@ -1,10 +1,10 @@
-"""One run during one decision: its row, how it moves, how it ends, and what its agent is to read.
+"""A run during one decision: its row, its transitions, its end, and the records for its agent.
 
-A run ends once.  Its timer is gone then, its error and the provenance that it is owed are on the
-row, and RTES hears of the move, and of the tool that a tool run was.
+A run ends once.  At its end the timer is deleted, the error and the provenance are set in the row,
+and RTES receives the transition; for a tool run also the completion of the tool.
 
-Its time ends, whoever notices first: its timer, or the next record about it.  A time that the
-caller gave is a budget, and the run has exceeded it; the service's own fails it.
+A run times out by its timer, or by the next record about it if that is decided first.  If the
+caller set the time, the run has exceeded its budget; the service's default time fails it.
 
 Source: Summit 2.3, 2.5, 4.1 and 5.2 to 5.7.
 """
@@ -33,15 +33,18 @@ NO_STATE = "none"
 """The state of a run before its first."""
 TIMER = "summit.run-timeout"
 """The timer of an open run."""
-_UNKNOWN = "unknown"
-"""The model of a run whose agent named none."""
-_COMPLETED = "headrace.rtes.ToolCompleted"
-_TIMES = frozenset({rules.RUN_TIMEOUT.code, rules.BUDGET_SECONDS.code})
-_TRANSITION = "headrace.rtes.TaskTransition"
+_UNKNOWN_MODEL = "unknown"
+"""The model of a run whose agent reported none."""
+_TOOL_COMPLETED = "headrace.rtes.ToolCompleted"
+_TIMEOUT_RULES = frozenset({rules.RUN_TIMEOUT.code, rules.BUDGET_SECONDS.code})
+_TASK_TRANSITION = "headrace.rtes.TaskTransition"
 
 
 class Run:
-    """row: SummitRun, the caller's own.  before: the state when the decision began."""
+    """A run in one decision.
+
+    row: SummitRun, which the decision may change.  before: the state when the decision began.
+    """
 
     def __init__(self, row: AvroValue, ctx: DecisionContext) -> None:
         self.row = row
@@ -60,7 +63,7 @@ class Run:
 
     @property
     def kind(self) -> str:
-        """`invoke` or `tool`."""
+        """Return `invoke` or `tool`."""
         kind: str = self.row["kind"]
         return kind
 
@@ -75,7 +78,7 @@ class Run:
 
     @property
     def overdue(self) -> bool:
-        """Whether its time was over before the record at hand."""
+        """Return whether the run was due before the current record."""
         return self.open and self.ctx.at > self.row["dueAt"]
 
     @property
@@ -85,18 +88,21 @@ class Run:
 
     @property
     def session_id(self) -> str:
-        """The RTES grouping id (Summit 1)."""
+        """Return the RTES grouping id (Summit 1)."""
         session_id: str = self.row["traceId"] or self.run_id
         return session_id
 
     @property
     def contract(self) -> dict[str, str]:
-        """The manifest that the run is held to, as a fact names it."""
+        """Return the manifest that the run must satisfy, as members of a fact."""
         evidence = self.evidence
         return {name: evidence[name] for name in ("manifestVersion", "manifestHash")}
 
     def move(self, event: RunEvent, rule: str) -> None:
-        """Take one step.  rule: why the state changes, if it does; then RTES hears of it."""
+        """Make one transition, and send it to RTES if the state changes.
+
+        rule: the reason of the change.
+        """
         before, target = self.state, step(MACHINE, self.state, event)
         assert target is not None, f"{event} is no event of a run that is {before}"
         row = self.row
@@ -114,38 +120,41 @@ class Run:
             "to_state": after,
             "git_hash": None,
         }
-        self.ctx.report(self.session_id, _TRANSITION, transition)
+        self.ctx.report(self.session_id, _TASK_TRANSITION, transition)
 
     def save(self) -> None:
         self.ctx.work.rows(SUMMIT_RUNS_TABLE).put(self.run_id, self.row)
 
 
 def find_run(run_id: str, ctx: DecisionContext) -> Run | None:
-    """The run of this id, if a call made it."""
+    """Return the run with this id, None if no call made it."""
     row = ctx.work.rows(SUMMIT_RUNS_TABLE).get(run_id)
     return None if row is None else Run(row, ctx)
 
 
 def repeating_rule(run: Run, event: RunEvent) -> str | None:
-    """The rule by which an event repeats what was done before, where it does."""
+    """Return the rule for an event that repeats an earlier one, else None."""
     rule = REPEATED.get((RunState(run.state), event))
     return None if rule is None else rule.code
 
 
 def refusing_rule(run: Run, event: RunEvent) -> str | None:
-    """The rule by which the run's state refuses an event, where it does."""
+    """Return the rule by which the run's state refuses an event, else None."""
     rule = REFUSED.get((RunState(run.state), event))
     return None if rule is None else rule.code
 
 
 def fires_at(row: AvroValue) -> int:
-    """Ms: one later than the last that is in time.  row: SummitRun."""
+    """Return when the timer of a run fires, in ms: one after the last moment that is in time.
+
+    row: SummitRun.
+    """
     due_at: int = row["dueAt"]
     return due_at + 1
 
 
 def set_timer(run: Run) -> None:
-    """Set the timer that ends a run whose time is over."""
+    """Set the timer that ends the run when its time is over."""
     run.ctx.set_timer(fires_at(run.row), TIMER, run.run_id)
 
 
@@ -158,17 +167,17 @@ def end(
     errors: Errors = (),
     agent_error: summit.JsonObject | None = None,
 ) -> None:
-    """Take the step that ends a run.
+    """Make the transition that ends a run.
 
-    path, errors: of what broke the rule.  agent_error: what the agent says, a RunError; under the
-    rule `reply.error` it is the run's own.
+    path, errors: the violation of the rule.  agent_error: the RunError that the agent sent; under
+    the rule `reply.error` it becomes the run's.
     """
     row, ctx = run.row, run.ctx
     run.move(event, rule)
     row["finishedAt"] = ctx.at
     ctx.work.delete_timer(fires_at(row), TIMER, run.run_id)
     if row["provenance"] is None:
-        row["provenance"] = {"model": _UNKNOWN, "timestamp": ctx.time, "extra_json": None}
+        row["provenance"] = {"model": _UNKNOWN_MODEL, "timestamp": ctx.time, "extra_json": None}
     if run.state != COMPLETED:
         if rule != rules.REPLY_ERROR.code:
             agent_error = summit.run_error(rule, path=path, errors=errors, agent_error=agent_error)
@@ -178,35 +187,41 @@ def end(
 
 
 def elapsed_ms(run: Run) -> int:
-    """From the call's record to what the decision rests on; 0 where a sender's clock is behind."""
+    """Return the time from the call's record to the decision; 0 if a sender's clock is behind."""
     created_at: int = run.row["createdAt"]
     return max(0, run.ctx.at - created_at)
 
 
 def _report_tool(run: Run, rule: str) -> None:
     row = run.row
-    ended = "timeout" if rule in _TIMES else "failure"
+    failure_status = "timeout" if rule in _TIMEOUT_RULES else "failure"
     payload = {
         "call_id": call_id(row),
         "tool": row["toolName"],
-        "status": "success" if run.state == COMPLETED else ended,
+        "status": "success" if run.state == COMPLETED else failure_status,
         "duration_ms": float(elapsed_ms(run)),
     }
-    run.ctx.report(run.session_id, _COMPLETED, payload)
+    run.ctx.report(run.session_id, _TOOL_COMPLETED, payload)
 
 
 def call_id(row: AvroValue) -> str:
-    """How RTES names the tool call of a tool run.  row: SummitRun."""
+    """Return the id of a tool run's call in RTES.
+
+    row: SummitRun.
+    """
     return composite(row["runId"], row["toolCallId"])
 
 
 def deliver_call(run: Run, call: AvroValue) -> None:
-    """Let the agent read the call that made a run.  call: SummitCall with effective inputs."""
+    """Send the call that made a run to the agent's inbox.
+
+    call: SummitCall with effective inputs.
+    """
     _send_to_inbox(run, {**call, "delivery": _delivery(run, run.kind)}, run.run_id)
 
 
 def deliver_stop(run: Run) -> None:
-    """Tell the agent that its run has ended without it."""
+    """Send the agent a cancel, since its run ended without its final reply."""
     cancel = run.row["cancel"]
     params = {
         "runId": run.run_id,
@@ -241,7 +256,7 @@ def _send_to_inbox(run: Run, call: AvroValue, id: str) -> None:
 
 
 def fire_timer(timer: Timer, work: ProcessorContext) -> None:
-    """The timer of a run; one that has ended since has none."""
+    """Time out the run of a timer, unless it has ended or its due time differs."""
     row = work.rows(SUMMIT_RUNS_TABLE).get(timer.key)
     if row is None:
         return
@@ -251,21 +266,21 @@ def fire_timer(timer: Timer, work: ProcessorContext) -> None:
 
 
 def catch_up(run: Run) -> None:
-    """Let the run's time end if that was before the record at hand."""
+    """Time out the run if it was due before the current record."""
     if not run.overdue:
         return
-    own = run.ctx
-    run.ctx = overdue_context(own, run.row)
+    ctx = run.ctx
+    run.ctx = overdue_context(ctx, run.row)
     _time_out(run)
-    run.ctx, run.before = own, run.state
-    own.work.cause = own.cause
+    run.ctx, run.before = ctx, run.state
+    ctx.work.cause = ctx.cause
 
 
 def _time_out(run: Run) -> None:
     row, budget = run.row, run.row["budget"]
-    given = budget is not None and budget["seconds"] is not None
-    rule = (rules.BUDGET_SECONDS if given else rules.RUN_TIMEOUT).code
-    end(run, RunEvent.OUT_OF_TIME if given else RunEvent.TIMEOUT, rule)
+    set_by_caller = budget is not None and budget["seconds"] is not None
+    rule = (rules.BUDGET_SECONDS if set_by_caller else rules.RUN_TIMEOUT).code
+    end(run, RunEvent.OUT_OF_TIME if set_by_caller else RunEvent.TIMEOUT, rule)
     deliver_stop(run)
     run.save()
     figures = {"dueAt": row["dueAt"], "elapsed_ms": elapsed_ms(run)}

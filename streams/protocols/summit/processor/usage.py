@@ -1,7 +1,7 @@
-"""What a reply reports of its run: the totals so far, who made it, how it was verified.
+"""Updates of a run by a reply: the totals so far, the model, the verification.
 
-Totals are held against the run's budget.  Verifications come to the strictest of claim, checks and
-judge.
+Totals are compared with the run's budget.  The verification status is the strictest of claim,
+checks and judge.
 
 Source: Summit 2.5 and 5.4.
 """
@@ -15,7 +15,7 @@ from streams.protocols.summit.processor.runs import Run
 
 
 def take(reply: Reply, content: summit.Content, run: Run) -> None:
-    """Keep what an accepted reply reports, as far as it is sound, whatever rule decides."""
+    """Store the valid parts of an accepted reply in the run, whatever rule decides."""
     row = run.row
     if row["startedAt"] is None:
         row["startedAt"] = run.ctx.at
@@ -28,7 +28,10 @@ def take(reply: Reply, content: summit.Content, run: Run) -> None:
 
 
 def metrics_row(reported: summit.JsonObject, before: AvroValue | None = None) -> AvroValue:
-    """The larger of both, as Avro.  reported: Metrics, JSON.  before: Metrics, of the row."""
+    """Return the larger values of both metrics, as Avro.
+
+    reported: Metrics, JSON.  before: Metrics, of the row.
+    """
     larger = summit.effective_metrics(reported, before)
     latency = larger.get("latency_ms")
     return {
@@ -39,19 +42,19 @@ def metrics_row(reported: summit.JsonObject, before: AvroValue | None = None) ->
 
 
 def provenance_row(reported: summit.JsonObject) -> AvroValue:
-    """Provenance as Avro."""
+    """Return Provenance as Avro."""
     named = {name: reported[name] for name in ("model", "timestamp")}
     return {**named, "extra_json": extra_json(reported, named)}
 
 
 def overspent(content: summit.Content, run: Run) -> str | None:
-    """The budget that the run would break with this reply, by its rule."""
+    """Return the rule of the budget that the run exceeds with this reply, None if there is none."""
     reported = summit.effective_metrics(content.metrics, run.row["metrics"])
     return summit.broken_budget(run.row["budget"], reported)
 
 
 def spent(run: Run) -> dict[str, float]:
-    """The totals, and the limits that they were held against."""
+    """Return the totals and the limits that they were compared with."""
     row, budget = run.row, run.row["budget"] or {}
     numbers = {
         "cost_usd": row["metrics"]["cost_usd"],
@@ -63,12 +66,14 @@ def spent(run: Run) -> dict[str, float]:
 
 
 def verification_row(claimed: summit.JsonObject) -> AvroValue:
-    """RunVerification of a Verification as it was claimed."""
-    kept = summit.row_verification(claimed)
-    return {"score": None, "checks": [], **kept}
+    """Return the RunVerification of a claimed Verification."""
+    verification = summit.row_verification(claimed)
+    return {"score": None, "checks": [], **verification}
 
 
 def set_status(row: AvroValue) -> None:
-    """Set the status of a run that its agent, its judge or both have spoken on."""
-    spoken = [row["verification"], (row["judge"] or {}).get("verification")]
-    row["verificationStatus"] = summit.strictest(*(v["status"] for v in spoken if v is not None))
+    """Set the verification status of a run from those of its agent and its judge."""
+    verifications = [row["verification"], (row["judge"] or {}).get("verification")]
+    row["verificationStatus"] = summit.strictest(
+        *(v["status"] for v in verifications if v is not None)
+    )

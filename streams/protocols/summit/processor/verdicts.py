@@ -1,6 +1,6 @@
-"""What is decided on a record, and the one fact that says so.
+"""Verdicts on records, and the one fact that records each.
 
-A verdict is accepted, the same as before, or refused with a reason.
+A verdict is accepted, duplicate, or rejected with a reason.
 
 Source: Summit 3 and 5.7.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Errors = Sequence[dict[str, Any]]
 
 MAX_TEXT = 500
-"""Characters of a path, and of a sentence about it; names that are sent may have any length."""
+"""The most characters of a path and of its message; sent names may have any length."""
 _EMPTY: Mapping[str, Any] = dict.fromkeys(
     (
         *("runId", "agentId", "caller", "method", "replyId", "replyKind", "contentHash"),
@@ -35,10 +35,11 @@ _EMPTY: Mapping[str, Any] = dict.fromkeys(
 
 
 class Verdict(NamedTuple):
-    """rule: what decides.  message: `<rule>: ` and a phrase, for people.  path: a JSON Pointer.
+    """The verdict on a record.
 
-    errors: of a schema, {path, keyword}.  figures: the numbers that the rule rests on.
-    run: the run that the record is about, once it is known.  more: further members of the fact.
+    rule: the deciding one.  message: `<rule>: ` and a phrase, for people.  path: a JSON Pointer.
+    errors: of a schema, {path, keyword}.  figures: the numbers that the rule compared.
+    run: the run that the record is about, if it was found.  more: further members of the fact.
     """
 
     verdict: str
@@ -59,12 +60,15 @@ def accept(
     errors: Errors = (),
     **more: Any,
 ) -> Verdict:
-    """path, errors: of what an accepted final reply breaks, whose rule ends the run."""
+    """Return the verdict that accepts a record.
+
+    path, errors: the violation in an accepted final reply, whose rule ends the run.
+    """
     return Verdict("accepted", rule, rule_message(rule, errors), path, errors, figures, run, more)
 
 
 def duplicate(rule: str, run: Run) -> Verdict:
-    """The record changes nothing: what it asks for was done before."""
+    """Return the verdict on a record that changes nothing, since it was processed before."""
     return Verdict("duplicate", rule, rule_message(rule), run=run)
 
 
@@ -80,27 +84,30 @@ def refuse(
 
 
 def malformed(problem: Problem, run: Run | None = None) -> Verdict:
-    """A refusal for one of the rules that a record breaks by itself."""
+    """Return the refusal of a record that violates a rule by itself."""
     path = problem.path[:MAX_TEXT]
     message = f"{problem.rule}: {path or '/'}: {problem.message[:MAX_TEXT]}"
     return Verdict("rejected", problem.rule, message, path, run=run)
 
 
 def refuse_schema(rule: str, errors: Errors, **more: Any) -> Verdict:
-    """A refusal for what breaks a schema."""
+    """Return the refusal of inputs that violate a schema."""
     message = rule_message(rule, errors)
     return Verdict("rejected", rule, message, errors[0]["path"], errors, more=more)
 
 
 def partition_mismatch(key: str, work: ProcessorContext) -> Verdict | None:
-    """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
+    """Return the refusal of a record on another partition than its key's, else None.
+
+    Its task does not have the rows of the key.
+    """
     if partition_of(key.encode(), work.partitions) == work.partition:
         return None
     return refuse(rules.PARTITION_MISMATCH.code)
 
 
 def write_verdict(inbound: Inbound, verdict: Verdict, ctx: DecisionContext) -> None:
-    """Write the fact that a call or a reply is owed."""
+    """Write the fact with the verdict on a call or a reply."""
     members = {**inbound.members, **run_members(verdict)}
     if members["agentId"] is None and verdict.run is not None:
         members["agentId"] = verdict.run.agent_id
@@ -108,19 +115,19 @@ def write_verdict(inbound: Inbound, verdict: Verdict, ctx: DecisionContext) -> N
 
 
 def run_members(verdict: Verdict) -> dict[str, Any]:
-    """What a fact shows of its run: how it stands now, and the step that brought it there."""
+    """Return the members of a fact about its run: the version, and any change of its state."""
     run = verdict.run
     if run is None:
         return {}
-    moved = verdict.verdict in ("accepted", "fired") and run.before != run.state
-    step = {"fromState": run.before, "toState": run.state} if moved else {}
+    state_changed = verdict.verdict in ("accepted", "fired") and run.before != run.state
+    step = {"fromState": run.before, "toState": run.state} if state_changed else {}
     return {"runVersion": run.row["version"], **step}
 
 
 def write_fact(
     key: str, subject: str, verdict: Verdict, ctx: DecisionContext, **members: Any
 ) -> None:
-    """Write one SummitEvent; members that are not given are null."""
+    """Write one SummitEvent; members that are not passed are null."""
     rejected = verdict.verdict == "rejected"
     event = {
         **_EMPTY,

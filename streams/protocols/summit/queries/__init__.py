@@ -1,4 +1,4 @@
-"""Runs, agents and tools of Summit: how records become rows, and queries."""
+"""The queries of Summit for runs, agents and tools, and the projection of records to rows."""
 
 from streams.protocols.summit.queries.rows import FOLLOWED
 

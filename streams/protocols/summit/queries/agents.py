@@ -1,4 +1,4 @@
-"""Agents by their manifests, the tools that they offer, and how they do (Summit 6.1)."""
+"""The queries of agents, their manifests, tools and status (Summit 6.1)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ __all__ = [
 
 
 def agent(view: ReadOnlyStore, agent_id: str, version: str | None = None) -> Json:
-    """SummitAgent: the current one, or one of its versions.  Raises NotFound."""
+    """Return the current SummitAgent of an agent, or one of its versions.  Raises NotFound."""
     row = find(view, agent_id, version)
     if row is None:
         what = agent_id if version is None else f"{agent_id} {version}"
@@ -61,14 +61,14 @@ def agent(view: ReadOnlyStore, agent_id: str, version: str | None = None) -> Jso
 
 
 def find(view: ReadOnlyStore, agent_id: str, version: str | None = None) -> Json | None:
-    own = text_key(agent_id)
-    place = AGENT + own if version is None else VERSION + own + text_key(version)
-    (row,) = view.get_many([place])
+    agent_key = text_key(agent_id)
+    row_key = AGENT + agent_key if version is None else VERSION + agent_key + text_key(version)
+    (row,) = view.get_many([row_key])
     return None if row is None else json_of(SUMMIT_AGENTS, row)
 
 
 def kept(view: ReadOnlyStore) -> Callable[[str, str], Json | None]:
-    """The manifest of an agent's version, if it was ever accepted."""
+    """Return a function that reads the manifest of an accepted version of an agent."""
 
     def manifest(agent_id: str, version: str) -> Json | None:
         row = find(view, agent_id, version)
@@ -78,18 +78,18 @@ def kept(view: ReadOnlyStore) -> Callable[[str, str], Json | None]:
 
 
 def agents(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """Current ones, by agentId."""
-    return page_of(params, AGENT, rows_of(view, AGENT, _fitting(filters_of(params, _FILTERS))))
+    """Return a page of current agents, by agentId."""
+    return page_of(params, AGENT, rows_of(view, AGENT, _matching(filters_of(params, _FILTERS))))
 
 
 def agents_page(
-    view: ReadOnlyStore, members: Mapping[str, str], most: int, cursor: str | None
+    view: ReadOnlyStore, members: Mapping[str, str], limit: int, cursor: str | None
 ) -> Json:
-    """Those that have these members."""
-    return page(most, cursor, AGENT, rows_of(view, AGENT, _fitting(members)))
+    """Return a page of the agents that have these members."""
+    return page(limit, cursor, AGENT, rows_of(view, AGENT, _matching(members)))
 
 
-def _fitting(members: Mapping[str, str]) -> Callable[[bytes], Json | None]:
+def _matching(members: Mapping[str, str]) -> Callable[[bytes], Json | None]:
     def item(row: bytes) -> Json | None:
         value = json_of(SUMMIT_AGENTS, row)
         spec = value["manifest"]["spec"]
@@ -103,10 +103,10 @@ def _fitting(members: Mapping[str, str]) -> Callable[[bytes], Json | None]:
     return item
 
 
-def tools(view: ReadOnlyStore, agent_id: str | None, most: int, cursor: str | None) -> Json:
-    """Of registered agents, by agentId, then name."""
+def tools(view: ReadOnlyStore, agent_id: str | None, limit: int, cursor: str | None) -> Json:
+    """Return a page of the tools of registered agents, by agentId, then name."""
     prefix = TOOL if agent_id is None else TOOL + text_key(agent_id)
-    return page(most, cursor, prefix, rows_of(view, prefix, orjson.loads))
+    return page(limit, cursor, prefix, rows_of(view, prefix, orjson.loads))
 
 
 _TIME_BYTES = len(key(0))
@@ -116,7 +116,7 @@ def status(view: ReadOnlyStore, agent_id: str) -> Json:
     """Return an agent as `agent.status` shows it.  Raises NotFound."""
     row = agent(view, agent_id)
     counts, last = view.get_many([count_key(agent_id), last_reply_key(agent_id)])
-    found = {} if counts is None else orjson.loads(counts)
+    run_counts = {} if counts is None else orjson.loads(counts)
     return {
         "agentId": agent_id,
         "status": row["state"],
@@ -124,14 +124,14 @@ def status(view: ReadOnlyStore, agent_id: str) -> Json:
         "role": row["manifest"]["spec"]["role"],
         "manifestHash": row["manifestHash"],
         "registeredAt": row["at"],
-        "runs": {state: found.get(state, 0) for state in STATES},
-        "oldestQueuedAt": _oldest(view, agent_id),
+        "runs": {state: run_counts.get(state, 0) for state in STATES},
+        "oldestQueuedAt": _oldest_queued(view, agent_id),
         "lastReplyAt": None if last is None else iso(int(last)).decode(),
     }
 
 
-def _oldest(view: ReadOnlyStore, agent_id: str) -> str | None:
+def _oldest_queued(view: ReadOnlyStore, agent_id: str) -> str | None:
     prefix = queue_key(agent_id)
-    places = islice(view.scan(prefix), 1)
-    ages = (number_at_end(place[: len(prefix) + _TIME_BYTES]) for place, _ in places)
+    entries = islice(view.scan(prefix), 1)
+    ages = (number_at_end(row_key[: len(prefix) + _TIME_BYTES]) for row_key, _ in entries)
     return next((iso(age).decode() for age in ages), None)

@@ -1,4 +1,4 @@
-"""The hashes of a run, computed anew from the records that its evidence names (Summit 6.4)."""
+"""The hashes of a run, computed again from the records that its evidence names (Summit 6.4)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from topology.summit import SUMMIT_AGENTS
 
 OK, MISMATCH, MISSING = "ok", "mismatch", "missing"
 Fetch = Callable[[str], Record | None]
-Kept = Callable[[str, str], Json | None]
-"""Of an agent and a version."""
+ManifestOf = Callable[[str, str], Json | None]
+"""A function that reads the manifest of an agent and a version, None if it is unknown."""
 
 
 class Check(NamedTuple):
-    """result: `missing` when a record is not there any more.  found: None then, and when the
-    record has nothing that could be hashed.  source: what was read.
+    """The comparison of one hash.
+
+    result: `missing` if the record is gone.  found: None then, and without anything to hash.
+    source: the position or the topic that was read.
     """
 
     check: str
@@ -30,92 +32,105 @@ class Check(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """value: its JSON, None for a record of another kind.  hash: of the whole."""
+    """A record that hashes are computed from.
 
-    place: str
+    value: its JSON, None for a record of another type.  hash: that of the whole.
+    """
+
+    position: str
     value: Json | None = None
     hash: str | None = None
-    is_there: bool = True
+    exists: bool = True
 
 
-def checks(run: Json, fetch: Fetch, kept: Kept) -> list[Check]:
-    """run: with its evidence.  fetch: reads the record at a position.  kept: the manifest in the
-    row of its version, for one that is not on its topic any more.
+def checks(run: Json, fetch: Fetch, manifest_of: ManifestOf) -> list[Check]:
+    """Compute the hashes of a run again, and compare them with its evidence.
+
+    fetch: reads the record at a position.  manifest_of: reads the manifest from the row of its
+    version, if its record is gone.
     """
     evidence = run["evidence"]
     return [
-        Check(name, _result(evidence[name], found, of), evidence[name], found, of[0].place)
-        for name, found, of in _found(run, fetch, kept)
+        Check(
+            name,
+            _result(evidence[name], computed, sources),
+            evidence[name],
+            computed,
+            sources[0].position,
+        )
+        for name, computed, sources in _computed_hashes(run, fetch, manifest_of)
         if evidence[name] is not None
     ]
 
 
-def _result(expected: str, found: str | None, of: Sequence[_Source]) -> str:
-    if not all(source.is_there for source in of):
+def _result(expected: str, computed: str | None, sources: Sequence[_Source]) -> str:
+    if not all(source.exists for source in sources):
         return MISSING
-    return OK if found == expected else MISMATCH
+    return OK if computed == expected else MISMATCH
 
 
-def _found(
-    run: Json, fetch: Fetch, kept: Kept
+def _computed_hashes(
+    run: Json, fetch: Fetch, manifest_of: ManifestOf
 ) -> Iterator[tuple[str, str | None, Sequence[_Source]]]:
-    """Each hash by name, and what it was computed from."""
+    """Yield the name of each hash, its computed value, and the sources of that."""
     evidence = run["evidence"]
-    call = _read(fetch, evidence["callPosition"], CALL_RECORD, summit.judge_call)
-    manifest = _manifest(run, fetch, kept)
+    call = _read_source(fetch, evidence["callPosition"], CALL_RECORD, summit.judge_call)
+    manifest = _manifest_source(run, fetch, manifest_of)
     yield "callHash", call.hash, [call]
     yield "inputHash", _input_hash(run, call.value, manifest.value), [call, manifest]
     yield "manifestHash", manifest.hash, [manifest]
     if evidence["replyPosition"] is not None:
-        reply = _read(fetch, evidence["replyPosition"], REPLY_RECORD, summit.judge_reply)
+        reply = _read_source(fetch, evidence["replyPosition"], REPLY_RECORD, summit.judge_reply)
         yield "replyHash", reply.hash, [reply]
         output = None if reply.value is None else _output_hash(reply.value)
         yield "outputHash", output, [reply]
 
 
-def _read(fetch: Fetch, position: str, name: str, judge: Callable[[Any], Any]) -> _Source:
+def _read_source(fetch: Fetch, position: str, name: str, judge: Callable[[Any], Any]) -> _Source:
     record = fetch(position)
     if record is None:
-        return _Source(position, is_there=False)
+        return _Source(position, exists=False)
     try:
-        judged = judge(decode(record.value or b"", name).value)
+        validated = judge(decode(record.value or b"", name).value)
     except Undecodable:
         return _Source(position)
-    return _Source(position, judged.json, judged.hash)
+    return _Source(position, validated.json, validated.hash)
 
 
-def _manifest(run: Json, fetch: Fetch, kept: Kept) -> _Source:
+def _manifest_source(run: Json, fetch: Fetch, manifest_of: ManifestOf) -> _Source:
     evidence = run["evidence"]
-    found = _read(fetch, evidence["manifestPosition"], MANIFEST_RECORD, summit.judge_manifest)
-    if found.is_there:
-        return found
-    manifest = kept(run["agentId"], evidence["manifestVersion"])
+    source = _read_source(
+        fetch, evidence["manifestPosition"], MANIFEST_RECORD, summit.judge_manifest
+    )
+    if source.exists:
+        return source
+    manifest = manifest_of(run["agentId"], evidence["manifestVersion"])
     if manifest is None:
-        return found
+        return source
     return _Source(SUMMIT_AGENTS.name, manifest, summit.manifest_hash(manifest))
 
 
 def _input_hash(run: Json, call: Json | None, manifest: Json | None) -> str | None:
-    """Of what was sent, with the defaults of the schema that it was held to."""
+    """Return the hash of the sent inputs with the defaults of their schema."""
     if call is None or manifest is None:
         return None
     try:
-        given, schema = _held(run, call["params"], manifest["spec"])
-        filled = summit.schema_of(_text(schema)).filled(given)
+        inputs, schema = _inputs_and_schema(run, call["params"], manifest["spec"])
+        filled = summit.schema_of(_schema_text(schema)).filled(inputs)
     except (LookupError, ValueError):  # another call or another manifest than the run's
         return None
     return str(summit.json_hash(filled))
 
 
-def _held(run: Json, params: Json, spec: Json) -> tuple[Json, Json]:
-    """What a call gives, and the schema of that.  Raises KeyError for another kind of call."""
+def _inputs_and_schema(run: Json, params: Json, spec: Json) -> tuple[Json, Json]:
+    """Return the inputs of a call and their schema.  Raises KeyError for another kind of call."""
     if run["kind"] == INVOKE:
         return params["inputs"], spec["interface"]["inputSchema"]
     tools = {tool["name"]: tool for tool in spec.get("tools", ())}
     return params["toolCall"]["arguments"], tools[run["toolName"]]["arguments"]
 
 
-def _text(schema: Any) -> str:
+def _schema_text(schema: Any) -> str:
     return canonical_json(schema).decode()
 
 

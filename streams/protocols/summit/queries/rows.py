@@ -1,4 +1,4 @@
-"""From records of the Summit topics to rows.
+"""The projection of the records of Summit's topics to rows.
 
 | key                                            | value                                           |
 |------------------------------------------------|-------------------------------------------------|
@@ -93,7 +93,7 @@ def output_key(run_id: str) -> bytes:
 
 
 def end_key(run_id: str) -> bytes:
-    """Written with the row that says that a run has ended, and with the fact of it."""
+    """Return the key of a row that is written with both the row and the fact of a run's end."""
     return key("summit end") + text_key(run_id)
 
 
@@ -105,22 +105,22 @@ def last_reply_key(agent_id: str) -> bytes:
     return key("summit last reply") + text_key(agent_id)
 
 
-def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+def _apply_events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, fact in decode_members(topic, records, _FACTS):
-        own = fact_key(fact["eventId"])
-        rows[own] = record.value
-        place = key(record.partition, record.offset)
+        row_key = fact_key(fact["eventId"])
+        rows[row_key] = record.value
+        position = key(record.partition, record.offset)
         if fact["subject"] == "manifest":
             if fact["agentId"] is not None:
-                rows[agent_events(fact["agentId"]) + place] = own
+                rows[agent_events(fact["agentId"]) + position] = row_key
         elif fact["runId"] is not None:
-            rows[run_events(fact["runId"]) + place] = own
+            rows[run_events(fact["runId"]) + position] = row_key
         if fact["verdict"] in ("accepted", "fired"):
-            _took(fact, own, rows)
+            _apply_change(fact, row_key, rows)
 
 
-def _took(fact: Mapping[str, Any], own: bytes, rows: WriteBatch) -> None:
-    """A fact that has changed something."""
+def _apply_change(fact: Mapping[str, Any], row_key: bytes, rows: WriteBatch) -> None:
+    """Index a fact that has changed a row."""
     run_id, state = fact["runId"], fact["toState"]
     if fact["subject"] == "reply":
         last = rows.cell(last_reply_key(fact["agentId"]), _TIME)
@@ -128,9 +128,9 @@ def _took(fact: Mapping[str, Any], own: bytes, rows: WriteBatch) -> None:
     if fact["subject"] == "manifest":
         return
     if state == QUEUED:
-        rows[input_key(run_id)] = own
+        rows[input_key(run_id)] = row_key
     elif state == _COMPLETED:
-        rows[output_key(run_id)] = own
+        rows[output_key(run_id)] = row_key
     if state in TERMINAL:
         rows[end_key(run_id)] = b""
 
@@ -149,23 +149,25 @@ def _counts_of(row: bytes | None) -> dict[str, int]:
 _COUNTS: Cell[dict[str, int]] = Cell(_counts_of, orjson.dumps)
 
 
-def _runs(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+def _apply_runs(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     changed = [
         (record, row, run_key(row["runId"]))
         for record, row in decode_members(topic, records, _ROWS)
     ]
-    rows.load([own for _, _, own in changed])
-    for record, row, own in changed:
-        kept = rows.read(own)
-        before = None if kept is None else _ROWS.of(kept)
-        rows[own] = record.value
-        RUNS.note(row, before, own, rows)
-        _count(row, before, rows)
+    rows.load([row_key for _, _, row_key in changed])
+    for record, row, row_key in changed:
+        stored = rows.read(row_key)
+        before = None if stored is None else _ROWS.of(stored)
+        rows[row_key] = record.value
+        RUNS.note(row, before, row_key, rows)
+        _update_counts(row, before, rows)
         if row["state"] in TERMINAL:
             rows[end_key(row["runId"])] = b""
 
 
-def _count(row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: WriteBatch) -> None:
+def _update_counts(
+    row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: WriteBatch
+) -> None:
     state = row["state"]
     if before is not None and before["state"] == state:
         return
@@ -177,39 +179,39 @@ def _count(row: Mapping[str, Any], before: Mapping[str, Any] | None, rows: Write
 
 
 def queue_key(agent_id: str) -> bytes:
-    """What the keys of its queued runs begin with, the oldest first."""
+    """Return the prefix of the keys of an agent's queued runs, the oldest first."""
     return QUEUE + text_key(agent_id)
 
 
-def _agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+def _apply_agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         agent_id, *version = split((record.key or b"").decode())
         if version:
             rows[VERSION + text_key(agent_id) + text_key(version[0])] = record.value
             continue
         rows[AGENT + text_key(agent_id)] = record.value
-        own = TOOL + text_key(agent_id)
-        for place, _ in list(rows.under(own)):
-            rows[place] = None
-        for tool in _tools(topic, record):
-            rows[own + text_key(tool["name"])] = orjson.dumps({"agentId": agent_id, **tool})
+        prefix = TOOL + text_key(agent_id)
+        for tool_key, _ in list(rows.under(prefix)):
+            rows[tool_key] = None
+        for tool in _callable_tools(topic, record):
+            rows[prefix + text_key(tool["name"])] = orjson.dumps({"agentId": agent_id, **tool})
 
 
-def _tools(topic: Topic, record: Record) -> list[dict[str, Any]]:
-    """Those that may be called now."""
+def _callable_tools(topic: Topic, record: Record) -> list[dict[str, Any]]:
+    """Return the tools that can be called now."""
     row = {} if record.value is None else json_of(topic, record.value)
     if row.get("state") != REGISTERED:
         return []
-    found: list[dict[str, Any]] = row["manifest"]["spec"].get("tools", [])
-    return found
+    tools: list[dict[str, Any]] = row["manifest"]["spec"].get("tools", [])
+    return tools
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
-    SUMMIT_EVENTS.name: _events,
-    SUMMIT_RUNS.name: _runs,
-    SUMMIT_AGENTS.name: _agents,
+    SUMMIT_EVENTS.name: _apply_events,
+    SUMMIT_RUNS.name: _apply_runs,
+    SUMMIT_AGENTS.name: _apply_agents,
     SUMMIT_MANIFESTS_DLQ.name: None,
     SUMMIT_CALLS_DLQ.name: None,
     SUMMIT_REPLIES_DLQ.name: None,
 }
-"""As in `streams.view_store.rows`."""
+"""The projection by topic, as in `streams.view_store.rows`."""

@@ -1,4 +1,4 @@
-"""Runs, their results, and the facts about runs and agents (Summit 2.5 and 6)."""
+"""The queries of runs, their results, and the facts about runs and agents (Summit 2.5 and 6)."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ def verdict(view: ReadOnlyStore, position: str) -> Json | None:
 
 def run_facts(view: ReadOnlyStore, run_id: str, params: QueryParams) -> Json:
     """Return a page of SummitEvents, in log order."""
-    return _page(view, run_events(run_id), params)
+    return _fact_page(view, run_events(run_id), params)
 
 
 def agent_facts(view: ReadOnlyStore, agent_id: str, params: QueryParams) -> Json:
     """Return a page of the SummitEvents about its manifests, in log order."""
-    return _page(view, agent_events(agent_id), params)
+    return _fact_page(view, agent_events(agent_id), params)
 
 
-def _page(view: ReadOnlyStore, prefix: bytes, params: QueryParams) -> Json:
-    index = rows_of(view, prefix, lambda own: own)
+def _fact_page(view: ReadOnlyStore, prefix: bytes, params: QueryParams) -> Json:
+    index = rows_of(view, prefix, lambda row_key: row_key)
     return page_of(
         params, prefix, rows_by_index(view, index, lambda row: json_of(SUMMIT_EVENTS, row))
     )
@@ -68,12 +68,12 @@ RUNS_PARAMS = (
 )
 _STATE = Projection(SUMMIT_RUNS.record or "", ("state",))
 _COMPLETED = "completed"
-_TOLD = (
+_STATUS_MEMBERS = (
     *("runId", "agentId", "kind", "status", "reason", "version", "traceId", "parentRunId"),
     *("createdAt", "startedAt", "updatedAt", "finishedAt", "dueAt", "metrics", "provenance"),
     *("message", "verificationStatus", "judge", "evidence"),
 )
-"""The members of a run in `agent.status`."""
+"""The members of a run in the response of `agent.status`."""
 
 
 def run_row(run_id: str) -> bytes:
@@ -85,81 +85,84 @@ def end_row(run_id: str) -> bytes:
 
 
 def status(view: ReadOnlyStore, run_id: str) -> str | None:
-    """The state of a run, as of now."""
+    """Return the current state of a run, None if there is no such run."""
     (row,) = view.get_many([run_key(run_id)])
     return None if row is None else str(_STATE.of(row)["state"])
 
 
 def result(view: ReadOnlyStore, run_id: str) -> Json | None:
-    """The RunResult or ToolResult; None while the run has not ended, or not all of it is seen."""
-    row = _row(view, run_id)
+    """Return the RunResult or ToolResult; None until the run's end is in the view as a whole."""
+    row = _find_row(view, run_id)
     if row is None or row["state"] not in TERMINAL:
         return None
     output = _output(view, row)
     if row["state"] == _COMPLETED and output is summit.ABSENT:
         return None
-    found: Json = summit.call_result(row, output)
-    return found
+    response: Json = summit.call_result(row, output)
+    return response
 
 
 def run(view: ReadOnlyStore, run_id: str) -> Json:
-    """SummitRun with `status` for its state, and with `inputs` and `output`.  Raises NotFound."""
-    row = _found(view, run_id)
-    inputs, output = _member(view, input_key(run_id), "inputs"), _output(view, row)
+    """Return SummitRun with `status` for `state`, and with `inputs` and `output`.
+
+    Raises NotFound.
+    """
+    row = _require_row(view, run_id)
+    inputs, output = _fact_member(view, input_key(run_id), "inputs"), _output(view, row)
     return {
-        **_shown(row),
+        **_with_status(row),
         "inputs": None if inputs is summit.ABSENT else inputs,
         "output": None if output is summit.ABSENT else output,
     }
 
 
 def told(view: ReadOnlyStore, run_id: str) -> Json:
-    """A run as `agent.status` tells of it, with its result once it has ended.  Raises NotFound."""
-    row = _found(view, run_id)
-    shown = _shown(row)
-    found = {name: shown[name] for name in _TOLD}
-    ended = result(view, run_id)
-    return found if ended is None else {**found, "result": ended}
+    """Return a run for `agent.status`, with its result once it has ended.  Raises NotFound."""
+    row = _require_row(view, run_id)
+    listed_run = _with_status(row)
+    response = {name: listed_run[name] for name in _STATUS_MEMBERS}
+    run_result = result(view, run_id)
+    return response if run_result is None else {**response, "result": run_result}
 
 
 def runs(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """Without inputs and output, the newest first."""
+    """Return a page of runs without inputs and output, the newest first."""
     members = filters_of(params, (*RUNS.fixed, RUNS.state))
     prefix = RUNS.among(members)
 
     def item(row: bytes) -> Json | None:
         value = json_of(SUMMIT_RUNS, row)
-        return _shown(value) if matches(value, members) else None
+        return _with_status(value) if matches(value, members) else None
 
-    index = rows_reversed(view, prefix, lambda own: own)
+    index = rows_reversed(view, prefix, lambda row_key: row_key)
     return page_of(params, prefix, rows_by_index(view, index, item))
 
 
-def _found(view: ReadOnlyStore, run_id: str) -> Json:
-    row = _row(view, run_id)
+def _require_row(view: ReadOnlyStore, run_id: str) -> Json:
+    row = _find_row(view, run_id)
     if row is None:
         raise NotFound(f"there is no run {run_id}", rules.RUN_UNKNOWN.code)
     return row
 
 
-def _row(view: ReadOnlyStore, run_id: str) -> Json | None:
+def _find_row(view: ReadOnlyStore, run_id: str) -> Json | None:
     (row,) = view.get_many([run_key(run_id)])
     return None if row is None else json_of(SUMMIT_RUNS, row)
 
 
-def _shown(row: Json) -> Json:
-    """With `status` in place of `state` (Summit 9.7)."""
+def _with_status(row: Json) -> Json:
+    """Rename `state` of a run to `status` (Summit 9.7)."""
     return {("status" if name == "state" else name): value for name, value in row.items()}
 
 
 def _output(view: ReadOnlyStore, row: Json) -> Any:
     if row["state"] != _COMPLETED:
         return summit.ABSENT
-    return _member(view, output_key(row["runId"]), "output")
+    return _fact_member(view, output_key(row["runId"]), "output")
 
 
-def _member(view: ReadOnlyStore, pointer: bytes, name: str) -> Any:
-    """Of the fact whose key is there; summit.ABSENT while it is not."""
-    (own,) = view.get_many([pointer])
-    (fact,) = view.get_many([own]) if own is not None else (None,)
+def _fact_member(view: ReadOnlyStore, pointer: bytes, name: str) -> Any:
+    """Return a member of the fact that an index row points to; summit.ABSENT without a row."""
+    (row_key,) = view.get_many([pointer])
+    (fact,) = view.get_many([row_key]) if row_key is not None else (None,)
     return summit.ABSENT if fact is None else json_of(SUMMIT_EVENTS, fact)[name]
