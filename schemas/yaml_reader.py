@@ -110,7 +110,7 @@ class _ValueBuilder:
         self._add(done.value, done.size, done.anchor)
 
     def _add(self, value: Any, weight: int, anchor: str | None) -> None:
-        if weight > 4 * self._max_bytes:  # JSON may spell a text shorter
+        if weight > 4 * self._max_bytes:  # the text may be shorter as JSON
             what = f"has more than {self._max_bytes} bytes when its aliases are spelled out"
             raise NotYaml(what)
         if anchor is not None:

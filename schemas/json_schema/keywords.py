@@ -132,7 +132,6 @@ def _evaluated_members(validator: Any, instance: Any, schema: Any) -> set[str]:
 
 
 def _referenced_validators(validator: Any, schema: Any) -> Iterator[Any]:
-    """Yield validators of the schemas that a schema refers to."""
     resolver = validator._resolver
     resolved = [resolver.lookup(schema[key]) for key in ("$ref", "$dynamicRef") if key in schema]
     if "$recursiveRef" in schema:

@@ -47,7 +47,7 @@ class Pattern(Protocol):
 
 class _Re2Pattern:
     def __init__(self, pattern: str) -> None:
-        re2: Any = import_module("re2")  # a C++ library, loaded where a pattern is met
+        re2: Any = import_module("re2")  # a C++ library, loaded only for patterns
         options = re2.Options()  # its max_mem, 8 MB, bounds each program and each search
         options.log_errors = False
         options.never_capture = True

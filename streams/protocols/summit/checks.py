@@ -69,7 +69,7 @@ def _check_record(
     value, record = fact.value or {}, command.record
     expected = {**inbound.members, "at": record.timestamp, "subject": inbound.subject}
     if inbound.agent_id is None:
-        expected.pop("agentId")  # then it is the run's
+        expected.pop("agentId")  # then the fact has that of the run
     yield from check_members(value, expected)
     if inbound.problem is not None:
         yield from check_equal("rule", value["rule"], inbound.problem.rule)

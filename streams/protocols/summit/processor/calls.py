@@ -167,7 +167,6 @@ def _accept(call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: Decision
 def _new_row(
     call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: DecisionContext
 ) -> AvroValue:
-    """Return the SummitRun of an accepted call."""
     params = call.avro_params
     context = params["context"] or {}
     tool = params.get("toolCall") or {}

@@ -52,7 +52,6 @@ class DecisionContext(Decision):
 
 
 def record_context(message: Message, work: ProcessorContext) -> DecisionContext:
-    """Return the context of the decision on a record."""
     record = message.record
     cause = position(record)
     parent = header(record, "traceparent")

@@ -103,7 +103,7 @@ def _refusal(record: Registration, work: ProcessorContext) -> Verdict | None:
 
 def _decide(record: Registration, ctx: DecisionContext) -> Verdict:
     rows, name = ctx.work.rows(SUMMIT_AGENTS_TABLE), record.name
-    row = None if "/" in name else rows.get(name)  # with one it is that of a version
+    row = None if "/" in name else rows.get(name)  # a key with "/" is that of a version
     state = AgentState.NONE if row is None else AgentState(row["state"])
     event = _event_of(record.validated, row)
     if (rule := REPEATED.get((state, event))) is not None:

@@ -111,7 +111,6 @@ def _late_cost(content: summit.Content) -> dict[str, float]:
 
 
 def _decide_progress(reply: Reply, content: summit.Content, run: Run) -> Verdict:
-    """Decide on a progress reply of an open run."""
     if content.problem is not None:
         return malformed(content.problem, run)
     usage.take(reply, content, run)

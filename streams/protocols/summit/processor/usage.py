@@ -42,7 +42,6 @@ def metrics_row(reported: summit.JsonObject, before: AvroValue | None = None) ->
 
 
 def provenance_row(reported: summit.JsonObject) -> AvroValue:
-    """Return Provenance as Avro."""
     named = {name: reported[name] for name in ("model", "timestamp")}
     return {**named, "extra_json": extra_json(reported, named)}
 

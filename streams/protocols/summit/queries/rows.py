@@ -198,7 +198,6 @@ def _apply_agents(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> 
 
 
 def _callable_tools(topic: Topic, record: Record) -> list[dict[str, Any]]:
-    """Return the tools that can be called now."""
     row = {} if record.value is None else json_of(topic, record.value)
     if row.get("state") != REGISTERED:
         return []
