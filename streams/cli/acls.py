@@ -35,15 +35,15 @@ def _checked(ctx: click.Context, parameter: click.Parameter, given: tuple[str, .
 @_of("agent", "Sends commands and reads inboxes on Kafka itself.")
 @_of("reader", "Reads what was decided: queries, tails, sinks.")
 @_of("operator", "Creates topics, sends every command, redrives, verifies.")
-@click.option("--apply", "applies", is_flag=True, help="Add those that Kafka lacks.")
-@click.option("--script", "as_script", is_flag=True, help="As calls of kafka-acls.sh.")
+@click.option("--apply", "applies", is_flag=True, help="Add the ACLs that are missing on Kafka.")
+@click.option("--script", "as_script", is_flag=True, help="Print calls of kafka-acls.sh.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, ...]) -> None:
-    """Print what each principal may do on Kafka, as the topology implies it.
+    """Print the Kafka ACLs of each principal, derived from the topology.
 
-    Each option may be given several times, and one principal to several.  Without any, all roles
-    are printed, with principals that stand for yours.  Nothing is asked of Kafka but by --apply,
-    which only adds, and needs a principal that may alter ACLs.
+    Each option can be repeated, and one principal can have several roles.  Without options, all
+    roles are printed, with example principals.  Only --apply connects to Kafka; it only adds ACLs,
+    and needs a principal that may alter ACLs.
 
     \b
     Example:

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 _STANDING = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _topics = click.option(
-    "--topic", "names", multiple=True, metavar="TOPIC", help="Of this topic only; may be repeated."
+    "--topic", "names", multiple=True, metavar="TOPIC", help="Only this topic; repeatable."
 )
 
 
 @click.group("audit")
 def command() -> None:
-    """Seal the facts with signed checkpoints, and prove that none was changed since.
+    """Sign the facts with checkpoints, and prove that none was changed since.
 
     \b
     Example:
@@ -39,10 +39,10 @@ def command() -> None:
 @command.command("key")
 @click.argument("file", type=_FILE)
 def key(file: Path) -> None:
-    """Make a pair of keys: FILE to sign with, FILE.pub to verify with.
+    """Create a key pair: FILE to sign with, FILE.pub to verify with.
 
-    Keep FILE away from the machines whose facts it vouches for, and give FILE.pub to whoever is to
-    check them.  No file is ever replaced.
+    Keep FILE away from the machines that run workers and gateways, and give FILE.pub to those who
+    check the facts.  Existing files are never replaced.
 
     \b
     Example:
@@ -57,7 +57,7 @@ def key(file: Path) -> None:
 
 
 @command.command("write")
-@click.option("--once", is_flag=True, help="Seal what is there now, and stop.")
+@click.option("--once", is_flag=True, help="Write checkpoints for the existing records, and stop.")
 @click.option(
     "--every",
     "every_s",
@@ -73,14 +73,14 @@ def key(file: Path) -> None:
     type=_FILE,
     multiple=True,
     metavar="FILE",
-    help="A public key that the signing key takes the place of; may be repeated.",
+    help="A public key that the signing key replaces; repeatable.",
 )
 @click.option("--json", "as_json", is_flag=True, help="One checkpoint a line.")
 def write(once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool) -> None:
-    """Follow the facts and seal what is new: one checkpoint per partition that has grown.
+    """Follow the facts and write one checkpoint for each partition with new records.
 
-    Signs with the key in HEADRACE_AUDIT_KEY.  A second writer takes over from the first, which
-    then stops; there is one chain per partition in any case.  Ctrl-C stops it.
+    Signs with the key in HEADRACE_AUDIT_KEY.  A second writer takes over, and the first stops;
+    there is always one chain per partition.  Ctrl-C stops it.
 
     \b
     Examples:
@@ -124,11 +124,11 @@ def _tell(checkpoint: dict[str, Any], as_json: bool) -> None:
     type=_FILE,
     multiple=True,
     metavar="FILE",
-    help="A key that may have signed; may be repeated.  [default: HEADRACE_AUDIT_PUBLIC_KEY]",
+    help="A public key of an auditor; repeatable.  [default: HEADRACE_AUDIT_PUBLIC_KEY]",
 )
 @click.option("--segment", type=_FILE, metavar="FILE", help="Check this export, without a broker.")
 @_topics
-@click.option("--json", "as_json", is_flag=True, help="Print all that was found as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.pass_context
 def verify(
     ctx: click.Context,
@@ -137,10 +137,10 @@ def verify(
     names: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Hold the facts against the checkpoints that were signed over them.
+    """Compare the facts with their signed checkpoints.
 
-    Finds a record that was changed, removed, moved or added, and says between which offsets.
-    Exits with 1 when something is found, or when nothing is covered by a checkpoint.
+    Finds records that were changed, removed, moved or added, and reports their range of offsets.
+    Exits with 1 when there are violations, or when no checkpoint covers a record.
 
     \b
     Examples:
@@ -237,7 +237,7 @@ def _show(account: AuditResult, as_json: bool) -> None:
 @click.argument("file", type=_FILE)
 @_topics
 def export(file: Path, names: tuple[str, ...]) -> None:
-    """Write facts and their checkpoints to a file, for a check where there is no broker.
+    """Write facts and their checkpoints to a file, to check them without a broker.
 
     FILE is JSON lines, compressed when its name ends in .gz.
 

@@ -12,7 +12,7 @@ from streams.settings import Settings
 
 @click.group("broker")
 def command() -> None:
-    """Run a local single-node Apache Kafka, its data under the state directory.
+    """Run a local single-node Apache Kafka with its data in the state directory.
 
     \b
     Example:
@@ -21,7 +21,9 @@ def command() -> None:
 
 
 @command.command("run")
-@click.option("--detach", is_flag=True, help="Return when it is ready, and leave it running.")
+@click.option(
+    "--detach", is_flag=True, help="Return when the broker is ready, and leave it running."
+)
 def run_broker(detach: bool) -> None:
     """Run the broker until Ctrl-C, SIGTERM or `headrace broker stop`.
 
@@ -40,7 +42,7 @@ def run_broker(detach: bool) -> None:
 @command.command("stop")
 @click.pass_context
 def stop_broker(ctx: click.Context) -> None:
-    """Stop the broker of this state directory; its data stay.
+    """Stop the broker of this state directory; its data is kept.
 
     \b
     Example:
@@ -57,7 +59,7 @@ def stop_broker(ctx: click.Context) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 @click.pass_context
 def show_status(ctx: click.Context, as_json: bool) -> None:
-    """Show the broker that commands talk to.  Exits with 1 when it does not run.
+    """Show the broker that commands use.  Exits with 1 when it does not run.
 
     \b
     Example:

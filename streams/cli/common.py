@@ -229,7 +229,7 @@ def after_option(function: Any) -> Any:
     return click.option(
         "--after",
         metavar="POSITION",
-        help="Wait for the answer to the record at topic/partition/offset first.",
+        help="First wait for the verdict on the record at topic/partition/offset.",
     )(function)
 
 
@@ -238,7 +238,7 @@ def as_of_option(function: Any) -> Any:
     return click.option(
         "--as-of",
         metavar="POINT",
-        help="As it was: a position (topic/partition/offset) or a time (ISO 8601).",
+        help="Show the state at a position (topic/partition/offset) or a time (ISO 8601).",
     )(function)
 
 
@@ -247,5 +247,5 @@ def out_option(function: Any) -> Any:
     return click.option(
         "--out",
         type=click.Path(dir_okay=False, path_type=Path),
-        help="Write the same JSON to this file too.",
+        help="Also write the JSON to this file.",
     )(function)

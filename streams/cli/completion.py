@@ -14,7 +14,7 @@ VARIABLE = "_HEADRACE_COMPLETE"
 @click.command("completion")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print what makes a shell complete commands, options, topics and kinds.
+    """Print a script that completes commands, options, topics and kinds in a shell.
 
     \b
     Examples:

@@ -16,11 +16,10 @@ from streams.settings import Settings
 
 @click.command("demo")
 def command() -> None:
-    """Watch real packets go through the gateway, Kafka and a worker, and see what comes of them.
+    """Send real packets through the gateway, Kafka and a worker, and show the results.
 
-    Uses the system that `headrace up` runs, or the broker that HEADRACE_BOOTSTRAP names with the
-    workers there; else a temporary one of its own.  Exits with 0 only if every step gave what it
-    should.
+    Uses the system that `headrace up` runs, or the broker that HEADRACE_BOOTSTRAP names with its
+    workers, or else a temporary system.  Exits with 0 only if every step gave the expected result.
 
     \b
     Example:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("dlq")
 def command() -> None:
-    """Look at dead letters, records that could not be judged, and send them back.
+    """Show dead letters (records that could not be decided), and redrive them.
 
     \b
     Example:
@@ -52,7 +52,7 @@ def show_groups(as_json: bool) -> None:
 @command.command("show")
 @click.argument("position")
 def show_one(position: str) -> None:
-    """Show one dead letter, by its own position or by that of the record it came from.
+    """Show one dead letter, by its own position or the position of the original record.
 
     \b
     Example:
@@ -78,19 +78,23 @@ def _position(text: str) -> Position:
 
 @command.command("redrive")
 @click.argument("positions", nargs=-1, metavar="[POSITION]…")
-@click.option("--topic", "names", multiple=True, help="Only those of this input topic.")
-@click.option("--code", "codes", multiple=True, help="Only those with this code.")
-@click.option("--dry-run", is_flag=True, help="Send nothing; say what each would come to now.")
-@click.option("--again", is_flag=True, help="Those too that failed again after a redrive.")
+@click.option("--topic", "names", multiple=True, help="Only dead letters of this input topic.")
+@click.option("--code", "codes", multiple=True, help="Only dead letters with this code.")
+@click.option(
+    "--dry-run", is_flag=True, help="Send nothing; show the verdict that each would get now."
+)
+@click.option(
+    "--again", is_flag=True, help="Include dead letters that failed again after a redrive."
+)
 @click.option(
     "--rate",
     type=click.FloatRange(0, min_open=True),
     default=100,
     show_default=True,
-    help="Most records a second.",
+    help="Maximum number of records per second.",
 )
-@click.option("--reason", metavar="TEXT", help="Kept with the fact that each is sent with.")
-@click.option("--operator", metavar="NAME", help="Who orders it; else the user's name.")
+@click.option("--reason", metavar="TEXT", help="Reason, stored in the fact about each redrive.")
+@click.option("--operator", metavar="NAME", help="The operator; default: the user's name.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def redrive(
     positions: tuple[str, ...],
@@ -103,11 +107,11 @@ def redrive(
     operator: str | None,
     as_json: bool,
 ) -> None:
-    """Send dead letters back to where they came from, after what was wrong is mended.
+    """Send dead letters to their original topics again, after the cause is fixed.
 
-    Each is sent at most once, however often this runs or is killed: audit.redrives says which
-    were.  Without positions, topics or codes it takes all.  Text that was masked can not be sent.
-    Exit code 1 when some are left that can not be sent, or would become dead letters again.
+    Each is sent at most once, however often this runs or is killed: audit.redrives records them.
+    Without positions, topics or codes, all are selected.  Masked text cannot be sent again.  Exits
+    with 1 when some cannot be sent, or would become dead letters again.
 
     \b
     Example:

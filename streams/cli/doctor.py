@@ -11,11 +11,11 @@ from streams.cli import common
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context
 def command(ctx: click.Context, as_json: bool) -> None:
-    """Check what headrace needs, and say what to do about what is missing.
+    """Check the requirements of headrace, and say what to do about problems.
 
-    Java, Maven and Docker, ports, the state directory, the broker and its version, topics and
-    how they are set, the schema registry, tokens.  Nothing is changed.  Exits with 1 when
-    something fails; a warning alone is no failure.
+    Checks Java, Maven and Docker, ports, the state directory, the broker and its version, topics
+    and their settings, the schema registry, tokens.  Changes nothing.  Exits with 1 when a check
+    fails; warnings are not failures.
 
     \b
     Example:

@@ -14,13 +14,16 @@ from streams.settings import Settings
 
 @click.command("gateway")
 @click.option(
-    "--listen", "gateway", metavar="HOST:PORT", help="Instead of HEADRACE_GATEWAY; port 0: any."
+    "--listen",
+    "gateway",
+    metavar="HOST:PORT",
+    help="Overrides HEADRACE_GATEWAY; port 0 takes any free port.",
 )
-@click.option("--bootstrap", metavar="HOST:PORT", help="Instead of HEADRACE_BOOTSTRAP.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Overrides HEADRACE_BOOTSTRAP.")
 @click.option(
     "--state-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Instead of HEADRACE_STATE_DIR.",
+    help="Overrides HEADRACE_STATE_DIR.",
 )
 @click.option(
     "--wait",
@@ -28,14 +31,14 @@ from streams.settings import Settings
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="How long to wait for Kafka at the start.",
+    help="Seconds to wait for Kafka at the start.",
 )
 def command(wait: float, **given: Any) -> None:
     """Serve HTTP until Ctrl-C or SIGTERM: send envelopes, ask queries, follow events.
 
-    Prints its address once queries are answered.  The API describes itself at /openapi.json;
-    /readyz says how it is, /metrics has figures.  Beyond loopback it listens only with bearer
-    tokens (HEADRACE_TOKENS, `headrace tokens new`).
+    Prints its address when it can answer queries.  /openapi.json describes the API, /readyz reports
+    its state, and /metrics its metrics.  It listens beyond loopback only with bearer tokens
+    (HEADRACE_TOKENS, `headrace tokens new`).
 
     \b
     Example:

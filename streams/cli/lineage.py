@@ -20,14 +20,14 @@ from streams.view_store.graph.queries import BOTH, DEPTH, WAYS
     type=click.Choice(list(WAYS)),
     default=BOTH,
     show_default=True,
-    help="What it came of, what came of it, or what its retraction reaches.",
+    help="Ancestors, descendants, or the nodes that a retraction affects.",
 )
 @click.option(
     "--depth",
     type=click.IntRange(1),
     default=DEPTH,
     show_default=True,
-    help="Most edges between a node and NODE.",
+    help="Maximum number of edges between a node and NODE.",
 )
 @click.option(
     "--format",
@@ -35,22 +35,22 @@ from streams.view_store.graph.queries import BOTH, DEPTH, WAYS
     type=click.Choice(["json", *DRAWINGS]),
     default="json",
     show_default=True,
-    help="The answer, or a drawing of it.",
+    help="Format of the output.",
 )
 @click.option(
     "--limit",
     type=click.IntRange(1, 10_000),
     default=1000,
     show_default=True,
-    help="Most edges of a page.",
+    help="Maximum number of edges of a page.",
 )
-@click.option("--cursor", metavar="CURSOR", help="Go on where the page before ended.")
+@click.option("--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one.")
 @common.after_option
 def command(form: str, **wanted: Any) -> None:
-    """Show what a node of the lineage graph came of, and what came of it, over all protocols.
+    """Show the ancestors and descendants of a node of the lineage graph, over all protocols.
 
-    The forms of node names are listed in docs/reference/lineage.md.  With blast_radius NODE is a
-    retraction, or what was or might be retracted.
+    docs/reference/lineage.md lists the forms of node names.  With blast_radius, NODE is a
+    retraction, or a node that is or might be retracted.
 
     \b
     Examples:

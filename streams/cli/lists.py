@@ -27,9 +27,11 @@ def columns(*paths: str) -> tuple[Column, ...]:
 def options(function: Any) -> Any:
     """`--limit`, `--cursor`, `--after` and `--json`."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="Print the answer as it is."),
+        click.option("--json", "as_json", is_flag=True, help="Print the response as JSON."),
         common.after_option,
-        click.option("--cursor", metavar="CURSOR", help="Go on where the page before ended."),
+        click.option(
+            "--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one."
+        ),
         click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True),
     ):
         function = option(function)

@@ -21,9 +21,9 @@ ENDS = b"\r\n"
 def command(file: BinaryIO, as_json: bool) -> None:
     """Replace secrets in lines of text, offline, by the rules that the service applies.
 
-    FILE defaults to standard input, and each line comes out as soon as it is read.  The lines of a
-    private key are known by those before them.  Bytes that are not UTF-8 stay as they are; in JSON
-    they become \\xNN.  HEADRACE_MASK_KEY adds a fingerprint to each replacement.
+    FILE defaults to standard input; each line is printed as soon as it is read.  The lines of a
+    private key are recognised by the lines before them.  Bytes that are not UTF-8 are unchanged; in
+    JSON they become \\xNN.  HEADRACE_MASK_KEY adds a fingerprint to each replacement.
 
     \b
     Example:

@@ -26,19 +26,19 @@ from streams.settings import Settings
     "--partitions", type=click.IntRange(1, 256), help="Partitions of each topic.  [default: 1]"
 )
 def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None:
-    """Run a scenario through the real processors, on an in-memory log and its own clock.
+    """Run a scenario through the real processors, on an in-memory log with a simulated clock.
 
-    FILE holds one JSON object a line (default: standard input):
+    FILE contains one JSON object per line (default: standard input):
 
     \b
       {"topic": "apc.packets", "value": {…}}       send; "key" and "timestamp" may be given
       {"topic": "apc.packets", "key": "s", "raw_base64": "…"}   send bytes as they are
-      {"topic": "rtes.raw", "as": "service", "value": {…}}      skip what an edge does
+      {"topic": "rtes.raw", "as": "service", "value": {…}}      skip ingress
       {"advance_ms": 60000}                        let time pass; due timers fire
       {"query": "GET /v1/apc/packets?run_id=r1"}   ask a view
       {"restart": true}                            restore all tables from the log
 
-    Prints what the service writes, one JSON object a line; the same on every run.
+    Prints the records that the service writes, one JSON object per line; the same on every run.
 
     \b
     Examples:

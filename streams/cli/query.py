@@ -15,11 +15,11 @@ from streams.settings import Settings
 @common.after_option
 @common.as_of_option
 def command(path: str, after: str | None, as_of: str | None) -> None:
-    """Ask any read route.
+    """Run a query of the HTTP API.
 
-    The answer comes from a view under the state directory, caught up to the ends of all topics.
-    Ids in PATH are percent-encoded.  With --as-of one packet, task, run or cache key is shown as
-    it was then: folded from its facts up to there.
+    Uses a view in the state directory, which first reads all topics to their ends.  Ids in PATH are
+    percent-encoded.  --as-of shows one packet, task, run or cache key at an earlier point, folded
+    from its facts.
 
     \b
     Examples:

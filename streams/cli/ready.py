@@ -28,13 +28,13 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
     type=click.FloatRange(0),
     default=0.0,
     metavar="SECONDS",
-    help="How long to ask again until the answer is yes.",
+    help="Seconds to wait until it is ready.",
 )
 def command(address: str | None, wait: float) -> None:
-    """Ask a worker or a gateway whether it is ready; exit 0 if so, 1 if not, 3 without an answer.
+    """Check whether a worker or a gateway is ready: exit 0 if so, 1 if not, 3 without a response.
 
-    Without an address: whichever of those in HEADRACE_METRICS and HEADRACE_GATEWAY answers.  A
-    container's health check, and a way to wait in a script.
+    Without an address: the first of HEADRACE_METRICS and HEADRACE_GATEWAY that responds.  Use it as
+    a container's health check, or to wait in a script.
 
     \b
     Example:

@@ -44,7 +44,7 @@ def _usage(do: Callable[[], Any]) -> Any:
 
 
 @click.command("rewind", cls=OwnCodes)
-@click.option("--session", "session_id", metavar="ID", help="The session to turn back.")
+@click.option("--session", "session_id", metavar="ID", help="The session to reset.")
 @click.option("--task", "task_id", metavar="ID", help="To the latest commit of this task.")
 @click.option("--git-hash", metavar="HASH", help="To this commit, 4 to 64 hex digits.")
 @click.option(
@@ -52,11 +52,11 @@ def _usage(do: Callable[[], Any]) -> Any:
     type=click.Path(path_type=Path),
     metavar="PATH",
     required=True,
-    help="The work tree to turn back with it.",
+    help="The work tree to reset with it.",
 )
-@click.option("--dry-run", is_flag=True, help="Print what would move, and change nothing.")
-@click.option("--resume", is_flag=True, help="Only settle what an earlier rewind has left.")
-@click.option("--reason", metavar="TEXT", help="Why; it is kept on the log.")
+@click.option("--dry-run", is_flag=True, help="Print the changes, and change nothing.")
+@click.option("--resume", is_flag=True, help="Only finish an earlier, interrupted rewind.")
+@click.option("--reason", metavar="TEXT", help="Reason, stored on the log.")
 def command(
     session_id: str | None,
     task_id: str | None,
@@ -66,11 +66,11 @@ def command(
     resume: bool,
     reason: str | None,
 ) -> None:
-    """Turn a session and its git work tree back to a commit: both move, or neither.
+    """Reset a session and its git work tree to a commit, both or neither.
 
-    The task that made the commit goes back to work, and every task that moved after it has to
-    begin again.  HEAD is detached; no branch moves, and nothing is deleted, neither on the log nor
-    in the repository.  The gateway is the one of HEADRACE_GATEWAY.
+    The task that made the commit becomes active again, and every task that changed later must
+    start again.  HEAD is detached; no branch moves.  Nothing is deleted on the log or in the
+    repository.  HEADRACE_GATEWAY names the gateway.
 
     Exit codes: 0 done, 1 usage, 2 task or commit unknown to the service, 3 work tree not clean,
     4 commit not in the repository, 5 git failed, 6 service not reached or it refused,

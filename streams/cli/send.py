@@ -56,7 +56,7 @@ Examples:
     "--pulses",
     "session_id",
     metavar="SESSION",
-    help="Send each line of text as it comes, as sandbox output of this session.",
+    help="Send each line of text as it is read, as sandbox output of this session.",
 )
 def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | None) -> None:
     settings = Settings.load()

@@ -34,15 +34,15 @@ def command() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
     required=True,
-    help="The file; it is made if it is not there.",
+    help="The file; created if it does not exist.",
 )
-@click.option("--once", is_flag=True, help="Stop at the end that the log has at the start.")
-@click.option("--accept-gap", is_flag=True, help="Go on behind records that the log has lost.")
+@click.option("--once", is_flag=True, help="Stop at the current end of the log.")
+@click.option("--accept-gap", is_flag=True, help="Continue after records that the log has lost.")
 @click.pass_context
 def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
     """Write rtes.events and saop.log into an SQLite file, every record exactly once.
 
-    The file itself says how far it goes, so the command can be stopped, killed and started again.
+    The file stores its own positions, so you can stop, kill and restart the command.
     It runs until Ctrl-C or SIGTERM.  Tables: tasks, agent_logs and the view turns_in_order.
 
     \b

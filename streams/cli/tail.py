@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     "--from",
     "start",
     metavar="earliest|latest|CURSOR",
-    help="Where to begin.  [default: latest; with --until-end earliest]",
+    help="Where to start.  [default: latest; with --until-end earliest]",
 )
-@click.option("--until-end", is_flag=True, help="Stop at the end that the topic has at the start.")
+@click.option("--until-end", is_flag=True, help="Stop at the current end of the topic.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 @click.pass_context
 def command(
@@ -42,10 +42,10 @@ def command(
     until_end: bool,
     as_json: bool,
 ) -> None:
-    """Follow a stream, decoded.  TOPIC is rtes (the events of all sessions) or a topic's name.
+    """Follow a topic, decoded.  TOPIC is rtes (the events of all sessions) or a topic's name.
 
-    Only what was committed is shown.  Each filter can be given several times.  On exit the cursor
-    goes to standard error; --from takes it, and nothing is repeated or left out.
+    Shows committed records only.  Each filter can be repeated.  On exit the cursor is printed on
+    standard error; --from continues there, and no record is repeated or left out.
 
     \b
     Examples:

@@ -24,15 +24,15 @@ _file_option = click.option(
     "--file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Instead of HEADRACE_TOKENS.",
+    help="Overrides HEADRACE_TOKENS.",
 )
 
 
 @click.group("tokens")
 def command() -> None:
-    """Make, list and revoke the bearer tokens of a gateway.
+    """Create, list and revoke the bearer tokens of a gateway.
 
-    The file of HEADRACE_TOKENS keeps hashes only.  A running gateway reads it anew when it changes.
+    The file of HEADRACE_TOKENS contains hashes only.  A running gateway reads changes at once.
 
     \b
     Example:
@@ -48,12 +48,12 @@ def command() -> None:
     multiple=True,
     required=True,
     type=click.Choice(ROLES),
-    help="What it may do; several times for several.",
+    help="Role of the token; repeatable.",
 )
-@click.option("--expires", metavar="TIME", help="When it ends, in ISO 8601; default: never.")
-@click.option("--add", is_flag=True, help="Write the line to the file, and print the token alone.")
+@click.option("--expires", metavar="TIME", help="Expiry, in ISO 8601; default: never.")
+@click.option("--add", is_flag=True, help="Add the line to the file, and print only the token.")
 @click.option(
-    "--if-missing", is_flag=True, help="Do nothing if the principal has a token in the file."
+    "--if-missing", is_flag=True, help="Do nothing if the file has a token of the principal."
 )
 @_file_option
 def new(
@@ -64,10 +64,10 @@ def new(
     if_missing: bool,
     file: Path | None,
 ) -> None:
-    """Print a new token of a principal, and the line for the file of HEADRACE_TOKENS.
+    """Print a new token for a principal, and its line for the file of HEADRACE_TOKENS.
 
-    The token is shown this once.  PRINCIPAL is the name that facts show, and as whom the token may
-    send: an agent_id of APC, an agent's URN of ASAP, agentId of SAP and Summit, `saop:<agent_id>`
+    The token is shown only once.  PRINCIPAL is the name in facts, and the sender that the token may
+    use: an agent_id of APC, an agent's URN of ASAP, agentId of SAP and Summit, `saop:<agent_id>`
     or `saop:*` for SAOP.
 
     \b
@@ -128,9 +128,9 @@ def list_(file: Path | None, as_json: bool) -> None:
 @click.argument("id")
 @_file_option
 def revoke(id: str, file: Path | None) -> None:
-    """Take the token with this id out of the file.
+    """Remove the token with this id from the file.
 
-    Gateways refuse it from then on, and end the streams that it follows.
+    Gateways then refuse it, and end its streams.
 
     \b
     Example:

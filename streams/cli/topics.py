@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.group("topics")
 def command() -> None:
-    """Create the topics that headrace declares, and compare them with what is there.
+    """Create the declared topics, and compare them with those on the broker.
 
     \b
     Example:
@@ -28,8 +28,8 @@ def command() -> None:
 def create() -> None:
     """Create the topics that are missing, and print their names.
 
-    Nothing is created when a topic is there with another number of partitions.  With
-    SCHEMA_REGISTRY_URL set, schemas that the registry lacks are registered there.
+    Creates nothing when an existing topic has another number of partitions.  With
+    SCHEMA_REGISTRY_URL set, it also registers missing schemas.
 
     \b
     Example:
@@ -48,7 +48,7 @@ def create() -> None:
 @command.command("list")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
 def show_all(as_json: bool) -> None:
-    """List the declared topics, and how they stand on the broker.
+    """List the declared topics, and their state on the broker.
 
     \b
     Example:
@@ -71,7 +71,7 @@ def show_all(as_json: bool) -> None:
 @command.command("describe")
 @click.argument("topic", shell_complete=completing.topic)
 def describe(topic: str) -> None:
-    """Show one topic: what it is declared as, and what is there.
+    """Show one topic: its declaration, and its state on the broker.
 
     \b
     Example:
@@ -95,7 +95,7 @@ def describe(topic: str) -> None:
 def asyncapi() -> None:
     """Print the AsyncAPI 3 document of the topics, as the gateway serves it at /asyncapi.json.
 
-    It says what each record of each topic is, and who sends and receives it.  No broker is needed.
+    It describes the records of each topic, and who sends and receives them.  Needs no broker.
 
     \b
     Example:
@@ -113,10 +113,10 @@ command.add_command(acls.command)
 @click.argument("topic", shell_complete=completing.topic)
 @click.argument("partition", type=click.IntRange(0))
 def accept(topic: str, partition: int) -> None:
-    """Let a task go on that has lost its place in an input, from the earliest record there is.
+    """Let a task that has lost its position in an input continue at the earliest existing record.
 
-    Records that were deleted before they were read, or a topic that was created anew, stop a
-    worker; this says that they are given up.  Run it while the worker is stopped.
+    A worker stops when unread records were deleted, or a topic was recreated; this command gives
+    those records up.  Run it while the worker is stopped.
 
     \b
     Example:

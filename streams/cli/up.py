@@ -16,9 +16,9 @@ _LOOK_S = 0.2
 def command() -> None:
     """Run everything on this machine: broker, topics, a worker and a gateway.
 
-    The broker is the one that HEADRACE_BOOTSTRAP names; unset, a local one is started.  Prints
-    the addresses when all is ready.  Ctrl-C stops everything cleanly; state is kept in the state
-    directory, and the next `up` goes on with it.
+    Uses the broker that HEADRACE_BOOTSTRAP names, or else starts a local one.  Prints the addresses
+    when everything is ready.  Ctrl-C stops everything cleanly; state is kept in the state
+    directory, and the next `up` continues from it.
 
     \b
     Example:

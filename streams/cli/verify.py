@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 @click.option(
     "--scratch",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where to put what does not fit into memory; else where temporary files go.",
+    help="Directory for temporary data; default: the system's temporary directory.",
 )
 def command(as_json: bool, scratch: Path | None) -> None:
-    """Verify the log: every command answered once, every verdict borne out by the figures it
-    records, every row what the facts come to.
+    """Verify the log: one verdict for each command, verdicts consistent with their evidence, rows
+    consistent with the facts.
 
-    Workers may go on meanwhile.  Exit code 1 when something is found.  docs/verify.md says what
-    is verified of each protocol, and what is not.
+    Workers may run meanwhile.  Exits with 1 when there are violations.  docs/verify.md lists what
+    is verified for each protocol, and what is not.
 
     \b
     Example:

@@ -17,22 +17,22 @@ OFF = "off"
 @click.option(
     "--static",
     is_flag=True,
-    help="Join under an id kept in the state directory, which only this worker may use.",
+    help="Join the group with a static id, kept in the state directory for this worker only.",
 )
-@click.option("--bootstrap", metavar="HOST:PORT", help="Instead of HEADRACE_BOOTSTRAP.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Overrides HEADRACE_BOOTSTRAP.")
 @click.option(
     "--state-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Instead of HEADRACE_STATE_DIR.",
+    help="Overrides HEADRACE_STATE_DIR.",
 )
 @click.option(
-    "--metrics", metavar="HOST:PORT|off", help="Instead of HEADRACE_METRICS; off: nowhere."
+    "--metrics", metavar="HOST:PORT|off", help="Overrides HEADRACE_METRICS; off serves none."
 )
 def command(static: bool, metrics: str | None, **given: Any) -> None:
     """Run a stream worker with all processors, until Ctrl-C or SIGTERM.
 
-    Start as many as there are partitions; each needs a state directory of its own.  Figures are
-    at /metrics, its state at /readyz, of the address that is given.
+    Start at most as many as there are partitions; each needs its own state directory.  --metrics
+    serves metrics at /metrics and the worker's state at /readyz.
 
     \b
     Examples:

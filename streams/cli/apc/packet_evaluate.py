@@ -19,7 +19,7 @@ from streams.settings import Settings
 )
 @click.pass_context
 def command(ctx: click.Context, packet_in: Path) -> None:
-    """Hold metrics against the promotion gates, offline.  Exits with 1 when they are not met.
+    """Check metrics against the promotion gates, offline.  Exits with 1 when a gate is not met.
 
     \b
     Example:

@@ -19,22 +19,22 @@ from streams.settings import Settings
     "what_ifs",
     metavar="NAME=VALUE",
     multiple=True,
-    help="A TRANSFER with another value; repeatable.",
+    help="Evaluate a TRANSFER with another value; repeatable.",
 )
 @click.option(
     "--standing",
     type=click.Choice(["recorded", "now"]),
     default="recorded",
     show_default=True,
-    help="Whose receivers and decay a what-if meets: those then, or those now.",
+    help="Receivers and decay of a what-if: those at the verdict, or those of now.",
 )
 @common.after_option
 def command(
     session_id: str, packet_id: str, what_ifs: tuple[str, ...], standing: str, after: str | None
 ) -> None:
-    """Show why a packet was judged so, with every figure that decided.
+    """Explain the verdict on a packet, with all its evidence.
 
-    --what-if also shows how the verdict on a TRANSFER would have been.  Names: sender_score,
+    --what-if also shows the verdict that a changed TRANSFER would have got.  Names: sender_score,
     receiver_score, top_k, generation, run_phase, mode, cross_use_case, min_generation,
     threshold_multiplier, to_swarm.
 

@@ -17,13 +17,17 @@ from streams.settings import Settings
 @click.option("--run-id", metavar="ID", help="Packets of this run.")
 @click.option("--protocol-id", metavar="ID", help="This protocol and its packets.")
 @click.option(
-    "--limit", type=click.IntRange(1), default=100, show_default=True, help="Most rows of a list."
+    "--limit",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    help="Maximum number of rows of a list.",
 )
 @common.after_option
 def command(**wanted: Any) -> None:
-    """Show how protocols spread, how their transfers did, and what arbitrations decided.
+    """Show how protocols spread, the results of their transfers, and the arbitrations.
 
-    Only packets that count are looked at: neither refused, expired nor retracted.
+    Counts only packets that were not rejected, expired or retracted.
 
     \b
     Examples:

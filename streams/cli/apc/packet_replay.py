@@ -21,12 +21,12 @@ from streams.settings import Settings
     type=click.IntRange(1),
     default=500,
     show_default=True,
-    help="Most rows of event_stream.",
+    help="Maximum number of rows of event_stream.",
 )
 @common.out_option
 @common.after_option
 def command(out: Path | None, **wanted: Any) -> None:
-    """Show a run: its packets in log order, and every step of all of them in one stream.
+    """Show a run: its packets in log order, and all their transitions in one stream.
 
     \b
     Example:

@@ -16,14 +16,14 @@ from streams.settings import Settings
 @click.option("--run-id", metavar="ID", help="Packets of this run.")
 @click.option("--task-id", metavar="ID", help="Packets of this task.")
 @click.option("--packet-id", metavar="UUID", help="This packet.")
-@click.option("--packet-type", metavar="TYPE", help="Packets of this type, as IDEA.")
-@click.option("--run-phase", metavar="PHASE", help="Packets of this phase, as DISCOVERY.")
+@click.option("--packet-type", metavar="TYPE", help="Packets of this type, such as IDEA.")
+@click.option("--run-phase", metavar="PHASE", help="Packets of this phase, such as DISCOVERY.")
 @click.option("--trace-id", metavar="ID", help="Packets of this trace.")
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--include-events/--no-events", default=True, help="Show histories.  [default: yes]")
 @common.after_option
 def command(include_events: bool, **wanted: Any) -> None:
-    """Show the newest packets that fit, and the whole history of these.
+    """Show the newest matching packets, and their whole history.
 
     \b
     Examples:

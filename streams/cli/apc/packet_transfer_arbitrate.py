@@ -20,9 +20,9 @@ from streams.settings import Settings
 @click.option("--top-k", type=int, default=2, show_default=True, help="How many to select.")
 @common.out_option
 def command(packets_in: Path, top_k: int, out: Path | None) -> None:
-    """Rank TRANSFER packets that are not sent, offline, and select the best.
+    """Rank unsent TRANSFER packets, offline, and select the best.
 
-    Each is checked by the rules that look at the packet alone.
+    Each packet is checked only by the rules that need no other records.
 
     \b
     Example:

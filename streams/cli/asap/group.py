@@ -22,12 +22,12 @@ _EVENT = lists.columns("sequence", "at", "rule", "status", "sender", "snapshot_v
 _SNAPSHOT = lists.columns("version", "id", "checkpoint", "created_at", "restored_from")
 _MESSAGE = lists.columns("timestamp", "id", "sender", "role", "parts")
 _AGENT = lists.columns("id", "name", "version", "endpoints.asap")
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 
 
 @click.group("asap")
 def command() -> None:
-    """Ask about tasks of ASAP and the agents that work on them; send a task.
+    """Query ASAP tasks and their agents; send a task.
 
     \b
     Example:
@@ -58,9 +58,9 @@ def _show(answer: Any, as_json: bool) -> None:
 @common.after_option
 @common.as_of_option
 def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
-    """Show where a task stands, and its response.
+    """Show the state of a task, and its response.
 
-    ID is the task's, one that its worker gave it, or that of a request which it answers.
+    ID is the id of the task, its worker's own id for it, or the id of its request.
 
     \b
     Example:
@@ -72,14 +72,14 @@ def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
 
 @command.command("tasks")
 @click.option("--status", type=_STATUSES, help="Tasks in this state.")
-@click.option("--conversation", "conversation_id", metavar="ID", help="Of this conversation.")
-@click.option("--requester", metavar="URN", help="Asked for by this agent.")
-@click.option("--worker", metavar="URN", help="For this agent.")
-@click.option("--skill", "skill_id", metavar="ID", help="That need this skill.")
-@click.option("--parent", "parent_task_id", metavar="ID", help="That are part of this task.")
+@click.option("--conversation", "conversation_id", metavar="ID", help="Tasks of this conversation.")
+@click.option("--requester", metavar="URN", help="Tasks that this agent requested.")
+@click.option("--worker", metavar="URN", help="Tasks of this worker.")
+@click.option("--skill", "skill_id", metavar="ID", help="Tasks that need this skill.")
+@click.option("--parent", "parent_task_id", metavar="ID", help="Subtasks of this task.")
 @lists.options
 def tasks(as_json: bool, **given: Any) -> None:
-    """Show tasks, by age.
+    """Show tasks, the oldest first.
 
     \b
     Example:
@@ -90,12 +90,12 @@ def tasks(as_json: bool, **given: Any) -> None:
 
 @command.command("events")
 @click.argument("id")
-@click.option("--at", type=int, metavar="N", help="Up to this one, and the state it came to.")
+@click.option("--at", type=int, metavar="N", help="Show events up to N, and the state after N.")
 @lists.options
 def events(id: str, at: int | None, as_json: bool, **given: Any) -> None:
-    """Show what happened to a task.
+    """Show the events of a task.
 
-    With --at it also shows the state after that event, of an event-sourced task.
+    For an event-sourced task, --at also shows the state after that event.
 
     \b
     Example:
@@ -142,7 +142,7 @@ def snapshots(id: str, version: str | None, as_json: bool, after: str | None) ->
 @_json_option
 @common.after_option
 def messages(id: str, as_json: bool, after: str | None) -> None:
-    """Show what the agents of a task said to each other.
+    """Show the messages between the agents of a task.
 
     \b
     Example:

@@ -31,16 +31,25 @@ def _object(ctx: click.Context, parameter: click.Parameter, text: str) -> dict[s
 
 
 @click.command("request")
-@click.option("--to", "recipient", metavar="URN", required=True, help="The agent that is to work.")
-@click.option("--skill", "skill_id", metavar="ID", required=True, help="What it is to do.")
-@click.option("--conversation", "conversation_id", metavar="ID", required=True, help="Part of it.")
+@click.option("--to", "recipient", metavar="URN", required=True, help="The worker.")
+@click.option("--skill", "skill_id", metavar="ID", required=True, help="The skill.")
 @click.option(
-    "--input", "given", metavar="JSON", required=True, callback=_object, help="An object."
+    "--conversation", "conversation_id", metavar="ID", required=True, help="The conversation."
 )
 @click.option(
-    "--from", "sender", metavar="URN", default=_SENDER, show_default=True, help="Who asks."
+    "--input",
+    "given",
+    metavar="JSON",
+    required=True,
+    callback=_object,
+    help="The input, a JSON object.",
 )
-@click.option("--wait", type=click.IntRange(0), metavar="N", help="At most N seconds, for the end.")
+@click.option(
+    "--from", "sender", metavar="URN", default=_SENDER, show_default=True, help="The requester."
+)
+@click.option(
+    "--wait", type=click.IntRange(0), metavar="N", help="Wait up to N seconds for the task to end."
+)
 def request(
     recipient: str,
     skill_id: str,
@@ -51,8 +60,8 @@ def request(
 ) -> None:
     """Send a TaskRequest through the gateway of HEADRACE_GATEWAY, and print the reply.
 
-    That is a TaskResponse if the task ends within --wait, else a TaskUpdate with its state.  Exits
-    with 1 when the request is refused.
+    The reply is a TaskResponse if the task ends within --wait, else a TaskUpdate with its state.
+    Exits with 1 when the request is rejected.
 
     \b
     Example:
@@ -100,7 +109,7 @@ def manifest() -> None:
 @manifest.command("put")
 @click.argument("file", type=click.File("rb"))
 def put(file: BinaryIO) -> None:
-    """Register an agent by its manifest, or replace that; prints the position of the record.
+    """Register an agent by its manifest, or replace the manifest; prints the record's position.
 
     \b
     Example:
@@ -144,7 +153,7 @@ def key(file: Path) -> None:
 @click.command("schemas")
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def schemas(directory: Path) -> None:
-    """Export the JSON Schemas of ASAP, and print the files.
+    """Export the JSON Schemas of ASAP, and print the file names.
 
     \b
     Example:

@@ -31,7 +31,7 @@ _AUDIT = lists.columns(
 
 @click.group("saop")
 def command() -> None:
-    """Ask about turns, tasks, escalations and thoughts.
+    """Query turns, tasks, escalations and thoughts.
 
     \b
     Example:
@@ -63,9 +63,9 @@ def turns(as_json: bool, **given: Any) -> None:
 @lists.options
 @common.as_of_option
 def tasks(as_json: bool, **given: Any) -> None:
-    """Show tasks and where they stand, by session and task.
+    """Show tasks and their states, by session and task.
 
-    --as-of takes one task: give --session and --task.
+    --as-of needs one task: give --session and --task.
 
     \b
     Example:
@@ -75,10 +75,10 @@ def tasks(as_json: bool, **given: Any) -> None:
 
 
 @command.command("escalations")
-@click.option("--task", "task_id", metavar="ID", help="Of this task.")
-@click.option("--session", "session_id", metavar="ID", help="Of this session.")
-@click.option("--agent", "agent_id", type=_AGENTS, help="Of this agent.")
-@click.option("--detector", type=_DETECTORS, help="Found by this detector.")
+@click.option("--task", "task_id", metavar="ID", help="Escalations of this task.")
+@click.option("--session", "session_id", metavar="ID", help="Escalations of this session.")
+@click.option("--agent", "agent_id", type=_AGENTS, help="Escalations of this agent.")
+@click.option("--detector", type=_DETECTORS, help="Escalations of this detector.")
 @lists.options
 def escalations(as_json: bool, **given: Any) -> None:
     """Show agents and tasks that need attention, the newest first.
@@ -95,7 +95,7 @@ def escalations(as_json: bool, **given: Any) -> None:
 @click.option("--session", "session_id", metavar="ID", help="Streams and tasks of this session.")
 @lists.options
 def audit(as_json: bool, **given: Any) -> None:
-    """Hold the thoughts that agents streamed against those of their turns.
+    """Compare the thoughts that agents streamed with those in their turns.
 
     Give one of --task and --session.
 

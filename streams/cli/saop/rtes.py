@@ -19,7 +19,7 @@ _REJECTION = lists.columns(
 
 @click.group("rtes")
 def command() -> None:
-    """Ask about tool calls and refused events.
+    """Query tool calls and rejected events.
 
     \b
     Example:
@@ -45,7 +45,7 @@ def calls(as_json: bool, **given: Any) -> None:
 @click.option("--session", "session_id", metavar="ID", required=True, help="Of this session.")
 @lists.options
 def rejections(as_json: bool, **given: Any) -> None:
-    """Show the duplicate and refused events of a session, with the rule that decided.
+    """Show the duplicate and rejected events of a session, with their rules.
 
     \b
     Example:

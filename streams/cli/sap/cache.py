@@ -26,7 +26,7 @@ _COLUMNS = ("version", "storedAt", "ageSec", "taskId", "recordSha256")
     help="The key of a task in a file, offline.",
 )
 @click.option("--verify", is_flag=True, help="Check the hashes of KEY, or of all keys.")
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
+@click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 @common.after_option
 @common.as_of_option
 @click.pass_context
@@ -41,9 +41,9 @@ def command(
     after: str | None,
     as_of: str | None,
 ) -> None:
-    """Show vetted answers by their key, prove that none was changed, or compute a task's key.
+    """Show cached results by key, prove that none was changed, or compute a task's key.
 
-    --verify exits with 1 when a record is not what its hash says, or one is missing.
+    --verify exits with 1 when a record does not match its hash, or is missing.
 
     \b
     Examples:

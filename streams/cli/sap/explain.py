@@ -21,9 +21,9 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("sap-explain")
 @click.argument("task_id", metavar="[TASKID]", required=False)
-@click.option("--task", "task_file", type=_FILE, metavar="FILE", help="A task that is not sent.")
-@click.option("--result", "result_file", type=_FILE, metavar="FILE", help="And a result of it.")
-@click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
+@click.option("--task", "task_file", type=_FILE, metavar="FILE", help="A file with an unsent task.")
+@click.option("--result", "result_file", type=_FILE, metavar="FILE", help="A result for that task.")
+@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
 @common.after_option
 @click.pass_context
 def command(
@@ -34,10 +34,10 @@ def command(
     as_json: bool,
     after: str | None,
 ) -> None:
-    """Show why a task was judged so: every check in its order, and what the constitution says.
+    """Explain the verdict on a task: every check in order, and the results of the constitution.
 
-    With --task nothing is sent: the task, and a result of it, go through the same processors here,
-    as if they were sent now and nothing was known.  It then exits with 1 when one is refused.
+    With --task nothing is sent: the task and its result go through the same processors in this
+    process, as if they were sent now to an empty system.  Exits with 1 when one is rejected.
 
     \b
     Examples:

@@ -20,12 +20,14 @@ _LEARNED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "ex
 
 @click.command("sap-learning")
 @click.argument("capability")
-@click.option("--territory", metavar="T", help="Of this territory; '' for tasks without one.")
-@click.option("--fingerprint", metavar="F", help="Of tasks with this essence of the payload.")
-@click.option("--heuristics", is_flag=True, help="Every version of what was derived, and why.")
+@click.option("--territory", metavar="T", help="Only this territory; '' for tasks without one.")
+@click.option("--fingerprint", metavar="F", help="Only tasks with this essence of the payload.")
+@click.option(
+    "--heuristics", is_flag=True, help="Show every version of the derived values, with reasons."
+)
 @lists.options
 def command(capability: str, heuristics: bool, as_json: bool, **given: Any) -> None:
-    """Show what was learned of a capability.
+    """Show what the service learned about a capability.
 
     \b
     Examples:

@@ -11,8 +11,10 @@ from streams.settings import Settings
 
 @click.command("sap-result")
 @click.argument("task_id", metavar="TASKID")
-@click.option("--seq", type=click.IntRange(1), metavar="N", help="This one, instead of the last.")
-@click.option("--json", "as_json", is_flag=True, help="The same; it is JSON anyway.")
+@click.option(
+    "--seq", type=click.IntRange(1), metavar="N", help="Show this outcome instead of the last."
+)
+@click.option("--json", "as_json", is_flag=True, help="No effect: the output is always JSON.")
 @common.after_option
 def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> None:
     """Show an outcome of a task.

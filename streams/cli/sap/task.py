@@ -22,9 +22,9 @@ _TITLES = ("at", "kind", "status", "alignment", "rule", "cause")
     "wait_s",
     type=click.FloatRange(0),
     metavar="S",
-    help="Until it ends, at most so long.",
+    help="Wait up to S seconds for the task to end.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
+@click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 @common.after_option
 @common.as_of_option
 @click.pass_context
@@ -36,9 +36,9 @@ def command(
     after: str | None,
     as_of: str | None,
 ) -> None:
-    """Show where a task stands, the verdicts on what was sent about it, and its outcomes.
+    """Show the state of a task, the verdicts on its commands, and its outcomes.
 
-    With --wait it exits with 1 when the task has not ended in time.
+    With --wait, exits with 1 when the task has not ended in time.
 
     \b
     Examples:

@@ -17,10 +17,10 @@ _TITLES = ("agentId", "version", "role", "state", "capabilities", "tools")
 
 @click.command("summit-agents", cls=SummitCommand)
 @click.option("--role", metavar="R", help="Agents of this role.")
-@click.option("--capability", metavar="C", help="Agents that can do this.")
+@click.option("--capability", metavar="C", help="Agents with this capability.")
 @lists.options
 def command(as_json: bool, **given: Any) -> None:
-    """Show agents and what they offer.
+    """Show agents, their capabilities and tools.
 
     \b
     Example:

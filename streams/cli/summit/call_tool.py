@@ -18,15 +18,15 @@ from streams.cli.summit.common import SummitCommand, value_of
     "--arguments",
     metavar="JSON|@FILE",
     required=True,
-    help="What the tool is given.",
+    help="Arguments of the tool.",
 )
-@click.option("--call-id", metavar="ID", help="Comes back with the result.  [default: a uuid4]")
+@click.option("--call-id", metavar="ID", help="Returned with the result.  [default: a uuid4]")
 @calls.options
 @click.pass_context
 def command(
     ctx: click.Context, /, agent: str, tool: str, arguments: str, call_id: str | None, **given: Any
 ) -> None:
-    """Let an agent use one of its tools, wait, and print the ToolResult; its runId is on stderr.
+    """Call a tool of an agent, wait, and print the ToolResult; the runId is printed on stderr.
 
     Exits as summit-invoke does.
 

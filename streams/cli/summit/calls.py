@@ -16,19 +16,21 @@ from streams.settings import Settings
 def options(function: Any) -> Any:
     """Those of every call."""
     for option in (
-        click.option("--json", "as_json", is_flag=True, help="The same; it is JSON anyway."),
+        click.option(
+            "--json", "as_json", is_flag=True, help="No effect: the output is always JSON."
+        ),
         click.option(
             "--wait",
             type=click.IntRange(0),
             metavar="N",
-            help="At most N seconds, for the end.  [default: HEADRACE_SUMMIT_WAIT_S]",
+            help="Wait up to N seconds for the end.  [default: HEADRACE_SUMMIT_WAIT_S]",
         ),
-        click.option("--parent", metavar="ID", help="The run on whose behalf it is made."),
-        click.option("--trace", metavar="ID", help="The trace that it is part of."),
-        click.option("--seconds", type=float, metavar="N", help="Time that it may take."),
-        click.option("--tokens", type=int, metavar="N", help="Tokens that it may take."),
-        click.option("--usd", type=float, metavar="N", help="Money that it may cost."),
-        click.option("--run-id", metavar="ID", help="Of the new run.  [default: cli-<uuid4>]"),
+        click.option("--parent", metavar="ID", help="The parent run."),
+        click.option("--trace", metavar="ID", help="The trace."),
+        click.option("--seconds", type=float, metavar="N", help="Maximum time."),
+        click.option("--tokens", type=int, metavar="N", help="Maximum number of tokens."),
+        click.option("--usd", type=float, metavar="N", help="Maximum cost."),
+        click.option("--run-id", metavar="ID", help="Id of the new run.  [default: cli-<uuid4>]"),
     ):
         function = option(function)
     return function

@@ -15,7 +15,7 @@ _CANCELLED = "cancelled"
 
 @click.command("summit-cancel", cls=SummitCommand)
 @click.argument("run")
-@click.option("--reason", metavar="TEXT", help="Why; the agent is told.")
+@click.option("--reason", metavar="TEXT", help="Reason, sent to the agent.")
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REJECTED, BAD_INPUT, PENDING, AWAY = 1, 2, 3, 4
 Json = dict[str, Any]
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer as it is.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 
 
 class SummitCommand(click.Command):

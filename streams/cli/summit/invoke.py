@@ -16,15 +16,15 @@ from streams.cli.summit.common import SummitCommand, value_of
     "--inputs",
     metavar="JSON|@FILE",
     required=True,
-    help="What the agent is given.",
+    help="Inputs of the agent.",
 )
 @calls.options
 @click.pass_context
 def command(ctx: click.Context, /, agent: str, inputs: str, **given: Any) -> None:
-    """Let an agent run, wait for the end, and print the RunResult; its runId is on stderr.
+    """Call an agent, wait for the end, and print the RunResult; the runId is printed on stderr.
 
-    Exits with 1 when the call is rejected or the run does not complete, with 3 when it is still
-    under way.
+    Exits with 1 when the call is rejected or the run does not complete, and with 3 while the run
+    has not ended.
 
     \b
     Example:

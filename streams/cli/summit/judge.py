@@ -27,15 +27,17 @@ def _checks(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ..
 
 @click.command("summit-judge", cls=SummitCommand)
 @click.argument("run")
-@click.option("--agent", metavar="CRITIC", required=True, help="The critic that judges.")
+@click.option("--agent", metavar="CRITIC", required=True, help="The critic.")
 @click.option("--status", metavar="S", required=True, help="passed, flagged or failed.")
-@click.option("--score", type=float, metavar="N", help="0 to 1.")
+@click.option("--score", type=float, metavar="N", help="Score from 0 to 1.")
 @click.option("--check", "checks", multiple=True, callback=_checks, metavar="NAME=true|false")
-@click.option("--model", metavar="M", default="none", show_default=True, help="That it used.")
+@click.option(
+    "--model", metavar="M", default="none", show_default=True, help="Model that the critic used."
+)
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, run: str, as_json: bool, **given: Any) -> None:
-    """Judge the output of a completed run, as a critic, and wait for the verdict on that.
+    """Review the output of a completed run, as a critic, and wait for the verdict on the review.
 
     \b
     Example:

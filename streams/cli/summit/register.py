@@ -24,8 +24,8 @@ _TITLES = ("agentId", "version", "manifestHash", "verdict", "rule")
 def command(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> None:
     """Register agents by their manifests, YAML or JSON, and wait for the verdicts.
 
-    All files are checked first; if one breaks a rule, none is sent.  Exits with 1 when one is
-    rejected, 2 when one breaks a rule, 3 when a verdict does not come in time.
+    All files are checked first; if one is invalid, none is sent.  Exits with 1 when one is
+    rejected, 2 when one is invalid, 3 when a verdict does not arrive in time.
 
     \b
     Example:

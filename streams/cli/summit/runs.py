@@ -22,7 +22,7 @@ _TITLES = (
 @click.option("--agent", "agentId", metavar="A", help="Runs of this agent.")
 @click.option("--state", metavar="S", help="Runs in this state.")
 @click.option("--trace", "traceId", metavar="T", help="Runs of this trace.")
-@click.option("--parent", "parentRunId", metavar="R", help="Runs made on behalf of this one.")
+@click.option("--parent", "parentRunId", metavar="R", help="Child runs of this run.")
 @lists.options
 def command(as_json: bool, **given: Any) -> None:
     """Show runs, the newest first.

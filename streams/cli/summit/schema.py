@@ -11,14 +11,14 @@ from streams.cli.summit.rpc import show_query
 
 @click.command("summit-schema", cls=SummitCommand)
 @click.argument("agent")
-@click.option("--version", metavar="V", help="This version, instead of the one in force.")
+@click.option("--version", metavar="V", help="Show this version instead of the current one.")
 @json_option
 @common.after_option
 @click.pass_context
 def command(
     ctx: click.Context, /, agent: str, version: str | None, as_json: bool, after: str | None
 ) -> None:
-    """Show what an agent takes and gives, as `agent.schema` does; it is JSON anyway.
+    """Show the input and output schemas of an agent, as `agent.schema` does; always JSON.
 
     \b
     Example:

@@ -15,9 +15,9 @@ from streams.cli.summit.rpc import show_query
 @common.after_option
 @click.pass_context
 def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -> None:
-    """Show where a run stands, as `agent.status` does; it is JSON anyway.
+    """Show the state of a run, as `agent.status` does; always JSON.
 
-    Exits with 0 when the run is completed, 1 when it ended otherwise or is not there, 3 while it
+    Exits with 0 when the run is completed, 1 when it ended otherwise or does not exist, 3 while it
     has not ended.
 
     \b

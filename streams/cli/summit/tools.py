@@ -12,7 +12,7 @@ from streams.cli.summit.rpc import show_query
 
 @click.command("summit-tools", cls=SummitCommand)
 @click.argument("agent", required=False)
-@click.option("--mcp", is_flag=True, help="As MCP has them: `inputSchema` for `arguments`.")
+@click.option("--mcp", is_flag=True, help="In MCP's form: `inputSchema` for `arguments`.")
 @lists.options
 @click.pass_context
 def command(
@@ -25,7 +25,7 @@ def command(
     cursor: str | None,
     limit: int,
 ) -> None:
-    """Show the tools that agents offer, as `tool.list` does; it is JSON anyway.
+    """Show the tools of agents, as `tool.list` does; always JSON.
 
     \b
     Examples:

@@ -19,9 +19,9 @@ _TITLES = ("check", "result", "expected", "found", "source")
 @common.after_option
 @click.pass_context
 def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -> None:
-    """Read the records that a run's evidence names again, and compute its hashes anew.
+    """Read the records in a run's evidence again, and recompute its hashes.
 
-    Exits with 1 when one does not hold, or its record is not there any more.
+    Exits with 1 when a hash differs, or its record is no longer on the log.
 
     \b
     Example:

@@ -16,7 +16,7 @@ from streams.settings import Settings
 @json_option
 @click.pass_context
 def command(ctx: click.Context, /, agent: str, as_json: bool) -> None:
-    """Withdraw an agent: it takes no new calls, and goes on with the runs that it has.
+    """Withdraw an agent: it accepts no new calls, and continues its open runs.
 
     \b
     Example:
