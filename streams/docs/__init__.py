@@ -41,13 +41,13 @@ PAGES: Mapping[str, Callable[[], str]] = {
 
 
 def render() -> dict[str, str]:
-    """Every file by name."""
+    """Return the text of every generated file by its name."""
     pages = {f"{name}.md": f"{NOTICE}\n\n{page()}" for name, page in PAGES.items()}
     return {**pages, "asyncapi.json": f"{lines(document(Settings()))}\n"}
 
 
 def drift(directory: Path = DIRECTORY) -> list[str]:
-    """The files that are not what the declarations say, or have nothing to say it, by name."""
+    """Return the names of the files that differ from what the declarations generate."""
     pages = render()
     there = {path.name: path.read_text(encoding="utf-8") for path in directory.iterdir()}
     names = sorted(pages.keys() | there.keys())

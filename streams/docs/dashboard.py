@@ -14,7 +14,10 @@ _REJECTED = 'headrace_verdicts_total{verdict="rejected"}'
 
 
 class Panel(NamedTuple):
-    """queries: expression → legend.  unit: as Grafana calls it.  single: one number, not a line."""
+    """A panel of the dashboard.
+
+    queries: expression → legend.  unit: as Grafana calls it.  single: one number, not a line.
+    """
 
     title: str
     says: str
@@ -24,7 +27,7 @@ class Panel(NamedTuple):
 
 
 def quantiles(metric: str, by: str = "") -> dict[str, str]:
-    """Of a histogram."""
+    """Return queries for three quantiles of a histogram."""
     labels = f"le, {by}" if by else "le"
     legend = f" {{{{{by}}}}}" if by else ""
     return {
@@ -35,7 +38,7 @@ def quantiles(metric: str, by: str = "") -> dict[str, str]:
 
 
 def rate(metric: str, *by: str, match: str = "") -> dict[str, str]:
-    """Per second, summed over processes."""
+    """Return a query for the rate per second, summed over processes."""
     legend = " ".join(f"{{{{{label}}}}}" for label in by)
     return {f"sum by ({', '.join(by)}) (rate({metric}{match}{_RATE}))": legend}
 
@@ -244,7 +247,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
 
 
 def document() -> dict[str, Any]:
-    """As Grafana reads it."""
+    """Return the dashboard in Grafana's JSON model."""
     panels: list[dict[str, Any]] = []
     y = 0
     for title, row in ROWS.items():
@@ -309,7 +312,7 @@ def text() -> str:
 
 
 def drift() -> list[str]:
-    """Its name, if the file is not what is declared here."""
+    """Return the name of the file in a list if it differs from the panels declared here."""
     there = PATH.read_text(encoding="utf-8") if PATH.exists() else None
     return [] if there == text() else [PATH.name]
 

@@ -19,8 +19,8 @@ def _duration(ms: int | None) -> str:
 
 
 def _size(number: int) -> str:
-    whole, rest = divmod(number, MIB)
-    return f"{whole} MiB" if not rest else f"{whole} MiB + {rest // KIB} KiB"
+    whole, remainder = divmod(number, MIB)
+    return f"{whole} MiB" if not remainder else f"{whole} MiB + {remainder // KIB} KiB"
 
 
 def _writers(topic: Topic) -> str:
@@ -29,7 +29,7 @@ def _writers(topic: Topic) -> str:
     return ", ".join(names + [processor.name for processor in processors.writers_of(topic)])
 
 
-def _kept(topic: Topic) -> str:
+def _retention(topic: Topic) -> str:
     return "latest row per key" if topic.compacted else _duration(topic.retention_ms)
 
 
@@ -43,7 +43,7 @@ def topics_page() -> str:
             code(topic.record) if topic.record else "bytes",
             _writers(topic),
             ", ".join(processor.name for processor in processors.readers_of(topic)),
-            _kept(topic),
+            _retention(topic),
             _size(topic.max_bytes),
         )
         for topic in topics.ALL

@@ -11,18 +11,18 @@ from topology.headers import common_of
 
 
 def headers_page() -> str:
-    """Topics whose records have the same headers stand together."""
+    """Return the page of headers; topics whose records have the same headers share a section."""
     alike: dict[tuple[Header, ...], list[Topic]] = {}
     for topic in topics.ALL:
         alike.setdefault(common_of(topic), []).append(topic)
-    own = [(code(t.name), code(h.name), h.meaning) for t in topics.ALL for h in t.headers]
+    rows = [(code(t.name), code(h.name), h.meaning) for t in topics.ALL for h in t.headers]
     return (
         "# Headers\n\n"
         "What the records of each topic carry beside key and value; the AsyncAPI document has\n"
         "them as JSON Schema. Values are UTF-8 text where nothing else is said. What clients send\n"
         "may carry others: they are ignored, and dead letters keep them where they may be shown.\n"
         + "".join(_section(same, headers) for headers, same in alike.items() if headers)
-        + f"\n## Of single topics, in addition\n\n{grid(('topic', 'header', 'value'), own)}"
+        + f"\n## Of single topics, in addition\n\n{grid(('topic', 'header', 'value'), rows)}"
     )
 
 

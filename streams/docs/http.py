@@ -30,8 +30,8 @@ def metrics_page() -> str:
     )
 
 
-def _of_protocol(found: Metrics) -> str:
-    return f"\n## {found.title}\n\n{found.about}\n\n{_declared(found.declared)}"
+def _of_protocol(protocol: Metrics) -> str:
+    return f"\n## {protocol.title}\n\n{protocol.about}\n\n{_declared(protocol.declared)}"
 
 
 def _declared(declared: Iterable[MetricDeclaration]) -> str:

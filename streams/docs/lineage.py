@@ -9,7 +9,7 @@ from topology.lineage import NODE_KINDS, RELATIONS
 
 def lineage_page() -> str:
     kinds = [(code(k.form), k.meaning, "yes" if k.escaped else "") for k in NODE_KINDS]
-    asked = [(code(p.name), p.meaning, p.default or "") for p in GRAPH_PARAMS]
+    parameters = [(code(p.name), p.meaning, p.default or "") for p in GRAPH_PARAMS]
     return (
         "# Lineage graph\n\n"
         "Processors write to `lineage.edges` what came of what. An edge leads from what came\n"
@@ -26,7 +26,7 @@ def lineage_page() -> str:
         f"{grid(('relation', 'the later one'), ((code(r.name), r.meaning) for r in RELATIONS))}\n"
         "## Query\n\n"
         "`GET /v1/lineage/graph`, and `headrace lineage`, which also draws.\n\n"
-        f"{grid(('parameter', 'meaning', 'default'), asked)}\n"
+        f"{grid(('parameter', 'meaning', 'default'), parameters)}\n"
         "`items` are edges: by distance from the first node, then ancestors before descendants,\n"
         "then by names. `nodes` are the ends of these edges, each with its `kind`, its `distance`\n"
         f"and what it is `retracted_by` (the first {MOST_RETRACTIONS} by name). The union of the\n"

@@ -9,7 +9,10 @@ LEVELS = 3
 
 
 def lines(value: Any, levels: int = LEVELS, indent: str = "") -> str:
-    """levels: of objects that have a line for each member."""
+    """Return a value as JSON with a line for each member of the outer objects.
+
+    levels: how many levels of objects are split into lines.
+    """
     if levels == 0 or not isinstance(value, dict) or not value:
         return json.dumps(value, ensure_ascii=False)
     inner = f"{indent}  "

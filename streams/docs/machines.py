@@ -18,9 +18,9 @@ from topology.machines.task_profiles import Profile
 
 
 def machines() -> Iterator[tuple[ModuleType, Machine[Any]]]:
-    """Every machine declared in `topology.machines`, with its module."""
-    for found in pkgutil.iter_modules(topology.machines.__path__):
-        module = importlib.import_module(f"topology.machines.{found.name}")
+    """Yield every machine declared in `topology.machines`, with its module."""
+    for module_info in pkgutil.iter_modules(topology.machines.__path__):
+        module = importlib.import_module(f"topology.machines.{module_info.name}")
         if hasattr(module, "MACHINE"):
             yield module, module.MACHINE
 
@@ -41,7 +41,7 @@ def _machine(module: ModuleType, machine: Machine[Any]) -> str:
 
 
 def _no_moves(module: ModuleType) -> str:
-    """What events without an edge come to, where the module says it."""
+    """Return a table of events that cause no transition, if the module declares any."""
     rows = [
         (code(state), code(event), verdict, code(rule))
         for verdict, name in (("duplicate", "REPEATED"), ("rejected", "REFUSED"))

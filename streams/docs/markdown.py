@@ -10,7 +10,7 @@ def _cell(value: object) -> str:
 
 
 def grid(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [header, ["---"] * len(header), *rows]
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 

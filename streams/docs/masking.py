@@ -54,23 +54,23 @@ def _keys() -> str:
 
 
 def _rule(rule: Rule) -> str:
-    shown = "\n".join((*rule.masked, *(f"{example}    (kept)" for example in rule.kept)))
+    examples = "\n".join((*rule.masked, *(f"{example}    (kept)" for example in rule.kept)))
     triggers = codes((*rule.triggers, *rule.words)) or "a long run behind a separator"
     return (
         f"\n### {rule.name}\n\nReplaces {rule.meaning}. Found as {rule.kind}.\n"
         f"Only searched for in a text with: {triggers}.\n\n"
         + _patterns(rule)
-        + fenced("text", shown)
+        + fenced("text", examples)
     )
 
 
 def _patterns(rule: Rule) -> str:
     if not rule.patterns:
         return ""
-    shown = (
+    patterns = (
         pattern.replace(B, "<B>").replace(NO_LETTER_OR_DIGIT, "<N>") for pattern in rule.patterns
     )
-    return fenced("text", "\n".join(shown)) + "\n"
+    return fenced("text", "\n".join(patterns)) + "\n"
 
 
 def masking_page() -> str:

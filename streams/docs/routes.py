@@ -38,7 +38,10 @@ def routes_page() -> str:
 
 
 def _with_stream() -> FastAPI:
-    """An application with the one route that is not in a table; it is described, never asked."""
+    """Return an application with the one route that is in no table.
+
+    It is only described and never called, so its router needs no hub.
+    """
     app = FastAPI()
     app.include_router(router(cast(TailHub, None)), tags=["rtes"])
     return app
@@ -51,7 +54,9 @@ def _operations(described: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 def _row(method: str, path: str, operation: Json, need: AccessRule) -> tuple[str, ...]:
-    given = operation.get("parameters", ())
-    query, headers = (codes(p["name"] for p in given if p["in"] == i) for i in ("query", "header"))
+    parameters = operation.get("parameters", ())
+    query, headers = (
+        codes(p["name"] for p in parameters if p["in"] == i) for i in ("query", "header")
+    )
     roles = " or ".join(map(str, need.roles))
     return code(f"{method} {path}"), operation["summary"], query, headers, roles or "nothing"

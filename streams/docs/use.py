@@ -19,7 +19,10 @@ Column = Mapping[str, int]
 
 
 def _rules(title: str, rules: tuple[Rule, ...], numbers: Mapping[str, Column] = {}) -> str:
-    """numbers: further columns, by their heads: a number for some of the codes."""
+    """Return a section with a table of rules.
+
+    numbers: further columns by their headings; each maps some of the codes to a number.
+    """
     rows = (
         (
             code(rule.code),
@@ -74,7 +77,7 @@ def settings_page() -> str:
 
 
 def _command(command: click.Command, path: str, parent: click.Context | None) -> str:
-    """The help of a command as it prints it, then that of the commands below it."""
+    """Return the help of a command as it is printed, then the help of its subcommands."""
     context = click.Context(
         command,
         parent=parent,
