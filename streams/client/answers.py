@@ -1,4 +1,4 @@
-"""From a problem (RFC 9457) back to the error that it was made of (`streams.api.problems`)."""
+"""Conversion of problems (RFC 9457) to the errors behind them (`streams.api.problems`)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from streams.views.positions import ViewBehind
 
 
 class GatewayResponse(NamedTuple):
-    """body: parsed JSON, None when it was none."""
+    """A gateway's response; `body` is the parsed JSON, None when it was not JSON."""
 
     status: int
     body: Any
@@ -44,7 +44,10 @@ class GatewayResponse(NamedTuple):
 
 
 def unanswered(answer: GatewayResponse, after: str | None = None) -> HeadraceError:
-    """Why there is no answer to a read.  after: the position that it waited for."""
+    """Return the error for a read that failed.
+
+    after: the position that the read waited for.
+    """
     if (refused := _refused(answer)) is not None:
         return refused
     rule, detail, lag = answer.member("rule"), answer.detail, answer.member("lag")
@@ -76,7 +79,7 @@ def unanswered(answer: GatewayResponse, after: str | None = None) -> HeadraceErr
 
 
 def _refused(answer: GatewayResponse) -> HeadraceError | None:
-    """What it is because of who asks, or how much at once; None if it is nothing of that."""
+    """Return the error of a caller without access or above a limit; None for other statuses."""
     rule, detail = str(answer.member("rule")), answer.detail
     match answer.status:
         case 401:
@@ -93,7 +96,7 @@ def _not_ready(detail: str, lag: int) -> ViewNotReady:
 
 
 def unsent(answer: GatewayResponse, parcel: ProduceRequest) -> HeadraceError:
-    """Why the records of this parcel, sent alone, have no positions."""
+    """Return the error for a parcel that was sent alone and was not written."""
     if (refused := _refused(answer)) is not None:
         return refused
     problems = problems_of(answer)
@@ -109,8 +112,8 @@ def unsent(answer: GatewayResponse, parcel: ProduceRequest) -> HeadraceError:
 
 
 def problems_of(answer: GatewayResponse) -> list[tuple[int, Problem]]:
-    """Index and problem of each value that was refused; empty when the body names none."""
-    found = answer.member("errors")
-    if not isinstance(found, list):
+    """Return index and problem of each value that was refused; empty when the body names none."""
+    errors = answer.member("errors")
+    if not isinstance(errors, list):
         return []
-    return [(e["index"], Problem(e["rule"], e["path"], e["message"])) for e in found]
+    return [(e["index"], Problem(e["rule"], e["path"], e["message"])) for e in errors]

@@ -1,7 +1,7 @@
-"""Sends that are under way at the same time share their way to the log.
+"""Batching of concurrent sends, which share requests to the log.
 
-One delivery runs at a time; what comes meanwhile waits and leaves together with the next, in the
-order of the calls.  So one send alone waits for nothing, and a thousand take a few deliveries.
+One delivery runs at a time; parcels that arrive meanwhile wait and leave together with the next, in
+the order of the calls.  So a single send never waits, and a thousand take a few deliveries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _Waiting(NamedTuple):
 
 
 class Batches:
-    """Used in one event loop."""
+    """A queue of parcels that are delivered in batches; used in one event loop."""
 
     def __init__(self, deliver: Deliver) -> None:
         self._deliver = deliver
@@ -37,7 +37,7 @@ class Batches:
         self._task: asyncio.Task[None] | None = None
 
     async def send(self, parcel: ProduceRequest) -> list[str]:
-        """The positions of its records.  Raises what the delivery came to.
+        """Send a parcel and return the positions of its records.  Raises the error of its delivery.
 
         A send that is cancelled before its delivery began is not delivered.
         """
@@ -48,7 +48,7 @@ class Batches:
         return await waiting.positions
 
     async def close(self) -> None:
-        """Waits until everything that was sent has its outcome."""
+        """Wait until everything that was sent has its outcome."""
         if self._task is not None:
             await asyncio.wait({self._task})
 
@@ -64,7 +64,10 @@ class Batches:
                 _settle(waiting.positions, outcome)
 
     def _take(self) -> list[_Waiting]:
-        """As many as fit; one that is too large for any batch goes alone."""
+        """Take as many waiting parcels as fit in a batch.
+
+        A parcel that is too large for any batch goes alone.
+        """
         batch: list[_Waiting] = []
         count = size = 0
         while self._waiting:

@@ -1,4 +1,4 @@
-"""The client that users hold."""
+"""The client class that users create."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ class Client(SummitCalls):
         self._tails: weakref.WeakSet[TailStream] = weakref.WeakSet()
 
     async def __aenter__(self) -> Self:
-        """Raises BrokerUnavailable when no broker answers; a gateway is met with the first call."""
+        """Open the client.
+
+        Raises BrokerUnavailable when no broker responds.  A gateway is first contacted by the first
+        call.
+        """
         if self._transport is not None:
             raise UsageError("the client is open already", advice="Use one `async with` at a time.")
         transport = self._transport = self._make()
@@ -72,7 +76,7 @@ class Client(SummitCalls):
         await self.close()
 
     async def close(self) -> None:
-        """Ends all tails, waits for what is being sent, lets go of everything.  Idempotent."""
+        """End all tails, wait for what is being sent, release all resources.  Idempotent."""
         transport, self._transport = self._transport, None
         for tail in list(self._tails):
             await tail.aclose()
@@ -146,25 +150,29 @@ class Client(SummitCalls):
         return stream
 
     async def query(self, path: str, *, after: str | None = None, **params: Scalar) -> Any:
-        """The answer of any read route (a gateway lists them at /openapi.json), as parsed JSON.
+        """Return the response of any read route, as parsed JSON.
 
-        path: ids in it are percent-encoded; it may have a query.  params: more of that; None is
-        left out.  after: a position; the answer has seen what was decided about that record.
-        Without it, the client on Kafka has seen all that was committed before; a gateway
-        answers from what its view has seen so far.
+        A gateway lists the routes at /openapi.json.
 
-        Raises NotFound, InvalidInput (QueryError) for a parameter, UsageError for a path that is
-        none, ViewBehind when `after` was not seen within HEADRACE_GATEWAY_WAIT_S,
-        BrokerUnavailable, ViewNotReady, GatewayUnavailable.
+        path: ids in it are percent-encoded; it may have a query.  params: more query parameters;
+        None is left out.  after: a position; the response has seen what was decided about that
+        record. Without it, the client on Kafka has seen everything that was committed before; a
+        gateway responds from what its view has seen so far.
+
+        Raises NotFound, InvalidInput (QueryError) for a parameter, UsageError for an invalid path,
+        ViewBehind when `after` was not seen within HEADRACE_GATEWAY_WAIT_S, BrokerUnavailable,
+        ViewNotReady, GatewayUnavailable.
         """
         return await self._opened().query(*target_of(path, after, params))
 
     async def pages(
         self, path: str, *, after: str | None = None, **params: Scalar
     ) -> AsyncIterator[dict[str, Any]]:
-        """Every page of a list, `{"items", "next"}`.  params: `limit` is the size of a page.
+        """Yield every page of a list, `{"items", "next"}`.
 
-        Raises what `query` raises, and UsageError for an answer that is no list.
+        params: `limit` is the size of a page.
+
+        Raises what `query` raises, and UsageError for a response that is no list.
         """
         while True:
             page = await self.query(path, after=after, **params)
@@ -190,14 +198,14 @@ class Client(SummitCalls):
 def _maker(
     gateway: str | None, token: str | None, settings: Settings | None, patience_s: float
 ) -> Any:
-    """Makes a transport; imports only what that takes."""
+    """Return a factory of the transport; import only what that transport needs."""
     if gateway is not None:
         from streams.client.http import HttpTransport, checked_url
 
-        url, own = checked_url(gateway), token
-        if own is None:
-            own = (Settings.load() if settings is None else settings).token
-        return lambda: HttpTransport(url, patience_s, own)
+        url, bearer_token = checked_url(gateway), token
+        if bearer_token is None:
+            bearer_token = (Settings.load() if settings is None else settings).token
+        return lambda: HttpTransport(url, patience_s, bearer_token)
     from streams.client.kafka import KafkaTransport
 
     loaded = Settings.load() if settings is None else settings
@@ -205,7 +213,11 @@ def _maker(
 
 
 async def _persist(transport: Transport, parcel: ProduceRequest, attempts: int) -> list[str]:
-    """Once an outcome was unknown, that nobody answers later does not make it known."""
+    """Send a parcel, with retries, and return its positions.
+
+    Once an outcome was unknown, a later GatewayUnavailable or BrokerUnavailable does not settle it:
+    the unknown outcome is raised.
+    """
     pause, doubt = _FIRST_PAUSE_S, None
     while True:
         attempts -= 1

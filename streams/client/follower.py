@@ -22,7 +22,7 @@ _LOOK_S = 0.1
 
 
 class Source(NamedTuple):
-    """What is followed on which log."""
+    """A topic on a log, with the start and the filters to follow it with."""
 
     log: Log
     topic: Topic
@@ -37,7 +37,10 @@ class Source(NamedTuple):
         return Tail(self.log, self.topic, self.prefix, filters, start)
 
     def _latest(self, filters: Filters, stopped: Callable[[], bool]) -> str:
-        """A cursor of a session is a sequence, which its records alone tell."""
+        """Return the cursor behind the last record of a session.
+
+        Such a cursor is a sequence number, which only the records of the session contain.
+        """
         tail = Tail(self.log, self.topic, self.prefix, filters, LATEST)
         try:
             for _ in tail.follow(True, stopped):
@@ -48,7 +51,7 @@ class Source(NamedTuple):
 
 
 class Follower:
-    """Made in the loop that takes the steps."""
+    """A thread that reads a topic ahead of its consumer; create it in the consumer's event loop."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -56,14 +59,14 @@ class Follower:
         self._steps: deque[Step] = deque()
         self._free = threading.Semaphore(AHEAD)
         self._stopped = threading.Event()
-        self._told = False
+        self._notified = False
         self._more = asyncio.Event()
         self._over = asyncio.Event()
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="headrace-tail", daemon=True)
 
     async def steps(self) -> AsyncGenerator[Step, None]:
-        """As `Transport.follow`.  The thread and its reader end with it."""
+        """Yield steps as `Transport.follow` does; stop the thread and its reader at the end."""
         self._thread.start()
         try:
             yield await self._first()
@@ -76,17 +79,17 @@ class Follower:
             await self._over.wait()
 
     async def _first(self) -> Step:
-        """The opening step alone.  Raises what opening came to."""
+        """Return the opening step alone.  Raises the error of opening."""
         await self._more.wait()
         if not self._steps and self._error is not None:
             raise self._error
         return self._steps.popleft()
 
     async def _take(self) -> Step | None:
-        """All that is there, at least one record; None when reading has ended."""
+        """Return all records read so far, at least one; None when reading has ended."""
         while True:
             ended = self._over.is_set()
-            self._told = False  # before looking: what comes after it tells again
+            self._notified = False  # before reading the queue: later steps notify again
             self._more.clear()
             steps = [self._steps.popleft() for _ in range(len(self._steps))]
             if steps:
@@ -115,21 +118,21 @@ class Follower:
 
     def _step(self, seen: Observation, cursor: str) -> Step:
         record, topic = seen.record, self._source.topic.name
-        place = (record.partition, record.offset, record.timestamp)
-        told = TailRecord(seen.value, topic, *place, cursor, context_of(record))
-        return Step(cursor, (told,))
+        position = (record.partition, record.offset, record.timestamp)
+        tail_record = TailRecord(seen.value, topic, *position, cursor, context_of(record))
+        return Step(cursor, (tail_record,))
 
     def _put(self, step: Step) -> None:
         while not self._free.acquire(timeout=_LOOK_S):
             if self._stopped.is_set():
                 return
         self._steps.append(step)
-        if not self._told:
-            self._told = True
+        if not self._notified:
+            self._notified = True
             self._call(self._more.set)
 
     def _call(self, callback: Callable[[], object]) -> None:
         try:
             self._loop.call_soon_threadsafe(callback)
-        except RuntimeError:  # the loop is closed, nobody takes any more
+        except RuntimeError:  # the loop is closed, so nothing reads the queue
             self._stopped.set()

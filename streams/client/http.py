@@ -36,7 +36,7 @@ _JSON = {"content-type": "application/json"}
 
 
 def checked_url(url: str) -> str:
-    """Raises UsageError."""
+    """Return the address of a gateway unchanged.  Raises UsageError for anything else."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError) as exc:
@@ -50,7 +50,7 @@ _FORM = "It has the form http://127.0.0.1:8640."
 
 
 class HttpTransport:
-    """token: sent as bearer, if there is one."""
+    """The transport to a gateway over HTTP; `token` is sent as bearer, if there is one."""
 
     def __init__(self, url: str, patience_s: float, token: str | None = None) -> None:
         self._url = url
@@ -66,7 +66,7 @@ class HttpTransport:
             headers=bearer(token),
             trust_env=False,
         )
-        self._desk = HttpSummitTransport(self._asked, PATHS)
+        self._desk = HttpSummitTransport(self._request, PATHS)
 
     async def open(self) -> None:
         pass
@@ -86,21 +86,21 @@ class HttpTransport:
         return outcomes
 
     async def _post(self, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
-        """Parcels of one topic and trace, in one request, without those that are refused."""
+        """Send parcels of one topic and trace in one request, without those that were refused."""
         try:
             answer = await self._answer(parcels)
         except _NOT_SENT as exc:
-            return [self._away(exc) for _ in parcels]
+            return [self._unreachable(exc) for _ in parcels]
         except httpx.TransportError as exc:
             return [self._unknown(exc) for _ in parcels]
         if answer.status == 202:
-            return _dealt(answer, parcels)
+            return _split_positions(answer, parcels)
         if len(parcels) == 1:
             return [unsent(answer, parcels[0])]
-        if answer.status == 422 and (bad := _bad(answer, parcels)):
-            good = [parcel for n, parcel in enumerate(parcels) if n not in bad]
+        if answer.status == 422 and (refused := _refused_parcels(answer, parcels)):
+            good = [parcel for n, parcel in enumerate(parcels) if n not in refused]
             sent = iter(await self._post(good) if good else ())
-            return [bad[n] if n in bad else next(sent) for n in range(len(parcels))]
+            return [refused[n] if n in refused else next(sent) for n in range(len(parcels))]
         if answer.status == 413:
             return [outcome for parcel in parcels for outcome in await self._post([parcel])]
         return [unsent(answer, parcel) for parcel in parcels]
@@ -129,18 +129,18 @@ class HttpTransport:
         return answer.body
 
     async def _get(self, url: str) -> GatewayResponse:
-        """Asks again after a lost connection, which harms nothing."""
+        """Send a GET; repeat it after a lost connection, which is safe for reads."""
         for pause_s in _READ_PAUSES_S:
             try:
                 return _parsed(await self._http.get(url))
             except httpx.TimeoutException as exc:
-                raise self._away(exc) from exc
+                raise self._unreachable(exc) from exc
             except httpx.TransportError:
                 await asyncio.sleep(pause_s)
         try:
             return _parsed(await self._http.get(url))
         except httpx.TransportError as exc:
-            raise self._away(exc) from exc
+            raise self._unreachable(exc) from exc
 
     async def close(self) -> None:
         await self._batches.close()
@@ -149,7 +149,7 @@ class HttpTransport:
     def summit(self) -> HttpSummitTransport:
         return self._desk
 
-    async def _asked(self, ask: Ask) -> GatewayResponse:
+    async def _request(self, ask: Ask) -> GatewayResponse:
         headers = {**_JSON, "prefer": f"wait={ask.wait_s}"}
         if ask.trace is not None:
             headers["traceparent"] = ask.trace
@@ -157,18 +157,18 @@ class HttpTransport:
             sending = self._http.request(ask.method, ask.path, content=ask.body, headers=headers)
             return _parsed(await sending)
         except _NOT_SENT as exc:
-            raise self._away(exc) from exc
+            raise self._unreachable(exc) from exc
         except httpx.TransportError as exc:
             raise self._unknown(exc) from exc
 
     def _unknown(self, exc: Exception) -> ProduceUnknown:
-        return ProduceUnknown(f"no answer came from {self._url}: {_said(exc)}")
+        return ProduceUnknown(f"no answer came from {self._url}: {_reason(exc)}")
 
-    def _away(self, exc: Exception) -> GatewayUnavailable:
-        return GatewayUnavailable(f"no gateway answers at {self._url}: {_said(exc)}")
+    def _unreachable(self, exc: Exception) -> GatewayUnavailable:
+        return GatewayUnavailable(f"no gateway answers at {self._url}: {_reason(exc)}")
 
 
-def _said(exc: Exception) -> str:
+def _reason(exc: Exception) -> str:
     return str(exc) or type(exc).__name__
 
 
@@ -179,32 +179,34 @@ def _parsed(response: httpx.Response) -> GatewayResponse:
         return GatewayResponse(response.status_code, None)
 
 
-def _dealt(answer: GatewayResponse, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
-    """To each parcel its positions."""
+def _split_positions(answer: GatewayResponse, parcels: Sequence[ProduceRequest]) -> list[Outcome]:
+    """Split the positions in a response among the parcels."""
     positions = answer.member("positions") or []
     if len(positions) != sum(len(parcel.texts) for parcel in parcels):
         return [ProduceUnknown("the answer to a send is not understood") for _ in parcels]
-    given = iter(positions)
-    return [[position_of(next(given)) for _ in parcel.texts] for parcel in parcels]
+    remaining = iter(positions)
+    return [[position_of(next(remaining)) for _ in parcel.texts] for parcel in parcels]
 
 
-def position_of(told: Any) -> str:
-    """Of what a gateway says of one record."""
-    return str(told["position"] if isinstance(told, dict) else told)
+def position_of(written: Any) -> str:
+    """Return the position in a gateway's JSON about one record."""
+    return str(written["position"] if isinstance(written, dict) else written)
 
 
-def _bad(answer: GatewayResponse, parcels: Sequence[ProduceRequest]) -> dict[int, HeadraceError]:
-    """The parcels that hold a value which was refused, by number, and their errors."""
-    bad: dict[int, HeadraceError] = {}
+def _refused_parcels(
+    answer: GatewayResponse, parcels: Sequence[ProduceRequest]
+) -> dict[int, HeadraceError]:
+    """Return the error of each parcel that holds a refused value, by the parcel's index."""
+    refused: dict[int, HeadraceError] = {}
     first = 0
     for number, parcel in enumerate(parcels):
         last = first + len(parcel.texts)
-        own = [
-            {"index": index - first, **found._asdict()}
-            for index, found in problems_of(answer)
+        errors = [
+            {"index": index - first, **problem._asdict()}
+            for index, problem in problems_of(answer)
             if first <= index < last
         ]
-        if own:
-            bad[number] = unsent(GatewayResponse(422, {"errors": own}), parcel)
+        if errors:
+            refused[number] = unsent(GatewayResponse(422, {"errors": errors}), parcel)
         first = last
-    return bad
+    return refused

@@ -31,7 +31,10 @@ T = TypeVar("T")
 
 
 class KafkaTransport:
-    """Two threads of its own, one to check and send, one for the view; one more for each tail."""
+    """The transport on Kafka.
+
+    It uses two threads, one to check and send, one for the view, and one more for each tail.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -73,25 +76,29 @@ class KafkaTransport:
                 yield step
 
     async def query(self, path: str, query: str) -> Any:
-        asked, view = asked_of(path, query), self._view
+        request, view = asked_of(path, query), self._view
         assert view is not None
-        return await self._viewed(partial(view.answer, asked), asked.after is not None)
+        return await self._read_view(partial(view.answer, request), request.after is not None)
 
     async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
-        """What `look` says of the client's own view; raises as `query`."""
+        """Return what `look` reads from the client's own view; raises what `query` raises."""
         view = self._view
         assert view is not None
-        place = None if after is None else parse_position(after)
-        return await self._viewed(partial(view.read, look, place), place is not None)
+        position = None if after is None else parse_position(after)
+        return await self._read_view(partial(view.read, look, position), position is not None)
 
-    async def _viewed(self, ask: Callable[[float], T], waits: bool) -> T:
-        """ask: takes how long it may wait.  waits: for a position, and not for others' turns."""
+    async def _read_view(self, ask: Callable[[float], T], waits: bool) -> T:
+        """Read from the view until there is a result or the time limit has passed.
+
+        ask: takes the time that it may wait.  waits: whether it waits for a position, and not only
+        for other reads to finish.
+        """
         deadline = time.monotonic() + self._settings.gateway_wait_s
         while True:
             left_s = max(0.0, deadline - time.monotonic())
             try:
-                found: T = await self._in(self._viewer, ask, left_s)
-                return found
+                result: T = await self._in(self._viewer, ask, left_s)
+                return result
             except ViewBehind:
                 if not waits or time.monotonic() >= deadline:
                     raise

@@ -1,4 +1,4 @@
-"""A view of a client's own, from which it answers queries when there is no gateway between."""
+"""The client's own view, which answers its queries when there is no gateway."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ SLICE_S = 0.05
 
 
 def asked_of(path: str, query: str) -> MatchedRoute:
-    """Raises UsageError for what is no read route, QueryError for a query that it does not take."""
+    """Return the matched read route with its parameters.
+
+    Raises UsageError for a path that is no read route, QueryError for a query that the route does
+    not accept.
+    """
     try:
         return match_request(*find("GET", path), query)
     except NoRoute as exc:
@@ -33,8 +37,10 @@ def asked_of(path: str, query: str) -> MatchedRoute:
 
 
 class KeptView:
-    """Under the state directory, as that of `headrace query`; a temporary one while another
-    process has that one.  Opened by the first query.  Used by one thread.
+    """A view that the first query opens; used by one thread.
+
+    It lies under the state directory, as that of `headrace query` does; in a temporary directory
+    while another process has that one.
 
     clock: ms since the epoch.
     """
@@ -45,28 +51,28 @@ class KeptView:
         self._clock = clock
         self._view: View | None = None
         self._partitions: dict[str, int] = {}
-        self._held = ExitStack()
+        self._resources = ExitStack()
 
-    def answer(self, asked: MatchedRoute, wait_s: float) -> Any:
-        """From a view that has seen the answer to `asked.after`, else everything committed.
+    def answer(self, request: MatchedRoute, wait_s: float) -> Any:
+        """Run a query on a view that has seen `request.after`, else everything committed.
 
-        Raises ViewBehind after wait_s at the latest, and earlier while there is no answer yet, so
-        that others have their turn; and what the query itself comes to.
+        Raises ViewBehind after wait_s at the latest, and earlier while the position is not decided
+        yet, so that other reads can run; and the errors of the query itself.
         """
-        action = asked.route.action
+        action = request.route.action
         assert isinstance(action, Query)
 
         def answer(view: View) -> Any:
-            call = Call(view, self._settings, self._clock(), asked.ids, asked.params)
-            return action.answer(as_of_call(call, asked, self._log))
+            call = Call(view, self._settings, self._clock(), request.ids, request.params)
+            return action.answer(as_of_call(call, request, self._log))
 
-        return self.read(answer, asked.after, wait_s)
+        return self.read(answer, request.after, wait_s)
 
     def read(self, look: Callable[[View], T], after: Position | None, wait_s: float) -> T:
-        """What `look` says of the view; as `answer`."""
+        """Return what `look` reads from the view; wait and raise as `answer` does."""
         try:
             view = self._view or self._open()
-            self._bring(view, after, wait_s)
+            self._catch_up(view, after, wait_s)
             return look(view)
         except ViewBehind:
             raise
@@ -75,8 +81,11 @@ class KeptView:
                 self.close()
             raise
 
-    def _bring(self, view: View, after: Position | None, wait_s: float) -> None:
-        """Reading on to the ends of the topics is not cut in slices: they would move each time."""
+    def _catch_up(self, view: View, after: Position | None, wait_s: float) -> None:
+        """Read the topics up to `after`, else to their ends.
+
+        Only a wait for a position is cut in slices; the end offsets would be others in each slice.
+        """
         if after is None:
             view.catch_up(CATCH_UP_S)
             return
@@ -84,20 +93,22 @@ class KeptView:
         view.wait(after, wait_s if view.has_answer(after) else min(wait_s, SLICE_S))
 
     def _open(self) -> View:
-        with ExitStack() as held:
+        with ExitStack() as resources:
             folder = self._settings.state_dir / "view"
             try:
-                held.callback(DirectoryLock(folder).release)
+                resources.callback(DirectoryLock(folder).release)
             except StateLocked:
-                folder = Path(held.enter_context(tempfile.TemporaryDirectory("-headrace-view")))
+                folder = Path(
+                    resources.enter_context(tempfile.TemporaryDirectory("-headrace-view"))
+                )
             prefix = self._settings.prefix
             limit_block_cache(self._settings.block_cache_mib << 20)
-            view = held.enter_context(View(self._log, folder / "rows", prefix))
+            view = resources.enter_context(View(self._log, folder / "rows", prefix))
             self._partitions = {t.name: t.partitions for t in self._log.topics().values()}
-            self._held = held.pop_all()
+            self._resources = resources.pop_all()
         self._view = view
         return view
 
     def close(self) -> None:
         self._view = None
-        self._held.close()
+        self._resources.close()

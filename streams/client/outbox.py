@@ -1,4 +1,4 @@
-"""From parcels to records, as the edge of the service does it: checked, masked, keyed, Avro."""
+"""Conversion of parcels to records as the service's edge does it: checked, masked, keyed, Avro."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ class RecordEncoder:
         self._blocks = Blocks()
 
     def outputs(self, parcel: ProduceRequest) -> list[Output]:
-        """Raises InvalidInput with the problems of all values, OutputTooLarge."""
+        """Return the records of a parcel.
+
+        Raises InvalidInput with the problems of all values, OutputTooLarge.
+        """
         edge, now = ingress_topic_of(parcel.topic), self._clock()
-        blocks = self._blocks.copy()  # kept only if all of it is sent
+        blocks = self._blocks.copy()  # stored only if the whole parcel is sent
         outputs: list[Output] = []
         problems: list[tuple[int, Problem]] = []
         for index, value in enumerate(parcel.values):
@@ -38,7 +41,7 @@ class RecordEncoder:
                 output = to_output(edge, value, now, self._settings, blocks)
                 outputs.append(_traced(output, parcel))
             except InvalidInput as exc:
-                problems += [(index, found) for found in exc.problems]
+                problems += [(index, problem) for problem in exc.problems]
         if problems:
             raise invalid(problems, parcel.many)
         self._blocks = blocks

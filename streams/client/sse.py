@@ -38,7 +38,7 @@ class Events:
         self._seen_at = time.monotonic()
 
     async def steps(self) -> AsyncGenerator[Step, None]:
-        """The first connection must succeed; later ones are tried until patience ends."""
+        """Yield steps; the first connection must succeed, later ones are retried for patience_s."""
         pause = _FIRST_PAUSE_S
         while True:
             before = self._seen_at
@@ -48,7 +48,7 @@ class Events:
                         yield step
                 lost: HeadraceError = GatewayUnavailable("the gateway ended the stream")
             except (httpx.TransportError, SSEError) as exc:
-                lost = self._gone(exc)
+                lost = self._unreachable(exc)
             except InfrastructureError as exc:
                 lost = exc
             if not self._opened or time.monotonic() - self._seen_at > self._patience_s:
@@ -56,10 +56,10 @@ class Events:
             pause = _FIRST_PAUSE_S if self._seen_at > before else min(2 * pause, _LONGEST_PAUSE_S)
             await asyncio.sleep(pause)
 
-    def _gone(self, exc: Exception) -> GatewayUnavailable:
+    def _unreachable(self, exc: Exception) -> GatewayUnavailable:
         where = f" after cursor {self._cursor}" if self._cursor else ""
-        said = str(exc) or type(exc).__name__
-        gone = GatewayUnavailable(f"no gateway answers at {self._http.base_url}{where}: {said}")
+        reason = str(exc) or type(exc).__name__
+        gone = GatewayUnavailable(f"no gateway answers at {self._http.base_url}{where}: {reason}")
         gone.__cause__ = exc
         return gone
 
@@ -97,9 +97,9 @@ class Events:
 
     def _params(self) -> dict[str, str]:
         what = self._what
-        given = {"session_id": what.session_id, "type": what.type, "task_id": what.task_id}
+        filters = {"session_id": what.session_id, "type": what.type, "task_id": what.task_id}
         start = what.start if self._cursor is None else None
-        return {k: v for k, v in {**given, "from": start}.items() if v is not None}
+        return {k: v for k, v in {**filters, "from": start}.items() if v is not None}
 
     def _headers(self) -> dict[str, str]:
         return {} if self._cursor is None else {"Last-Event-ID": self._cursor}

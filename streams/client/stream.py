@@ -1,4 +1,4 @@
-"""A followed topic, as an async iterator that can be left at any point."""
+"""The followed topic as an async iterator that can be left at any point."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ class _Reading:
         return await anext(self.steps, None)
 
     def start(self) -> asyncio.Task[Step | None]:
-        """A read of its own: a consumer that gives up waiting does not end it, nor lose what it
-        brings."""
+        """Read the next step in a task of its own.
+
+        A consumer that stops waiting neither cancels this task nor loses its result.
+        """
         if self.pending is None:
             self.pending = asyncio.create_task(self.next())
         return self.pending
@@ -59,7 +61,7 @@ class TailStream:
 
     @property
     def cursor(self) -> str | None:
-        """Where to go on behind the last record taken; None before following has begun."""
+        """Return the cursor behind the last record taken; None before following has begun."""
         return self._cursor
 
     def __aiter__(self) -> Self:
@@ -94,7 +96,7 @@ class TailStream:
         return step is not None
 
     async def aclose(self) -> None:
-        """Ends it, also for a task that waits for its next record.  Can be called again."""
+        """End the stream, also for a task that waits for its next record.  Idempotent."""
         self._over = True
         self._ready.clear()
         pending = self._reading.pending
@@ -106,7 +108,7 @@ class TailStream:
         await self._reading.steps.aclose()
 
     async def __aenter__(self) -> Self:
-        """Raises what the first record would."""
+        """Start following.  Raises what reading the first record would raise."""
         while self._cursor is None and await self._step():
             pass
         return self

@@ -1,4 +1,4 @@
-"""Who waits for a verdict or for the end of a run, woken by the thread that reads them."""
+"""A thread that reads verdicts and rows of runs and wakes the calls that wait for them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _POLL_S = 0.1
 
 
 class RunWatcher:
-    """Facts and rows of runs from when it is made, for those who asked before they were written.
+    """A reader of new facts and rows of runs, for callers that subscribed before they were written.
 
-    Making it and closing it block.  It is over when reading has failed: who waits gets the error.
+    Creating and closing it block.  It is over when reading has failed; subscribers get the error.
     """
 
     def __init__(self, log: Log, prefix: str) -> None:
@@ -53,18 +53,18 @@ class RunWatcher:
 
     @contextmanager
     def of(self, key: str) -> Iterator[News]:
-        """What is written under this key from now on, in the order of each topic."""
+        """Yield a queue of the records written under this key from now on, in log order."""
         news: News = asyncio.Queue()
-        waiting, own = key.encode(), (asyncio.get_running_loop(), news)
+        waiting, subscriber = key.encode(), (asyncio.get_running_loop(), news)
         with self._lock:
-            self._waiting.setdefault(waiting, []).append(own)
+            self._waiting.setdefault(waiting, []).append(subscriber)
             if self._error is not None:
                 news.put_nowait(self._error)
         try:
             yield news
         finally:
             with self._lock:
-                self._waiting[waiting].remove(own)
+                self._waiting[waiting].remove(subscriber)
                 if not self._waiting[waiting]:
                     del self._waiting[waiting]
 
@@ -80,7 +80,7 @@ class RunWatcher:
                         self._tell(record)
         except HeadraceError as exc:
             self._fail(exc)
-        except Exception as exc:  # an unreadable record, say: who waits would wait in vain
+        except Exception as exc:  # such as an unreadable record: subscribers must not wait forever
             log.exception("what comes of calls is read no more")
             self._fail(HeadraceError(f"what comes of calls cannot be read on: {exc!r}"))
         finally:

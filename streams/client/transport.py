@@ -30,9 +30,9 @@ class TailRecord(NamedTuple):
 
 
 class ProduceRequest(NamedTuple):
-    """What one `send` hands over: values as parsed JSON, and their texts.
+    """The values of one `send`, as parsed JSON and as texts.
 
-    many: a list was given.
+    many: the caller passed a list.
     """
 
     topic: str
@@ -43,7 +43,10 @@ class ProduceRequest(NamedTuple):
 
 
 class Following(NamedTuple):
-    """start: earliest, latest or a cursor.  A filter that is None lets everything pass."""
+    """The start and the filters of a stream.
+
+    start: earliest, latest or a cursor.  A filter that is None accepts everything.
+    """
 
     topic: str
     session_id: str | None
@@ -61,27 +64,27 @@ class Step(NamedTuple):
 
 class Transport(Protocol):
     async def open(self) -> None:
-        """Raises BrokerUnavailable."""
+        """Open the transport.  Raises BrokerUnavailable."""
 
     async def send(self, parcel: ProduceRequest) -> list[str]:
-        """The positions of its records, which are written all or none if one is not valid.
+        """Write the records of a parcel, all or none, and return their positions.
 
         Raises InvalidInput, OutputTooLarge, ProduceUnknown, GatewayUnavailable.
         """
 
     def follow(self, what: Following) -> AsyncGenerator[Step, None]:
-        """The first step has no records: it says where the stream begins.
+        """Yield the steps of a stream; the first has only the cursor where the stream begins.
 
         Raises CursorInvalid, CursorExpired, CursorAhead, QueryError, GatewayUnavailable.
         """
 
     async def query(self, path: str, query: str) -> Any:
-        """The body of a read route; path and query are percent-encoded.
+        """Return the body of a read route; path and query are percent-encoded.
 
         Raises NotFound, QueryError, UsageError, ViewBehind and InfrastructureError.
         """
 
     def summit(self) -> SummitTransport:
-        """For calls of Summit."""
+        """Return the transport for calls of Summit."""
 
     async def close(self) -> None: ...

@@ -24,7 +24,7 @@ Scalar = str | int | float | bool | None
 
 
 def context_of(record: Record) -> str | None:
-    """The trace context of a record, if it has a valid one."""
+    """Return the trace context of a record, None if it has no valid one."""
     text = (header(record, TRACEPARENT) or b"").decode("latin-1")
     return text if _TRACEPARENT.fullmatch(text) else None
 
@@ -32,7 +32,7 @@ def context_of(record: Record) -> str | None:
 def parcel_of(
     topic: str, values: Sequence[Any], many: bool, traceparent: str | None
 ) -> ProduceRequest:
-    """A copy of the values as JSON.
+    """Return a parcel with copies of the values as JSON.
 
     Raises UsageError, OutputTooLarge, and InvalidInput (`json_invalid`) for what is not JSON.
     """
@@ -71,19 +71,22 @@ def _text(value: Any) -> bytes:
 
 
 def invalid(problems: Sequence[tuple[int, Problem]], many: bool) -> InvalidInput:
-    """many: a list was given, so each problem says of which value it is."""
+    """Return the error for values that were refused.
+
+    many: the caller passed a list, so each problem names the index of its value.
+    """
     indexes = [index for index, _ in problems] if many else ()
-    return InvalidInput([found for _, found in problems], advice=_ADVICE, indexes=indexes)
+    return InvalidInput([problem for _, problem in problems], advice=_ADVICE, indexes=indexes)
 
 
 def target_of(path: str, after: str | None, params: Mapping[str, Scalar]) -> tuple[str, str]:
-    """Path and query, percent-encoded.  Parameters that are None are left out."""
+    """Return path and query, percent-encoded, without the parameters that are None."""
     if not path.startswith("/"):
         raise UsageError(f"{path} is not a path of the gateway", advice="It begins with /v1/.")
     route, _, query = path.partition("?")
     pairs = parse_qsl(query, keep_blank_values=True)
-    given = {**params, "after": after}
-    pairs += [(name, _word(value)) for name, value in given.items() if value is not None]
+    parameters = {**params, "after": after}
+    pairs += [(name, _word(value)) for name, value in parameters.items() if value is not None]
     return quote(route, safe=_PATH_SAFE), urlencode(pairs)
 
 
