@@ -1,1 +1,1 @@
-"""What programs build on besides the client: the local bus."""
+"""APIs that programs build on besides the client: the local bus."""

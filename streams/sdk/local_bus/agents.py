@@ -1,4 +1,4 @@
-"""Who is on the bus, and who gets a task.
+"""The registry of agents on the bus, and the routing of tasks to them.
 
 A task that names an agent goes to that one; another to the first available agent, in the order of
 registration, that has its capability.
@@ -15,7 +15,7 @@ from schemas.sap import SapTask, rules
 
 
 class Handler(Protocol):
-    """Returns a SapResult, or a JSON value; or an awaitable of one."""
+    """A function that returns a SapResult or a JSON value, or an awaitable of one."""
 
     def __call__(self, task: SapTask, /) -> Any: ...
 
@@ -29,12 +29,15 @@ class Agent:
 
     @property
     def is_async(self) -> bool:
-        """Whether its handler has to be awaited."""
+        """Return whether the handler has to be awaited."""
         return iscoroutinefunction(self.handler) or iscoroutinefunction(self.handler.__call__)
 
 
 class Unroutable(NamedTuple):
-    """Why a task goes nowhere.  path: the member that says where it should."""
+    """The reason why a task cannot be routed.
+
+    path: the member of the task that names its target.
+    """
 
     rule: str
     path: str
@@ -42,24 +45,24 @@ class Unroutable(NamedTuple):
 
 
 class Agents:
-    """By id, in order of registration."""
+    """The registered agents by id, in order of registration."""
 
     def __init__(self) -> None:
         self._agents: dict[str, Agent] = {}
 
     def add(self, id: str, capabilities: Iterable[str], handler: Handler, available: bool) -> None:
-        """Raises ValueError for an id that is taken."""
+        """Register an agent.  Raises ValueError for an id that is taken."""
         if id in self._agents:
             raise ValueError(f"agent {id} is registered already")
         named = [capabilities] if isinstance(capabilities, str) else capabilities
         self._agents[id] = Agent(id, frozenset(named), handler, available)
 
     def set_available(self, id: str, flag: bool) -> None:
-        """Raises KeyError for an agent that is not registered."""
+        """Set whether an agent takes tasks.  Raises KeyError for an unregistered agent."""
         self._agents[id].available = flag
 
     def route(self, task: Mapping[str, Any]) -> Agent | Unroutable:
-        """Who gets a valid task now."""
+        """Return the agent that gets a valid task now, or the reason why none does."""
         target = task["target"]
         capability, named = target["capability"], target.get("agentId")
         path = "/target/capability" if named is None else "/target/agentId"
@@ -71,9 +74,9 @@ class Agents:
             who = "no agent has" if named is None else f"{named} does not have"
             reason = f"No handler: {who} the capability {capability}"
             return Unroutable(rules.NO_HANDLER.code, "/target/capability", reason)
-        found = next((agent for agent in able if agent.available), None)
-        if found is None:
+        recipient = next((agent for agent in able if agent.available), None)
+        if recipient is None:
             whom = named or f"no agent with the capability {capability}"
             reason = f"Destination not available: {whom}"
             return Unroutable(rules.DESTINATION_UNAVAILABLE.code, path, reason)
-        return found
+        return recipient

@@ -1,4 +1,4 @@
-"""The bus that programs hold.
+"""The bus class that programs create.
 
 Source: SAP spec, 6.3.
 """
@@ -91,7 +91,7 @@ class LocalBus:
         self._acks: dict[str, Json] = {}
         self._reports: dict[str, int] = {}
         self.observer_errors = 0
-        """How often an observer raised."""
+        """The number of times that an observer raised."""
 
     def register(
         self,
@@ -100,7 +100,7 @@ class LocalBus:
         handler: Handler,
         available: bool = True,
     ) -> None:
-        """Take an agent on.  Raises ValueError for an agentId that is taken.
+        """Register an agent.  Raises ValueError for an agentId that is taken.
 
         handler: takes a SapTask and returns a SapResult, or a JSON value that becomes the output
         of a SUCCEEDED, VALID Result; it may be async.  One that raises gives a FAILED Result.
@@ -108,7 +108,7 @@ class LocalBus:
         self._agents.add(agentId, capabilities, handler, available)
 
     def set_available(self, agentId: str, flag: bool) -> None:
-        """Whether an agent takes tasks.  Raises KeyError for one that is not registered."""
+        """Set whether an agent takes tasks.  Raises KeyError for one that is not registered."""
         self._agents.set_available(agentId, flag)
 
     def observe(self, callback: Observer) -> None:
@@ -122,7 +122,7 @@ class LocalBus:
         return receipt
 
     async def dispatch_async(self, task: SapTask | Mapping[str, Any]) -> Ack | Nack:
-        """As `dispatch`, and awaits handlers that are async."""
+        """Send a task as `dispatch` does, and await handlers that are async."""
         receipt = self._take(TASK, task)
         if self._inline:
             await self.deliver_pending_async()
@@ -147,44 +147,44 @@ class LocalBus:
         self._deliver_inline()
 
     def outcome(self, taskId: str) -> SapResult | None:
-        """The last outcome of a task."""
+        """Return the last outcome of a task, None if it has none."""
         outcomes = self._rows.outcomes(taskId)
         return outcomes[-1] if outcomes else None
 
     def outcomes(self, taskId: str) -> list[SapResult]:
-        """All outcomes of a task, in order."""
+        """Return all outcomes of a task, in order."""
         return self._rows.outcomes(taskId)
 
     def task(self, taskId: str) -> Row | None:
-        """The row of a task (SapTaskState, as JSON)."""
+        """Return the row of a task (SapTaskState, as JSON), None for an unknown task."""
         return self._rows.task(taskId)
 
     def cache(self, cacheKey: str) -> list[Row]:
-        """The records of a key (SapCacheRecord, as JSON), by version."""
+        """Return the records of a cache key (SapCacheRecord, as JSON), by version."""
         return self._rows.cache(cacheKey)
 
     def deliver_pending(self) -> int:
-        """Hand every task that waits to an agent that is available; how many were handed over.
+        """Hand every waiting task to an available agent and return how many were handed over.
 
-        Async handlers are run to their end; where an event loop runs already, their tasks wait
-        for `deliver_pending_async`.
+        Async handlers are run to their end; where an event loop runs already, their tasks wait for
+        `deliver_pending_async`.
         """
         count = 0
-        while (found := self._next_delivery(awaiting=not _loop_runs())) is not None:
-            agent, task = found
+        while (delivery := self._next_delivery(awaiting=not _loop_runs())) is not None:
+            agent, task = delivery
             with self._answering(agent, task) as answer:
-                answer(_finished(agent.handler(SapTask.from_json(task))))
+                answer(_await_value(agent.handler(SapTask.from_json(task))))
             count += 1
         return count
 
     async def deliver_pending_async(self) -> int:
-        """As `deliver_pending`, and awaits handlers that are async.
+        """Deliver tasks as `deliver_pending` does, and await handlers that are async.
 
         A task whose handler is cancelled with this call waits again.
         """
         count = 0
-        while (found := self._next_delivery(awaiting=True)) is not None:
-            agent, task = found
+        while (delivery := self._next_delivery(awaiting=True)) is not None:
+            agent, task = delivery
             with self._answering(agent, task) as answer:
                 value = agent.handler(SapTask.from_json(task))
                 answer(await value if inspect.isawaitable(value) else value)
@@ -206,21 +206,24 @@ class LocalBus:
         self.close()
 
     def _take(self, door: Ingress, envelope: Any) -> Ack | Nack:
-        """Check, route and put on the log; everything is at rest when it returns."""
+        """Check and route an envelope, and put it on the log.
+
+        The processors are idle when this returns.
+        """
         now, value = self._read_clock(), plain(envelope)
         self._engine.move(now, inclusive=False)
         self._drain()
         entry = self._enter(door, value, now)
         id = message_id(door, value, uuid5_url(f"headrace:sap:bus/{entry['seq']}:0"))
-        found = checked(door, value, now, self._settings)
-        if isinstance(found, list):
-            return self._refuse(refused(door, value, found, reason_of(found[0]), id), value, now)
+        output = checked(door, value, now, self._settings)
+        if isinstance(output, list):
+            return self._refuse(refused(door, value, output, reason_of(output[0]), id), value, now)
         if door is TASK and isinstance(away := self._agents.route(value), Unroutable):
             problem = Problem(away.rule, away.path, away.reason)
             return self._refuse(refused(door, value, [problem], away.reason, id), value, now)
-        place = position(self._engine.place(found, now))
+        command_position = position(self._engine.place(output, now))
         self._drain()
-        return of_ack(self._acks.pop(place), id)
+        return of_ack(self._acks.pop(command_position), id)
 
     def _refuse(self, nack: Nack, value: Any, now: int) -> Nack:
         self._record(now, "ack", *ids_of(value), recordable(nack.to_json()))
@@ -236,7 +239,7 @@ class LocalBus:
         return self._record(now, door.kind, *ids, recordable(value))
 
     def _drain(self) -> None:
-        """Keep and tell what the processors have written since."""
+        """Store what the processors have written since, and append it to the transcript."""
         for record in self._engine.taken():
             written = shown(record, self._settings.prefix)
             if written is not None:
@@ -269,7 +272,7 @@ class LocalBus:
             self.deliver_pending()
 
     def _next_delivery(self, *, awaiting: bool) -> tuple[Agent, Json] | None:
-        """The first task that waits and can be handed over now; it waits no longer.
+        """Remove and return the first waiting task that can be handed over now, with its agent.
 
         awaiting: whether async handlers can be run.
         """
@@ -299,13 +302,13 @@ class LocalBus:
         self._take(RESULT, self._result(values[0], agent, task))
 
     def _result(self, value: Any, agent: Agent, task: Json) -> Json:
-        """The Result that a handler's value stands for; a Result that is not valid is a failure."""
+        """Return the Result for a handler's value; a Result that is not valid becomes a failure."""
         now = self._read_clock()
         result = handling.of_value(value, agent, task, now)
-        found = checked(RESULT, result, now, self._settings)
-        if not isinstance(found, list):
+        output = checked(RESULT, result, now, self._settings)
+        if not isinstance(output, list):
             return result
-        message = f"the handler's Result is not valid: {found[0].path} {found[0].message}"
+        message = f"the handler's Result is not valid: {output[0].path} {output[0].message}"
         return handling.failed(message, agent, task, now)
 
 
@@ -317,8 +320,8 @@ def _loop_runs() -> bool:
     return True
 
 
-def _finished(value: Any) -> Any:
-    """A value, or what an awaitable of one comes to."""
+def _await_value(value: Any) -> Any:
+    """Return a value; run an awaitable to its end and return its result."""
     if not inspect.isawaitable(value):
         return value
 

@@ -28,8 +28,11 @@ def sap_processors() -> list[Processor]:
     return [SapProcessor(), SapCacheProcessor(), SapLearningProcessor()]
 
 
-class _Moment:
-    """What time it is, in ms; the log holds it, so that the log does not hold the engine."""
+class _Clock:
+    """A clock in ms that the engine sets.
+
+    The log refers to this object instead of the engine, so the engine can be collected.
+    """
 
     def __init__(self) -> None:
         self.now = 0
@@ -39,13 +42,13 @@ class _Moment:
 
 
 class Engine:
-    """Ends by itself when nobody holds it any more.  Raises SettingsError."""
+    """The processors and their log, closed when it is garbage-collected.  Raises SettingsError."""
 
     def __init__(self, settings: Settings) -> None:
         bind_files(settings)
         folder = Path(tempfile.mkdtemp(prefix="headrace-bus-"))
-        self._moment = _Moment()
-        self._log = MemoryLog(self._moment)
+        self._clock = _Clock()
+        self._log = MemoryLog(self._clock)
         create_topics(self._log, settings)
         self._host = LocalHost(self._log, sap_processors, settings, folder / "state")
         self._written: list[LogRecord] = []
@@ -54,21 +57,21 @@ class Engine:
 
     @property
     def now(self) -> int:
-        return self._moment.now
+        return self._clock.now
 
     def move(self, target: int, *, inclusive: bool) -> None:
-        """Turn the clock on, never back, firing timers at their own due times.
+        """Advance the clock, never back, firing timers at their own due times.
 
         inclusive: also those that are due at the target itself.
         """
         last = target if inclusive else target - 1
         while (due := self._host.next_due()) is not None and due <= last:
-            self._moment.now = max(self.now, due)
+            self._clock.now = max(self.now, due)
             self._host.run()
-        self._moment.now = max(self.now, target)
+        self._clock.now = max(self.now, target)
 
     def place(self, output: Output, stamp: int) -> Record:
-        """Put a command on the log and let every processor come to rest."""
+        """Append a command to the log and run every processor until it is idle."""
         self._log.on_append = None
         record = self._log.place(output, stamp)
         self._log.on_append = self._written.append
@@ -76,13 +79,13 @@ class Engine:
         return record
 
     def taken(self) -> list[LogRecord]:
-        """What the processors have written since, in log order."""
-        found = list(self._written)
+        """Return and forget what the processors have written since the last call, in log order."""
+        records = list(self._written)
         self._written.clear()
-        return found
+        return records
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the processors and delete their state.  Idempotent."""
         self._end()
 
 

@@ -1,4 +1,4 @@
-"""What is sent to a bus: objects or mappings, made plain JSON, checked as the HTTP edge checks.
+"""Envelopes sent to a bus: objects or mappings, made plain JSON, checked as the HTTP edge checks.
 
 Source: SAP spec, 6.3.
 """
@@ -38,9 +38,9 @@ SIGNAL = Ingress("signal", SAP_SIGNALS, "SIGNAL", "signalId")
 
 
 def plain(value: Any, level: int = 1) -> Any:
-    """Models and mappings as dicts, sequences as lists; anything else as it is.
+    """Convert models and mappings to dicts, sequences to lists; return anything else as it is.
 
-    So is what is nested more deeply than any envelope may be.
+    A value that is nested more deeply than any envelope may be is returned as it is, too.
     """
     if level > MAX_OPEN_NESTING:
         return value
@@ -61,7 +61,7 @@ def _members(value: sap.SapObject) -> Any:
 
 
 def is_json(value: Any) -> bool:
-    """Whether a plain value has a canonical form."""
+    """Return whether a plain value has a canonical form."""
     try:
         canonical_json(value)
     except (ValueError, TypeError, RecursionError):
@@ -70,7 +70,7 @@ def is_json(value: Any) -> bool:
 
 
 def recordable(value: Any) -> Any:
-    """A value as it was sent; of one that is no JSON, its text."""
+    """Return a value as it was sent; for one that is not JSON, its text."""
     deep = too_deep(value, limit=MAX_OPEN_NESTING)
     return value if is_json(value) and not deep else {"text": _text(value)}
 
@@ -83,12 +83,12 @@ def _text(value: Any) -> str:
 
 
 def usable_id(value: Any) -> str | None:
-    """A UUID in lower case, None for anything else."""
+    """Return a UUID in lower case, None for anything else."""
     return value.lower() if isinstance(value, str) and is_uuid(value) else None
 
 
 def ids_of(value: Any) -> tuple[str | None, str | None]:
-    """taskId and correlationId, None where unusable."""
+    """Return taskId and correlationId, None where unusable."""
     return usable_id(member(value, "taskId")), usable_id(member(value, "correlationId"))
 
 
@@ -97,13 +97,13 @@ def member(value: Any, name: str) -> Any:
 
 
 def message_id(door: Ingress, value: Any, made: str) -> str:
-    """The id that the sender gave, whatever it looks like; without one, `made`."""
-    given = member(value, door.id)
-    return given if isinstance(given, str) and given else made
+    """Return the id that the sender set, in any form; without one, `made`."""
+    id = member(value, door.id)
+    return id if isinstance(id, str) and id else made
 
 
 def checked(door: Ingress, value: Any, now: int, settings: Settings) -> Output | list[Problem]:
-    """The record of a valid envelope, or every rule that it breaks, the deciding one first."""
+    """Return the record of a valid envelope, or all violated rules, the deciding one first."""
     try:
         return to_output(ingress_topic_of(door.topic.name), value, now, settings)
     except InvalidInput as exc:
@@ -113,12 +113,12 @@ def checked(door: Ingress, value: Any, now: int, settings: Settings) -> Output |
 
 
 def reason_of(problem: Problem) -> str:
-    """What a NACK of the sap processor would say of a broken rule of shape."""
+    """Return the reason that a NACK of the sap processor has for a violated rule of shape."""
     return f"{problem.path or 'the envelope'}: {problem.message}"
 
 
 def refused(door: Ingress, value: Any, problems: list[Problem], reason: str, id: str) -> Nack:
-    """The Nack of an envelope that did not get onto the log."""
+    """Return the Nack of an envelope that was not written to the log."""
     first = problems[0]
     correlation_id = member(value, "correlationId")
     return Nack(

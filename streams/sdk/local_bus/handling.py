@@ -1,4 +1,4 @@
-"""From what a handler returns, or raises, to the Result that its agent reports.
+"""Conversion of what a handler returns or raises to the Result that its agent reports.
 
 Source: SAP spec, 6.3.
 """
@@ -18,7 +18,7 @@ _MESSAGE = 4000
 
 
 def of_value(value: Any, agent: Agent, task: Mapping[str, Any], now: int) -> Json:
-    """A Result as it is; any other JSON value is the output of one that succeeded."""
+    """Return a Result as it is; any other JSON value becomes the output of a successful Result."""
     if isinstance(value, SapResult):
         result: Json = plain(value)
         return result
@@ -32,7 +32,7 @@ def of_value(value: Any, agent: Agent, task: Mapping[str, Any], now: int) -> Jso
 
 
 def of_error(exc: Exception, agent: Agent, task: Mapping[str, Any], now: int) -> Json:
-    """A handler that raises has failed; its task is closed as any that failed."""
+    """Return the failed Result of a handler that raised."""
     return failed(f"{type(exc).__name__}: {exc}", agent, task, now)
 
 

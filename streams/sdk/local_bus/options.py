@@ -12,20 +12,20 @@ FilePath = str | os.PathLike[str] | None
 
 
 def settings_of(
-    constitution: FilePath, authorization: FilePath, given: Mapping[str, Any]
+    constitution: FilePath, authorization: FilePath, options: Mapping[str, Any]
 ) -> Settings:
-    """given: by field (`sap_rate`) or variable (`HEADRACE_SAP_RATE`), `sap_` may be left out.
+    """Return the settings of a bus; the environment is not read.  Raises SettingsError.
 
-    The environment is not read.  Raises SettingsError.
+    options: by field (`sap_rate`) or variable (`HEADRACE_SAP_RATE`), `sap_` may be left out.
     """
     files = {"SAP_CONSTITUTION": constitution, "SAP_AUTHORIZATION": authorization}
-    named = {_variable(name): value for name, value in given.items()}
+    named = {_variable(name): value for name, value in options.items()}
     texts = {name: _text(value) for name, value in {**files, **named}.items() if value is not None}
     return Settings(partitions=1).assign(texts)
 
 
 def _variable(name: str) -> str:
-    """The nearest variable is named in the error if there is none."""
+    """Return the variable of an option; for an unknown one, a name for the error message."""
     upper = name.upper().removeprefix(PREFIX)
     return f"SAP_{upper}" if PREFIX + upper not in BY_ENV else upper
 

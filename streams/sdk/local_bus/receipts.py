@@ -1,4 +1,4 @@
-"""What becomes of an envelope at the door: taken on, or not, and why.
+"""Receipts that the bus returns for envelopes: accepted, or refused and why.
 
 Source: SAP spec, 6.3.
 """
@@ -14,9 +14,10 @@ from schemas import Problem
 
 @dataclass(frozen=True, slots=True)
 class _Receipt:
-    """messageId: the taskId, or the signalId.  rule: what decided.
+    """The members that Ack and Nack share.
 
-    errors: every (rule, path, message) of an envelope that is not valid.
+    messageId: the taskId, or the signalId.  rule: the rule that decided. errors: every (rule, path,
+    message) of an envelope that is not valid.
     """
 
     messageId: str
@@ -29,7 +30,7 @@ class _Receipt:
     errors: tuple[Problem, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As an object; null where there is nothing to say."""
+        """Return the receipt as a JSON object; members without a value are null."""
         members = {field.name: getattr(self, field.name) for field in fields(self)}
         return members | {"errors": [problem._asdict() for problem in self.errors]}
 
@@ -53,7 +54,7 @@ class Nack(_Receipt):
 
 
 def of_ack(ack: Mapping[str, Any], message_id: str) -> Ack | Nack:
-    """The receipt that a SapAck (in its JSON form) is."""
+    """Return the receipt for a SapAck (in its JSON form)."""
     kind = Ack if ack["status"] == "ACK" else Nack
     return kind(
         messageId=message_id,

@@ -1,4 +1,4 @@
-"""What a bus shows of what the processors wrote, and as what it stands in the transcript."""
+"""Records of the processors that a bus shows, and their kinds in the transcript."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENTRY_KINDS = {
     SAP_CACHE: "cache",
     SAP_HEURISTICS: "heuristics",
 }
-_SHOWN = {topic.name: topic for topic in (*ENTRY_KINDS, SAP_TASK_STATES)}
+_VISIBLE = {topic.name: topic for topic in (*ENTRY_KINDS, SAP_TASK_STATES)}
 
 
 class Row(dict[str, Any]):
@@ -61,13 +61,13 @@ class Written(NamedTuple):
 
 
 def shown(record: LogRecord, prefix: str) -> Written | None:
-    """None for records that stay between the processors."""
-    topic = _SHOWN.get(record.topic.removeprefix(prefix))
+    """Decode a record that a bus shows; return None for records internal to the processors."""
+    topic = _VISIBLE.get(record.topic.removeprefix(prefix))
     return Written(topic, value_json(topic, record), record.timestamp) if topic else None
 
 
 class Rows:
-    """The latest of everything, by id."""
+    """The outcomes, task rows and cache records written so far, by id."""
 
     def __init__(self) -> None:
         self._outcomes: dict[str, list[Json]] = {}

@@ -30,8 +30,10 @@ Entry = dict[str, Any]
 
 
 class Verification(dict[str, Any]):
-    """ok; lines: how many there are; head: the hash of the last good one; firstBad: the number of
-    the first bad one, from 1, or None.  A cut tail has no bad line, but is not ok.
+    """The result of a check of a transcript.
+
+    ok; lines: how many there are; head: the hash of the last good one; firstBad: the number of the
+    first bad one, from 1, or None.  A cut tail has no bad line, but is not ok.
     """
 
     @property
@@ -48,12 +50,12 @@ class Verification(dict[str, Any]):
 
     @property
     def firstBad(self) -> int | None:
-        found: int | None = self["firstBad"]
-        return found
+        number: int | None = self["firstBad"]
+        return number
 
 
 class _End(NamedTuple):
-    """Where a chain stands."""
+    """The sequence number and the hash of the last line of a chain."""
 
     seq: int = 0
     head: str = NO_HASH
@@ -77,16 +79,21 @@ class Transcript:
 
     def _open(self, path: Path) -> None:
         if path.exists():
-            found = self.verify(path)
-            if not found.ok:
-                raise TranscriptBroken(f"{path}: line {found.firstBad} is not as it was written")
-            self._end = _End(found.lines, found.head)
+            verification = self.verify(path)
+            if not verification.ok:
+                raise TranscriptBroken(
+                    f"{path}: line {verification.firstBad} is not as it was written"
+                )
+            self._end = _End(verification.lines, verification.head)
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
         self._close = weakref.finalize(self, os.close, self._file)
 
     @property
     def head(self) -> str:
-        """The hash of the last line.  Keep it elsewhere to see whether the end was cut off."""
+        """Return the hash of the last line.
+
+        Store it elsewhere to detect whether the end was cut off.
+        """
         return self._end.head
 
     @property
@@ -119,18 +126,21 @@ class Transcript:
         return entry
 
     def _write(self, line: bytes) -> None:
-        """Unbuffered, so a line is flushed when it is written."""
+        """Write a line unbuffered, so that it is flushed when this returns."""
         if self._file is None:
             return
-        rest = memoryview(line)
-        while rest:
-            rest = rest[os.write(self._file, rest) :]
+        remaining = memoryview(line)
+        while remaining:
+            remaining = remaining[os.write(self._file, remaining) :]
         if self._fsync:
             os.fsync(self._file)
 
     @staticmethod
     def verify(path: str | os.PathLike[str], head: str | None = None) -> Verification:
-        """Whether every line is as it was written.  head: of the last line, as kept elsewhere."""
+        """Check that every line is as it was written.
+
+        head: the hash of the last line, as stored elsewhere.
+        """
         end, lines, first_bad = _End(), 0, None
         for line in _lines(Path(path)):
             lines += 1
@@ -143,7 +153,7 @@ class Transcript:
         return Verification(ok=ok, lines=lines, head=end.head, firstBad=first_bad)
 
     def close(self) -> None:
-        """Nothing is appended after that.  Idempotent."""
+        """Close the file; nothing can be appended after that.  Idempotent."""
         if self._close is not None:
             self._close()
 
@@ -157,13 +167,13 @@ class Transcript:
 
 
 def _lines(path: Path) -> Iterator[bytes]:
-    """Each with the LF that ends it; the last may have none."""
+    """Yield each line with the LF that ends it; the last may have none."""
     with path.open("rb") as file:
         yield from file
 
 
 def _next(line: bytes, end: _End) -> _End | None:
-    """Where the chain stands after a line, None if the line does not belong there."""
+    """Return the end of the chain after a line, None if the line does not continue the chain."""
     if not line.endswith(b"\n"):
         return None
     try:
@@ -172,10 +182,10 @@ def _next(line: bytes, end: _End) -> _End | None:
             return None
         if canonical_json(entry) != line[:-1]:
             return None
-        found = entry.pop("hash")
-        good = found == sha256_hex(canonical_json(entry))
+        line_hash = entry.pop("hash")
+        good = line_hash == sha256_hex(canonical_json(entry))
     except ValueError:
         return None
     if not good or entry["prev"] != end.head or entry["seq"] != end.seq + 1:
         return None
-    return _End(entry["seq"], found)
+    return _End(entry["seq"], line_hash)
