@@ -41,18 +41,20 @@ def _checked(ctx: click.Context, parameter: click.Parameter, agent_id: str) -> s
     type=click.Path(file_okay=False, path_type=Path),
     help="Instead of HEADRACE_STATE_DIR.",
 )
-def main(agent_id: str, capabilities: tuple[str, ...], **given: Any) -> None:
+def main(agent_id: str, capabilities: tuple[str, ...], **options: Any) -> None:
     """Answer tasks until Ctrl-C or SIGTERM; HEADRACE_… settings say where Kafka is.
 
     \b
     Example:
       python -m streams.agents --agent-id A-ml-001 --capability consult.align
     """
-    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
-    place = place_of(agent_id, settings.state_dir)
+    settings = Settings.load(
+        **{name: value for name, value in options.items() if value is not None}
+    )
+    cursor_file = place_of(agent_id, settings.state_dir)
     clerk = EchoAgent(agent_id, capabilities)
     try:
-        serving = serve(clerk, settings, place, on_ready=_ready(clerk), on_answer=_answered)
+        serving = serve(clerk, settings, cursor_file, on_ready=_ready(clerk), on_answer=_answered)
         asyncio.run(until_stopped(serving))
     except HeadraceError as exc:
         click.echo(f"agent: {exc}", err=True)

@@ -1,4 +1,4 @@
-"""How far an example agent has read its inbox: a file with a cursor."""
+"""The cursor file of an example agent, which holds its position in the inbox."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _NAME_BYTES = 200
 
 
 def place_of(agent_id: str, state_dir: Path) -> Path:
-    """The file of an agent's cursor; of a name too long for a file, its hash stands for it."""
+    """Return the file of an agent's cursor; a name too long for a file is replaced by its hash."""
     name = quote(agent_id, safe="")
     if len(name) > _NAME_BYTES:
         name = sha256(agent_id.encode()).hexdigest()
     return state_dir / "agents" / f"{name}.cursor"
 
 
-def start_of(place: Path) -> str:
-    """Where to go on; the beginning without a file."""
-    return place.read_text().strip() if place.exists() else EARLIEST
+def start_of(path: Path) -> str:
+    """Return the cursor to start from; the beginning without a file."""
+    return path.read_text().strip() if path.exists() else EARLIEST
 
 
-def kept(place: Path, cursor: str) -> None:
-    """In one step: it is the old one or the new one, whenever it is read."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    new = place.with_suffix(".new")
+def kept(path: Path, cursor: str) -> None:
+    """Write the cursor atomically: a reader sees the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_suffix(".new")
     new.write_text(cursor)
-    new.replace(place)
+    new.replace(path)

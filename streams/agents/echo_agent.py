@@ -1,7 +1,7 @@
-"""What the example agent says to a task: a pure function of the task and of when it came.
+"""The results of the example agent: a pure function of the task and of its arrival time.
 
-So a task that is delivered twice is answered twice with the same bytes, which the service takes
-for one: at-least-once delivery needs no memory here.
+So a task that is delivered twice gets the same bytes twice, which the service deduplicates:
+at-least-once delivery needs no memory here.
 """
 
 from __future__ import annotations
@@ -15,25 +15,28 @@ from streams.engine.headers import iso
 
 Json = dict[str, Any]
 CONSTITUTION = "headrace://constitution"
-"""What is cited when a task names no references."""
+"""The citation for a task that names no references."""
 
 
 @dataclass(frozen=True)
 class EchoAgent:
-    """capabilities: of tasks that name no agent; a task that names this one is always taken."""
+    """An agent that echoes the texts of its tasks.
+
+    capabilities: of tasks that name no agent; a task that names this agent is always taken.
+    """
 
     agent_id: str
     capabilities: tuple[str, ...] = ()
 
     def takes(self, task: Mapping[str, Any]) -> bool:
-        """Whether a task of the inbox is for this agent."""
+        """Return whether a task of the inbox is for this agent."""
         target = task["target"]
         if target.get("agentId") is not None:
             return bool(target["agentId"] == self.agent_id)
         return target["capability"] in self.capabilities
 
     def results(self, task: Mapping[str, Any], at_ms: int) -> list[Json]:
-        """RUNNING, then SUCCEEDED; FAILED where what the task says is too much for a result.
+        """Return RUNNING, then SUCCEEDED; or FAILED where the result would not be valid.
 
         at_ms: when the task was put into the inbox.
         """
@@ -54,7 +57,7 @@ class EchoAgent:
         }
 
     def _done(self, task: Mapping[str, Any], at_ms: int) -> Json:
-        context, said = task["constitutionalContext"], list(_said(task["payload"]))
+        context, texts = task["constitutionalContext"], list(_texts(task["payload"]))
         evidence = {
             "alignment": "VALID",
             "pressureReadings": context.get("pressure") or {},
@@ -64,8 +67,8 @@ class EchoAgent:
         }
         return {
             **self._result(task, at_ms, "SUCCEEDED"),
-            "output": _output(task, said),
-            "metrics": {"tokensIn": _words(said), "tokensOut": _words(said)},
+            "output": _output(task, texts),
+            "metrics": {"tokensIn": _count_words(texts), "tokensOut": _count_words(texts)},
             "constitutionalEvidence": evidence,
         }
 
@@ -75,19 +78,19 @@ class EchoAgent:
         return {**self._result(task, at_ms, "FAILED"), "error": error}
 
 
-def _said(value: Any) -> Iterator[str]:
-    """The texts of a JSON value, in its order."""
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value, in its order."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for member in value.values():
-            yield from _said(member)
+            yield from _texts(member)
     elif isinstance(value, list):
         for item in value:
-            yield from _said(item)
+            yield from _texts(item)
 
 
-def _words(texts: list[str]) -> int:
+def _count_words(texts: list[str]) -> int:
     return sum(len(text.split()) for text in texts)
 
 
@@ -98,8 +101,8 @@ def _checks(context: Mapping[str, Any]) -> Iterator[Json]:
         yield {"principle": principle, "status": "PASS", "notes": notes}
 
 
-def _output(task: Mapping[str, Any], said: list[str]) -> Any:
-    """A text where the contract asks for one, else an object."""
+def _output(task: Mapping[str, Any], texts: list[str]) -> Any:
+    """Return a text where the contract requires one, else an object."""
     if (task.get("outputContract") or {}).get("format") in ("markdown", "text"):
-        return "\n".join(said)
-    return {"capability": task["target"]["capability"], "sections": said}
+        return "\n".join(texts)
+    return {"capability": task["target"]["capability"], "sections": texts}

@@ -19,7 +19,7 @@ _LOOK_S = 0.05
 
 @contextmanager
 def running_agent(settings: Settings, agent_id: str, *capabilities: str) -> Iterator[None]:
-    """At work for as long as the context lasts; what it prints is in `agent.log`.
+    """Run an agent for as long as the context lasts; its output is in `agent.log`.
 
     settings: with the broker's address.  Raises InfrastructureError when it does not start.
     """
@@ -30,7 +30,7 @@ def running_agent(settings: Settings, agent_id: str, *capabilities: str) -> Iter
 
 @contextmanager
 def running_example(settings: Settings, agent: str) -> Iterator[None]:
-    """An example agent of Summit, likewise."""
+    """Run an example agent of Summit, as `running_agent` does."""
     with _running(settings, agent, "streams.agents.summit", agent):
         yield
 
@@ -48,9 +48,9 @@ def _running(settings: Settings, agent: str, module: str, *arguments: str) -> It
         child.process.end(STOP_PATIENCE_S)
 
 
-def _wait(child: Child, log: Path, said: str) -> None:
+def _wait(child: Child, log: Path, ready_line: str) -> None:
     deadline = time.monotonic() + READY_LIMIT_S
-    while said not in (text := log.read_text(errors="replace") if log.exists() else ""):
+    while ready_line not in (text := log.read_text(errors="replace") if log.exists() else ""):
         if child.exit_code.done() or time.monotonic() > deadline:
             last = (text.strip().splitlines() or ["it said nothing"])[-1]
             raise InfrastructureError(f"the agent is not at work ({log}): {last}")

@@ -1,4 +1,4 @@
-"""The example agent at work: from its inbox to `sap.results`, at least once."""
+"""The main loop of the example agent, from its inbox to `sap.results`, at least once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ async def serve(
     on_ready: Callable[[], object] = lambda: None,
     on_answer: Callable[[str], object] = lambda task_id: None,
 ) -> None:
-    """Until cancelled.
+    """Answer the tasks of the inbox until cancelled.
 
-    place: a file that says how far the inbox is answered; without a usable one, all of it is.
-    It is written after the answers are on the log, so that none is left out.
+    place: a file with the cursor up to which the inbox is answered; without a usable one, the whole
+    inbox is answered. It is written after the answers are on the log, so that none is left out.
     Raises BrokerUnavailable, ProduceUnknown.
     """
     start = start_of(place)

@@ -11,7 +11,10 @@ import click
 
 
 async def until_stopped(work: Coroutine[Any, Any, None]) -> None:
-    """Raises what the work raises; says so when it was stopped."""
+    """Run the work until it ends or a signal stops it.  Raises what the work raises.
+
+    SIGINT and SIGTERM cancel the work; then `stopped` is printed.
+    """
     working = asyncio.create_task(work)
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, working.cancel)

@@ -40,17 +40,17 @@ def _shared(function: Any) -> Any:
     return function
 
 
-def _settings(given: dict[str, Any]) -> Settings:
-    return Settings.load(**{name: value for name, value in given.items() if value is not None})
+def _settings(options: dict[str, Any]) -> Settings:
+    return Settings.load(**{name: value for name, value in options.items() if value is not None})
 
 
 def _tell(hop: str, envelope: Envelope) -> None:
-    """One line for each envelope that leaves or arrives."""
-    members = envelope.model_dump(mode="json", include=set(_TOLD))
-    _say({"hop": hop, **{name: members[name] for name in _TOLD}})
+    """Print one line for an envelope that was sent or received."""
+    members = envelope.model_dump(mode="json", include=set(_MEMBERS))
+    _say({"hop": hop, **{name: members[name] for name in _MEMBERS}})
 
 
-_TOLD = ("payload_type", "id", "sender", "recipient", "correlation_id", "trace_id")
+_MEMBERS = ("payload_type", "id", "sender", "recipient", "correlation_id", "trace_id")
 
 
 def _say(line: dict[str, Any]) -> None:
@@ -60,21 +60,21 @@ def _say(line: dict[str, Any]) -> None:
 @main.command("worker")
 @_shared
 @click.option("--pace", type=click.FloatRange(0), default=0.05, help="Seconds that a page takes.")
-def worker(urn: str, over: str, pace: float, **given: Any) -> None:
+def worker(urn: str, over: str, pace: float, **options: Any) -> None:
     """Index pages for whoever asks, until Ctrl-C or SIGTERM.
 
     \b
     Example:
       python -m streams.agents.asap worker --urn urn:asap:agent:indexer:eu --over kafka
     """
-    settings = _settings(given)
+    settings = _settings(options)
     if over == HTTP:
         gateway = f"http://{settings.gateway}"
         http = over_http.Worker(gateway, urn, pace, _tell, settings.token)
         _run(until_stopped(http.run(lambda: click.echo(f"agent {urn}"))))
     else:
-        place = place_of(urn, settings.state_dir)
-        kafka = over_kafka.Worker(settings, urn, place, pace, _tell)
+        cursor_file = place_of(urn, settings.state_dir)
+        kafka = over_kafka.Worker(settings, urn, cursor_file, pace, _tell)
         _run(until_stopped(kafka.run(lambda: click.echo(f"agent {urn}"))))
 
 
@@ -93,7 +93,7 @@ def requester(
     conversation: str | None,
     trace: str | None,
     wait_s: int,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Have pages indexed, and print every envelope and the end.
 
@@ -102,14 +102,16 @@ def requester(
       python -m streams.agents.asap requester --urn urn:asap:agent:planner \\
         --to urn:asap:agent:indexer:eu --pages 42
     """
-    settings = _settings(given)
+    settings = _settings(options)
     conversation = conversation or f"conv-{uuid.uuid4().hex[:8]}"
-    asked = request(urn, worker_urn, conversation, pages, trace or f"tr-{uuid.uuid4().hex[:8]}")
+    task_request = request(
+        urn, worker_urn, conversation, pages, trace or f"tr-{uuid.uuid4().hex[:8]}"
+    )
     if over == HTTP:
         gateway = f"http://{settings.gateway}"
-        ended = over_http.ask(gateway, asked, wait_s, _tell, settings.token)
+        ended = over_http.ask(gateway, task_request, wait_s, _tell, settings.token)
     else:
-        ended = over_kafka.ask(settings, asked, wait_s, _tell)
+        ended = over_kafka.ask(settings, task_request, wait_s, _tell)
     _say({"hop": "ended", **_run(ended)})
 
 

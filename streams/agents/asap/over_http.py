@@ -17,30 +17,30 @@ from streams.asap.stream_snapshots import StreamSnapshotStore
 
 Json = dict[str, Any]
 Tell = Callable[[str, Envelope], None]
-"""Is told what was sent or received."""
+"""A callback for each envelope that was sent or received."""
 _LOOK_S = 0.1
-_AWAY_S = 1.0
+_RETRY_S = 1.0
 _OPEN = ("submitted", "working")
-_MOST = 100
+_LIMIT = 100
 
 
 async def ask(
-    gateway: str, asked: Envelope, wait_s: int, tell: Tell, token: str | None = None
+    gateway: str, task_request: Envelope, wait_s: int, tell: Tell, token: str | None = None
 ) -> Json:
-    """Send a request, and wait for the end of its task; the last reply's payload.
+    """Send a request, wait for the end of its task, and return the last reply's payload.
 
     Raises ASAPConnectionError, ASAPTimeoutError, ASAPRemoteError.
     """
-    async with ASAPClient(gateway, sender=asked.sender, token=token) as client:
-        tell("sent", asked)
+    async with ASAPClient(gateway, sender=task_request.sender, token=token) as client:
+        tell("sent", task_request)
         while True:
-            reply = await client.send_task(asked, wait=wait_s)
+            reply = await client.send_task(task_request, wait=wait_s)
             if isinstance(reply, TaskResponse) or reply.status.is_terminal():
                 return reply.model_dump(mode="json")
 
 
 class Worker:
-    """Works on the open tasks of an agent, those that another process has left too.
+    """A worker on the open tasks of an agent, including those that another process has left.
 
     pace_s: how long a page takes.  token: for the gateway, if it needs one.
     """
@@ -54,7 +54,7 @@ class Worker:
         self._taken: set[str] = set()
 
     async def run(self, on_ready: Callable[[], object]) -> None:
-        """Until cancelled, once."""
+        """Work on tasks until cancelled; can be called once."""
         with self._store:
             async with (
                 ASAPClient(self._gateway, sender=self._urn, token=self._token) as client,
@@ -65,72 +65,75 @@ class Worker:
             ):
                 on_ready()
                 while True:
-                    await self._look(client, http, group)
+                    await self._begin_new(client, http, group)
 
-    async def _look(
+    async def _begin_new(
         self, client: ASAPClient, http: httpx.AsyncClient, group: asyncio.TaskGroup
     ) -> None:
-        """Begin what is new."""
+        """Query the open tasks and begin the new ones."""
         try:
-            for task_id in await self._open(http):
-                if (asked := await self._asked(http, task_id)) is not None:
+            for task_id in await self._open_tasks(http):
+                if (task_request := await self._fetch_request(http, task_id)) is not None:
                     self._taken.add(task_id)
-                    group.create_task(self._work(client, asked))
+                    group.create_task(self._work(client, task_request))
             await asyncio.sleep(_LOOK_S)
         except httpx.HTTPError:
-            await asyncio.sleep(_AWAY_S)
+            await asyncio.sleep(_RETRY_S)
 
-    async def _open(self, http: httpx.AsyncClient) -> list[str]:
-        """Tasks that nobody here works on, or has done."""
-        found = []
+    async def _open_tasks(self, http: httpx.AsyncClient) -> list[str]:
+        """Return the open tasks that this worker has not begun."""
+        task_ids = []
         for status in _OPEN:
             query: dict[str, str | int] = {
                 "worker": self._urn,
                 "status": status,
-                "limit": _MOST,
+                "limit": _LIMIT,
             }
             answer = (await http.get("/v1/asap/tasks", params=query)).raise_for_status()
-            found += [each["task"]["id"] for each in answer.json()["tasks"]]
-        return [task_id for task_id in found if task_id not in self._taken]
+            task_ids += [each["task"]["id"] for each in answer.json()["tasks"]]
+        return [task_id for task_id in task_ids if task_id not in self._taken]
 
-    async def _asked(self, http: httpx.AsyncClient, task_id: str) -> Envelope | None:
-        """The TaskRequest; None where the view has the task, and its first event not yet."""
+    async def _fetch_request(self, http: httpx.AsyncClient, task_id: str) -> Envelope | None:
+        """Return the TaskRequest; None while the view has the task but not its first event."""
         path = f"/v1/asap/tasks/{task_id}/events"
         answer = (await http.get(path, params={"limit": 1})).raise_for_status()
         events = answer.json()["events"]
         if not events:
             return None
-        asked = Envelope.model_validate(events[0]["envelope"])
-        self._tell("received", asked)
-        return asked
+        task_request = Envelope.model_validate(events[0]["envelope"])
+        self._tell("received", task_request)
+        return task_request
 
-    async def _work(self, client: ASAPClient, asked: Envelope) -> None:
-        for envelope in work(asked, await self._state(asked.id)):
+    async def _work(self, client: ASAPClient, task_request: Envelope) -> None:
+        for envelope in work(task_request, await self._load_state(task_request.id)):
             await asyncio.sleep(self._pace_s)
-            if not await self._sent(client, envelope):
+            if not await self._send(client, envelope):
                 return
 
-    async def _state(self, task_id: str) -> State:
-        """Where this agent, or one before it, was."""
+    async def _load_state(self, task_id: str) -> State:
+        """Return the state from the latest snapshot, of this process or one before it."""
         while True:
             try:
                 saved = await asyncio.to_thread(self._store.get, task_id)
             except (ASAPConnectionError, ASAPTimeoutError):
-                await asyncio.sleep(_AWAY_S)
+                await asyncio.sleep(_RETRY_S)
             else:
                 return resumed(None if saved is None else saved.data)
 
-    async def _sent(self, client: ASAPClient, envelope: Envelope) -> bool:
-        """Whether it was taken; what has the same id is safe to send again."""
+    async def _send(self, client: ASAPClient, envelope: Envelope) -> bool:
+        """Send an envelope and return whether it was accepted.
+
+        It has the same id each time, so that sending it again is safe.
+        """
         while True:
             try:
                 await client.send(envelope)
             except ASAPRemoteError as exc:
                 if exc.code != INTERNAL_ERROR:  # refused: it was cancelled, or has timed out
                     return False
-                await asyncio.sleep(_AWAY_S)
+                await asyncio.sleep(_RETRY_S)
             except (ASAPConnectionError, ASAPTimeoutError):
-                await asyncio.sleep(_AWAY_S)
+                await asyncio.sleep(_RETRY_S)
             else:
                 self._tell("sent", envelope)
                 return True

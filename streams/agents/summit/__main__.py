@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 
 
 class Example(NamedTuple):
-    """What an agent does with its runs, and with each tool."""
+    """The handlers of an agent, for runs and for each tool."""
 
     handler: Callable[[Any, Any], Any]
     tools: Mapping[str, Callable[[Any, Any], Any]] = {}
@@ -40,20 +40,22 @@ EXAMPLES: Mapping[str, Example] = {
 @click.option("--pace", type=click.FloatRange(0), default=0.0, help="Seconds before each answer.")
 @click.option("--bootstrap", metavar="HOST:PORT", help="Instead of HEADRACE_BOOTSTRAP.")
 @click.option("--state-dir", type=click.Path(path_type=Path), help="Instead of HEADRACE_STATE_DIR.")
-def main(agent: str, pace: float, **given: Any) -> None:
+def main(agent: str, pace: float, **options: Any) -> None:
     """Register an example agent and answer its runs until Ctrl-C or SIGTERM.
 
     \b
     Example:
       python -m streams.agents.summit word-stats
     """
-    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    settings = Settings.load(
+        **{name: value for name, value in options.items() if value is not None}
+    )
     example = EXAMPLES[agent]
     try:
         serving = serve_agent(
             manifest_of(agent),
-            _told(example.handler, pace),
-            tools={name: _told(tool, pace) for name, tool in example.tools.items()},
+            _announced(example.handler, pace),
+            tools={name: _announced(tool, pace) for name, tool in example.tools.items()},
             settings=settings,
             on_ready=lambda: click.echo(f"agent {agent}"),
         )
@@ -67,15 +69,15 @@ def manifest_of(agent: str) -> SummitManifest:
     return load_manifest(HERE / f"{agent}.yaml")
 
 
-def _told(handler: Callable[[Any, Any], Any], pace: float) -> Callable[[Any, Any], Any]:
-    """With a line for each run that begins."""
+def _announced(handler: Callable[[Any, Any], Any], pace: float) -> Callable[[Any, Any], Any]:
+    """Return the handler, preceded by a line for each run that begins."""
 
-    async def told(given: Any, run: Any) -> Any:
+    async def announce_and_handle(inputs: Any, run: Any) -> Any:
         click.echo(f"begun {run.run_id}")
         await asyncio.sleep(pace)
-        return await handler(given, run)
+        return await handler(inputs, run)
 
-    return told
+    return announce_and_handle
 
 
 if __name__ == "__main__":

@@ -15,19 +15,19 @@ TOKEN_USD = 0.00001
 
 
 class Unanswered(Exception):
-    """The agent that was asked gave no result."""
+    """The error for a call that ended without a result."""
 
 
 async def route(inputs: Json, run: Run) -> Json:
-    """The answer of the researcher."""
-    found = await run.invoke(RESEARCHER, {"query": inputs["question"]}, budget=run.budget)
-    if found["status"] != "completed":
-        raise Unanswered(f"{RESEARCHER} {found['status']}: {found['error']['message']}")
-    return {"answer": found["output"]["summary"], "by": RESEARCHER}
+    """Return the answer of the researcher."""
+    result = await run.invoke(RESEARCHER, {"query": inputs["question"]}, budget=run.budget)
+    if result["status"] != "completed":
+        raise Unanswered(f"{RESEARCHER} {result['status']}: {result['error']['message']}")
+    return {"answer": result["output"]["summary"], "by": RESEARCHER}
 
 
 async def research(inputs: Json, run: Run) -> AgentResult:
-    """A summary with a source for each step, verified by the critic where there is one."""
+    """Return a summary with a source for each step, verified by the critic where there is one."""
     query, sources = inputs["query"], []
     for step in range(1, inputs["depth"] + 1):
         run.charge(tokens=len(query.split()), cost_usd=TOKEN_USD * len(query.split()))
@@ -35,20 +35,20 @@ async def research(inputs: Json, run: Run) -> AgentResult:
         await run.progress(f"read source {step}")
     summary = f"What is known about {query}, from {len(sources)} sources."
     output = {"summary": summary, "sources": sources, "confidence": 0.85}
-    return AgentResult(output, MODEL, verification=await _checked(output, run))
+    return AgentResult(output, MODEL, verification=await _ask_critic(output, run))
 
 
-async def _checked(output: Json, run: Run) -> Json | None:
+async def _ask_critic(output: Json, run: Run) -> Json | None:
     inputs = {"text": output["summary"], "sources": output["sources"]}
     try:
-        found = await run.invoke(CRITIC, inputs)
+        result = await run.invoke(CRITIC, inputs)
     except CallRejected:  # there is no critic
         return None
-    return {"checks": found["output"]["checks"]} if found["status"] == "completed" else None
+    return {"checks": result["output"]["checks"]} if result["status"] == "completed" else None
 
 
 async def check(inputs: Json, run: Run) -> Json:
-    """Whether a text says something and names its sources."""
+    """Check whether a text is not empty and names its sources."""
     says, named = bool(inputs["text"].strip()), bool(inputs["sources"])
     checks = [{"name": "says-something", "passed": says}, {"name": "sources", "passed": named}]
     return {"checks": checks}

@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def counted(text: str, top: int) -> Json:
-    """How many words there are, and the most frequent ones; of equals the first by letters."""
+    """Count the words and return the most frequent ones; ties are in alphabetical order."""
     words = text.lower().split()
     ranked = sorted(Counter(words).items(), key=lambda item: (-item[1], item[0]))
     return {"words": len(words), "top": [word for word, _ in ranked[:top]]}

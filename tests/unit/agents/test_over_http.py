@@ -51,7 +51,7 @@ class Late:
 
 
 def test_a_worker_waits_for_a_gateway_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(over_http, "_AWAY_S", 0.01)
+    monkeypatch.setattr(over_http, "_RETRY_S", 0.01)
     late, told = Late(), []
 
     async def story(url: str) -> None:
