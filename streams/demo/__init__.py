@@ -1,4 +1,4 @@
-"""`headrace demo`: a short story, told by a real system, that checks itself."""
+"""The scenario of `headrace demo`, which runs on a real system and checks itself."""
 
 from streams.demo.context import DemoContext, DemoFailed
 from streams.demo.steps import STEPS, tell

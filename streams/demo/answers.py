@@ -20,17 +20,20 @@ RULES = (
     *("sap_constitution", "sap_authorization", "sap_rate", "sap_past_deadline"),
     *("sap_single_flight", "sap_max_wait_s", "sap_learning"),
 )
-"""Settings by which tasks are judged."""
-_SAID = "Ring Ana on +372 5550 1234"
+"""Settings that decide the verdicts on tasks."""
+_PRIVATE_TEXT = "Ring Ana on +372 5550 1234"
 
 
 def agent_id(stage: DemoContext) -> str:
-    """Of this telling's agent, so that nothing said before is answered again."""
+    """Return this run's own agent id, so that no task of an earlier run is answered."""
     return f"A-ml-001@{stage.session}"
 
 
 def seed(stage: DemoContext, number: int, **payload: str) -> Json:
-    """The example task as the number-th of this telling; payload: more members of that."""
+    """Return the example task as the number-th of this run.
+
+    payload: more members of the task's payload.
+    """
     text = files("schemas").joinpath("examples", "sap", "tasks", "seed.json").read_text("utf-8")
     task: Json = copy.deepcopy(json.loads(text))
     task["taskId"] = _id(stage, f"task {number}")
@@ -44,8 +47,8 @@ def _id(stage: DemoContext, name: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:demo:{stage.session}:{name}"))
 
 
-def _asked(stage: DemoContext, task: Json) -> Json:
-    """The outcome that a sender who waits is given."""
+def _ask(stage: DemoContext, task: Json) -> Json:
+    """Send a task, wait for its outcome and return it."""
     stage.show("task", f"{task['taskId'][:8]} for {task['target']['capability']}")
     begun = time.monotonic()
     answer = stage.door.wait(SAP_TASKS.name, task, WAIT_S)
@@ -69,7 +72,7 @@ def _row(stage: DemoContext, task: Json) -> Json:
 def asked(stage: DemoContext) -> None:
     """The example task of SAP 2.0: the agent computes, and the answer is held to its task."""
     task = seed(stage, 1)
-    outcome = _asked(stage, task)
+    outcome = _ask(stage, task)
     stage.expect("the status", outcome["status"], "SUCCEEDED")
     stage.expect("the rule", outcome["meta"]["headrace"]["rule"], "agent_status")
     evidence = outcome["constitutionalEvidence"]
@@ -93,7 +96,7 @@ def _stored(stage: DemoContext, task: Json) -> Json | None:
 def asked_again(stage: DemoContext) -> None:
     """The same question in another task: the vetted answer is given, and no agent is asked."""
     first, again = seed(stage, 1), seed(stage, 2)
-    outcome = _asked(stage, again)
+    outcome = _ask(stage, again)
     stage.expect("the rule", outcome["meta"]["headrace"]["rule"], "cache_hit")
     cache = outcome["constitutionalEvidence"]["cache"]
     stage.show("cache", f"hit, version {cache['version']}, {cache['ageSec']} s old")
@@ -101,21 +104,21 @@ def asked_again(stage: DemoContext) -> None:
     computed = _row(stage, first)["outcomes"][-1]
     stage.expect("the output", outcome["output"], computed["output"])
     inbox = [record["value"]["taskId"] for record in stage.records(SAP_INBOX)]
-    asked = [id for id in inbox if id in (first["taskId"], again["taskId"])]
-    stage.expect("tasks in the inbox", asked, [first["taskId"]])
+    task_ids = [id for id in inbox if id in (first["taskId"], again["taskId"])]
+    stage.expect("tasks in the inbox", task_ids, [first["taskId"]])
 
 
 def refused(stage: DemoContext) -> None:
     """An answer that breaks a constraint of its task, "No PII": it is withheld."""
-    task = seed(stage, 3, note=_SAID)
-    outcome = _asked(stage, task)
+    task = seed(stage, 3, note=_PRIVATE_TEXT)
+    outcome = _ask(stage, task)
     stage.expect("the status", outcome["status"], "FAILED")
     stage.expect("the error", outcome["error"]["code"], "NON_CONSTITUTIONAL")
     checks = outcome["constitutionalEvidence"]["policyChecks"]
     failed = [check for check in checks if check["status"] == "FAIL"]
     stage.expect("checks that fail", [c["principle"] for c in failed], ["constraint:no_pii"])
     stage.show("refused", f"{failed[0]['principle']}: {failed[0]['notes']}")
-    stage.expect("whether it is said", _SAID[-9:] in json.dumps(outcome), False)
+    stage.expect("whether it is said", _PRIVATE_TEXT[-9:] in json.dumps(outcome), False)
     stage.show("withheld", f"SHA-256 {outcome['meta']['headrace']['outputSha256'][:12]}…")
 
 
@@ -162,7 +165,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (asked, asked_again, refused,
 
 
 def tell(stage: DemoContext) -> None:
-    """Raises DemoFailed at the first thing that is not as it should be."""
+    """Run act three.  Raises DemoFailed at the first failed check."""
     stage.say("\nAct three: an agent, a constitution, and answers that are reused.")
     if stage.differs(*RULES):
         stage.say("    left out: it is written for the default HEADRACE_SAP_… settings")

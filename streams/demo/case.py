@@ -22,7 +22,7 @@ def _always(stage: DemoContext) -> bool:
 
 
 class Part(NamedTuple):
-    """What one protocol knows of the case.
+    """The part of one protocol in the case.
 
     tell: the step of the act.  kinds: how many nodes of which kinds it adds to the tree.
     possible: whether the settings are those for which the part is written.
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def trace(stage: DemoContext) -> uuid.UUID:
-    """Of this telling's case."""
+    """Return the trace id of the case in this run."""
     return uuid.uuid5(uuid.NAMESPACE_URL, f"headrace:demo:{stage.session}:case")
 
 

@@ -1,4 +1,4 @@
-"""What the steps of the demo stand on: sending, asking, waiting, saying, checking."""
+"""The context of the demo's steps: sending, querying, waiting, printing, checking."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ class DemoFailed(NegativeAnswer):
 
 @dataclass
 class DemoContext:
-    """door: where envelopes and questions go.  log: where the rest is read.  say: prints one line.
+    """The context of a run of the demo.
+
+    door: the system's client.  log: for what has no route.  say: prints one line.
 
     latencies: ms from sending a record to seeing its answer.
     decision: the packet that a later step takes back.
-    agent, example: let an agent of SAP of that id, or that example of Summit, work for as long as
-    the context lasts.
+    agent, example: context managers that run an agent of SAP with that id, or that example of
+    Summit.
     """
 
     door: SystemClient
@@ -50,14 +52,17 @@ class DemoContext:
     example: Callable[[Settings, str], AbstractContextManager[None]] = running_example
 
     def send(self, topic: str, value: Json, trace: str = "") -> str:
-        """One envelope; returns its position once its answer is seen.  trace: W3C trace context."""
+        """Send one envelope and return its position once its answer is seen.
+
+        trace: W3C trace context.
+        """
         begun = time.monotonic()
         (position,) = self.door.send(topic, [value], trace)
         self.latencies.append((time.monotonic() - begun) * 1000)
         return position
 
     def send_bytes(self, topic: str, key: str, value: bytes) -> str:
-        """Straight to Kafka, as nobody else would take them."""
+        """Write bytes straight to Kafka, since every other way refuses them."""
         begun = time.monotonic()
         (record,) = self.log.append([Output(self.settings.prefix + topic, key.encode(), value)])
         self.door.see([position(record)])
@@ -73,7 +78,10 @@ class DemoContext:
         return verdict
 
     def facts(self, packet_id: str, session: str | None = None) -> list[Json]:
-        """session: the packet's, if it is not the story's."""
+        """Return the facts about a packet.
+
+        session: the packet's, if it is not the demo's.
+        """
         path = f"/v1/apc/sessions/{session or self.session}/packets/{packet_id}/events"
         items: list[Json] = self.get(path)["items"]
         return items
@@ -89,35 +97,35 @@ class DemoContext:
         return answer.body
 
     def wait_for(self, what: str, question: Callable[[], Json | None]) -> Json:
-        """Ask until there is an answer."""
+        """Repeat the query until it has a result.  Raises DemoFailed after WAIT_S."""
         deadline = time.monotonic() + WAIT_S
-        while (found := question()) is None:
+        while (result := question()) is None:
             if time.monotonic() > deadline:
                 raise DemoFailed(f"waited {WAIT_S:.0f} s for {what}")
             self.door.pause()
-        return found
+        return result
 
     def records(self, topic: Topic) -> Iterator[Json]:
-        """Everything on a topic now, decoded."""
+        """Yield everything that is on a topic now, decoded."""
         for record in read(self.log, topic, self.settings.prefix):
             yield record_json(topic, record)
 
     def differs(self, *names: str) -> bool:
-        """Whether one of these settings is not what it is by default."""
+        """Return whether one of these settings differs from its default."""
         default = Settings()
         return any(getattr(self.settings, name) != getattr(default, name) for name in names)
 
-    def expect(self, what: str, found: object, wanted: object) -> None:
+    def expect(self, what: str, actual: object, expected: object) -> None:
         self.checks += 1
-        if found != wanted:
-            raise DemoFailed(f"{what} should be {wanted}, but is {found}")
+        if actual != expected:
+            raise DemoFailed(f"{what} should be {expected}, but is {actual}")
 
     def show(self, name: str, text: object) -> None:
         self.say(f"    {name:<12}{text}")
 
 
 def act(stage: DemoContext, name: str, steps: Sequence[Callable[[DemoContext], None]]) -> None:
-    """Tell the steps of one act.  Raises DemoFailed, which names act and step."""
+    """Run the steps of one act.  Raises DemoFailed, which names act and step."""
     begun, before = time.monotonic(), stage.checks
     for number, step in enumerate(steps, 1):
         stage.say(f"\n{number:>2}  {step.__doc__}")

@@ -37,11 +37,11 @@ RECOVERED = "blind-distill"
 _DECAY = ("apc_decay_min_samples", "apc_decay_min_score", "apc_decay_max_drift", "apc_decay_mode")
 _EVERY = 8
 Sending = list[tuple[str, Sent]]
-"""What was sent, with its positions."""
+"""Packets that were sent, with their positions."""
 
 
 def tell(stage: DemoContext) -> None:
-    """Raises DemoFailed at the first thing that is not as it should be."""
+    """Run act two.  Raises DemoFailed at the first failed check."""
     stage.say("\nAct two: a fleet teaches itself.")
     default, settings = Settings(), stage.settings
     if any(getattr(settings, name) != getattr(default, name) for name in _DECAY):
@@ -72,7 +72,7 @@ def tell(stage: DemoContext) -> None:
 
 
 def _send(stage: DemoContext, generation: Generation) -> Sending:
-    """A generation at once; returns when all its verdicts are seen."""
+    """Send a generation at once and return its positions when all its verdicts are seen."""
     positions = stage.door.send(APC_PACKETS.name, [sent.packet for sent in generation.sent])
     if generation.number % _EVERY == 0:
         stage.show("generation", f"{generation.number:>2} of {GENERATIONS}")
@@ -85,7 +85,7 @@ def _events(stage: DemoContext) -> list[TopicPartition]:
 
 
 def _account(stage: DemoContext, starts: dict[TopicPartition, int], story: Story) -> Account:
-    """A count of the facts of this run."""
+    """Count the facts of this run."""
     account, sessions = Account(), set(story.sessions.values())
     for record in _since(stage, starts):
         fact = record_json(APC_EVENTS, record)["value"]
@@ -102,7 +102,7 @@ def _since(stage: DemoContext, starts: dict[TopicPartition, int]) -> Iterator[Re
 
 
 def _verdicts(stage: DemoContext, account: Account, sending: Sending) -> None:
-    """Each packet was decided by the rule that the story meant, and every rule occurred."""
+    """Check that each packet was decided by the expected rule, and that every rule occurred."""
     meant: set[str] = set()
     for where, sent in sending:
         fact = account.verdicts.get(where)
@@ -119,7 +119,7 @@ def _verdicts(stage: DemoContext, account: Account, sending: Sending) -> None:
 
 
 def _sessions(stage: DemoContext, story: Story) -> None:
-    """Where the use cases stand at the end."""
+    """Check and print the final states of the use cases."""
     for use_case, session in story.sessions.items():
         state = stage.get(f"/v1/apc/sessions/{session}/coordination")["inter"]["state"]
         stage.expect(f"the state of {use_case}", state, ENDS[use_case])
@@ -127,7 +127,7 @@ def _sessions(stage: DemoContext, story: Story) -> None:
 
 
 def _teachers(stage: DemoContext, account: Account) -> None:
-    """Who taught whom."""
+    """Print how often each swarm taught another."""
     pairs: Counter[tuple[str, str]] = Counter()
     for (teacher, _, student), count in account.lessons().items():
         pairs[teacher, student] += count
@@ -136,7 +136,7 @@ def _teachers(stage: DemoContext, account: Account) -> None:
 
 
 def _protocols(stage: DemoContext, account: Account, story: Story) -> None:
-    """The service's figures are those of the facts."""
+    """Check that the service's sums of each protocol are those of the facts, and print them."""
     totals = account.totals()
     for protocol_id, sums in totals.items():
         ask = partial(_row_with, stage, protocol_id, sums._asdict())
@@ -155,8 +155,8 @@ def _protocols(stage: DemoContext, account: Account, story: Story) -> None:
     )
     for row in by_score:
         sums = totals[row["protocol_id"]]
-        found = (row["transfer_count"], row["accepted_count"], row["effectiveness_score"])
-        stage.expect(row["protocol_id"], found, (*sums[1:3], shown(sums.score)))
+        sums_of_service = (row["transfer_count"], row["accepted_count"], row["effectiveness_score"])
+        stage.expect(row["protocol_id"], sums_of_service, (*sums[1:3], shown(sums.score)))
         name = row["protocol_id"].removesuffix(story.suffix)
         stage.show(
             "protocol",
@@ -171,7 +171,7 @@ def _row_with(stage: DemoContext, protocol_id: str, sums: Json) -> Json | None:
 
 
 def _decays(stage: DemoContext, story: Story) -> None:
-    """Three protocols have decayed; one had, until its drift was measured."""
+    """Check the three decayed protocols, and the one that recovered by a measurement."""
     for name in (*DECAYED, RECOVERED):
         query = f"kind=decay&protocol_id={quote(story.protocol_id(name))}"
         decisions = [each["decay"] for each in stage.get("/v1/apc/decisions", query)["items"]]
@@ -183,15 +183,17 @@ def _decays(stage: DemoContext, story: Story) -> None:
 
 
 def _explained(stage: DemoContext, account: Account) -> None:
-    """A refusal on the very line, and what would have passed."""
+    """Print the explanation of a refusal at the threshold, and check a score that would pass."""
     fact = next(f for f in account.verdicts.values() if f["rule"] == "score_below_window")
     path = f"/v1/apc/sessions/{fact['session_id']}/packets/{fact['packet_id']}/explain"
-    told = stage.get(path, "sender_score=0.85")
-    stage.show("explained", f"TRANSFER {fact['packet_id'][:8]}: {told['message']}")
-    for check in told["throttle"]["checks"][:4]:
+    explanation = stage.get(path, "sender_score=0.85")
+    stage.show("explained", f"TRANSFER {fact['packet_id'][:8]}: {explanation['message']}")
+    for check in explanation["throttle"]["checks"][:4]:
         compared = " ".join(check[part] for part in ("left", "op", "right") if check.get(part))
         stage.show("", f"{check['rule']:<20} {check['outcome']:<14} {compared}".rstrip())
-    what_if = told["counterfactual"]
+    what_if = explanation["counterfactual"]
     stage.show("what if", f"sender_score 0.85: {what_if['decided_by']}")
-    stage.expect("the rule that decided it", told["throttle"]["decided_by"], told["rule"])
+    stage.expect(
+        "the rule that decided it", explanation["throttle"]["decided_by"], explanation["rule"]
+    )
     stage.expect("whether 0.85 passes", what_if["passes"], True)

@@ -13,14 +13,14 @@ SENTINEL = {"agent_id": "sentinel-1", "role": "sentinel", "swarm_id": "swarm-hyb
 
 
 def example(session: str) -> Json:
-    """The IDEA packet that APC/1.0 prints as its example, in a session of this demo's own."""
+    """Return the IDEA packet that APC/1.0 prints as its example, in the demo's own session."""
     text = (files("schemas") / "examples" / "apc" / "idea.json").read_text()
     packet: Json = json.loads(text)
     return {**packet, "trace": {**packet["trace"], "session_id": session}}
 
 
 def new(of: Json, kind: str, phase: str, payload: Json, **members: Any) -> Json:
-    """Another packet of the same session, run and task, that asks for no acknowledgement."""
+    """Return another packet of the same session, run and task, without an acknowledgement."""
     packet_id = str(uuid.uuid4())
     return {
         "protocol_version": "apc/1.0",
@@ -46,13 +46,13 @@ def ack(of: Json) -> Json:
 
 
 def impatient(of: Json) -> Json:
-    """The same idea, to be acknowledged within half a second, with one redelivery."""
+    """Return the same idea, to be acknowledged within half a second, with one redelivery."""
     routing = {**of["routing"], "requires_ack": True, "ack_timeout_ms": 500, "retry_limit": 1}
     return new(of, "IDEA", "DISCOVERY", of["payload"], routing=routing)
 
 
 def evaluation(of: Json) -> Json:
-    """An EVAL that meets every promotion gate."""
+    """Return an EVAL that meets every promotion gate."""
     metrics = {
         "rtf": 1.0,
         "stability": 0.95,
@@ -87,7 +87,7 @@ def retraction(of: Json) -> Json:
 
 
 def transition(session: str, from_state: str, to_state: str) -> Json:
-    """An event of the agent's own task."""
+    """Return an event of the agent's own task."""
     return {
         "event_id": str(uuid.uuid4()),
         "session_id": session,

@@ -25,7 +25,7 @@ def run_id(stage: DemoContext, name: str = "run") -> str:
 
 
 def invocation(stage: DemoContext, *, text: str = TEXT, **inputs: int) -> Json:
-    """agent.invoke of this telling."""
+    """Return this run's agent.invoke."""
     context = {"traceId": f"tr-{stage.session}", "budget": {"usd": 0, "seconds": 20}}
     params = {"agentId": AGENT, "runId": run_id(stage), "inputs": {"text": text, **inputs}}
     return _request("agent.invoke", **params, context=context)
@@ -41,16 +41,16 @@ def _result(stage: DemoContext, request: Json) -> Json:
     if "result" not in response:
         raise DemoFailed(f"{request['method']} is refused: {response['error']}")
     stage.show("answered", f"{request['method']}, after {time.monotonic() - begun:.1f} s")
-    found: Json = response["result"]
-    return found
+    result: Json = response["result"]
+    return result
 
 
 def _error(stage: DemoContext, request: Json, code: int) -> Json:
     error: Json = stage.door.rpc(request).get("error", {})
     stage.expect("the code", error.get("code"), code)
     stage.show("refused", f"{error['code']} {error['message']}")
-    found: Json = error["data"]
-    return found
+    data: Json = error["data"]
+    return data
 
 
 def _row(stage: DemoContext) -> Json:
@@ -61,10 +61,10 @@ def _row(stage: DemoContext) -> Json:
 def listed(stage: DemoContext) -> None:
     """The agent has registered its manifest, and says what it can do."""
     agents = _result(stage, _request("agent.list", capability="text:count"))["agents"]
-    (own,) = [agent for agent in agents if agent["agentId"] == AGENT]
-    stage.show("agent", f"{AGENT} {own['version']}: {own['description']}")
-    stage.expect("its tools", own["tools"], ["slugify"])
-    stage.show("manifest", f"SHA-256 {own['manifestHash'][:12]}…")
+    (entry,) = [agent for agent in agents if agent["agentId"] == AGENT]
+    stage.show("agent", f"{AGENT} {entry['version']}: {entry['description']}")
+    stage.expect("its tools", entry["tools"], ["slugify"])
+    stage.show("manifest", f"SHA-256 {entry['manifestHash'][:12]}…")
 
 
 def invoked(stage: DemoContext) -> None:
@@ -116,13 +116,13 @@ def judged(stage: DemoContext) -> None:
     """A critic claims that all is well, though one of its checks fails: the stricter one counts."""
     critic = f"critic-{stage.session}"
     stage.send(SUMMIT_MANIFESTS.name, _critic(stage, critic))
-    found = [{"name": "counts", "passed": True}, {"name": "sources", "passed": False}]
+    checks = [{"name": "counts", "passed": True}, {"name": "sources", "passed": False}]
     judgement = {
         "replyId": "judgement",
         "runId": run_id(stage),
         "agentId": critic,
         "kind": "verification",
-        "verification": {"status": "passed", "checks": found},
+        "verification": {"status": "passed", "checks": checks},
         "provenance": {"model": "none", "timestamp": "2026-03-02T09:00:01Z"},
     }
     stage.send(SUMMIT_REPLIES.name, judgement)
@@ -133,7 +133,7 @@ def judged(stage: DemoContext) -> None:
 
 
 def _critic(stage: DemoContext, name: str) -> Json:
-    """The manifest of the agent, with another name and role."""
+    """Return the manifest of the agent, with another name and role."""
     manifest: Json = stage.get(f"/v1/summit/agents/{AGENT}")["manifest"]
     metadata = {**manifest["metadata"], "name": name}
     return {**manifest, "metadata": metadata, "spec": {**manifest["spec"], "role": "critic"}}
@@ -158,7 +158,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
 
 
 def tell(stage: DemoContext) -> None:
-    """Raises DemoFailed at the first thing that is not as it should be."""
+    """Run act five.  Raises DemoFailed at the first failed check."""
     stage.say("\nAct five: an agent runs on a budget, and everything about it can be proved.")
     with stage.example(stage.settings, AGENT):
         act(stage, "five", STEPS)

@@ -134,12 +134,12 @@ def events(stage: DemoContext) -> None:
     for step in (("PENDING", "IN_PROGRESS"), ("IN_PROGRESS", "COMPLETED")):
         stage.send("rtes.raw", packets.transition(stage.session, *step))
     stage.send("rtes.raw", packets.transition(stage.session, "COMPLETED", "PENDING"))
-    found = stage.wait_for("three events", lambda: _events(stage, 3))
-    for event in found["items"]:
+    page = stage.wait_for("three events", lambda: _events(stage, 3))
+    for event in page["items"]:
         payload = event["payload"]
         what = f"{payload['task_id']}: {payload['from_state']} → {payload['to_state']}"
         stage.show(f"event {event['sequence']}", f"{what} ({event['rule']})")
-    stage.expect("sequences", [e["sequence"] for e in found["items"]], [1, 2, 3])
+    stage.expect("sequences", [e["sequence"] for e in page["items"]], [1, 2, 3])
     (refused,) = stage.get("/v1/rtes/rejections", f"session_id={stage.session}")["items"]
     stage.expect("the refusal", refused["rule"], "rewind_required")
     stage.show("refused", f"COMPLETED → PENDING ({refused['rule']})")
@@ -155,17 +155,17 @@ def _events(stage: DemoContext, count: int) -> Json | None:
 
 def trace(stage: DemoContext) -> None:
     """What `headrace packet-trace` and `headrace packet-replay` tell of it."""
-    found = stage.get("/v1/apc/packets", f"session_id={stage.session}")
-    for packet in found["packets"]:
+    listing = stage.get("/v1/apc/packets", f"session_id={stage.session}")
+    for packet in listing["packets"]:
         stage.say(
             f"    {packet['created_at']}  {packet['packet_type']:<10} {packet['run_phase']:<10}"
             f" {packet['lifecycle_state']}"
         )
-    stage.expect("packets", found["count"], 7)
+    stage.expect("packets", listing["count"], 7)
     run_id = packets.example(stage.session)["trace"]["run_id"]
     replay = stage.get("/v1/apc/replay", f"run_id={run_id}&session_id={stage.session}")
-    stage.expect("packets of the run", replay["packet_count"], found["count"])
-    stage.expect("steps of the run", replay["event_count"], found["event_count"])
+    stage.expect("packets of the run", replay["packet_count"], listing["count"])
+    stage.expect("steps of the run", replay["event_count"], listing["event_count"])
     stage.show("replay", f"{replay['packet_count']} packets, {replay['event_count']} steps")
 
 
@@ -185,7 +185,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
 
 
 def tell(stage: DemoContext) -> None:
-    """All acts.  Raises DemoFailed at the first thing that is not as it should be."""
+    """Run all acts.  Raises DemoFailed at the first failed check."""
     begun = time.monotonic()
     for number, step in enumerate(STEPS, 1):
         stage.say(f"\n{number:>2}  {step.__doc__}")

@@ -1,4 +1,4 @@
-"""How the demo speaks to the system: over HTTP, as any program would."""
+"""The HTTP client of the demo, which uses the system as any program would."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 PATHS: Mapping[str, str] = {
     route.action.topic.name: route.template for route in ROUTES if isinstance(route.action, Produce)
 }
-"""Where envelopes for a topic are sent."""
+"""The path to which envelopes of each topic are sent."""
 _SEEN = "/v1/apc/packets"
 _PAUSE_S = 0.05
 _TIMEOUT_S = 60.0
@@ -29,7 +29,7 @@ _TIMEOUT_S = 60.0
 
 class SystemClient(Protocol):
     def send(self, topic: str, values: Sequence[Json], trace: str = "") -> list[str]:
-        """Produce them; their positions, once the answers to all are seen.
+        """Send the values and return their positions once the answers to all are seen.
 
         trace: W3C trace context of the records, if any.
         """
@@ -38,13 +38,13 @@ class SystemClient(Protocol):
         """Wait until the answers to these records are seen."""
 
     def wait(self, topic: str, value: Json, seconds: int) -> Response:
-        """Produce it, and wait for what comes of it."""
+        """Send a value and wait for its outcome."""
 
     def call(self, envelope: Json) -> Json:
-        """Send it to `POST /asap`; the JSON-RPC response."""
+        """Send an envelope to `POST /asap` and return the JSON-RPC response."""
 
     def rpc(self, request: Json) -> Json:
-        """Send it to `POST /summit`; the JSON-RPC response."""
+        """Send a request to `POST /summit` and return the JSON-RPC response."""
 
     def get(self, path: str, query: str) -> Response: ...
 
@@ -53,7 +53,7 @@ class SystemClient(Protocol):
 
 
 class HttpSystemClient:
-    """url: of the gateway."""
+    """A client of the gateway at `url`."""
 
     def __init__(self, url: str) -> None:
         self._http = httpx.Client(base_url=url, timeout=_TIMEOUT_S)
@@ -62,12 +62,12 @@ class HttpSystemClient:
         headers = {TRACEPARENT: trace} if trace else {}
         answer = self._ask("POST", PATHS[topic], json=list(values), headers=headers)
         answer.raise_for_status()
-        positions = [position_of(told) for told in answer.json()["positions"]]
+        positions = [position_of(written) for written in answer.json()["positions"]]
         self.see(positions)
         return positions
 
     def see(self, positions: Iterable[str]) -> None:
-        """Answers come in order on each partition, so the last one there stands for all."""
+        """Wait for the answer to the last record of each partition; answers are in order."""
         last = {position.rpartition("/")[0]: position for position in positions}
         for position in last.values():
             query = {"after": position, "limit": "1", "include_events": "false"}
@@ -86,8 +86,8 @@ class HttpSystemClient:
         return self._rpc("/summit", request)
 
     def _rpc(self, path: str, request: Json) -> Json:
-        found: Json = self._ask("POST", path, json=request).raise_for_status().json()
-        return found
+        response: Json = self._ask("POST", path, json=request).raise_for_status().json()
+        return response
 
     def get(self, path: str, query: str) -> Response:
         answer = self._ask("GET", f"{path}?{query}" if query else path)

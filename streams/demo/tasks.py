@@ -25,7 +25,7 @@ from streams.demo.context import DemoContext, DemoFailed, Json, act
 PAGES, DONE_FIRST = 4, 2
 _TOO_LATE = "asap:task/already_completed"
 _AT_MS = 1_795_255_200_000
-"""Of the request, so that it is the same whenever it is made."""
+"""A fixed time of the request, so that it is the same in every call."""
 
 
 def planner(stage: DemoContext) -> str:
@@ -37,7 +37,7 @@ def indexer(stage: DemoContext) -> str:
 
 
 def asked_for(stage: DemoContext) -> Envelope:
-    """The request of this telling."""
+    """Return this run's TaskRequest."""
     payload = TaskRequest(
         conversation_id=stage.session,
         skill_id=SKILL,
@@ -58,21 +58,21 @@ def _trace(stage: DemoContext) -> str:
     return f"tr-{stage.session}"
 
 
-def _called(stage: DemoContext, envelope: Envelope) -> Json:
-    """The result of a JSON-RPC call; its reply is shown."""
+def _call(stage: DemoContext, envelope: Envelope) -> Json:
+    """Send an envelope, print its reply and return the result of the JSON-RPC call."""
     answer = stage.door.call(envelope.model_dump(mode="json"))
     if "result" not in answer:
         raise DemoFailed(f"{envelope.payload_type} is refused: {answer['error']}")
     result: Json = answer["result"]
     reply = result["envelope"]
-    said = f"{envelope.payload_type} → {result['verdict']}, {reply['payload'].get('status')}"
-    stage.show("envelope", said)
+    text = f"{envelope.payload_type} → {result['verdict']}, {reply['payload'].get('status')}"
+    stage.show("envelope", text)
     return result
 
 
 def asked(stage: DemoContext) -> None:
     """A planner asks an indexer for four pages: the task is on the log, and open."""
-    result = _called(stage, asked_for(stage))
+    result = _call(stage, asked_for(stage))
     stage.expect("the task", result["task_id"], asked_for(stage).id)
     stage.expect("the status", result["envelope"]["payload"]["status"], "submitted")
 
@@ -80,7 +80,7 @@ def asked(stage: DemoContext) -> None:
 def begun(stage: DemoContext) -> None:
     """The indexer does two of them; where it is goes out with each report."""
     for envelope in islice(work(asked_for(stage), State()), DONE_FIRST):
-        result = _called(stage, envelope)
+        result = _call(stage, envelope)
         stage.expect("the status", result["envelope"]["payload"]["status"], "working")
 
 
@@ -88,11 +88,11 @@ def taken_up(stage: DemoContext) -> None:
     """The indexer is gone.  Another one in its place asks where it was, and goes on from there."""
     request, service = asked_for(stage), stage.settings.asap_service_urn
     query = make_envelope(StateQuery(task_id=request.id), sender=indexer(stage), recipient=service)
-    snapshot = _called(stage, query)["envelope"]["extensions"][EXT_SNAPSHOT]
+    snapshot = _call(stage, query)["envelope"]["extensions"][EXT_SNAPSHOT]
     stage.show("snapshot", f"version {snapshot['version']}: {_page(snapshot['data'])}")
     stage.expect("the page", snapshot["data"]["page"], DONE_FIRST)
     for envelope in work(request, resumed(snapshot["data"])):
-        position = _called(stage, envelope)["position"]
+        position = _call(stage, envelope)["position"]
     task = stage.get(f"/v1/asap/tasks/{request.id}", f"after={position}")
     stage.expect("the status", task["task"]["status"], "completed")
     stage.expect("the digest", task["response"]["payload"]["result"]["digest"], _unbroken().digest)
@@ -111,7 +111,7 @@ def _unbroken() -> State:
 
 def asked_again(stage: DemoContext) -> None:
     """The planner has lost the answer and asks again: it gets the same response, no new task."""
-    result = _called(stage, asked_for(stage))
+    result = _call(stage, asked_for(stage))
     stage.expect("the verdict", result["verdict"], "duplicate")
     stage.expect("the reply", result["envelope"]["payload_type"], "TaskResponse")
 
@@ -151,7 +151,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
 
 
 def tell(stage: DemoContext) -> None:
-    """Raises DemoFailed at the first thing that is not as it should be."""
+    """Run act four.  Raises DemoFailed at the first failed check."""
     stage.say("\nAct four: two agents, and a task that is left and taken up again.")
     if needs_manifests(stage):
         stage.say("    left out: agents need a manifest here")
@@ -160,7 +160,7 @@ def tell(stage: DemoContext) -> None:
 
 
 def needs_manifests(stage: DemoContext) -> bool:
-    """Whether an agent of ASAP that has none is refused."""
+    """Return whether an agent of ASAP without a manifest is refused."""
     match stage.settings.asap_recipient_check:
         case "never":
             return False

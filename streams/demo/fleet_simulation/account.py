@@ -1,7 +1,7 @@
-"""What the facts of a run come to, counted without the tables and the queries of the service.
+"""Sums over the facts of a run, counted without the tables and the queries of the service.
 
-Fed with facts of `apc.events` in the order of each partition, it keeps every packet with the last
-state that a fact gave it; the sums of each protocol are worked out from the packets alone.
+It is fed with facts of `apc.events` in the order of each partition, and stores every packet with
+the last state that a fact gave it; the sums of each protocol are computed from the packets alone.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Sums(NamedTuple):
 
     @property
     def score(self) -> Fraction:
-        """0.5 times the share that was taken over, 0.35 times the outcome, 0.15 without drift."""
+        """Return 0.5 times the share taken over, 0.35 times the outcome, 0.15 without drift."""
         taken = Fraction(self.accepted, self.transfers) if self.transfers else Fraction(0)
         outcome, drift = Fraction(0), Fraction(1)
         if self.outcome_weight:
@@ -47,7 +47,10 @@ class Sums(NamedTuple):
 
 
 class Account:
-    """rules: verdicts by rule.  states: the last state of each packet, by (session, id)."""
+    """The verdicts and packets of a run.
+
+    rules: verdicts by rule.  states: the last state of each packet, by (session, id).
+    """
 
     def __init__(self) -> None:
         self.rules: Counter[str] = Counter()
@@ -59,7 +62,7 @@ class Account:
         """Rules of effects and of timers."""
 
     def add(self, fact: Json) -> None:
-        """A fact in its JSON form."""
+        """Add a fact in its JSON form."""
         ref = (fact["session_id"], fact["packet_id"])
         if fact["verdict"] in VERDICTS:
             self.rules[fact["rule"]] += 1
@@ -72,26 +75,26 @@ class Account:
             self.states[ref] = fact["state"]
 
     def promoted(self) -> Iterable[Json]:
-        """Verdict facts of packets that were promoted at once."""
+        """Yield the verdict facts of packets that were promoted at once."""
         for fact in self.verdicts.values():
             if any(step["to_state"] == "PROMOTED" for step in fact["transitions"]):
                 yield fact
 
     def counted(self) -> list[Json]:
-        """The packets that count: accepted, and neither refused since, expired nor retracted."""
+        """Return the packets that count: accepted, and not refused since, expired or retracted."""
         return [p for ref, p in self._packets.items() if self.states[ref] not in NOT_COUNTED]
 
     def lessons(self) -> Counter[tuple[str, str, str]]:
-        """Counted TRANSFERs that were taken over, by (from swarm, protocol, to swarm)."""
-        found: Counter[tuple[str, str, str]] = Counter()
+        """Count the TRANSFERs that were taken over, by (from swarm, protocol, to swarm)."""
+        lessons: Counter[tuple[str, str, str]] = Counter()
         for packet in self.counted():
             payload = packet["payload"]
             if packet["packet_type"] == "TRANSFER" and payload.get("accepted"):
-                found[payload["from_swarm"], payload["protocol_id"], payload["to_swarm"]] += 1
-        return found
+                lessons[payload["from_swarm"], payload["protocol_id"], payload["to_swarm"]] += 1
+        return lessons
 
     def totals(self) -> dict[str, Sums]:
-        """The sums of each protocol over all runs."""
+        """Return the sums of each protocol over all runs."""
         tasks: dict[tuple[str, str, str], list[Json]] = defaultdict(list)
         totals: dict[str, Sums] = defaultdict(Sums)
         for packet in self.counted():
@@ -130,7 +133,7 @@ def _of_task(packets: list[Json]) -> dict[str, Sums]:
 
 
 def _mean(values: list[float]) -> int | None:
-    """In units of 10⁻⁹, half-even."""
+    """Return the mean in units of 10⁻⁹, half-even."""
     if not values:
         return None
     nano = [(Decimal(repr(v)) * NANO).to_integral_value(ROUND_HALF_EVEN) for v in values]

@@ -1,4 +1,4 @@
-"""One generation of one use case: what its packets have in common, and what was sent so far."""
+"""One generation of one use case: common members of its packets, and the packets sent so far."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DRIFT_CHECKS = (
 
 
 class Sent(NamedTuple):
-    """rules: those of which one decides the packet."""
+    """A sent packet and the rules of which one decides it."""
 
     packet: Json
     rules: frozenset[str] = ACCEPTED
@@ -74,7 +74,10 @@ class Session:
 
 @dataclass
 class FleetContext:
-    """sent: in order.  lessons: the legal transfers of this generation."""
+    """The packets of one session in one generation.
+
+    sent: in order.  lessons: the legal transfers of this generation.
+    """
 
     session: Session
     generation: int
@@ -95,8 +98,9 @@ class FleetContext:
     def new(
         self, kind: str, phase: str, payload: Json, sender: str, to: tuple[str, ...], **members: Any
     ) -> Json:
-        """sender, to: `role/swarm`.  task, channel, routing, metadata, lineage: as members.
+        """Return a packet of this session and generation.
 
+        sender, to: `role/swarm`.  task, channel, routing, metadata, lineage: as members.
         Keyword members with the value None are left out.
         """
         session = self.session
@@ -148,7 +152,7 @@ class FleetContext:
         }
 
     def acknowledge(self, packet: Json, recipient: int, status: str) -> Json:
-        """The answer of one of the packet's recipients."""
+        """Return the acknowledgement of one of the packet's recipients."""
         kind = "NACK" if status == "REJECTED" else "ACK"
         payload = {"acked_packet_id": packet["packet_id"], "ack_status": status}
         answer = self.new(kind, packet["run_phase"], payload, "builder/amber", ("builder/amber",))

@@ -1,7 +1,8 @@
-"""Everything that the policy of APC/1.0 refuses, one function for each rule.
+"""Violations of everything that the policy of APC/1.0 refuses, one function for each rule.
 
-A function returns the packets that show it, or None where this scene has nothing to show it with.
-The only rule without one is that of CONVERGENCE on top_k: the windows refuse such packets first.
+A function returns the packets that violate its rule, or None if this scene has nothing to build
+them from. The only rule without one is that of CONVERGENCE on top_k: the windows refuse such
+packets first.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ Fault = Callable[[FleetContext], Json | None]
 BUILDER, PEER = "builder/birch", ("builder/delta",)
 
 
-def _wrong(scene: FleetContext, phase: str = "CONVERGENCE", **members: Any) -> Json:
-    """A legal transfer of its own task; members: of the payload, to be made wrong."""
+def _faulty_transfer(scene: FleetContext, phase: str = "CONVERGENCE", **members: Any) -> Json:
+    """Return a legal transfer of its own task, to be made wrong.
+
+    members: of the payload; they replace legal ones.
+    """
     protocol = PROTOCOLS[0]
     packet = transfer(scene, protocol, "ember", "birch", phase=phase)
     packet["trace"]["task_id"] = scene.task("odd")
@@ -40,55 +44,55 @@ def _in(low: int, high: int, make: Fault) -> Fault:
 
 
 def _lineage_mismatch(scene: FleetContext) -> Json:
-    packet = _wrong(scene)
+    packet = _faulty_transfer(scene)
     packet["lineage"]["protocol_id"] = PROTOCOLS[2].name + scene.session.suffix
     return packet
 
 
 def _too_early(scene: FleetContext) -> Json:
-    return _wrong(scene)
+    return _faulty_transfer(scene)
 
 
 def _on_the_line(scene: FleetContext) -> Json:
-    """0.84 is 0.7 times 1.2, and so not above it."""
-    return _wrong(scene, sender_score=0.84, receiver_score=0.7)
+    """Return a transfer with a score at its threshold: 0.84 is 0.7 times 1.2, not above it."""
+    return _faulty_transfer(scene, sender_score=0.84, receiver_score=0.7)
 
 
 def _no_top_k(scene: FleetContext) -> Json:
-    packet = _wrong(scene)
+    packet = _faulty_transfer(scene)
     del packet["payload"]["transfer_policy"]["top_k"]
     return packet
 
 
 def _great_top_k(scene: FleetContext) -> Json:
-    return _policy(_wrong(scene), top_k=3)
+    return _policy(_faulty_transfer(scene), top_k=3)
 
 
 def _cross(scene: FleetContext) -> Json:
-    packet = _wrong(scene)
+    packet = _faulty_transfer(scene)
     packet["lineage"]["cross_use_case"] = True
     return packet
 
 
 def _refined(scene: FleetContext) -> Json:
-    return _wrong(scene, "REFINEMENT", sender_score=0.6, receiver_score=0.55)
+    return _faulty_transfer(scene, "REFINEMENT", sender_score=0.6, receiver_score=0.55)
 
 
 def _wrong_mode(scene: FleetContext) -> Json:
-    return _policy(_wrong(scene, "PROMOTION"), mode="SELECTIVE_IMPORT")
+    return _policy(_faulty_transfer(scene, "PROMOTION"), mode="SELECTIVE_IMPORT")
 
 
 def _later_only(scene: FleetContext) -> Json:
-    return _policy(_wrong(scene), min_generation=scene.generation + 5)
+    return _policy(_faulty_transfer(scene), min_generation=scene.generation + 5)
 
 
 def _own_threshold(scene: FleetContext) -> Json:
-    packet = _wrong(scene, sender_score=0.85, receiver_score=0.6)
+    packet = _faulty_transfer(scene, sender_score=0.85, receiver_score=0.6)
     return _policy(packet, threshold_multiplier=1.5)
 
 
 def _third_receiver(scene: FleetContext) -> Json | None:
-    """What two swarms were taught in this generation, offered to a third."""
+    """Offer to a third swarm what two swarms were taught in this generation."""
     lesson = next((lesson for lesson in scene.lessons if lesson.protocol.sound), None)
     if lesson is None:
         return None
@@ -102,7 +106,7 @@ def _third_receiver(scene: FleetContext) -> Json | None:
 
 def _wrong_phase(scene: FleetContext) -> Json:
     if scene.generation >= FIRST_TRANSFERS and scene.session.chance(0.5):
-        return _wrong(scene, "EXECUTION")
+        return _faulty_transfer(scene, "EXECUTION")
     return scene.new("IDEA", "EXECUTION", idea(scene), BUILDER, PEER)
 
 
@@ -114,7 +118,7 @@ def _drifting(scene: FleetContext) -> Json:
 
 
 def _unchecked(scene: FleetContext) -> Json | None:
-    """Only refused where the drift checks are demanded."""
+    """Return an idea without all drift checks; it is only refused where they are required."""
     if not scene.session.checks_drift:
         return None
     checks = dict.fromkeys(DRIFT_CHECKS[:5], True)
@@ -182,7 +186,7 @@ def _conflicting(scene: FleetContext) -> Json:
 
 
 def _empty_proof(scene: FleetContext) -> Json:
-    """Not refused: an empty proof is a warning."""
+    """Return a claim with an empty proof, which is accepted with a warning."""
     return scene.new("CLAIM", "DISCOVERY", claim(scene), BUILDER, PEER, proof_bundle={})
 
 
@@ -216,15 +220,15 @@ FAULTS: tuple[tuple[str, Fault], ...] = (
 
 
 def commit(scene: FleetContext, count: int) -> None:
-    """So many faults, taken in turn from those that this scene can show."""
+    """Send `count` faults, taken in turn from those that this scene can build."""
     session = scene.session
-    shown = 0
+    committed = 0
     for _ in range(len(FAULTS)):
-        if shown == count:
+        if committed == count:
             return
         rule, make = FAULTS[session.faults % len(FAULTS)]
         session.faults += 1
         packet = make(scene)
         if packet is not None:
             scene.send(packet, frozenset({rule}))
-            shown += 1
+            committed += 1

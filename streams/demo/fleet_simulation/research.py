@@ -1,4 +1,4 @@
-"""What a use case does in every generation besides teaching: work, and decide what to do next."""
+"""The steps of a use case in every generation besides teaching: work, and the next decision."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ BUILDERS = tuple(f"builder/{swarm}" for swarm in SWARMS)
 
 
 def metrics(outcome: float, drift: float | None) -> Json:
-    """All but these two meet the gates."""
-    found: Json = {
+    """Return metrics that meet the gates, except perhaps for these two."""
+    metrics: Json = {
         "rtf": 1.0,
         "stability": 0.95,
         "audit": 1.0,
@@ -22,7 +22,9 @@ def metrics(outcome: float, drift: float | None) -> Json:
         "learnability": 0.75,
         "generalization_ratio": 0.9,
     }
-    return found if drift is None else found | {"drift_risk": round(min(1.0, max(0.0, drift)), 2)}
+    return (
+        metrics if drift is None else metrics | {"drift_risk": round(min(1.0, max(0.0, drift)), 2)}
+    )
 
 
 def evaluation(measured: Json) -> Json:
@@ -81,29 +83,35 @@ def _signal(
 
 
 def open_session(scene: FleetContext) -> None:
-    """Every swarm gets its brief, and says that it is ready."""
+    """Send every swarm its brief and its readiness signal."""
     _brief(scene, BUILDERS)
     for builder in BUILDERS:
         _signal(scene, "SYNC", builder, CONDUCTOR)
 
 
 def work(scene: FleetContext, builder: str) -> None:
-    """A builder is given a task, goes through its own loop, and publishes what it found."""
+    """Send the packets of one builder's task: brief, own loop, and the published claim."""
     if scene.generation:
         _brief(scene, (builder,))
     _signal(scene, "SYNC", builder, builder, "INTRA_AGENT")
     peers = tuple(other for other in BUILDERS if other != builder)
     evidence = {"evidence_refs": ["trace:notebook"]}
-    own = {"channel": "INTRA_AGENT"}
+    intra_agent = {"channel": "INTRA_AGENT"}
     scene.send(scene.new("IDEA", "DISCOVERY", idea(scene), builder, peers[:2], **_stale(scene)))
     claimed = claim(scene)
     scene.send(
-        scene.new("CLAIM", "DISCOVERY", claimed, builder, (builder,), proof_bundle=evidence, **own)
+        scene.new(
+            "CLAIM", "DISCOVERY", claimed, builder, (builder,), proof_bundle=evidence, **intra_agent
+        )
     )
-    scene.send(scene.new("ARTIFACT", "DISCOVERY", artifact(scene), builder, (builder,), **own))
+    scene.send(
+        scene.new("ARTIFACT", "DISCOVERY", artifact(scene), builder, (builder,), **intra_agent)
+    )
     measured = evaluation(metrics(scene.dice.uniform(0.3, 0.8), scene.dice.uniform(0.1, 0.6)))
     scene.send(
-        scene.new("EVAL", "EXECUTION", measured, builder, (builder,), proof_bundle=evidence, **own)
+        scene.new(
+            "EVAL", "EXECUTION", measured, builder, (builder,), proof_bundle=evidence, **intra_agent
+        )
     )
     published = scene.new(
         "CLAIM", "DISCOVERY", claimed, builder, peers[:1], proof_bundle=evidence, requires_ack=True
@@ -116,7 +124,7 @@ def work(scene: FleetContext, builder: str) -> None:
 
 
 def _stale(scene: FleetContext) -> Json:
-    """At times an idea is past its time when it is sent."""
+    """Return an expiry in the past for one idea in twenty, nothing for the others."""
     return {"expires_at": "2025-12-31T00:00:00Z"} if scene.session.chance(0.05) else {}
 
 
@@ -129,7 +137,7 @@ def beats(scene: FleetContext) -> None:
 
 
 def found_protocols(scene: FleetContext) -> None:
-    """Whoever finds a protocol publishes it, with what it was derived from."""
+    """Publish each new protocol on behalf of its swarm, with the protocols it was derived from."""
     for protocol in PROTOCOLS:
         if protocol.home == scene.session.use_case and protocol.since == scene.generation:
             made, finder = artifact(scene, "PROTOCOL"), f"builder/{protocol.teachers[0]}"
@@ -140,9 +148,9 @@ def found_protocols(scene: FleetContext) -> None:
 
 
 def decide(scene: FleetContext, *, at_last: bool) -> None:
-    """Arbitrate between what was taught, decide, carry it out, and validate it.
+    """Arbitrate between the lessons, send the decision, its execution and its validation.
 
-    at_last: nobody objects, and the validation passes.
+    at_last: there is no veto, and the validation passes.
     """
     _arbitrate(scene)
     objection = None if at_last else _veto(scene)
@@ -169,7 +177,7 @@ def _measure(scene: FleetContext, phase: str, outcome: float, drift: float) -> N
 
 
 def candidates(scene: FleetContext) -> list[Json]:
-    """The lessons of this generation, two by two; something else where there are too few."""
+    """Return the lessons of this generation in pairs, and substitutes where there are too few."""
     taught = [lesson.packet["packet_id"] for lesson in scene.lessons[:6]]
     groups = [taught[first : first + 2] for first in range(0, len(taught), 2)]
     while len(groups) < 2:
@@ -196,7 +204,7 @@ def _arbitrate(scene: FleetContext) -> None:
 
 
 def _veto(scene: FleetContext) -> Json | None:
-    """Now and then a sentinel objects, and may be talked round; returns a veto that stays open."""
+    """Send at random a sentinel's veto, sometimes withdrawn; return one that stays open."""
     if not scene.session.chance(0.35):
         return None
     sentinel = f"sentinel/{scene.swarm()}"

@@ -61,7 +61,7 @@ class Run:
         )
 
     def play(self, generation: Generation) -> None:
-        """Send a generation, let every processor come to rest, and read what came of it."""
+        """Send a generation, run every processor until it is idle, and read the results."""
         edge = ingress_topic_of(APC_PACKETS.name)
         begun = self.now
         for sent in generation.sent:
@@ -84,7 +84,7 @@ class Run:
         self.now = max(self.now, target)
 
     def _read(self, generation: int) -> dict[str, Json]:
-        """Follow the facts; returns the total rows that changed."""
+        """Read the new facts and return the total rows that changed."""
         rows: dict[str, Json] = {}
         while records := self._reader.poll(0):
             for record in records:
@@ -104,13 +104,13 @@ class Run:
         return rows
 
     def surprises(self) -> list[str]:
-        """Packets that another rule decided than the story says."""
-        found = []
+        """Return the packets that were decided by another rule than the story expects."""
+        lines = []
         for where, sent in self.positions:
             rule = self.account.verdicts[where]["rule"]
             if rule not in sent.rules:
-                found.append(f"{where}: {rule}, not {' or '.join(sorted(sent.rules))}")
-        return found
+                lines.append(f"{where}: {rule}, not {' or '.join(sorted(sent.rules))}")
+        return lines
 
     def close(self) -> None:
         self._reader.close()
@@ -127,7 +127,7 @@ def _json(topic: Topic, record: Record) -> Json:
 
 @contextmanager
 def run(story: Story, folder: Path, settings: Settings | None = None) -> Iterator[Run]:
-    """The whole story, played; the log can be read for as long as the context lasts."""
+    """Play the whole story; the log can be read for as long as the context lasts."""
     played = Run(story, folder, settings or Settings())
     try:
         for generation in story.generations:

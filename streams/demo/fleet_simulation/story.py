@@ -13,7 +13,7 @@ from streams.demo.fleet_simulation.world import FIRST_TRANSFERS, PROTOCOLS, SWAR
 GENERATIONS = 40
 SEED = 20260419
 ENDS = {"forecast": "CLOSED", "triage": "CLOSED", "routing": "HALTED", "support": "PROMOTION"}
-"""What the coordination of each use case comes to."""
+"""The final coordination state of each use case."""
 CLOSED, HALTED = frozenset({"session_closed"}), frozenset({"session_halted"})
 __all__ = ["ENDS", "GENERATIONS", "SEED", "Generation", "Sent", "Story", "tell"]
 
@@ -25,7 +25,10 @@ class Generation(NamedTuple):
 
 @dataclass(frozen=True)
 class Story:
-    """sessions: by use case.  suffix: what protocol ids end in."""
+    """The generations of a run.
+
+    sessions: by use case.  suffix: the end of protocol ids.
+    """
 
     run_id: str
     sessions: dict[str, str]
@@ -43,7 +46,7 @@ class Story:
 def tell(
     name: str = "evolution", seed: int = SEED, *, suffix: str = "", checks_drift: bool = False
 ) -> Story:
-    """Generations 0 to 40.
+    """Return the story of generations 0 to 40.
 
     name: of the run, which sessions begin with.  checks_drift: whether the service demands the
     drift checks, HEADRACE_APC_REQUIRE_ANTI_DRIFT.
@@ -92,7 +95,7 @@ def _scene(session: Session, number: int) -> list[Sent]:
 
 
 def _end(scene: FleetContext) -> None:
-    """Two use cases give what they found to the commons and close, one runs out of budget."""
+    """End the use cases: two publish to the commons and close, one exhausts its budget."""
     use_case = scene.session.use_case
     protocol = PROTOCOLS[0]
     if ENDS[use_case] == "CLOSED":
@@ -112,6 +115,6 @@ def _end(scene: FleetContext) -> None:
 
 
 def _interleaved(scenes: list[list[Sent]]) -> list[Sent]:
-    """In turn, as they come to a log that all share."""
+    """Merge the scenes in turn, as their packets arrive on a shared log."""
     longest = max(map(len, scenes))
     return [scene[n] for n in range(longest) for scene in scenes if n < len(scene)]

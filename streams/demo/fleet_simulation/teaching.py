@@ -1,4 +1,4 @@
-"""Transfers as they should be, and what their receivers say and measure."""
+"""Legal transfers, and the acknowledgements and measurements of their receivers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def transfer(
     taken: bool = True,
     **members: object,
 ) -> Json:
-    """A legal TRANSFER of any generation from the eleventh on."""
+    """Return a legal TRANSFER of any generation from the eleventh on."""
     dice = scene.dice
     receiver = round(dice.uniform(0.3, 0.6), 2)
     crosses = protocol.home != scene.session.use_case
@@ -57,7 +57,7 @@ def transfer(
 
 
 def teach(scene: FleetContext) -> None:
-    """Every protocol that is at home here or, later, a guest of this generation."""
+    """Teach every protocol that is at home here or, later, a guest of this generation."""
     for number, protocol in enumerate(PROTOCOLS):
         if protocol.since <= scene.generation and _is_here(scene, number, protocol):
             turn = scene.generation % 2 if scene.generation >= SECOND_TEACHERS else 0
@@ -95,7 +95,7 @@ def _teach(scene: FleetContext, protocol: Protocol, teacher: str) -> None:
 
 
 def _answer(scene: FleetContext, lesson: Lesson) -> None:
-    """Most students answer, and a few refuse."""
+    """Send the student's acknowledgement: most accept, a few refuse, the others stay silent."""
     if not lesson.packet["routing"]["requires_ack"]:
         return
     draw = scene.dice.random()
@@ -105,7 +105,7 @@ def _answer(scene: FleetContext, lesson: Lesson) -> None:
 
 
 def _evaluate(scene: FleetContext, lessons: list[Lesson]) -> None:
-    """The first student of a protocol measures at once, others at times later, or never."""
+    """Send the EVALs: the first student's at once, the others' now, later or never."""
     for number, lesson in enumerate(lessons):
         draw = scene.dice.random() if number else 1.0
         if draw < NO_EVAL:
@@ -121,7 +121,7 @@ def _evaluate(scene: FleetContext, lessons: list[Lesson]) -> None:
 
 
 def measure(scene: FleetContext, lesson: Lesson, drift: float | None = None) -> Json:
-    """An EVAL of the task in which something was taught."""
+    """Return an EVAL of the task in which something was taught."""
     protocol, taught = lesson.protocol, lesson.packet
     noise = scene.dice.uniform(-0.05, 0.05)
     outcome = at(protocol.outcome, scene.generation) + noise
@@ -143,7 +143,7 @@ def measure(scene: FleetContext, lesson: Lesson, drift: float | None = None) -> 
 
 
 def latecomers(scene: FleetContext) -> None:
-    """EVALs of earlier generations; in one generation the audit of what nobody had measured."""
+    """Send late EVALs of earlier generations; in one generation, audit what nobody measured."""
     for packet in scene.session.late.pop(scene.generation, []):
         packet["trace"]["generation"] = scene.generation
         scene.send(packet)
@@ -153,7 +153,7 @@ def latecomers(scene: FleetContext) -> None:
 
 
 def retract(scene: FleetContext) -> None:
-    """Some of what was sent is taken back, by its sender's swarm."""
+    """Retract some of the packets that were sent, on behalf of their sender's swarm."""
     session = scene.session
     done, session.done = session.done, []
     for target in done:

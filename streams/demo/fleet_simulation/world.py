@@ -1,4 +1,4 @@
-"""Who takes part, and how good the protocols are that they teach each other."""
+"""The participants, and the quality of the protocols that they teach each other."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ USE_CASES = ("forecast", "triage", "routing", "support")
 SWARMS = ("amber", "birch", "cedar", "delta", "ember")
 FIRST_TRANSFERS = 11
 LATE = 21
-"""From here on protocols may cross use cases, and decayed ones are refused."""
+"""The first generation in which protocols may cross use cases and decayed ones are refused."""
 SECOND_TEACHERS = 26
-"""From here on two swarms teach a protocol in turn."""
+"""The first generation in which two swarms teach a protocol in turn."""
 DRIFT_AUDIT = 27
-"""When the drift is measured that nobody had looked at."""
+"""The generation of the audit, which measures the drift that nobody had measured."""
 
 Curve = tuple[tuple[int, float], ...]
-"""(generation, value), in order; between them the value changes evenly."""
+"""Points (generation, value) in order, with linear interpolation between them."""
 
 
 class Protocol(NamedTuple):
-    """name: its id, before the suffix of the run.  home: the use case in which it was found.
+    """A protocol that swarms teach each other.
+
+    name: its id, before the suffix of the run.  home: the use case in which it was found.
 
     teachers: the swarm that found it, and the one that teaches it later, in turn with the first.
     taken, outcome, drift: the chance that a receiver takes it over, and what receivers measure
     (drift: None until the audit).  sound: never close to decay, so that its transfers are always
-    let through.
+    accepted.
     """
 
     name: str
@@ -141,7 +143,7 @@ PROTOCOLS = (
 
 
 def at(curve: Curve, generation: int) -> float:
-    """The value of a curve; outside of it, that of the nearer end."""
+    """Return the value of a curve; outside of it, the value of the nearer end."""
     (left, value), *others = curve
     for right, there in others:
         if left <= generation <= right:

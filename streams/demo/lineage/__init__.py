@@ -14,7 +14,7 @@ from streams.demo.lineage import apc, asap, saop, sap, summit
 from streams.view_store.graph.merged import merge_spellings
 
 PARTS: tuple[Part, ...] = (apc.PART, sap.PART, summit.PART, asap.PART, saop.PART)
-"""As the story goes."""
+"""The parts of the case in the order of the story."""
 KINDS: Mapping[str, int] = {
     "trace": 2,
     **{kind: count for part in PARTS for kind, count in part.kinds.items()},
@@ -39,7 +39,7 @@ def _whole(stage: DemoContext, node: str) -> Json | None:
 
 
 def tree(page: Json) -> Iterator[str]:
-    """The descendants that a page shows, each below the first that it came of."""
+    """Yield the descendants on a page, each below the first node that it was derived from."""
     below: dict[str, list[tuple[str, str]]] = {}
     placed = {each["node"] for each in page["nodes"] if each["distance"] == 0}
     roots = sorted(placed)
@@ -66,7 +66,7 @@ STEPS: tuple[Callable[[DemoContext], None], ...] = (
 
 
 def tell(stage: DemoContext) -> None:
-    """Raises DemoFailed at the first thing that is not as it should be."""
+    """Run act six.  Raises DemoFailed at the first failed check."""
     stage.say("\nAct six: one leak, five protocols, one tree.")
     if not all(part.possible(stage) for part in PARTS):
         stage.say(

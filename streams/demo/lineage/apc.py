@@ -1,4 +1,4 @@
-"""What APC knows of the case: an idea, and a decision that rests on it."""
+"""The APC part of the case: an idea, and a decision that depends on it."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _retracted(stage: DemoContext, node: str) -> Json | None:
 
 
 def _idea(stage: DemoContext) -> Json:
-    """The first packet of the case."""
+    """Return the first packet of the case."""
     example = packets.example(str(trace(stage)))
     return _packet(stage, example, "IDEA", "DISCOVERY", example["payload"])
 
 
 def _decision(stage: DemoContext) -> Json:
-    """What rests on the idea."""
+    """Return the decision that depends on the idea."""
     first = _idea(stage)
     made = _packet(stage, first, "DECISION", "VALIDATION", packets.decision(first)["payload"])
     made["trace"]["parent_packet_id"] = first["packet_id"]
@@ -50,7 +50,7 @@ def _decision(stage: DemoContext) -> Json:
 
 
 def _packet(stage: DemoContext, of: Json, kind: str, phase: str, payload: Json) -> Json:
-    """A packet whose id is of this telling."""
+    """Return a packet with an id that only this run has."""
     made = packets.new(of, kind, phase, payload)
     packet_id = str(uuid.uuid5(trace(stage), kind))
     made["trace"]["root_packet_id"] = packet_id

@@ -1,4 +1,4 @@
-"""What ASAP knows of the case: a task that a planner hands over."""
+"""The ASAP part of the case: a task that a planner hands over."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def handed_over(stage: DemoContext) -> None:
     """ASAP: a planner hands the repair to a coder, who reports, delivers and is done."""
     for envelope in _envelopes(stage):
         answer = stage.door.call(envelope.model_dump(mode="json"))
-        found = answer.get("result", {}).get("verdict")
-        stage.expect(f"the verdict on {envelope.payload_type}", found, "accepted")
-        stage.show("envelope", f"{envelope.payload_type} → {found}")
+        verdict = answer.get("result", {}).get("verdict")
+        stage.expect(f"the verdict on {envelope.payload_type}", verdict, "accepted")
+        stage.show("envelope", f"{envelope.payload_type} → {verdict}")
 
 
 def _envelopes(stage: DemoContext) -> list[Envelope]:
-    """Of the task, in their order."""
+    """Return the envelopes of the task, in their order."""
     request = TaskRequest(conversation_id=stage.session, skill_id="code.repair", input={})
     task_id = derived_id(f"{stage.session}/repair", 0, AT_MS)
     update = TaskUpdate(
@@ -38,12 +38,12 @@ def _envelopes(stage: DemoContext) -> list[Envelope]:
     response = TaskResponse(task_id=task_id, status=TaskStatus.COMPLETED, result={"fixed": True})
     planner, coder = tasks.planner(stage), f"urn:asap:agent:coder:{stage.session}"
     shared = {"trace_id": trace(stage).hex, "timestamp": AT}
-    asked = make_envelope(request, sender=planner, recipient=coder, id=task_id, **shared)
-    told = [
+    task_request = make_envelope(request, sender=planner, recipient=coder, id=task_id, **shared)
+    replies = [
         make_envelope(each, sender=coder, recipient=planner, correlation_id=task_id, **shared)
         for each in (update, artifact, response)
     ]
-    return [asked, *told]
+    return [task_request, *replies]
 
 
 PART = Part(

@@ -1,4 +1,4 @@
-"""What SAOP and RTES know of the case: the turns and the task of the coder."""
+"""The SAOP and RTES part of the case: the turns and the task of the coder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from topology.core import RTES_RAW
 from topology.saop import SAOP_TURNS
 
 CONFIDENCES = (0.93, 0.85, 0.77, 0.66)
-"""Of the coder's turns: strictly falling, and by more than 0.25 in all."""
+"""Confidences of the coder's turns: strictly falling, and by more than 0.25 in all."""
 _DETECTOR = ("saop_confidence_declines", "saop_confidence_drop")
 
 
@@ -27,13 +27,13 @@ def written(stage: DemoContext) -> None:
     stage.expect(
         "turns", [turn["turn"]["turn_index"] for turn in turns], list(range(len(CONFIDENCES)))
     )
-    told = [each["rules"] for each in stage.get("/v1/saop/escalations", query)["items"]]
-    stage.expect("escalations", told, [["confidence_drop"]])
-    stage.show("escalated", f"after {len(turns)} turns: {told[0][0]}")
+    rules = [each["rules"] for each in stage.get("/v1/saop/escalations", query)["items"]]
+    stage.expect("escalations", rules, [["confidence_drop"]])
+    stage.show("escalated", f"after {len(turns)} turns: {rules[0][0]}")
 
 
 def _turn(task_id: str, index: int, confidence: float) -> Json:
-    """The index-th of the coder's."""
+    """Return the index-th turn of the coder."""
     content = {"thought": "", "action": f"Try repair {index}.", "observation": f"{index} failed"}
     metadata = {"version": "1.0.0", "task_id": task_id, "timestamp": case.AT}
     return {

@@ -1,4 +1,4 @@
-"""What SAP knows of the case: what may be said of it."""
+"""The SAP part of the case: a task that vets what may be said about it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def vetted(stage: DemoContext) -> None:
 
 
 def _open(stage: DemoContext, task_id: str) -> Json | None:
-    """The task, once the cache has said that it does not know the answer."""
+    """Return the task's row once the cache lookup has missed, None before."""
     row: Json = stage.get(f"/v1/sap/tasks/{task_id}")
     return row if row["cache"]["state"] == "missed" else None
 

@@ -1,4 +1,4 @@
-"""What Summit knows of the case: a run in which an auditor counts."""
+"""The Summit part of the case: a run in which an auditor counts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def counted(stage: DemoContext) -> None:
 
 
 def _manifest(agent: str) -> Json:
-    """Of the auditor."""
+    """Return the manifest of the auditor."""
     shape = {"type": "object"}
     return {
         "apiVersion": "summit.io/v1",
@@ -37,14 +37,14 @@ def _manifest(agent: str) -> Json:
 
 
 def _call(stage: DemoContext, agent: str, run_id: str) -> Json:
-    """A question to the auditor."""
+    """Return a call of the auditor."""
     context = {"traceId": case.trace(stage).hex, "budget": {"usd": 0, "seconds": 20}}
     params = {"agentId": agent, "runId": run_id, "inputs": {"table": "customers"}}
     return build_request("agent.invoke", {**params, "context": context}, 1)
 
 
 def _reply(agent: str, run_id: str) -> Json:
-    """What it finds."""
+    """Return the auditor's reply."""
     return {
         "replyId": "final",
         "runId": run_id,

@@ -43,7 +43,7 @@ def test_it_can_be_told_again(stage: DemoContext) -> None:
 
 
 def test_a_step_that_fails_is_named(stage: DemoContext, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_SAID", "nothing of note")
+    monkeypatch.setattr(answers, "_PRIVATE_TEXT", "nothing of note")
     with pytest.raises(DemoFailed, match="act three, step 3: the status should be FAILED"):
         answers.tell(stage)
 
