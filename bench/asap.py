@@ -62,7 +62,7 @@ def _serve(listener: socket.socket) -> None:
 
 @contextmanager
 def echo_server() -> Iterator[str]:
-    """A server in process, as a process; its address."""
+    """Run a server without headrace in another process; yield its address."""
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     listener.listen()
@@ -77,7 +77,7 @@ def echo_server() -> Iterator[str]:
 
 
 async def steady(url: str, rate: int, seconds: int) -> list[float]:
-    """Latencies in ms, from when each request was due."""
+    """Return latencies in ms, each from when its request was due."""
     latencies: list[float] = []
     async with ASAPClient(url) as client:
         began = time.perf_counter()
@@ -90,7 +90,7 @@ async def steady(url: str, rate: int, seconds: int) -> list[float]:
 
 
 async def crowd(url: str, clients: int, each: int) -> list[float]:
-    """Latencies in ms of requests that come one after the other from each of many clients."""
+    """Return latencies in ms of many clients, each of which sends one request after the other."""
     latencies: list[float] = []
 
     async def one(first: int) -> None:
@@ -144,12 +144,12 @@ def main(arguments: list[str] | None = None) -> None:
 def on_the_log(runs: Kept, options: argparse.Namespace) -> None:
     listen = "streams.cli gateway --listen 127.0.0.1:0"
     with (
-        bench() as own,
-        worker(own, "streams.cli worker", "worker"),
-        worker(own, listen, "gateway"),
+        bench() as env,
+        worker(env, "streams.cli worker", "worker"),
+        worker(env, listen, "gateway"),
     ):
-        wait_ready(own, "worker")
-        measure(runs, "on the log", gateway_url(own), options)
+        wait_ready(env, "worker")
+        measure(runs, "on the log", gateway_url(env), options)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a broker, fresh topics, worker processes and what they cost."""
+"""The benchmarks' environment: a broker, fresh topics, worker processes and what they cost."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from topology.declarations import Topic
 
 TICKS = os.sysconf("SC_CLK_TCK")
 WARM_UP_S = 90
-"""Not measured: a broker just started takes a minute and more of traffic to compile what is hot."""
+"""Traffic before the measurement: a new broker takes more than a minute to compile hot code."""
 
 HELD_S = 8.0
-"""Less than the session timeout of all that is compared."""
+"""The longest stop of workers: shorter than the session timeout of every system compared."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Bench:
 
 @contextlib.contextmanager
 def broker() -> Iterator[Settings]:
-    """A given broker, else a temporary one."""
+    """Yield settings with the configured broker, else with a temporary one."""
     with tempfile.TemporaryDirectory(prefix="headrace-bench-") as place:
         settings = replace(Settings.load(), state_dir=Path(place))
         with running_broker(settings) as bootstrap:
@@ -66,7 +66,7 @@ def broker() -> Iterator[Settings]:
 def bench(
     on: Settings | None = None, topics: Callable[[str], list[NewTopic]] | None = None
 ) -> Iterator[Bench]:
-    """Topics under a random prefix, on this broker or on one of its own.
+    """Create topics under a random prefix, on this broker or on a temporary one.
 
     topics: what to create under a prefix, instead of all that is declared.
     """
@@ -108,7 +108,7 @@ class Worker:
         return 0.0
 
     def values(self, name: str) -> list[float]:
-        """Of this metric, whatever its labels, as it is served now."""
+        """Return the values of this metric with any labels, as it is served now."""
         with urllib.request.urlopen(self.metrics or "", timeout=10) as answer:
             text = answer.read().decode()
         return [float(v) for v in re.findall(rf"^{name}{{[^}}]*}} (\S+)$", text, re.MULTILINE)]
@@ -116,7 +116,7 @@ class Worker:
 
 @dataclass
 class Crew:
-    """Several, as one: CPU of all, memory of the one that takes most."""
+    """Several workers as one: the CPU of all, the memory of the largest."""
 
     workers: list[Worker]
 
@@ -131,7 +131,7 @@ class Crew:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Stopped, so that what is written meanwhile is a backlog for all of them at one moment.
+        """Stop the workers, so that they all get what is written meanwhile as a backlog at once.
 
         Raises RuntimeError when that took so long that their group may have gone on without them.
         """
@@ -159,11 +159,11 @@ def worker(
 
     more: settings besides, without HEADRACE_.
     """
-    own = bench.settings
+    base = bench.settings
     settings = {
-        "BOOTSTRAP": own.bootstrap or "",
-        "PREFIX": own.prefix,
-        "PARTITIONS": str(own.partitions),
+        "BOOTSTRAP": base.bootstrap or "",
+        "PREFIX": base.prefix,
+        "PARTITIONS": str(base.partitions),
         "STATE_DIR": str(bench.directory / name),
         **(more or {}),
     }
@@ -189,9 +189,9 @@ def worker(
                 process.wait()
 
 
-def wait_ready(own: Bench, name: str, limit_s: float = 60) -> None:
-    """Until the headrace worker of this name has opened its tasks."""
-    ready = own.directory / name / "worker" / READY_FILE
+def wait_ready(env: Bench, name: str, limit_s: float = 60) -> None:
+    """Wait until the headrace worker of this name has opened its tasks."""
+    ready = env.directory / name / "worker" / READY_FILE
     deadline = time.monotonic() + limit_s
     while not ready.exists():
         if time.monotonic() > deadline:
@@ -209,7 +209,7 @@ class Rate:
 
 
 class Polled(Protocol):
-    """What gives the next records, or nothing."""
+    """A source that returns the next records, or an empty list."""
 
     def poll(self, timeout_s: float, /) -> Sequence[object]: ...
 

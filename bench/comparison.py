@@ -32,58 +32,58 @@ from streams.settings import Settings
 from topology.apc import APC_EVENTS
 
 WARM_UP_S = 20
-"""Of one system; the broker has been at work by then."""
+"""The warm-up of one system; the broker is warm by then."""
 Step = Callable[[Settings, System, argparse.Namespace, Kept], None]
 LIMIT_S = 600.0
 QUIET_S = 90.0
-"""Without a new verdict for so long, those missing are lost: longer than any session timeout."""
+"""Verdicts that are missing after this silence are lost; it exceeds every session timeout."""
 QUICK = {"packets": 8000, "rounds": 1, "seconds": 5, "warm_up": 3, "killed": 6000}
 
 
 def throughput(on: Settings, system: System, packets: int) -> Rate:
-    """Packets first, then the process under test, on topics of their own."""
-    with bench(on) as own:
-        own.log.append(outputs(packets, own.settings.prefix))
-        with system.running(own) as process, uncommitted(own, APC_EVENTS) as reader:
+    """Measure the rate on new topics; all packets are sent before the process under test starts."""
+    with bench(on) as env:
+        env.log.append(outputs(packets, env.settings.prefix))
+        with system.running(env) as process, uncommitted(env, APC_EVENTS) as reader:
             return drain(reader, packets, process, LIMIT_S)
 
 
 def steady(on: Settings, system: System, options: argparse.Namespace) -> list[float]:
-    """Milliseconds of each packet behind the warm-up."""
-    with bench(on) as own, system.running(own) as process:
-        first = outputs(50, own.settings.prefix, seed=1)
-        own.log.append(first)
-        settle(own, len(first), process, LIMIT_S, QUIET_S)
-        return latency.measure(own, options.rate, options.seconds, 2, options.warm_up)
+    """Return the latency of each packet behind the warm-up, in ms."""
+    with bench(on) as env, system.running(env) as process:
+        first = outputs(50, env.settings.prefix, seed=1)
+        env.log.append(first)
+        settle(env, len(first), process, LIMIT_S, QUIET_S)
+        return latency.measure(env, options.rate, options.seconds, 2, options.warm_up)
 
 
 def killed(on: Settings, system: System, options: argparse.Namespace, runs: Kept) -> None:
-    """The kill, and on what it has left, the restore."""
+    """Kill the process, count duplicates and losses, then measure the restore of what is left."""
     packets = options.killed
-    with bench(on) as own:
-        own.log.append(outputs(packets, own.settings.prefix))
-        with system.running(own) as process, uncommitted(own, APC_EVENTS) as reader:
+    with bench(on) as env:
+        env.log.append(outputs(packets, env.settings.prefix))
+        with system.running(env) as process, uncommitted(env, APC_EVENTS) as reader:
             drain(reader, packets // 2, process, LIMIT_S)
             process.process.kill()
             process.process.wait()
-        with system.running(own) as process:
-            pause = settle(own, packets, process, LIMIT_S, QUIET_S)
-        found = account(own, packets)
+        with system.running(env) as process:
+            pause = settle(env, packets, process, LIMIT_S, QUIET_S)
+        counts = account(env, packets)
         runs.add(
             system.name,
             step="kill",
             packets=packets,
-            duplicates=found.duplicates,
-            losses=found.losses,
+            duplicates=counts.duplicates,
+            losses=counts.losses,
             pause_s=-1.0 if pause is None else pause,
         )
-        _restore(own, system, runs)
+        _restore(env, system, runs)
 
 
-def _restore(own: Bench, system: System, runs: Kept) -> None:
-    with restoring(own, system) as process:
-        goes_on(own, process, outputs(int(QUIET_S), own.settings.prefix, seed=3), LIMIT_S)
-        got = restored(own, system, process)
+def _restore(env: Bench, system: System, runs: Kept) -> None:
+    with restoring(env, system) as process:
+        goes_on(env, process, outputs(int(QUIET_S), env.settings.prefix, seed=3), LIMIT_S)
+        got = restored(env, system, process)
     runs.add(
         system.name,
         step="restore",
@@ -116,12 +116,12 @@ STEPS: dict[str, Step] = {"throughput": rated, "latency": timed, "kill": killed}
 
 
 def compare(options: argparse.Namespace, runs: Kept) -> None:
-    """A system that fails in a step is said to have failed; the others go on."""
-    found = versions_in(options.peers, "quixstreams", "confluent-kafka")
-    runs.versions.update({f"{name} (peers)": version for name, version in found.items()})
-    if not found:
+    """Run the chosen steps; record a system that fails in a step, and go on with the others."""
+    peer_versions = versions_in(options.peers, "quixstreams", "confluent-kafka")
+    runs.versions.update({f"{name} (peers)": version for name, version in peer_versions.items()})
+    if not peer_versions:
         runs.add("Quix Streams", step="absent", why=f"no quixstreams in {options.peers.name}")
-    chosen = [s for s in systems(options.peers) if found or s.python != str(options.peers)]
+    chosen = [s for s in systems(options.peers) if peer_versions or s.python != str(options.peers)]
     rounds = {"throughput": options.rounds}
     with broker() as on:
         for step in options.steps:

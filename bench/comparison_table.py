@@ -20,11 +20,11 @@ COLUMNS = {
     "losses": ("kill", "losses"),
     "pause s": ("kill", "pause_s"),
 }
-"""Of the table: the step of the comparison and the figure that it shows."""
+"""Columns of the table: the step of the comparison and its figure."""
 
 
 def rows(runs: Sequence[Run]) -> tuple[list[str], list[list[str]]]:
-    """Head and lines."""
+    """Return the heading and the rows of the table."""
     names = dict.fromkeys(str(run["run"]) for run in runs)
     head = ["", "delivery", *COLUMNS]
     return head, [[name, *_cells([r for r in runs if r["run"] == name])] for name in names]
@@ -39,5 +39,5 @@ def _cells(runs: Sequence[Run]) -> list[str]:
 
 
 def _median(runs: Sequence[Run], step: str, figure: str) -> str:
-    found = [run[figure] for run in runs if run["step"] == step and figure in run]
-    return text(statistics.median(found)) if found else "–"
+    values = [run[figure] for run in runs if run["step"] == step and figure in run]
+    return text(statistics.median(values)) if values else "–"

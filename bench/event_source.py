@@ -11,7 +11,7 @@ _PAUSE_S = 0.1
 
 
 class EventSource:
-    """Follows a stream as browsers do: connects again whenever it ends, with the last id.
+    """A client that follows a stream as browsers do: it reconnects with the last id.
 
     on_data: called with each event's data.  Refused requests are kept, and end it.
     """
@@ -72,7 +72,7 @@ class EventSource:
 
 
 async def follow_all(sources: Sequence[EventSource]) -> None:
-    """Until cancelled."""
+    """Follow all sources until cancelled."""
     async with asyncio.TaskGroup() as group:
         for source in sources:
             group.create_task(source.run())

@@ -39,18 +39,18 @@ SEED = 7
 
 
 def said(topic: Topic, count: int) -> list[Output]:
-    """What agents send to one topic."""
+    """Return what agents send to one topic."""
     made = Outputs("")
-    found = (
+    records = (
         made.record(topic, one.value)
         for one in Agents(random.Random(SEED)).said()
         if one.topic is topic and isinstance(one.value, dict)
     )
-    return list(itertools.islice(found, count))
+    return list(itertools.islice(records, count))
 
 
 def per_cpu_s(records: Sequence[Output]) -> float:
-    """Records that the processors judge in a second of CPU."""
+    """Return the number of records that the processors decide in a second of CPU."""
     now = itertools.count(START_MS)
     log = MemoryLog(lambda: next(now))
     settings = Settings(partitions=PARTITIONS)
@@ -78,14 +78,14 @@ def main(arguments: list[str] | None = None) -> None:
     }
     gc.collect()
     gc.freeze()
-    found: dict[str, list[float]] = {kind: [] for kind in kinds}
+    rates_by_kind: dict[str, list[float]] = {kind: [] for kind in kinds}
     with kept("events", __doc__, options) as runs:
         for number in range(options.rounds):
             for kind, records in kinds.items():
-                found[kind].append(per_cpu_s(records))
-                runs.add(f"{kind}, round {number + 1}", per_cpu_s=found[kind][-1])
-        packets = statistics.median(found["packets"])
-        for kind, rates in found.items():
+                rates_by_kind[kind].append(per_cpu_s(records))
+                runs.add(f"{kind}, round {number + 1}", per_cpu_s=rates_by_kind[kind][-1])
+        packets = statistics.median(rates_by_kind["packets"])
+        for kind, rates in rates_by_kind.items():
             rate = statistics.median(rates)
             runs.add(f"{kind}, median", per_cpu_s=rate, of_packets=rate / packets)
 

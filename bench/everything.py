@@ -43,11 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", nargs="+", choices=(*ALL, *LONG), default=[])
     parser.add_argument("--but", nargs="+", choices=ALL, default=[])
-    options, rest = parser.parse_known_args(arguments)
+    options, bench_arguments = parser.parse_known_args(arguments)
     failed = []
     for name in chosen(options.only, options.but):
         began = time.monotonic()
-        done = subprocess.run([sys.executable, "-m", f"bench.{name}", *rest], cwd=ROOT, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", f"bench.{name}", *bench_arguments], cwd=ROOT, check=False
+        )
         if done.returncode:
             failed.append(name)
         print(f"{name}: {time.monotonic() - began:.0f} s, exit code {done.returncode}", flush=True)

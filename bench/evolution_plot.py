@@ -35,7 +35,7 @@ COLOURS = (
 )
 _WHY = {BELOW_THRESHOLD: "score", DRIFT_ABOVE: "drift", DRIFT_UNMEASURED: "drift unknown"}
 GAP = 0.034
-"""Between labels at least, in units of the score."""
+"""The minimum distance between labels, in units of the score."""
 
 
 class Line(NamedTuple):
@@ -119,7 +119,7 @@ def _background(axes: Axes, threshold: float) -> None:
 
 
 def _draw(axes: Axes, line: Line, colour: str) -> None:
-    """Solid while it is let through, dashed while it is blocked."""
+    """Draw a line, solid while the protocol is accepted, dashed while it is blocked."""
     for start in range(len(line.generations) - 1):
         blocked = line.blocked[start]
         axes.plot(
@@ -151,7 +151,7 @@ def _draw(axes: Axes, line: Line, colour: str) -> None:
 
 
 def _labels(lines: list[Line]) -> list[tuple[Line, str, float]]:
-    """Each with its colour and a height at which it covers no other."""
+    """Return each line with its colour and a height at which its label covers no other."""
     ranked = sorted(zip(lines, COLOURS, strict=True), key=lambda each: each[0].scores[-1])
     heights = [line.scores[-1] for line, _ in ranked]
     for _ in range(200):

@@ -35,12 +35,12 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 PAGE, PICTURE = DOCS / "evolution.md", DOCS / "evolution.png"
 NOTICE = "<!-- Written by `python -m bench.evolution_report`; do not edit. -->"
 OFTEN = 18
-"""From so many lessons on an arrow is thick."""
+"""The number of lessons from which an arrow is thick."""
 
 
 @contextmanager
 def played() -> Iterator[Run]:
-    """The run that the page tells of: the drift checks are demanded, so that every rule occurs."""
+    """Run the page's story; it requires the drift checks, so that every rule occurs."""
     story = tell(checks_drift=True)
     settings = Settings(apc_require_anti_drift=True)
     with tempfile.TemporaryDirectory() as folder, run(story, Path(folder), settings) as done:
@@ -83,7 +83,7 @@ def _protocols(done: Run) -> str:
     rows = []
     for protocol in ranked:
         sums = _sums(totals, protocol.name)
-        found = figures(sums._asdict())
+        measurements = figures(sums._asdict())
         rows.append(
             (
                 code(protocol.name),
@@ -92,9 +92,9 @@ def _protocols(done: Run) -> str:
                 sums.transfers,
                 sums.accepted,
                 sums.cross,
-                f"{float(found.avg_outcome or 0):.2f}",
-                f"{float(found.drift_used):.2f}",
-                f"{float(found.score):.2f}",
+                f"{float(measurements.avg_outcome or 0):.2f}",
+                f"{float(measurements.drift_used):.2f}",
+                f"{float(measurements.score):.2f}",
                 _fate(done, protocol.name),
             )
         )
@@ -150,7 +150,7 @@ def _decays(done: Run) -> str:
 
 
 def _picture(done: Run) -> str:
-    """Teachers on the left, students on the right, what was taught between them."""
+    """Return a flowchart: teachers on the left, students on the right, lessons as arrows."""
     taught: Counter[tuple[str, str]] = Counter()
     learned: Counter[tuple[str, str]] = Counter()
     for (teacher, name, student), count in done.account.lessons().items():

@@ -37,9 +37,9 @@ LENGTH = re.compile(rb"content-length: (\d+)")
 JSON = {"content-type": "application/json"}
 
 
-def gateway_url(own: Bench, limit_s: float = 60) -> str:
-    """Once it is ready."""
-    log = own.directory / "gateway.log"
+def gateway_url(env: Bench, limit_s: float = 60) -> str:
+    """Return the gateway's address once it is ready."""
+    log = env.directory / "gateway.log"
     deadline = time.monotonic() + limit_s
     while time.monotonic() < deadline:
         for line in log.read_text().splitlines() if log.exists() else []:
@@ -50,7 +50,7 @@ def gateway_url(own: Bench, limit_s: float = 60) -> str:
 
 
 class Client:
-    """One connection that is kept."""
+    """A persistent HTTP connection."""
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
@@ -66,10 +66,10 @@ class Client:
 
 
 @contextmanager
-def traffic(own: Bench, rate: int, seconds: int) -> Iterator[None]:
-    """Packets straight over Kafka from a process of their own, for as long as the context lasts."""
+def traffic(env: Bench, rate: int, seconds: int) -> Iterator[None]:
+    """Send packets straight over Kafka from another process for as long as the context lasts."""
     sender = multiprocessing.get_context("spawn").Process(
-        target=_send, args=(own.settings.bootstrap, own.settings.prefix, rate, seconds)
+        target=_send, args=(env.settings.bootstrap, env.settings.prefix, rate, seconds)
     )
     sender.start()
     try:
@@ -91,8 +91,8 @@ def _send(bootstrap: str, prefix: str, rate: int, seconds: int) -> None:
 
 
 def paths(count: int) -> dict[str, list[str]]:
-    """Queries about packets that are there, by kind; `/healthz`, which reads nothing, beside."""
-    asked: dict[str, list[str]] = {"nothing": ["/healthz"]}
+    """Return queries about existing packets by kind, and `/healthz`, which reads nothing."""
+    paths_by_kind: dict[str, list[str]] = {"nothing": ["/healthz"]}
     for packet in packets(count):
         name = packet["trace"]["session_id"]
         session = f"/v1/apc/sessions/{name}"
@@ -103,22 +103,22 @@ def paths(count: int) -> dict[str, list[str]]:
             ("a standing", f"{session}/coordination"),
             ("20 packets", f"/v1/apc/packets?session_id={name}&limit=20"),
         ):
-            asked.setdefault(kind, []).append(query)
-    return asked
+            paths_by_kind.setdefault(kind, []).append(query)
+    return paths_by_kind
 
 
-async def queries(url: str, asked: list[str], rate: int, seconds: int) -> list[float]:
-    """Latencies in ms, at a steady rate over a few connections that are kept."""
-    place = urlsplit(url)
+async def queries(url: str, paths: list[str], rate: int, seconds: int) -> list[float]:
+    """Return latencies in ms, at a steady rate over a few persistent connections."""
+    address = urlsplit(url)
     began = time.perf_counter()
     latencies: list[float] = []
 
     async def run(number: int) -> None:
-        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
         for index in range(number, rate * seconds, CLIENTS):
             due = began + index / rate
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
-            path = asked[index * 7 % len(asked)]
+            path = paths[index * 7 % len(paths)]
             writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             head = await reader.readuntil(b"\r\n\r\n")
             await reader.readexactly(int(LENGTH.findall(head)[0]))
@@ -132,7 +132,7 @@ async def queries(url: str, asked: list[str], rate: int, seconds: int) -> list[f
 
 
 def produced(url: str, seconds: float) -> float:
-    """Produce requests per second, of one packet each, as fast as the senders get answers."""
+    """Return produce requests per second, of one packet each, sent without pauses."""
     bodies = [json.dumps(packet).encode() for packet in packets(5000, seed=13)]
     turn = itertools.count()
     until = time.monotonic() + seconds
@@ -160,23 +160,25 @@ def main(arguments: list[str] | None = None) -> None:
     listen = "streams.cli gateway --listen 127.0.0.1:0"
     with (
         kept("gateway", __doc__, options) as runs,
-        bench() as own,
-        worker(own, "streams.cli worker", "worker"),
-        worker(own, listen, "gateway") as running,
+        bench() as env,
+        worker(env, "streams.cli worker", "worker"),
+        worker(env, listen, "gateway") as running,
     ):
-        wait_ready(own, "worker")
-        url = gateway_url(own)
-        placed = own.log.append(outputs(options.packets, own.settings.prefix))
+        wait_ready(env, "worker")
+        url = gateway_url(env)
+        placed = env.log.append(outputs(options.packets, env.settings.prefix))
         last = {r.partition: f"{r.topic}/{r.partition}/{r.offset}" for r in placed}
         client = Client(url)
         for position in last.values():
             while b"not_seen" in _try(client, position):
                 time.sleep(0.1)
-        asked = paths(min(2000, options.packets))
+        paths_by_kind = paths(min(2000, options.packets))
         for live in options.live:
-            with traffic(own, live, (len(asked) + 1) * options.seconds + options.warm_up + 60):
-                uvloop.run(queries(url, asked["a packet"], options.rate, options.warm_up))
-                for kind, some in asked.items():
+            with traffic(
+                env, live, (len(paths_by_kind) + 1) * options.seconds + options.warm_up + 60
+            ):
+                uvloop.run(queries(url, paths_by_kind["a packet"], options.rate, options.warm_up))
+                for kind, some in paths_by_kind.items():
                     cpu = running.cpu_s()
                     took = uvloop.run(queries(url, some, options.rate, options.seconds))
                     cpu = (running.cpu_s() - cpu) / len(took)

@@ -23,15 +23,15 @@ from topology.keys import partition_of
 
 
 def measure(
-    own: Bench, rate: int, seconds: int, seed: int, warm_up_s: int = WARM_UP_S
+    env: Bench, rate: int, seconds: int, seed: int, warm_up_s: int = WARM_UP_S
 ) -> list[float]:
-    """Latencies in ms, without those of the warm-up."""
-    records = outputs(rate * (warm_up_s + seconds), own.settings.prefix, seed)
+    """Return latencies in ms, without those of the warm-up."""
+    records = outputs(rate * (warm_up_s + seconds), env.settings.prefix, seed)
     sent: dict[str, float] = {}
     latencies: list[float] = []
-    producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
-    ends = own.log.ends(own.partitions(APC_EVENTS))
-    with own.log.reader(ends, Pace.LIVE) as reader:
+    producer = threading.Thread(target=_produce, args=(env, records, rate, sent))
+    ends = env.log.ends(env.partitions(APC_EVENTS))
+    with env.log.reader(ends, Pace.LIVE) as reader:
         producer.start()
         waiting: dict[str, float] = {}
         deadline = time.monotonic() + warm_up_s + seconds + 60
@@ -47,8 +47,8 @@ def measure(
     return latencies[rate * warm_up_s :]
 
 
-def _produce(own: Bench, records: list[Output], rate: int, sent: dict[str, float]) -> None:
-    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
+def _produce(env: Bench, records: list[Output], rate: int, sent: dict[str, float]) -> None:
+    client = ck.Producer({"bootstrap.servers": env.settings.bootstrap, "linger.ms": 0})
 
     def delivered(at: float) -> Any:
         def note(error: Any, message: Any) -> None:
@@ -57,7 +57,7 @@ def _produce(own: Bench, records: list[Output], rate: int, sent: dict[str, float
         return note
 
     began = time.perf_counter()
-    count = own.settings.partitions
+    count = env.settings.partitions
     for index, record in enumerate(records):
         while (now := time.perf_counter()) < began + index / rate:
             client.poll(min(0.002, began + index / rate - now))
@@ -74,13 +74,13 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, {"seconds": 5, "warm_up": 5})
     with (
         kept("latency", __doc__, options) as runs,
-        bench() as own,
-        worker(own, "streams.cli worker", "worker") as running,
+        bench() as env,
+        worker(env, "streams.cli worker", "worker") as running,
     ):
-        wait_ready(own, "worker")
+        wait_ready(env, "worker")
         for seed, rate in enumerate(options.rates):
             cpu = running.cpu_s()
-            values = measure(own, rate, options.seconds, seed, options.warm_up)
+            values = measure(env, rate, options.seconds, seed, options.warm_up)
             cpu = (running.cpu_s() - cpu) / (rate * (options.warm_up + options.seconds))
             runs.add(
                 f"{rate} packets/s",

@@ -154,7 +154,7 @@ def batches(packets: int, protocols: int, seed: int = 7) -> Iterator[list[LogRec
 
 
 def fill(store: Store, packets: int, protocols: int) -> float:
-    """Seconds spent in applying facts."""
+    """Fill the store and return the seconds spent in applying facts."""
     apply = FOLLOWED[APC_EVENTS.name]
     assert apply is not None
     took = 0.0
@@ -176,17 +176,17 @@ class Asked(NamedTuple):
 
 
 def ask(store: Store, filters: dict[str, str], rounds: int) -> Asked:
-    """Two rounds to warm up, then those that are measured."""
-    asked = Asked([], [], {})
+    """Run the query for two rounds to warm up, then for those that are measured."""
+    timings = Asked([], [], {})
     for number in range(-2, rounds):
         began, began_cpu = time.perf_counter(), time.thread_time()
         answer = summary(find(store, filters), None, 100, dict(filters))
         orjson.dumps(answer)
         if number >= 0:
-            asked.wall.append((time.perf_counter() - began) * 1000)
-            asked.cpu.append((time.thread_time() - began_cpu) * 1000)
-        asked.counts.update(answer["summary"])
-    return asked
+            timings.wall.append((time.perf_counter() - began) * 1000)
+            timings.cpu.append((time.thread_time() - began_cpu) * 1000)
+        timings.counts.update(answer["summary"])
+    return timings
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -203,7 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
         took = fill(store, options.packets, options.protocols)
         runs.add("facts applied", records=options.packets, took_s=took)
         gc.collect()
-        gc.freeze()  # as a server does when it is ready: full collections pass over what is there
+        gc.freeze()  # as a ready server does: full collections skip existing objects
         for filters in QUESTIONS:
             rounds = options.rounds if len(filters) < 2 else 5
             wall, cpu, counts = ask(store, filters, rounds)

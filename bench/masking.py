@@ -26,7 +26,7 @@ Draw = Callable[[random.Random], str]
 
 
 def _plain(lines: list[str]) -> Draw:
-    """Ordinary lines, joined and cut to the length."""
+    """Return a generator of ordinary lines, joined and cut to the length."""
 
     def draw(rnd: random.Random) -> str:
         line = rnd.choice(lines)
@@ -38,7 +38,7 @@ def _plain(lines: list[str]) -> Draw:
 
 
 def _secret(plain: Draw) -> Draw:
-    """A secret in one of its forms, in front of an ordinary line."""
+    """Return a generator of lines with a secret in one of its forms before an ordinary text."""
     forms = list(FORMS.values())
     drawn = [(kind, secret) for kind in made_up.KINDS for secret in made_up.secrets(kind)]
 
@@ -66,7 +66,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=50_000)
     parser.add_argument("--seed", type=int, default=7)
-    given = parse(parser, arguments, {"lines": 3000})
+    options = parse(parser, arguments, {"lines": 3000})
     plain = _plain(HARMLESS.read_text(encoding="utf-8").splitlines())
     secret = _secret(plain)
     corpora: dict[str, tuple[Draw, Block | None]] = {
@@ -75,10 +75,10 @@ def main(arguments: list[str] | None = None) -> None:
         "only secrets": (secret, None),
         "key block": (_in_block, Block(0, 1, 0)),
     }
-    with kept("masking", __doc__, given) as runs:
+    with kept("masking", __doc__, options) as runs:
         for name, (draw, block) in corpora.items():
-            rnd = random.Random(given.seed)
-            lines = [draw(rnd) for _ in range(given.lines)]
+            rnd = random.Random(options.seed)
+            lines = [draw(rnd) for _ in range(options.lines)]
             _micros(Masker(), lines[:1000], block)
             taken = _micros(Masker(), lines, block)
             runs.add(

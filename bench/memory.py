@@ -20,15 +20,15 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, {"minutes": 0.2})
     with (
         kept("memory", __doc__, options) as runs,
-        bench() as own,
-        worker(own, "streams.cli worker", "worker") as running,
+        bench() as env,
+        worker(env, "streams.cli worker", "worker") as running,
     ):
-        wait_ready(own, "worker")
+        wait_ready(env, "worker")
         runs.add("at rest", rss_mb=running.memory_mb())
         began = time.monotonic()
         seconds = int(options.minutes * 60)
         for second in range(seconds):
-            own.log.append(outputs(options.rate, own.settings.prefix, seed=second))
+            env.log.append(outputs(options.rate, env.settings.prefix, seed=second))
             if second % max(1, seconds // 10) == 0:
                 runs.add(f"after {second} s", rss_mb=running.memory_mb())
             time.sleep(max(0.0, began + second + 1 - time.monotonic()))

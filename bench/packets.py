@@ -73,7 +73,7 @@ def _ack(rnd: random.Random, number: int, idea: dict[str, Any]) -> dict[str, Any
 
 
 def packets(count: int, seed: int = 7) -> Iterator[dict[str, Any]]:
-    """IDEAs; every tenth one asks for an acknowledgement, which is the packet after it."""
+    """Yield IDEAs; every tenth one requires an acknowledgement, which is the next packet."""
     rnd = random.Random(seed)
     sent = 0
     while sent < count:
@@ -87,7 +87,7 @@ def packets(count: int, seed: int = 7) -> Iterator[dict[str, Any]]:
 
 
 def outputs(count: int, prefix: str, seed: int = 7) -> list[Output]:
-    """The same, as records to be appended."""
+    """Return the same packets as records to be appended."""
     name = prefix + APC_PACKETS.name
     record = APC_PACKETS.record or ""
     return [

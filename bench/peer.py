@@ -1,7 +1,8 @@
-"""What the peers have in common: a headrace processor that is asked about one record at a time.
+"""The processor that all peers run: a headrace processor called with one record at a time.
 
-So a peer decodes, decides and encodes as headrace does and causes the same records; what differs
-is the host: how records come, where rows lie, how outputs leave and what happens after a kill.
+So a peer decodes, decides and encodes as headrace does and causes the same records; what differs is
+the host: how records arrive, where rows are stored, how outputs leave and what happens after a
+kill.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tests.toy import ToyProcessor
 from topology.declarations import Topic, TopicKind
 
 SESSION_TIMEOUT_S = 10
-"""As headrace's: how long the partitions of a killed process wait."""
+"""The session timeout, as headrace's: how long the partitions of a killed process wait."""
 PROCESSORS = {"apc": ApcProcessor, "counts": ToyProcessor}
 
 
@@ -43,27 +44,31 @@ class Judge:
         self._copies: GlobalTables | None = None
         if declared.copies:
             log = KafkaLog(settings.bootstrap or "", settings.security(), group)
-            place = settings.state_dir / "copies"
-            wanted = replicated_tables([declared])
-            self._copies = GlobalTables(place, log, settings.prefix, settings.partitions, wanted)
+            directory = settings.state_dir / "copies"
+            tables = replicated_tables([declared])
+            self._copies = GlobalTables(
+                directory, log, settings.prefix, settings.partitions, tables
+            )
             self._copies.open()
             self._copies.follow()
 
     def __call__(self, record: LogRecord, read: GetMany) -> BatchOutput:
-        """Rows to be stored and records to be sent."""
-        own = self._settings
-        context = Context(record.partition, own.partitions, own.prefix, own.as_work(), self._copies)
+        """Return rows to be stored and records to be sent."""
+        settings = self._settings
+        context = Context(
+            record.partition, settings.partitions, settings.prefix, settings.as_work(), self._copies
+        )
         step = Step(self._processor, context, read)
         step.records([(self._topic, record)])
         return step.effects
 
     def sent(self, outputs: Sequence[Output]) -> list[Output]:
-        """Without the records of changelogs, which the peer keeps in its own way."""
+        """Return the outputs without changelog records, for which the peer has its own."""
         return [output for output in outputs if output.topic in self._sent]
 
 
 class Restored:
-    """Tells the benchmark how long the peer took to get its tables back."""
+    """A timer that prints for the benchmark how long the peer took to restore its tables."""
 
     def __init__(self) -> None:
         self._began = 0.0

@@ -32,17 +32,17 @@ class Body(Serializer):
 
 
 class Watch(logging.Handler):
-    """Hears from the log when recovery begins and when it is complete."""
+    """A log handler that detects when recovery begins and when it is complete."""
 
     def __init__(self, restored: Restored) -> None:
         super().__init__(logging.INFO)
         self._restored = restored
 
     def emit(self, record: logging.LogRecord) -> None:
-        said = record.getMessage()
-        if said.startswith(BEGUN):
+        message = record.getMessage()
+        if message.startswith(BEGUN):
             self._restored.begun()
-        elif said.startswith(DONE):
+        elif message.startswith(DONE):
             self._restored.done()
 
 
@@ -59,8 +59,8 @@ def application(settings: Settings, guarantee: str) -> Application:
 
 
 def build(app: Application, judge: Judge) -> None:
-    """The whole topology: one input, one function with state, the outputs it names."""
-    given = app.topic(judge.input, key_deserializer="bytes", value_deserializer="bytes")
+    """Build the topology: one input, one function with state, the outputs that it names."""
+    source = app.topic(judge.input, key_deserializer="bytes", value_deserializer="bytes")
     topics = {
         name: app.topic(name, value_serializer=Body(), key_serializer="bytes")
         for name in judge.outputs
@@ -84,7 +84,7 @@ def build(app: Application, judge: Judge) -> None:
                 state.set_bytes(name.decode(), row)
         return judge.sent(effects.outputs)
 
-    frame = app.dataframe(given)
+    frame = app.dataframe(source)
     frame = frame.apply(decide, stateful=True, metadata=True, expand=True)
     frame = frame.set_headers(lambda output, *_: list(output.headers))
     frame.to_topic(lambda output, *_: topics[output.topic], key=lambda output: output.key)

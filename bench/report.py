@@ -23,9 +23,9 @@ from streams.docs.markdown import code, grid
 NOTICE = "<!-- Written by `python -m bench.report bench/results`; do not edit. -->"
 LINKED_FROM = ROOT / "docs"
 ORDER = ("comparison", "scaling", "restore_rows", "lag", "soak", "latency", "restore", "memory")
-"""First these, then the others by name."""
+"""The order of the page: these first, then the others by name."""
 MODULES = {"lag": "tests.chaos.lag"}
-"""What runs elsewhere: this one checks all that it has counted."""
+"""Modules outside `bench`, by benchmark; this one checks everything that it has counted."""
 WORDS = {
     "mb": "MB",
     "ms": "ms",
@@ -41,9 +41,9 @@ Result = dict[str, Any]
 
 
 def read(directory: Path) -> list[Result]:
-    """The results of a directory, in the order of the page."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in directory.glob("*.json")]
-    return sorted(found, key=lambda one: (_place(one["bench"]), one["bench"]))
+    """Return the results of a directory, in the order of the page."""
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in directory.glob("*.json")]
+    return sorted(results, key=lambda one: (_place(one["bench"]), one["bench"]))
 
 
 def _place(name: str) -> int:
@@ -51,7 +51,10 @@ def _place(name: str) -> int:
 
 
 def page(results: Sequence[Result], directory: Path) -> str:
-    """All of it.  directory: where pictures and tables of the results lie."""
+    """Return the whole page.
+
+    directory: with the pictures and tables of the results.
+    """
     parts = [NOTICE, "", "# Evidence", "", _introduction(directory)]
     if not results:
         parts.append("No results have been chosen yet.\n")
@@ -71,7 +74,7 @@ def _introduction(directory: Path) -> str:
 
 
 def _runs(results: Sequence[Result]) -> str:
-    """Where, when and of what code each was made."""
+    """Return a table of where, when and from which commit each result was made."""
     lines = [
         [
             f"[{one['bench']}](#{one['bench']})",
@@ -119,7 +122,7 @@ def _section(result: Result, directory: Path) -> str:
 
 
 def _command(result: Result) -> str:
-    """As it can be given again; where its peers were installed is not part of it."""
+    """Return the command that repeats a benchmark, without the path of its peers."""
     module = MODULES.get(result["bench"], f"bench.{result['bench']}")
     words = ["python", "-m", module]
     for name, value in result["parameters"].items():
@@ -133,7 +136,7 @@ def _plain(value: Any) -> str:
 
 
 def _tables(runs: Sequence[Result]) -> list[str]:
-    """A table for all runs that have the same figures, in the order of their first."""
+    """Return a table for all runs with the same figures, in the order of their first run."""
     kinds: dict[tuple[str, ...], list[Result]] = {}
     for run in runs:
         kinds.setdefault(tuple(run), []).append(run)
@@ -144,7 +147,7 @@ def _tables(runs: Sequence[Result]) -> list[str]:
 
 
 def _title(name: str) -> str:
-    """`packets_per_cpu_s` as packets per CPU s."""
+    """Return a column heading: `packets_per_cpu_s` as packets per CPU s."""
     return " ".join(WORDS.get(word, word) for word in name.split("_"))
 
 
@@ -153,7 +156,7 @@ def _shown(path: Path) -> str:
 
 
 def _link(path: Path) -> str:
-    """Relative to the page, for what lies in the repository."""
+    """Return a link, relative to the page for files of the repository."""
     if path.resolve().is_relative_to(ROOT):
         return Path(os.path.relpath(path.resolve(), LINKED_FROM)).as_posix()
     return path.as_posix()

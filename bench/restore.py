@@ -20,11 +20,11 @@ from topology import tables
 from topology.apc import APC_EVENTS
 
 
-def restore(own: Bench, directory: Path) -> tuple[int, int, float]:
-    """(rows, bytes, seconds) of all tasks in parallel."""
+def restore(env: Bench, directory: Path) -> tuple[int, int, float]:
+    """Restore all tasks in parallel; return rows, bytes and seconds."""
     states = [
-        State(directory / str(p), own.log, own.settings.prefix, p, tables.ALL)
-        for p in range(own.settings.partitions)
+        State(directory / str(p), env.log, env.settings.prefix, p, tables.ALL)
+        for p in range(env.settings.partitions)
     ]
     began = time.monotonic()
     with ThreadPoolExecutor(len(states)) as threads:
@@ -42,15 +42,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--packets", type=int, default=60_000)
     parser.add_argument("--rounds", type=int, default=3)
     options = parse(parser, arguments, {"packets": 6000, "rounds": 1})
-    with kept("restore", __doc__, options) as runs, bench() as own:
-        own.log.append(outputs(options.packets, own.settings.prefix))
+    with kept("restore", __doc__, options) as runs, bench() as env:
+        env.log.append(outputs(options.packets, env.settings.prefix))
         with (
-            worker(own, "streams.cli worker", "worker") as running,
-            own.reader(APC_EVENTS) as facts,
+            worker(env, "streams.cli worker", "worker") as running,
+            env.reader(APC_EVENTS) as facts,
         ):
             drain(facts, options.packets, running, limit_s=300)
         for number in range(options.rounds):
-            rows, size, took = restore(own, own.directory / "restored")
+            rows, size, took = restore(env, env.directory / "restored")
             runs.add(
                 f"round {number + 1}",
                 records=rows,

@@ -29,20 +29,20 @@ KNOWN = 1000
 """Records that the worker decides first: a changelog without its positions is refused."""
 PAD = "x" * 40
 LIMIT_S = 1800.0
-TOLD_S = 10.0
+REPORT_S = 10.0
 
 
-def known(own: Bench) -> None:
-    """The worker once, so that the state knows its inputs."""
-    own.log.append([toy_record(f"known-{n}", prefix=own.settings.prefix) for n in range(KNOWN)])
-    with worker(own, "tests.toy_worker", "worker") as running, uncommitted(own, FACTS) as facts:
+def known(env: Bench) -> None:
+    """Run the worker once, so that the state has its input positions."""
+    env.log.append([toy_record(f"known-{n}", prefix=env.settings.prefix) for n in range(KNOWN)])
+    with worker(env, "tests.toy_worker", "worker") as running, uncommitted(env, FACTS) as facts:
         drain(facts, KNOWN, running, LIMIT_S)
 
 
-def load(own: Bench, rows: int) -> float:
-    """Write them; returns the bytes of one, key and value."""
-    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, **APPENDER, "linger.ms": 20})
-    topic, told = own.settings.prefix + ROWS.name, time.monotonic()
+def load(env: Bench, rows: int) -> float:
+    """Write the rows; return the bytes of one, key and value."""
+    client = ck.Producer({"bootstrap.servers": env.settings.bootstrap, **APPENDER, "linger.ms": 20})
+    topic, last_report = env.settings.prefix + ROWS.name, time.monotonic()
     body = encode(RECORD, {"data": {"n": "1", "pad": PAD}})
     for number in range(rows):
         while True:
@@ -53,8 +53,8 @@ def load(own: Bench, rows: int) -> float:
                 client.poll(0.1)
         if number % 10_000 == 0:
             client.poll(0)
-            if time.monotonic() - told > TOLD_S:
-                told = time.monotonic()
+            if time.monotonic() - last_report > REPORT_S:
+                last_report = time.monotonic()
                 print(f"    {number:,} of {rows:,} rows are written", flush=True)
     left = client.flush(120)
     if left:
@@ -62,18 +62,18 @@ def load(own: Bench, rows: int) -> float:
     return len(body) + len(b"row-%010d" % 0)
 
 
-def restore(own: Bench, rows: int) -> tuple[Restored, float]:
-    """What the worker says once it is ready, and the MB it took at the most."""
-    shutil.rmtree(own.directory / "worker")
+def restore(env: Bench, rows: int) -> tuple[Restored, float]:
+    """Return what the worker reports once it is ready, and its peak memory in MB."""
+    shutil.rmtree(env.directory / "worker")
     (port,) = network.pick_ports([], 1)
     where = f"127.0.0.1:{port}"
-    with worker(own, "tests.toy_worker", "worker", more={"METRICS": where}) as running:
-        wait_ready(own, "worker", LIMIT_S)
+    with worker(env, "tests.toy_worker", "worker", more={"METRICS": where}) as running:
+        wait_ready(env, "worker", LIMIT_S)
         running.metrics = f"http://{where}/metrics"
-        found = scraped(running)
-        if found.records < rows:
-            raise RuntimeError(f"{found.records} records were restored of {rows}")
-        return found, running.memory_mb("VmHWM")
+        stats = scraped(running)
+        if stats.records < rows:
+            raise RuntimeError(f"{stats.records} records were restored of {rows}")
+        return stats, running.memory_mb("VmHWM")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -82,20 +82,20 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, {"rows": 200_000})
     with (
         kept("restore_rows", __doc__, options) as runs,
-        bench(topics=partial(toy_topics, PARTITIONS)) as own,
+        bench(topics=partial(toy_topics, PARTITIONS)) as env,
     ):
-        known(own)
+        known(env)
         began = time.monotonic()
-        size = load(own, options.rows)
+        size = load(env, options.rows)
         runs.add("written by the loader", rows=options.rows, took_s=time.monotonic() - began)
-        found, peak = restore(own, options.rows)
+        stats, peak = restore(env, options.rows)
         runs.add(
             "restored by the worker",
-            rows=found.records,
+            rows=stats.records,
             bytes_each=size,
-            took_s=found.seconds,
-            rows_per_s=found.records / found.seconds,
-            mb_per_s=found.records * size / found.seconds / 1e6,
+            took_s=stats.seconds,
+            rows_per_s=stats.records / stats.seconds,
+            mb_per_s=stats.records * size / stats.seconds / 1e6,
             peak_mb=peak,
         )
 

@@ -1,4 +1,4 @@
-"""What a run has measured, as one JSON file: every single figure, on what machine, of what code.
+"""The measurements of a run as one JSON file: every single figure, the machine, the commit.
 
 Every benchmark takes `--into DIRECTORY` (default: `bench-results` in the state directory) and
 `--quick`, which only shows that it works; quick figures are marked as such.
@@ -41,14 +41,14 @@ class Kept:
     runs: list[dict[str, Figure]] = field(default_factory=list)
 
     def add(self, run: str, **figures: Figure) -> None:
-        """Keep one, and print it."""
+        """Store the figures of a run, and print them."""
         self.runs.append({"run": run, **figures})
-        shown = "  ".join(f"{name} {text(value)}" for name, value in figures.items())
-        print(f"  {run:26} {shown}", flush=True)
+        rendered = "  ".join(f"{name} {text(value)}" for name, value in figures.items())
+        print(f"  {run:26} {rendered}", flush=True)
 
 
 def text(value: Figure) -> str:
-    """As many digits as a reader needs."""
+    """Return a figure with as many digits as a reader needs."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
     return f"{value:,}" if isinstance(value, int) else value
@@ -57,7 +57,7 @@ def text(value: Figure) -> str:
 def parse(
     parser: argparse.ArgumentParser, arguments: list[str] | None, quick: dict[str, Any]
 ) -> argparse.Namespace:
-    """With --into and --quick; what `quick` names are the defaults then."""
+    """Parse the arguments with --into and --quick; with --quick, `quick` has the defaults."""
     parser.add_argument("--into", type=Path, default=Settings.load().state_dir / "bench-results")
     parser.add_argument("--quick", action="store_true", help="show that it works, in a minute")
     if parser.parse_known_args(arguments)[0].quick:
@@ -67,40 +67,40 @@ def parse(
 
 @contextlib.contextmanager
 def kept(bench: str, about: str | None, options: argparse.Namespace) -> Iterator[Kept]:
-    """Written as `<into>/<bench>.json` when the block is through; not if it fails.
+    """Collect runs; write `<into>/<bench>.json` when the block ends, not if it fails.
 
-    about: the docstring of the benchmark, of which the first sentence is kept.
+    about: the docstring of the benchmark; its first sentence is stored.
     """
-    said = " ".join((about or "").split("\n\n")[0].split())
-    given = {name: value for name, value in vars(options).items() if name not in OPTIONS}
-    parameters = {k: v.name if isinstance(v, Path) else v for k, v in given.items()}
-    own = Kept(bench, said, parameters, options.quick)
-    print(f"{bench}: {said}", flush=True)
+    summary = " ".join((about or "").split("\n\n")[0].split())
+    arguments = {name: value for name, value in vars(options).items() if name not in OPTIONS}
+    parameters = {k: v.name if isinstance(v, Path) else v for k, v in arguments.items()}
+    record = Kept(bench, summary, parameters, options.quick)
+    print(f"{bench}: {summary}", flush=True)
     started, began, load = datetime.now(UTC), time.monotonic(), os.getloadavg()[0]
-    yield own
+    yield record
     commit, changed = commit_of(ROOT)
     file = options.into / f"{bench}.json"
     options.into.mkdir(parents=True, exist_ok=True)
     document = {
         "bench": bench,
-        "about": own.about,
-        "quick": own.quick,
-        "parameters": own.parameters,
+        "about": record.about,
+        "quick": record.quick,
+        "parameters": record.parameters,
         "started": started.isoformat(timespec="seconds"),
         "took_s": round(time.monotonic() - began, 1),
         "load_before": round(load, 2),
         "commit": commit,
         "uncommitted_changes": changed,
         "machine": machine(),
-        "versions": {**versions(), **own.versions},
-        "runs": own.runs,
+        "versions": {**versions(), **record.versions},
+        "runs": record.runs,
     }
     file.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    print(f"{bench}: {len(own.runs)} runs in {document['took_s']} s, kept in {file}", flush=True)
+    print(f"{bench}: {len(record.runs)} runs in {document['took_s']} s, kept in {file}", flush=True)
 
 
 def commit_of(root: Path) -> tuple[str, bool]:
-    """What is checked out, and whether the code has been changed since."""
+    """Return the commit that is checked out, and whether the code has been changed since."""
 
     def git(*words: str) -> str:
         return subprocess.run(
@@ -115,7 +115,7 @@ def commit_of(root: Path) -> tuple[str, bool]:
 
 
 def machine() -> dict[str, Figure]:
-    """What the kernel says of it."""
+    """Return the kernel's description of the machine."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -128,19 +128,19 @@ def machine() -> dict[str, Figure]:
 
 
 def versions() -> dict[str, str]:
-    found = {"python": platform.python_version(), "kafka": IMAGE.rpartition(":")[2]}
+    result = {"python": platform.python_version(), "kafka": IMAGE.rpartition(":")[2]}
     for name in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found[name] = version(name)
-    return found
+            result[name] = version(name)
+    return result
 
 
 def versions_in(python: Path, *names: str) -> dict[str, str]:
-    """Of packages as another interpreter sees them; empty where they are not all installed."""
-    asked = f"import importlib.metadata as m; print(*map(m.version, {names!r}))"
+    """Return the versions of packages in another interpreter; empty if any is missing."""
+    script = f"import importlib.metadata as m; print(*map(m.version, {names!r}))"
     if not python.exists():
         return {}
     done = subprocess.run(
-        [str(python), "-c", asked], capture_output=True, text=True, timeout=60, check=False
+        [str(python), "-c", script], capture_output=True, text=True, timeout=60, check=False
     )
     return dict(zip(names, done.stdout.split(), strict=True)) if done.returncode == 0 else {}

@@ -62,26 +62,26 @@ def task(rnd: random.Random, document: int, mode: str) -> dict[str, Any]:
     }
 
 
-def output(own: Bench, topic: Topic, value: dict[str, Any]) -> Output:
+def output(env: Bench, topic: Topic, value: dict[str, Any]) -> Output:
     record = topic.record or ""
     key = value["taskId"].encode()
-    return Output(own.settings.prefix + topic.name, key, encode(record, from_json(record, value)))
+    return Output(env.settings.prefix + topic.name, key, encode(record, from_json(record, value)))
 
 
 @contextlib.contextmanager
-def agent(own: Bench) -> Iterator[None]:
-    """Answers what is in the inbox, in a thread of this process."""
+def agent(env: Bench) -> Iterator[None]:
+    """Answer the tasks of the inbox in a thread of this process."""
     clerk, stopped = EchoAgent("agent", (CAPABILITY,)), threading.Event()
 
     def answer(record: Record) -> Output:
-        asked = decode(record.value, SAP_INBOX.record or "").value
-        results = clerk.results(to_json(SAP_INBOX.record or "", asked), record.timestamp)
-        return output(own, SAP_RESULTS, results[-1])
+        value = decode(record.value, SAP_INBOX.record or "").value
+        results = clerk.results(to_json(SAP_INBOX.record or "", value), record.timestamp)
+        return output(env, SAP_RESULTS, results[-1])
 
     def work() -> None:
-        with own.reader(SAP_INBOX) as reader:
+        with env.reader(SAP_INBOX) as reader:
             while not stopped.is_set():
-                own.log.append([answer(record) for record in reader.poll(0.01)])
+                env.log.append([answer(record) for record in reader.poll(0.01)])
 
     thread = threading.Thread(target=work, name="agent")
     thread.start()
@@ -93,17 +93,17 @@ def agent(own: Bench) -> Iterator[None]:
 
 
 def backlog(runs: Kept, tasks: int) -> None:
-    """Two tasks of each key, one right behind the other."""
+    """Measure two tasks of each key, one right behind the other."""
     rnd = random.Random(SEED)
-    with bench() as own:
+    with bench() as env:
         records = [
-            output(own, SAP_TASKS, task(rnd, number // 2, "prefer")) for number in range(tasks)
+            output(env, SAP_TASKS, task(rnd, number // 2, "prefer")) for number in range(tasks)
         ]
-        own.log.append(records)
+        env.log.append(records)
         with (
-            agent(own),
-            worker(own, "streams.cli worker", "worker") as running,
-            own.reader(SAP_OUTCOMES) as reader,
+            agent(env),
+            worker(env, "streams.cli worker", "worker") as running,
+            env.reader(SAP_OUTCOMES) as reader,
         ):
             rate = drain(reader, tasks, running, limit_s=300)
     runs.add(
@@ -119,22 +119,22 @@ def hits(runs: Kept, options: argparse.Namespace, workers: int, partitions: int)
     rnd = random.Random(SEED)
     with contextlib.ExitStack() as stack:
         on = replace(stack.enter_context(broker()), partitions=partitions)
-        own = stack.enter_context(bench(on))
+        env = stack.enter_context(bench(on))
         names = [f"worker-{number}" for number in range(workers)]
-        all_of = [stack.enter_context(worker(own, "streams.cli worker", name)) for name in names]
+        all_of = [stack.enter_context(worker(env, "streams.cli worker", name)) for name in names]
         for name in names:
-            wait_ready(own, name)
-        with own.reader(SAP_OUTCOMES) as reader, agent(own):
-            own.log.append(
-                [output(own, SAP_TASKS, task(rnd, number, "prefer")) for number in range(KEYS)]
+            wait_ready(env, name)
+        with env.reader(SAP_OUTCOMES) as reader, agent(env):
+            env.log.append(
+                [output(env, SAP_TASKS, task(rnd, number, "prefer")) for number in range(KEYS)]
             )
             drain(reader, KEYS, all_of[0], limit_s=120)
         count = rate * (warm_up + options.seconds)
         records = [
-            output(own, SAP_TASKS, task(rnd, rnd.randrange(KEYS), "only")) for _ in range(count)
+            output(env, SAP_TASKS, task(rnd, rnd.randrange(KEYS), "only")) for _ in range(count)
         ]
         cpu = sum(running.cpu_s() for running in all_of)
-        values = measure(own, records, rate)[rate * warm_up :]
+        values = measure(env, records, rate)[rate * warm_up :]
         cpu = (sum(running.cpu_s() for running in all_of) - cpu) / count
     runs.add(
         f"hits, workers {workers}, partitions {partitions}",
@@ -146,13 +146,13 @@ def hits(runs: Kept, options: argparse.Namespace, workers: int, partitions: int)
     )
 
 
-def measure(own: Bench, records: list[Output], rate: int) -> list[float]:
-    """Latencies in ms, in the order in which outcomes came."""
+def measure(env: Bench, records: list[Output], rate: int) -> list[float]:
+    """Return latencies in ms, in the order of the outcomes."""
     sent: dict[bytes, float] = {}
     latencies: list[float] = []
-    producer = threading.Thread(target=_produce, args=(own, records, rate, sent))
+    producer = threading.Thread(target=_produce, args=(env, records, rate, sent))
     deadline = time.monotonic() + len(records) / rate + 60
-    with own.log.reader(own.log.ends(own.partitions(SAP_OUTCOMES)), Pace.LIVE) as reader:
+    with env.log.reader(env.log.ends(env.partitions(SAP_OUTCOMES)), Pace.LIVE) as reader:
         producer.start()
         while len(latencies) < len(records) and time.monotonic() < deadline:
             for record in reader.poll(0.005, 1):
@@ -172,9 +172,9 @@ def _check(record: Record) -> None:
         raise ValueError(f"task {outcome['taskId']} was not answered by the cache")
 
 
-def _produce(own: Bench, records: list[Output], rate: int, sent: dict[bytes, float]) -> None:
-    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
-    began, count = time.perf_counter(), own.settings.partitions
+def _produce(env: Bench, records: list[Output], rate: int, sent: dict[bytes, float]) -> None:
+    client = ck.Producer({"bootstrap.servers": env.settings.bootstrap, "linger.ms": 0})
+    began, count = time.perf_counter(), env.settings.partitions
     for index, record in enumerate(records):
         while (now := time.perf_counter()) < began + index / rate:
             client.poll(min(0.002, began + index / rate - now))

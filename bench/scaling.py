@@ -44,7 +44,10 @@ QUICK = {"records": 20_000, "workers": [1, 2], "partitions": [4, 12], "keys": [2
 
 @dataclass(frozen=True)
 class Host:
-    """module: what to run.  share: of the records; what is slower need not work longer."""
+    """A system under test.
+
+    module: what to run.  share: the part of the records that it gets; a slower one gets fewer.
+    """
 
     name: str
     module: str
@@ -72,73 +75,73 @@ def hosts(peers: Path) -> dict[str, Host]:
 
 
 def points(options: argparse.Namespace) -> list[Point]:
-    """One thing at a time, from the first of each."""
+    """Return the points that vary one parameter at a time, from the first value of each."""
     base = Point(options.workers[0], options.partitions[0], options.keys[0])
-    found = [base]
-    found += [replace(base, workers=n) for n in options.workers[1:]]
-    found += [replace(base, partitions=n) for n in options.partitions[1:]]
-    found += [replace(base, keys=n) for n in options.keys[1:]]
-    return found
+    result = [base]
+    result += [replace(base, workers=n) for n in options.workers[1:]]
+    result += [replace(base, partitions=n) for n in options.partitions[1:]]
+    result += [replace(base, keys=n) for n in options.keys[1:]]
+    return result
 
 
 def measure(on: Settings, host: Host, point: Point, records: int) -> Rate:
     settings = replace(on, partitions=point.partitions)
-    with bench(settings, partial(topics, point.partitions)) as own, ExitStack() as stack:
+    with bench(settings, partial(topics, point.partitions)) as env, ExitStack() as stack:
         names = [f"worker-{number}" for number in range(point.workers)]
-        crew = Crew([stack.enter_context(worker(own, host.module, n, host.python)) for n in names])
-        reader = stack.enter_context(uncommitted(own, FACTS))
-        _await_members(own, host.group(own.settings), crew)
-        _fill(own, point.keys, reader, crew)
+        crew = Crew([stack.enter_context(worker(env, host.module, n, host.python)) for n in names])
+        reader = stack.enter_context(uncommitted(env, FACTS))
+        _await_members(env, host.group(env.settings), crew)
+        _fill(env, point.keys, reader, crew)
         rnd = random.Random(SEED)
-        drawn = [_record(own, rnd.randrange(point.keys)) for _ in range(records)]
+        drawn = [_record(env, rnd.randrange(point.keys)) for _ in range(records)]
         with crew.held():
-            own.log.append(drawn)
+            env.log.append(drawn)
         return drain(reader, records, crew, LIMIT_S)
 
 
 def topics(partitions: int, prefix: str) -> list[NewTopic]:
-    """The toy's, which takes batches of any client: its own limit is there to be exceeded."""
+    """Return the toy's topics with a higher size limit, which accepts batches of any client."""
     limit = {"max.message.bytes": str(4 << 20)}
     return [t._replace(config={**t.config, **limit}) for t in toy_topics(partitions, prefix)]
 
 
-def _await_members(own: Bench, group: str, crew: Crew) -> None:
-    """Until the group is settled and as large as the crew."""
-    admin = AdminClient({"bootstrap.servers": own.settings.bootstrap, "log_level": 2})
+def _await_members(env: Bench, group: str, crew: Crew) -> None:
+    """Wait until the group is stable and has as many members as there are workers."""
+    admin = AdminClient({"bootstrap.servers": env.settings.bootstrap, "log_level": 2})
 
     def settled() -> bool:
         assert not crew.ended(), "a worker has ended"
         try:
-            found = admin.describe_consumer_groups([group])[group].result()
+            group_info = admin.describe_consumer_groups([group])[group].result()
         except KafkaException:  # its coordinator is not known yet
             return False
-        stable = found.state == ConsumerGroupState.STABLE
-        return bool(stable and len(found.members) == len(crew.workers))
+        stable = group_info.state == ConsumerGroupState.STABLE
+        return bool(stable and len(group_info.members) == len(crew.workers))
 
     wait_for(settled, f"{len(crew.workers)} members of {group}", 180, 0.2)
 
 
-def _fill(own: Bench, keys: int, reader: Uncommitted, crew: Crew) -> None:
-    """A row for each key."""
-    told = time.monotonic()
+def _fill(env: Bench, keys: int, reader: Uncommitted, crew: Crew) -> None:
+    """Write a row for each key."""
+    last_report = time.monotonic()
     for first in range(0, keys, AT_ONCE):
         some = range(first, min(first + AT_ONCE, keys))
-        own.log.append([_record(own, number) for number in some])
+        env.log.append([_record(env, number) for number in some])
         drain(reader, len(some), crew, LIMIT_S)
-        if time.monotonic() - told > 10:
-            told = time.monotonic()
+        if time.monotonic() - last_report > 10:
+            last_report = time.monotonic()
             print(f"    {first + len(some):,} of {keys:,} keys have their row", flush=True)
 
 
-def _record(own: Bench, number: int) -> Output:
-    return toy_record(f"key-{number:08d}", prefix=own.settings.prefix)
+def _record(env: Bench, number: int) -> Output:
+    return toy_record(f"key-{number:08d}", prefix=env.settings.prefix)
 
 
 def scale(options: argparse.Namespace, runs: Kept) -> None:
-    found = versions_in(options.peers, "quixstreams", "confluent-kafka")
-    runs.versions.update({f"{name} (peers)": version for name, version in found.items()})
+    peer_versions = versions_in(options.peers, "quixstreams", "confluent-kafka")
+    runs.versions.update({f"{name} (peers)": version for name, version in peer_versions.items()})
     with broker() as on:
-        for host in _chosen(options, runs, bool(found)):
+        for host in _chosen(options, runs, bool(peer_versions)):
             for point in points(options):
                 at = asdict(point)
                 records = int(options.records * host.share)

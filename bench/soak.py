@@ -73,15 +73,15 @@ class Sample(NamedTuple):
     p99_ms: float
 
 
-def traffic(own: Bench, count: int) -> Iterator[Output]:
-    """Records without end, in the shares of PER_CYCLE."""
+def traffic(env: Bench, count: int) -> Iterator[Output]:
+    """Yield records without end, in the shares of PER_CYCLE."""
     made = {
-        "apc": iter(packets.outputs(count, own.settings.prefix)),
-        "rtes": iter(_renamed(own, said(RTES_RAW, count))),
-        "saop": iter(_renamed(own, said(SAOP_TURNS, count))),
-        "sap": _sap(own),
-        "asap": _asap(own),
-        "summit": _summit(own),
+        "apc": iter(packets.outputs(count, env.settings.prefix)),
+        "rtes": iter(_renamed(env, said(RTES_RAW, count))),
+        "saop": iter(_renamed(env, said(SAOP_TURNS, count))),
+        "sap": _sap(env),
+        "asap": _asap(env),
+        "summit": _summit(env),
     }
     cycle = [kind for kind, times in PER_CYCLE.items() for _ in range(times)]
     random.Random(sap.SEED).shuffle(cycle)
@@ -89,55 +89,55 @@ def traffic(own: Bench, count: int) -> Iterator[Output]:
         yield next(made[kind])
 
 
-def _renamed(own: Bench, records: list[Output]) -> Iterator[Output]:
+def _renamed(env: Bench, records: list[Output]) -> Iterator[Output]:
     for record in records:
-        yield record._replace(topic=own.settings.prefix + record.topic)
+        yield record._replace(topic=env.settings.prefix + record.topic)
 
 
-def _sap(own: Bench) -> Iterator[Output]:
-    """Most are answered by the cache."""
+def _sap(env: Bench) -> Iterator[Output]:
+    """Yield tasks, most of which the cache answers."""
     rnd = random.Random(sap.SEED)
     while True:
-        yield sap.output(own, SAP_TASKS, sap.task(rnd, rnd.randrange(sap.KEYS), "prefer"))
+        yield sap.output(env, SAP_TASKS, sap.task(rnd, rnd.randrange(sap.KEYS), "prefer"))
 
 
-def _asap(own: Bench) -> Iterator[Output]:
+def _asap(env: Bench) -> Iterator[Output]:
     rnd, record = random.Random(sap.SEED), ASAP_ENVELOPES.record or ""
     for crowd in itertools.count():
         stories = [Story(f"soak-{crowd}-{n}", rnd) for n in range(STORIES)]
         for envelope in mixed(stories, rnd):
             body = encode(record, from_json(record, envelope))
             yield Output(
-                own.settings.prefix + ASAP_ENVELOPES.name, asap.task_key(envelope).encode(), body
+                env.settings.prefix + ASAP_ENVELOPES.name, asap.task_key(envelope).encode(), body
             )
 
 
-def _summit(own: Bench) -> Iterator[Output]:
+def _summit(env: Bench) -> Iterator[Output]:
     record = SUMMIT_CALLS.record or ""
     for number in itertools.count():
         run_id = f"soak-{number}"
         params = {"agentId": AGENT, "runId": run_id, "inputs": inputs(number)}
         call = {"jsonrpc": "2.0", "id": number, "method": "agent.invoke", "params": params}
         body = encode(record, from_json(record, call))
-        yield Output(own.settings.prefix + SUMMIT_CALLS.name, run_id.encode(), body)
+        yield Output(env.settings.prefix + SUMMIT_CALLS.name, run_id.encode(), body)
 
 
 class Traffic(threading.Thread):
-    """Sends at the rate until it is stopped, and keeps when each packet was sent.
+    """A thread that sends at the rate until it is stopped, and stores each packet's send time.
 
-    fill: so many records come first, faster.
+    fill: the number of records that are sent first, at a higher rate.
     """
 
-    def __init__(self, own: Bench, records: Iterator[Output], rate: float, fill: int) -> None:
+    def __init__(self, env: Bench, records: Iterator[Output], rate: float, fill: int) -> None:
         super().__init__(name="traffic")
         self.sent = 0
         self.at: dict[str, float] = {}
         self.stopped = threading.Event()
-        self._own, self._records, self._rate, self._fill = own, records, rate, fill
+        self._env, self._records, self._rate, self._fill = env, records, rate, fill
 
     def run(self) -> None:
-        client = ck.Producer({"bootstrap.servers": self._own.settings.bootstrap, "linger.ms": 0})
-        count, began = self._own.settings.partitions, time.perf_counter()
+        client = ck.Producer({"bootstrap.servers": self._env.settings.bootstrap, "linger.ms": 0})
+        count, began = self._env.settings.partitions, time.perf_counter()
         for record in self._records:
             due = began + self._due_s(self.sent)
             while (now := time.perf_counter()) < due and not self.stopped.is_set():
@@ -162,18 +162,18 @@ class Traffic(threading.Thread):
 
 
 class Verdicts(threading.Thread):
-    """Milliseconds of the packets whose verdicts have come since they were last taken."""
+    """A thread that collects the latencies, in ms, of the verdicts since the last call of take."""
 
-    def __init__(self, own: Bench, sent: dict[str, float]) -> None:
+    def __init__(self, env: Bench, sent: dict[str, float]) -> None:
         super().__init__(name="verdicts")
         self.stopped = threading.Event()
-        self._own, self._sent = own, sent
-        self._ends = own.log.ends(own.partitions(APC_EVENTS))
+        self._env, self._sent = env, sent
+        self._ends = env.log.ends(env.partitions(APC_EVENTS))
         self._taken: list[float] = []
 
     def run(self) -> None:
         waiting: dict[str, float] = {}
-        with self._own.log.reader(self._ends, Pace.LIVE) as reader:
+        with self._env.log.reader(self._ends, Pace.LIVE) as reader:
             while not self.stopped.is_set():
                 for record in reader.poll(0.005, 1):
                     cause = (header(record, "headrace-cause") or b"").decode()
@@ -201,17 +201,17 @@ def size_mb(directory: Path) -> float:
 
 
 def rocksdb_mb(process: Worker, metric: MetricDeclaration) -> float:
-    """Of its memory, what RocksDB says that it holds."""
+    """Return the memory that RocksDB reports for the process, in MB."""
     return sum(process.values(metric.name)) / (1 << 20)
 
 
-def lag(own: Bench) -> int:
-    """Of all inputs, by the group's offsets, which are told once a second."""
+def lag(env: Bench) -> int:
+    """Return the lag over all inputs, by the group's offsets, which are committed once a second."""
     names = sorted({t.name for p in processors.ALL for t in p.inputs})
-    count = own.settings.partitions
-    tps = [TopicPartition(own.settings.prefix + n, p) for n in names for p in range(count)]
-    ends, told = own.log.ends(tps), own.log.committed(tps)
-    return sum(end - told.get(tp, 0) for tp, end in ends.items())
+    count = env.settings.partitions
+    tps = [TopicPartition(env.settings.prefix + n, p) for n in names for p in range(count)]
+    ends, positions = env.log.ends(tps), env.log.committed(tps)
+    return sum(end - positions.get(tp, 0) for tp, end in ends.items())
 
 
 def soak(options: argparse.Namespace) -> list[Sample]:
@@ -222,16 +222,16 @@ def soak(options: argparse.Namespace) -> list[Sample]:
     cache = {"BLOCK_CACHE_MIB": str(options.block_cache)}
     metrics, listen = (f"127.0.0.1:{port}" for port in network.pick_ports([], 2))
     with (
-        bench() as own,
-        worker(own, f"streams.cli worker --metrics {metrics}", "worker", more=cache) as working,
-        worker(own, f"streams.cli gateway --listen {listen}", "gateway", more=cache) as serving,
+        bench() as env,
+        worker(env, f"streams.cli worker --metrics {metrics}", "worker", more=cache) as working,
+        worker(env, f"streams.cli gateway --listen {listen}", "gateway", more=cache) as serving,
     ):
-        wait_ready(own, "worker")
+        wait_ready(env, "worker")
         working.metrics, serving.metrics = f"http://{metrics}/metrics", f"http://{listen}/metrics"
-        with worker(own, AGENT_PROCESS, "agent"), sap.agent(own):
-            wait_agent(own)
-            sending = Traffic(own, traffic(own, count), options.rate, options.fill)
-            verdicts = Verdicts(own, sending.at)
+        with worker(env, AGENT_PROCESS, "agent"), sap.agent(env):
+            wait_agent(env)
+            sending = Traffic(env, traffic(env, count), options.rate, options.fill)
+            verdicts = Verdicts(env, sending.at)
             verdicts.start()
             sending.start()
             try:
@@ -246,12 +246,12 @@ def soak(options: argparse.Namespace) -> list[Sample]:
                             working.memory_mb(),
                             rocksdb_mb(working, worker_metrics.MEMORY),
                             files(working),
-                            size_mb(own.directory / "worker"),
+                            size_mb(env.directory / "worker"),
                             serving.memory_mb(),
                             rocksdb_mb(serving, gateway_metrics.MEMORY),
                             files(serving),
-                            size_mb(own.directory / "gateway"),
-                            lag(own),
+                            size_mb(env.directory / "gateway"),
+                            lag(env),
                             percentile(took, 0.5),
                             percentile(took, 0.99),
                         )
@@ -277,7 +277,7 @@ def show(sample: Sample) -> None:
 
 
 def summary(samples: list[Sample], runs: Kept) -> None:
-    """The medians of the first and the last quarter behind the warm-up."""
+    """Add the medians of the first and the last quarter behind the warm-up."""
     measured = [sample for sample in samples if sample.second > 0]
     quarter = max(1, len(measured) // 4)
     for number, name in enumerate(Sample._fields[2:], 2):

@@ -22,8 +22,9 @@ PANELS = {
 
 
 def draw(samples: Sequence[dict[str, Any]], into: Path) -> None:
-    """A panel for each kind of figure, over minutes.  What is measured sets the scale: the warm-up,
-    before zero, is cut off where it goes beyond.
+    """Draw a panel for each kind of figure, over minutes.
+
+    The measured part sets the scale: the warm-up, before zero, is cut off where it goes beyond.
     """
     minutes = [sample["second"] / 60 for sample in samples]
     measured = [sample for sample in samples if sample["second"] >= 0] or samples

@@ -42,7 +42,7 @@ def read(keys: Sequence[bytes]) -> list[bytes | None]:
 
 
 async def work(stream: faust.Stream[bytes]) -> None:
-    """One packet record: decide, then write what it causes."""
+    """Decide each packet record, then write its outputs."""
     async for event in stream.events():
         message = event.message
         record = LogRecord(

@@ -29,7 +29,7 @@ AGENT = "word-stats"
 AGENT_PROCESS = f"streams.agents.summit {AGENT}"
 WORKER = "streams.cli worker"
 EVENTS_OF_A_RUN = 3
-"""Of the call, of the reply at pick-up, of the final reply."""
+"""Verdicts on the call, on the reply at pick-up, on the final reply."""
 
 
 def inputs(number: int) -> dict[str, Any]:
@@ -37,17 +37,17 @@ def inputs(number: int) -> dict[str, Any]:
 
 
 async def steady(hr: Client, rate: int, seconds: int) -> list[float]:
-    """Latencies in ms, from when each call was due."""
+    """Return latencies in ms, each from when its call was due."""
     latencies: list[float] = []
     began = time.perf_counter()
 
     async def one(number: int) -> None:
         due = began + number / rate
         await asyncio.sleep(max(0.0, due - time.perf_counter()))
-        found = await hr.invoke(AGENT, inputs(number))
+        result = await hr.invoke(AGENT, inputs(number))
         latencies.append((time.perf_counter() - due) * 1000)
-        if found["output"]["words"] != 12:
-            raise RuntimeError(f"call {number} got {found}")
+        if result["output"]["words"] != 12:
+            raise RuntimeError(f"call {number} got {result}")
 
     await asyncio.gather(*(one(number) for number in range(rate * seconds)))
     return latencies
@@ -63,30 +63,30 @@ async def round_trips(hr: Client, rate: int, seconds: int, warm_up_s: int) -> di
 def latencies(runs: Kept, options: argparse.Namespace) -> None:
     rate, seconds = options.rate, options.seconds
     with (
-        bench() as own,
-        worker(own, WORKER, "worker"),
-        worker(own, "streams.cli gateway --listen 127.0.0.1:0", "gateway"),
+        bench() as env,
+        worker(env, WORKER, "worker"),
+        worker(env, "streams.cli gateway --listen 127.0.0.1:0", "gateway"),
     ):
-        wait_ready(own, "worker")
-        with worker(own, AGENT_PROCESS, "agent"):
-            wait_agent(own)
-            over_http = Client(gateway_url(own))
+        wait_ready(env, "worker")
+        with worker(env, AGENT_PROCESS, "agent"):
+            wait_agent(env)
+            over_http = Client(gateway_url(env))
             took = uvloop.run(round_trips(over_http, rate, seconds, options.warm_up))
             runs.add("http", rate_per_s=rate, **took)
-            over_kafka = Client(settings=own.settings)
+            over_kafka = Client(settings=env.settings)
             took = uvloop.run(round_trips(over_kafka, rate, seconds, min(10, options.warm_up)))
             runs.add("kafka", rate_per_s=rate, **took)
 
 
-def wait_agent(own: Bench, limit_s: float = 60) -> None:
-    log, deadline = own.directory / "agent.log", time.monotonic() + limit_s
+def wait_agent(env: Bench, limit_s: float = 60) -> None:
+    log, deadline = env.directory / "agent.log", time.monotonic() + limit_s
     while f"agent {AGENT}\n" not in log.read_text():
         if time.monotonic() > deadline:
             raise TimeoutError(f"the agent was not ready after {limit_s} s")
         time.sleep(0.05)
 
 
-def append(own: Bench, calls: int) -> None:
+def append(env: Bench, calls: int) -> None:
     record = SUMMIT_CALLS.record or ""
 
     def output(number: int) -> Output:
@@ -94,35 +94,35 @@ def append(own: Bench, calls: int) -> None:
         params = {"agentId": AGENT, "runId": run_id, "inputs": inputs(number)}
         call = {"jsonrpc": "2.0", "id": number, "method": "agent.invoke", "params": params}
         body = encode(record, from_json(record, call))
-        return Output(own.settings.prefix + SUMMIT_CALLS.name, run_id.encode(), body)
+        return Output(env.settings.prefix + SUMMIT_CALLS.name, run_id.encode(), body)
 
-    own.log.append([output(number) for number in range(calls)])
+    env.log.append([output(number) for number in range(calls)])
 
 
-async def register(own: Bench) -> None:
-    async with Client(settings=own.settings) as hr:
+async def register(env: Bench) -> None:
+    async with Client(settings=env.settings) as hr:
         await hr.register(manifest_of(AGENT))
 
 
 def judged(calls: int) -> Rate:
-    with bench() as own:
-        with worker(own, WORKER, "worker"):
-            wait_ready(own, "worker")
-            uvloop.run(register(own))
-        append(own, calls)
-        ends = own.log.ends(own.partitions(SUMMIT_EVENTS))
-        with own.log.reader(ends) as reader, worker(own, WORKER, "worker") as running:
+    with bench() as env:
+        with worker(env, WORKER, "worker"):
+            wait_ready(env, "worker")
+            uvloop.run(register(env))
+        append(env, calls)
+        ends = env.log.ends(env.partitions(SUMMIT_EVENTS))
+        with env.log.reader(ends) as reader, worker(env, WORKER, "worker") as running:
             return drain(reader, calls, running, limit_s=300)
 
 
 def whole(calls: int) -> Rate:
-    with bench() as own, worker(own, WORKER, "worker") as running:
-        wait_ready(own, "worker")
-        with worker(own, AGENT_PROCESS, "agent"):
-            wait_agent(own)
-            ends = own.log.ends(own.partitions(SUMMIT_EVENTS))
-            with own.log.reader(ends) as reader:
-                append(own, calls)
+    with bench() as env, worker(env, WORKER, "worker") as running:
+        wait_ready(env, "worker")
+        with worker(env, AGENT_PROCESS, "agent"):
+            wait_agent(env)
+            ends = env.log.ends(env.partitions(SUMMIT_EVENTS))
+            with env.log.reader(ends) as reader:
+                append(env, calls)
                 rate = drain(reader, EVENTS_OF_A_RUN * calls, running, limit_s=300)
     return Rate(rate.per_s / EVENTS_OF_A_RUN, rate.per_cpu_s / EVENTS_OF_A_RUN, rate.peak_mb)
 

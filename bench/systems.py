@@ -20,19 +20,22 @@ from topology.topics import ALL as DECLARED
 
 PEERS = ROOT / ".venv" / "peers" / "bin" / "python"
 """Where `make bench` installs what the peers need: `bench/peers.txt`."""
-_SAID = re.compile(r'"restore_s": ([0-9.e-]+)')
+_RESTORED = re.compile(r'"restore_s": ([0-9.e-]+)')
 WORKER = "streams.cli worker"
 
 
 @dataclass(frozen=True)
 class System:
-    """module: what to run, with its arguments.  own: it is headrace itself."""
+    """A system under comparison.
+
+    module: what to run, with its arguments.  is_headrace: it is headrace itself.
+    """
 
     name: str
     delivery: str
     module: str
     python: str = sys.executable
-    own: bool = False
+    is_headrace: bool = False
 
     @contextmanager
     def running(self, bench: Bench, name: str = "worker") -> Iterator[Worker]:
@@ -41,10 +44,13 @@ class System:
 
 
 def systems(peers: Path) -> list[System]:
-    """peers: the Python that has Quix Streams."""
+    """Return the systems to compare.
+
+    peers: the Python that has Quix Streams.
+    """
     quix, python = "Quix Streams", str(peers)
     return [
-        System("headrace", "exactly once", WORKER, own=True),
+        System("headrace", "exactly once", WORKER, is_headrace=True),
         System("stock Faust", "at least once", "bench.stock_faust"),
         System(quix, "at least once", "bench.quix at-least-once", python),
         System(f"{quix} EO", "exactly once", "bench.quix exactly-once", python),
@@ -57,45 +63,45 @@ class Restored(NamedTuple):
 
 
 @contextmanager
-def restoring(own: Bench, system: System, name: str = "worker") -> Iterator[Worker]:
-    """The system with an empty state directory."""
-    place = own.directory / name
-    shutil.rmtree(place, ignore_errors=True)
-    if not system.own:
-        with system.running(own, name) as process:
+def restoring(env: Bench, system: System, name: str = "worker") -> Iterator[Worker]:
+    """Run the system with an empty state directory."""
+    directory = env.directory / name
+    shutil.rmtree(directory, ignore_errors=True)
+    if not system.is_headrace:
+        with system.running(env, name) as process:
             yield process
         return
     (port,) = network.pick_ports([], 1)
     module = f"{system.module} --metrics 127.0.0.1:{port}"
-    with worker(own, module, name, system.python) as process:
+    with worker(env, module, name, system.python) as process:
         process.metrics = f"http://127.0.0.1:{port}/metrics"
         yield process
 
 
-def restored(own: Bench, system: System, process: Worker, name: str = "worker") -> Restored:
-    """What that took; ask once it has gone on."""
+def restored(env: Bench, system: System, process: Worker, name: str = "worker") -> Restored:
+    """Return the records and seconds of the restore; call it once the system has gone on."""
     if process.metrics is not None:
         return scraped(process)
-    said = (own.directory / f"{name}.log").read_text(errors="replace")
-    took = [float(seconds) for seconds in _SAID.findall(said)]
+    output = (env.directory / f"{name}.log").read_text(errors="replace")
+    took = [float(seconds) for seconds in _RESTORED.findall(output)]
     if not took:
-        raise RuntimeError(f"{system.name} did not say how long it restored: {said[-500:]}")
-    return Restored(_changelog(own), max(took))
+        raise RuntimeError(f"{system.name} did not say how long it restored: {output[-500:]}")
+    return Restored(_changelog(env), max(took))
 
 
 def scraped(process: Worker) -> Restored:
-    """Records of all tasks, and the seconds of the slowest: they restore side by side."""
+    """Return the records of all tasks, and the seconds of the slowest: they restore in parallel."""
     return Restored(int(sum(process.values(RESTORED.name))), max(process.values(RESTORE.name)))
 
 
-def _changelog(own: Bench) -> int:
-    """Records of the topics that nobody declared: a peer's changelogs."""
-    prefix = own.settings.prefix
+def _changelog(env: Bench) -> int:
+    """Count the records of undeclared topics, which are a peer's changelogs."""
+    prefix = env.settings.prefix
     known = {prefix + topic.name for topic in DECLARED}
-    found = {
+    changelogs = {
         name: info.partitions
-        for name, info in own.log.topics().items()
+        for name, info in env.log.topics().items()
         if prefix in name and name not in known
         if "changelog" in name
     }
-    return sum(1 for name, count in found.items() for _ in committed(own, name, count))
+    return sum(1 for name, count in changelogs.items() for _ in committed(env, name, count))

@@ -31,7 +31,10 @@ SESSIONS = 50
 
 
 class Latencies:
-    """sent: event id → when it was produced.  taken: ms, of every client."""
+    """Latencies of every client.
+
+    sent: event id → when it was produced.  taken: ms, of every client.
+    """
 
     def __init__(self) -> None:
         self.sent: dict[bytes, float] = {}
@@ -59,9 +62,9 @@ def event(number: int) -> dict[str, Any]:
     }
 
 
-def produce(own: Bench, count: int, rate: int, latencies: Latencies, warm_up_s: int) -> None:
-    client = ck.Producer({"bootstrap.servers": own.settings.bootstrap, "linger.ms": 0})
-    name, record = own.settings.prefix + RTES_RAW.name, RTES_RAW.record or ""
+def produce(env: Bench, count: int, rate: int, latencies: Latencies, warm_up_s: int) -> None:
+    client = ck.Producer({"bootstrap.servers": env.settings.bootstrap, "linger.ms": 0})
+    name, record = env.settings.prefix + RTES_RAW.name, RTES_RAW.record or ""
     began = time.perf_counter()
     for number in range(count):
         value = event(number)
@@ -71,11 +74,11 @@ def produce(own: Bench, count: int, rate: int, latencies: Latencies, warm_up_s: 
             client.poll(min(0.002, began + number / rate - now))
         if number >= rate * warm_up_s:
             latencies.sent[value["event_id"].encode()] = now
-        client.produce(name, body, key, partition_of(key, own.settings.partitions))
+        client.produce(name, body, key, partition_of(key, env.settings.partitions))
     client.flush(30)
 
 
-async def measure(own: Bench, port: int, clients: int, options: argparse.Namespace) -> Latencies:
+async def measure(env: Bench, port: int, clients: int, options: argparse.Namespace) -> Latencies:
     latencies = Latencies()
     rate, warm_up, seconds = options.rate, options.warm_up, options.seconds
     sources = [EventSource(port, "", latencies.take) for _ in range(clients)]
@@ -83,25 +86,25 @@ async def measure(own: Bench, port: int, clients: int, options: argparse.Namespa
     while not all(source.last_id for source in sources):
         await asyncio.sleep(0.05)
     count = rate * (warm_up + seconds)
-    producer = threading.Thread(target=produce, args=(own, count, rate, latencies, warm_up))
+    producer = threading.Thread(target=produce, args=(env, count, rate, latencies, warm_up))
     producer.start()
     until = time.monotonic() + warm_up + seconds + 60
-    wanted = rate * seconds * clients
-    while len(latencies.taken) < wanted and time.monotonic() < until:
+    expected = rate * seconds * clients
+    while len(latencies.taken) < expected and time.monotonic() < until:
         await asyncio.sleep(0.05)
     producer.join()
     following.cancel()
     await asyncio.wait([following])
-    if len(latencies.taken) != wanted:
-        raise TimeoutError(f"{len(latencies.taken)} of {wanted} events")
+    if len(latencies.taken) != expected:
+        raise TimeoutError(f"{len(latencies.taken)} of {expected} events")
     return latencies
 
 
 @contextmanager
-def gateway(own: Bench) -> Iterator[tuple[Worker, int]]:
+def gateway(env: Bench) -> Iterator[tuple[Worker, int]]:
     (port,) = network.pick_ports([], 1)
     os.environ["HEADRACE_GATEWAY"] = f"127.0.0.1:{port}"
-    with worker(own, "streams.cli gateway", "gateway") as running:
+    with worker(env, "streams.cli gateway", "gateway") as running:
         deadline = time.monotonic() + 60
         while not _is_ready(port):
             if time.monotonic() > deadline:
@@ -127,14 +130,14 @@ def main(arguments: list[str] | None = None) -> None:
     options = parse(parser, arguments, {"clients": [1, 20], "seconds": 5, "warm_up": 3})
     with (
         kept("tail", __doc__, options) as runs,
-        bench() as own,
-        worker(own, "streams.cli worker", "worker"),
-        gateway(own) as (served, port),
+        bench() as env,
+        worker(env, "streams.cli worker", "worker"),
+        gateway(env) as (served, port),
     ):
-        wait_ready(own, "worker")
+        wait_ready(env, "worker")
         for clients in options.clients:
             cpu = served.cpu_s()
-            got = asyncio.run(measure(own, port, clients, options)).taken
+            got = asyncio.run(measure(env, port, clients, options)).taken
             cpu = (served.cpu_s() - cpu) / (options.warm_up + options.seconds)
             runs.add(
                 f"{clients} clients",

@@ -1,4 +1,4 @@
-"""What is aimed at, beside what the chosen results say of it."""
+"""The targets of the project, and their comparison with the chosen results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from bench.results import text
 
 Run = dict[str, Any]
 Figure = Callable[[Sequence[Run]], float | None]
-"""Of the runs of one benchmark; None if none of them has it."""
+"""A figure computed from the runs of one benchmark; None if none of them has it."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """bench: whose runs tell.  aim: the figure is to be no less, or no more where it is a bound."""
+    """A target for a figure of a benchmark.
+
+    bench: whose runs have the figure.  aim: the minimum, or the maximum where it is a bound.
+    """
 
     what: str
     bench: str
@@ -34,21 +37,21 @@ class Target:
 
 
 def of(figure: str, **run: object) -> Figure:
-    """The median over the runs that are as described."""
+    """Return a function for the median of a figure over the runs with these parameters."""
 
     def find(runs: Sequence[Run]) -> float | None:
-        found = [
+        values = [
             one[figure]
             for one in runs
             if figure in one and all(one.get(name) == value for name, value in run.items())
         ]
-        return statistics.median(found) if found else None
+        return statistics.median(values) if values else None
 
     return find
 
 
 def times(one: Figure, other: Figure) -> Figure:
-    """How many times the other the one is."""
+    """Return a function for the ratio of one figure to the other."""
 
     def divided(runs: Sequence[Run]) -> float | None:
         above, below = one(runs), other(runs)
@@ -91,6 +94,6 @@ HEAD = ("", "aim", "measured", "reached")
 
 
 def rows(results: Sequence[dict[str, Any]]) -> list[list[str]]:
-    """A line for each target."""
+    """Return a row for each target."""
     runs = {one["bench"]: one["runs"] for one in results}
     return [target.row(runs.get(target.bench, ())) for target in TARGETS]

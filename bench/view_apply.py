@@ -46,18 +46,18 @@ GROUPS = {
     "rtes": ("rtes.events", "rtes.rejections", "saop.tasks"),
     "protocols": ("apc.throttling", "apc.coordination", "apc.lineage", "apc.decisions"),
 }
-"""Topics, by what they are about."""
+"""Topics by subject."""
 
 
 class Measured(NamedTuple):
-    """Of one pass over the records."""
+    """The rates of one pass over the records."""
 
     per_s: float
     per_cpu_s: float
 
 
 def written(sent: Sequence[Output]) -> list[Output]:
-    """What the processors write to followed topics for these inputs, partition by partition."""
+    """Return what the processors write to followed topics for these inputs, by partition."""
     now = itertools.count(START_MS)
     log = MemoryLog(lambda: next(now))
     settings = Settings(partitions=PARTITIONS)
@@ -68,42 +68,42 @@ def written(sent: Sequence[Output]) -> list[Output]:
             log.append(sent[first : first + AT_ONCE])
             host.run()
         host.close()
-    found = []
+    outputs = []
     for name, info in log.topics().items():
         for partition in range(info.partitions):
             if name in FOLLOWED:
                 records = filter(None, log.slots(TopicPartition(name, partition)))
-                found += [
+                outputs += [
                     Output(name, r.key, r.value, r.headers, partition, r.timestamp) for r in records
                 ]
-    return found
+    return outputs
 
 
 def measure(records: Sequence[Output], rounds: int) -> Measured:
-    """Median of rounds in which a new view reads these."""
+    """Return the median of rounds in which a new view reads these records."""
     log = MemoryLog(lambda: START_MS)
     create_topics(log, Settings(partitions=PARTITIONS))
     log.append(records)
     gc.collect()
     gc.freeze()
-    found = []
+    passes = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder, View(log, Path(folder)) as view:
             began, began_cpu = time.perf_counter(), time.process_time()
             view.catch_up(0)
             took, cpu = time.perf_counter() - began, time.process_time() - began_cpu
-        found.append(Measured(len(records) / took, len(records) / cpu))
-    per_s, per_cpu_s = zip(*found, strict=True)
+        passes.append(Measured(len(records) / took, len(records) / cpu))
+    per_s, per_cpu_s = zip(*passes, strict=True)
     return Measured(statistics.median(per_s), statistics.median(per_cpu_s))
 
 
 def note(runs: Kept, name: str, records: Sequence[Output], rounds: int) -> None:
-    """Of each group of topics, and of all."""
+    """Measure each group of topics, and all of them."""
     groups = {group: [r for r in records if r.topic in names] for group, names in GROUPS.items()}
-    for group, own in {**groups, "all": records}.items():
-        if own:
-            per_s, per_cpu_s = measure(own, rounds)
-            runs.add(f"{name}: {group}", records=len(own), per_s=per_s, per_cpu_s=per_cpu_s)
+    for group, selected in {**groups, "all": records}.items():
+        if selected:
+            per_s, per_cpu_s = measure(selected, rounds)
+            runs.add(f"{name}: {group}", records=len(selected), per_s=per_s, per_cpu_s=per_cpu_s)
 
 
 def main(arguments: list[str] | None = None) -> None:
