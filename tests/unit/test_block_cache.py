@@ -63,7 +63,7 @@ def test_the_limit_is_that_of_the_setting(
     def away(settings: Settings) -> None:
         raise BrokerUnavailable("nobody answers")
 
-    monkeypatch.setattr(worker, "connected", away)
+    monkeypatch.setattr(worker, "connect", away)
     settings = Settings.load({}, state_dir=tmp_path / "state", block_cache_mib=MIB)
     log = MemoryLog(lambda: 0)
     create_topics(log, settings)

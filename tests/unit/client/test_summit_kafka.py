@@ -128,7 +128,7 @@ def test_who_gives_up_while_the_log_is_opened_leaves_nothing_open(
         assert go.wait(60)
         return RunWatcher(log, prefix)
 
-    monkeypatch.setattr(summit_kafka, "Watch", slow)
+    monkeypatch.setattr(summit_kafka, "RunWatcher", slow)
 
     async def story(site: Site) -> None:
         giving_up = asyncio.create_task(site.desk.judged("summit.manifests", AGENT, None, 10))
@@ -149,7 +149,7 @@ def test_a_log_that_did_not_open_is_opened_again(
 
     async def story(site: Site) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr(summit_kafka, "Watch", away)
+            patched.setattr(summit_kafka, "RunWatcher", away)
             with pytest.raises(BrokerUnavailable):
                 await site.register()
         assert (await site.register())["rule"] == "manifest.accepted"

@@ -224,7 +224,7 @@ def test_a_hit_that_no_outcome_can_hold_counts_as_none(
     mode: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bench = asked(mode)
-    monkeypatch.setattr(StepWork, "attempt", lambda work, part: TooLarge(SAP_OUTCOMES, 10**8))
+    monkeypatch.setattr(StepWork, "savepoint", lambda work, part: TooLarge(SAP_OUTCOMES, 10**8))
     bench.too_large(bench.found(), SAP_OUTCOMES, 10**8)
     row = bench.row()
     assert (row["cacheState"], row["hitVersion"], row["flightLeader"]) == ("missed", None, False)
@@ -242,7 +242,7 @@ def test_a_hit_that_no_outcome_can_hold_counts_as_none(
 @pytest.mark.parametrize("failure", [TooLarge(SAP_OUTCOMES, 10**8), ValueError("it is broken")])
 def test_what_else_fails_is_not_hidden(failure: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = asked()
-    monkeypatch.setattr(StepWork, "attempt", lambda work, part: failure)
+    monkeypatch.setattr(StepWork, "savepoint", lambda work, part: failure)
     with pytest.raises(ValueError, match=r"sap\.outcomes|it is broken"):
         bench.too_large(bench.answer("miss"), SAP_OUTCOMES, 10**8)
     assert bench.row()["cacheState"] == "lookup"
