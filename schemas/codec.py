@@ -9,7 +9,7 @@ Bodies of a record's latest version are handled by functions compiled from its s
 fastavro's.  fastavro resolves bodies of earlier versions.
 
 Ids are those of the catalogue, and those of a schema registry if one is used.  The codec never
-calls the registry itself; it uses the `RegistryIds` passed to `use_ids`.
+calls the registry itself; it uses the `Ids` passed to `use_ids`.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from schemas.sources import Schema
 __all__ = [
     "AvroBody",
     "Decoded",
-    "RegistryIds",
+    "Ids",
     "Undecodable",
     "Unencodable",
-    "catalogue_id_of",
+    "committed_id",
     "decode",
     "decode_many",
     "encode",
     "encode_many",
-    "framing_id",
     "use_ids",
+    "written_id",
 ]
 
 _SINGLE_OBJECT = b"\xc3\x01"
@@ -72,7 +72,7 @@ class Undecodable(Exception):
         self.message = message
 
 
-class RegistryIds(Protocol):
+class Ids(Protocol):
     """The schema ids that a schema registry assigned to schemas of the catalogue."""
 
     def written(self, entry: SchemaEntry) -> int:
@@ -91,17 +91,17 @@ class _Coder(NamedTuple):
     encode: Encode
 
 
-_ids: RegistryIds | None = None
+_ids: Ids | None = None
 
 
-def use_ids(ids: RegistryIds | None) -> None:
+def use_ids(ids: Ids | None) -> None:
     """Use these ids for reading and writing in this process; None: only the catalogue's ids."""
     global _ids
     _ids = ids
     _writer.cache_clear()
 
 
-def framing_id(record: str) -> int:
+def written_id(record: str) -> int:
     """Return the id that values of this record are framed with."""
     return int.from_bytes(_writer(record).prefix[1:], "big")
 
@@ -142,7 +142,7 @@ def fingerprint_of(schema: Schema) -> bytes:
     return bytes.fromhex(fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
 
 
-def catalogue_id_of(schema: Any) -> int | None:
+def committed_id(schema: Any) -> int | None:
     """Return the id of the catalogue's schema that decodes the same bytes; None if there is none.
 
     schema: JSON, as a registry returns it; documentation, defaults and member order are ignored.

@@ -13,7 +13,7 @@ _EXACT = Context(prec=2000, rounding=ROUND_HALF_EVEN)
 _MAX_SAFE_INTEGER = 2**53 - 1
 
 
-def to_decimal(number: float) -> Decimal:
+def dec(number: float) -> Decimal:
     """Return the decimal that the RFC 8785 spelling of a finite number denotes."""
     if isinstance(number, int) and abs(number) <= _MAX_SAFE_INTEGER:
         return Decimal(number)
@@ -54,6 +54,6 @@ def _scaled(number: Decimal | Fraction | float, places: int) -> int:
     if isinstance(number, Fraction):
         shifted: Fraction = number * 10**places
         return round(shifted)
-    exact = number if isinstance(number, Decimal) else to_decimal(number)
+    exact = number if isinstance(number, Decimal) else dec(number)
     whole: Decimal = _EXACT.to_integral_value(exact.scaleb(places, _EXACT))
     return int(whole)

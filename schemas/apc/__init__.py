@@ -33,7 +33,7 @@ from schemas.apc.packets import (
 )
 from schemas.apc.relations import ANTI_DRIFT_CHECKS
 from schemas.apc.validate import MAX_PACKET_BYTES, validate, validate_avro
-from schemas.decimals import difference, product, round6, to_decimal, to_nano
+from schemas.decimals import dec, difference, product, round6, to_nano
 
 __all__ = [
     "ANTI_DRIFT_CHECKS",
@@ -64,13 +64,13 @@ __all__ = [
     "TaskIrPacket",
     "Trace",
     "TransferPacket",
+    "dec",
     "difference",
     "fold_ids",
     "packet_hashes",
     "packet_json",
     "product",
     "round6",
-    "to_decimal",
     "to_nano",
     "validate",
     "validate_avro",

@@ -18,7 +18,7 @@ from jsonschema.exceptions import ValidationError
 from referencing.jsonschema import lookup_recursive_ref
 
 from schemas.canonical import canonical_json
-from schemas.decimals import to_decimal
+from schemas.decimals import dec
 from schemas.json_schema.errors import NotTaken
 from schemas.json_schema.patterns import compiled
 
@@ -176,7 +176,7 @@ def _multiple_of(
 ) -> Iterator[ValidationError]:
     if not validator.is_type(instance, "number"):
         return
-    if (Fraction(to_decimal(instance)) / Fraction(to_decimal(divisor))).denominator != 1:
+    if (Fraction(dec(instance)) / Fraction(dec(divisor))).denominator != 1:
         yield ValidationError("multipleOf")
 
 

@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from schemas.canonical import canonical_json, sha256_hex
-from schemas.decimals import to_decimal
+from schemas.decimals import dec
 from schemas.formats import parse_ms
 from schemas.objects import ABSENT
 from schemas.summit import rules, words
@@ -63,7 +63,7 @@ _NINE_PLACES = Decimal("1e-9")
 
 def money(usd: float) -> Decimal:
     """Round an amount half-even to 9 places, for comparison."""
-    return to_decimal(usd).quantize(_NINE_PLACES, context=_EXACT)
+    return dec(usd).quantize(_NINE_PLACES, context=_EXACT)
 
 
 def effective_metrics(reply: Mapping[str, Any] | None, row: Mapping[str, Any] | None) -> JsonObject:
@@ -106,7 +106,7 @@ def broken_budget(budget: Mapping[str, Any] | None, metrics: Mapping[str, Any]) 
 def timeout_ms(budget: Mapping[str, Any] | None, default_s: float) -> int:
     """Return the budget's seconds, else the default, in whole milliseconds, rounded up."""
     seconds = budget.get("seconds") if budget else None
-    exact = to_decimal(default_s if seconds is None else seconds) * 1000
+    exact = dec(default_s if seconds is None else seconds) * 1000
     return int(exact.to_integral_value(rounding=ROUND_CEILING))
 
 

@@ -10,7 +10,7 @@ import struct
 from datetime import UTC, datetime
 from functools import lru_cache
 
-from schemas import framing_id
+from schemas import written_id
 from streams.engine.principals import PRINCIPAL, UNAUTHENTICATED
 from streams.engine.records import Headers, Record
 from topology import core
@@ -65,7 +65,7 @@ def output_headers(
         headers.append((TRACEPARENT, traceparent))
     if declared.carries_cloudevents(topic):
         assert topic.record is not None
-        headers += _fixed_headers(topic.record, framing_id(topic.record), processor)
+        headers += _fixed_headers(topic.record, written_id(topic.record), processor)
         headers += [("ce_id", id.encode()), ("ce_subject", key), ("ce_time", iso(at))]
         headers.append((PRINCIPAL, principal))
     return headers

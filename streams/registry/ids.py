@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Iterable
 
-from schemas import CATALOGUE, SchemaEntry, catalogue_id_of
+from schemas import CATALOGUE, SchemaEntry, committed_id
 from streams.errors import SchemasMismatch
 from streams.registry.client import Registry
 from streams.registry.subjects import Subject, subjects
@@ -95,7 +95,7 @@ class RegistryIds:
 
     def _request_id(self, id: int, patience_s: float | None) -> int | None:
         schema = self._registry.schema(id, patience_s)
-        catalogue_id = None if schema is None else catalogue_id_of(schema)
+        catalogue_id = None if schema is None else committed_id(schema)
         with self._lock:
             if catalogue_id is not None:
                 self._committed[id] = catalogue_id
@@ -107,7 +107,7 @@ class RegistryIds:
 
     def _request_subject(self, subject: Subject) -> None:
         for version in self._registry.versions(subject.name):
-            catalogue_id = catalogue_id_of(version.schema)
+            catalogue_id = committed_id(version.schema)
             if catalogue_id is None:
                 continue
             _check_conflict(version.id, catalogue_id)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from schemas import SchemaEntry, catalogue_id_of
+from schemas import SchemaEntry, committed_id
 from streams.registry.client import RegisteredVersion, Registry
 from streams.registry.subjects import Subject, subjects
 
@@ -22,7 +22,7 @@ def register(registry: Registry, prefix: str, on_registered: Report) -> None:
 
 def missing(subject: Subject, registered: Sequence[RegisteredVersion]) -> list[SchemaEntry]:
     """Return the versions that the registry lacks, the earlier ones first."""
-    known_ids = {catalogue_id_of(version.schema) for version in registered}
+    known_ids = {committed_id(version.schema) for version in registered}
     return [entry for entry in subject.entries if entry.id not in known_ids]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schemas import Undecodable, decode, framing_id
+from schemas import Undecodable, decode, written_id
 from schemas.catalogue import FIRST_ID, LATEST_ID
 from streams.engine.records import Record, position
 from streams.errors import InternalUnreadable
@@ -28,7 +28,7 @@ def refuse_newer_schema(topic: Topic, records: Sequence[Record]) -> None:
 
 def _is_newer(id: int, record: Record, name: str) -> bool:
     """Return whether a record's schema is newer; a registry's ids do not tell, so it is decoded."""
-    if id >= FIRST_ID or framing_id(name) >= FIRST_ID:
+    if id >= FIRST_ID or written_id(name) >= FIRST_ID:
         return id > LATEST_ID
     try:
         decode(record.value, name)

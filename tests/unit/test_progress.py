@@ -15,7 +15,7 @@ WORK = """
 import sys
 from streams.telemetry import progress
 progress.AFTER_S = 0
-for item in progress.counted(range(3), "redrive", 3):
+for item in progress.count_items(range(3), "redrive", 3):
     print("item", item)
 with progress.reading("restore", {"a": 5}, {"a": 9}) as told:
     told(lambda place: 8)

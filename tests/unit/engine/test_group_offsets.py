@@ -84,7 +84,7 @@ def test_a_thread_that_has_ended_does_not_keep_a_worker_from_ending(
 ) -> None:
     monkeypatch.setattr(consumer_module, "_LONGEST_TELL_S", 0.01)
     thread = EndedThread()
-    runner = SimpleNamespace(task=SimpleNamespace(decided=lambda: OFFSETS))
+    runner = SimpleNamespace(task=SimpleNamespace(committed_offsets=lambda: OFFSETS))
     app = SimpleNamespace(task_set=SimpleNamespace(runners={0: runner}))
     consumer: Any = SimpleNamespace(app=app, _thread=thread, _told={}, crashed=crashed)
     asyncio.run(asyncio.wait_for(Consumer._tell_group(consumer), 60))

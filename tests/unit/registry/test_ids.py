@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from schemas import CATALOGUE, Undecodable, decode, decode_many, encode, framing_id, use_ids
+from schemas import CATALOGUE, Undecodable, decode, decode_many, encode, use_ids, written_id
 from streams.engine.headers import output_headers
 from streams.errors import RegistryUnavailable, SchemasMismatch
 from streams.registry import ids as module
@@ -57,7 +57,7 @@ def test_values_are_written_with_the_registrys_ids_and_read_by_them(
 ) -> None:
     framed = encode(TIMER, ROW)
     assert fake.schema(id_in(framed)) == CATALOGUE.latest(TIMER).schema
-    assert id_in(framed) == framing_id(TIMER) < 1000
+    assert id_in(framed) == written_id(TIMER) < 1000
     read = decode(framed, TIMER)
     assert (read.value, read.current) == (ROW, True)
     assert read.schema_id == CATALOGUE.id_of(TIMER)
@@ -85,7 +85,7 @@ def test_without_a_registry_its_ids_are_unknown(fake: FakeRegistry) -> None:
 
 def test_headers_name_the_schema_that_was_written(ids: RegistryIds) -> None:
     headers = dict(output_headers(APC_EVENTS, "apc", b"k", "id", 0, "cause", None))
-    written = framing_id(APC_EVENTS.record or "")
+    written = written_id(APC_EVENTS.record or "")
     assert headers["ce_dataschema"] == f"/schemas/ids/{written}".encode()
     use_ids(None)
     headers = dict(output_headers(APC_EVENTS, "apc", b"k", "id", 0, "cause", None))

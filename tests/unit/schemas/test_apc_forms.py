@@ -98,20 +98,20 @@ def test_the_model_of_each_type_reads_its_example(name: str) -> None:
 
 @given(NUMBERS)
 def test_a_number_is_the_decimal_of_its_canonical_spelling(number: float) -> None:
-    assert apc.to_decimal(number) == Decimal(rfc8785.dumps(number).decode())
+    assert apc.dec(number) == Decimal(rfc8785.dumps(number).decode())
 
 
 def test_products_are_exact() -> None:
-    assert apc.product(apc.to_decimal(0.7), apc.to_decimal(1.2)) == Decimal("0.84")
-    assert not apc.to_decimal(0.84) > apc.product(apc.to_decimal(0.7), apc.to_decimal(1.2))
-    assert apc.difference(apc.to_decimal(0.85), apc.to_decimal(0.7)) == Decimal("0.15")
-    third = apc.to_decimal(1 / 3)
+    assert apc.product(apc.dec(0.7), apc.dec(1.2)) == Decimal("0.84")
+    assert not apc.dec(0.84) > apc.product(apc.dec(0.7), apc.dec(1.2))
+    assert apc.difference(apc.dec(0.85), apc.dec(0.7)) == Decimal("0.15")
+    third = apc.dec(1 / 3)
     assert Fraction(apc.product(third, third)) == Fraction(third) ** 2
 
 
 @given(NUMBERS, NUMBERS)
 def test_arithmetic_of_any_numbers_is_exact(a: float, b: float) -> None:
-    x, y = apc.to_decimal(a), apc.to_decimal(b)
+    x, y = apc.dec(a), apc.dec(b)
     assert Fraction(apc.product(x, y)) == Fraction(x) * Fraction(y)
     assert Fraction(apc.difference(x, y)) == Fraction(x) - Fraction(y)
 

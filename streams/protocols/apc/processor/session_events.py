@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from schemas.decimals import product, to_decimal
+from schemas.decimals import dec, product
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions
 from streams.protocols.apc.processor.batch import ALL_TYPES, Inbound
@@ -163,8 +163,8 @@ def _transfer_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
     payload = packet.payload
     if packet.packet_type != "TRANSFER" or payload["transfer_policy"]["top_k"] is None:
         return False
-    bound = product(to_decimal(payload["receiver_score"]), PHASE_MULTIPLIER)
-    above = to_decimal(payload["sender_score"]) > bound
+    bound = product(dec(payload["receiver_score"]), PHASE_MULTIPLIER)
+    above = dec(payload["sender_score"]) > bound
     return above and int(payload["transfer_policy"]["top_k"]) <= PHASE_TOP_K
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.apc import rules
-from schemas.decimals import format_plain, product, to_decimal
+from schemas.decimals import dec, format_plain, product
 from streams.engine.processor import AvroValue
 
 PASS, FAIL = "pass", "fail"
@@ -98,14 +98,14 @@ def transfer_of(packet: AvroValue) -> Transfer:
         payload["to_swarm"],
         packet["run_phase"],
         packet["trace"]["generation"],
-        to_decimal(payload["sender_score"]),
-        to_decimal(payload["receiver_score"]),
-        to_decimal(packet["confidence"]),
+        dec(payload["sender_score"]),
+        dec(payload["receiver_score"]),
+        dec(packet["confidence"]),
         policy["top_k"],
         policy["mode"],
         bool(lineage["cross_use_case"]),
         policy["min_generation"],
-        None if threshold is None else to_decimal(threshold),
+        None if threshold is None else dec(threshold),
     )
 
 

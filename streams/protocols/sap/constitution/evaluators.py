@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from schemas.decimals import format_plain, to_decimal, total
+from schemas.decimals import dec, format_plain, total
 from schemas.json_schema import validator
 from schemas.json_schema.errors import NotTaken
 from schemas.json_schema.patterns import compiled
@@ -54,7 +54,7 @@ def read_amount(value: Any) -> Decimal:
     if isinstance(value, str) and _AMOUNT.fullmatch(value):
         return Decimal(value)
     if type(value) in (int, float) and math.isfinite(value) and 0 <= value < 10**15:
-        return to_decimal(value)
+        return dec(value)
     raise ValueError("is a number, 0 or more")
 
 
@@ -186,7 +186,7 @@ def number(value: Any) -> Decimal | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     try:
-        return to_decimal(value) if math.isfinite(value) else None
+        return dec(value) if math.isfinite(value) else None
     except OverflowError:
         return None
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import orjson
 
-from schemas.apc import to_decimal, to_nano
+from schemas.apc import dec, to_nano
 
 Universe = tuple[str, str]
 EVERYTHING: Universe = ("", "")
@@ -120,8 +120,8 @@ def _transfer(payload: Mapping[str, Any], lineage: Mapping[str, Any] | None) -> 
         lineage.get("transfer_mode") or payload["transfer_policy"]["mode"],
         payload.get("accepted", False),
         lineage.get("cross_use_case", False),
-        str(to_decimal(payload["sender_score"])),
-        str(to_decimal(payload["receiver_score"])),
+        str(dec(payload["sender_score"])),
+        str(dec(payload["receiver_score"])),
     )
 
 

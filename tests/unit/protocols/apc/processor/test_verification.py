@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from schemas.decimals import to_decimal
+from schemas.decimals import dec
 from streams.protocols.apc.processor.verification import GATES, gates
 from tests.unit.protocols.apc.processor.packets import (
     PASSING,
@@ -222,11 +222,7 @@ def test_gates_at_their_bounds(metric: str, value: float, met: bool) -> None:
 def test_gates_compare_decimals() -> None:
     for metric, value, met in BOUNDS:
         bound = next(threshold for name, _, threshold in GATES if name == metric)
-        exact = (
-            to_decimal(value) <= to_decimal(bound)
-            if metric == "drift_risk"
-            else to_decimal(value) >= to_decimal(bound)
-        )
+        exact = dec(value) <= dec(bound) if metric == "drift_risk" else dec(value) >= dec(bound)
         assert exact is met
 
 
