@@ -121,7 +121,7 @@ ASAP_ENVELOPES_DLQ = dead_letters(ASAP_ENVELOPES, "envelopes that could not be j
 ASAP_MANIFESTS_DLQ = dead_letters(ASAP_MANIFESTS, "manifests that could not be judged, as sent")
 ASAP_LINKS_DLQ = dead_letters(ASAP_LINKS, "questions and answers that could not be read")
 
-ASAP_MANIFESTS_TABLE = public_table(ASAP_MANIFESTS, fresh=True)
+ASAP_MANIFESTS_TABLE = public_table(ASAP_MANIFESTS, caught_up=True)
 ASAP_TASKS_TABLE = public_table(ASAP_TASKS)
 ASAP_SNAPSHOTS_TABLE = public_table(ASAP_SNAPSHOTS)
 ASAP_RESPONSES = Table(

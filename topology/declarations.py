@@ -17,25 +17,25 @@ KeyOf = Callable[[Mapping[str, Any]], str]
 
 
 class TopicKind(StrEnum):
-    """What a topic is for, which decides who may write it and how it is kept."""
+    """The purpose of a topic, which decides who may write it and how long it is kept."""
 
-    COMMAND = "command"  # written by clients; each record is owed one verdict
+    COMMAND = "command"  # written by clients; each record gets one verdict
     COLLECTOR = "collector"  # written by clients and by several processors
     INTERNAL = "internal"  # from processor to processor
-    FACT = "fact"  # what the service decided
-    INBOX = "inbox"  # what an agent should now read
-    AUDIT = "audit"  # what operators' tools did or attest; no processor writes it
+    FACT = "fact"  # decisions of the service
+    INBOX = "inbox"  # messages for one agent
+    AUDIT = "audit"  # actions of operators' tools; no processor writes it
     TABLE = "table"  # compacted; the latest row per key
     CHANGELOG = "changelog"  # compacted; rows of the tables that are not public
-    DEAD_LETTER = "dead letter"  # bytes that could not be judged
+    DEAD_LETTER = "dead letter"  # records that could not be decoded or decided
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Header:
     """A header of records.
 
-    optional: not every record has it.  binary: its value is no text.
-    schema: what JSON Schema says of the text, beyond that it is one.
+    optional: not every record has it.  binary: its value is not text.
+    schema: JSON Schema keywords for the text.
     """
 
     name: str
@@ -50,21 +50,21 @@ class Topic:
     """One Kafka topic.  `name` is without the prefix of the environment.
 
     record: Avro full name of the value, None where values are raw bytes.
-    key: what the record key holds, in words.
-    key_of: makes the record key from a value; None where values do not say it.
-    retention_ms: None keeps records for ever (compacted topics always keep the latest row).
+    key: a description of the record key.
+    key_of: makes the record key from a value; None where the value does not determine it.
+    retention_ms: None keeps records forever (compacted topics always keep the latest row).
     max_bytes: the topic's `max.message.bytes`.
-    secret: values may hold secrets, so what is kept of one that cannot be judged is masked.
-    own_partition: records go to the partition number of the task that writes them, not by their
-      key; so it is with facts, and with what no processor reads.
-    chained: a fact that another processor reads too, and that therefore goes by its key.
-    asked_again: of an internal topic: what is said there is asked for until it is answered, so a
-      record that cannot be read is set aside, and the task goes on.
-    keeps_latest: a command topic that is compacted too: the latest record of a key is what holds
-      now, and a null value says that nothing does.
-    withdraws: a command topic where a null value withdraws what its key names, too.
-    operators_only: a command topic on which agents may write nothing.
-    headers: what its records have beside the headers of all topics of its kind.
+    secret: values may contain secrets, so dead letters of the topic are masked.
+    own_partition: records go to the partition number of the task that writes them, whatever their
+      key, as facts do.
+    keyed_fact: another processor reads the fact too, so it is partitioned by its key.
+    retried: requests on this internal topic are resent until answered, so an unreadable one goes
+      to the dead letters instead of stopping the task.
+    keeps_latest: a command topic that is also compacted: the latest record of a key is in force,
+      and a null value withdraws it.
+    withdraws: a command topic where a null value withdraws the thing that its key names.
+    operators_only: a command topic that agents may not write.
+    headers: headers of its records besides those of all topics of its kind.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Topic:
 
     @property
     def is_input(self) -> bool:
-        """Read by processors: LogAppendTime, and the same partition count as all other inputs."""
+        """Return whether processors read it: with LogAppendTime and as many partitions as all inputs."""
         return (
             self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR, TopicKind.INTERNAL)
             or self.keyed_fact
@@ -109,24 +109,23 @@ class Topic:
 
     @property
     def internal(self) -> bool:
-        """Return whether processors write it for processors: an unreadable record is the service's
-        fault.
-        """
+        """Return whether processors write it for processors."""
         return self.kind is TopicKind.INTERNAL or self.keyed_fact
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """Rows of one processor.  Public tables are their own changelog topic, the others share one.
-    Rows of a table whose topic is a command topic are what clients wrote, unjudged.
+    """The rows of one processor.  A public table is its own changelog topic; the others share one.
+
+    Clients write the rows of a table whose topic is a command topic, and nothing decides them.
 
     topic: the compacted topic of a public table, None for an internal table.
     record: Avro full name of a row.
-    key: what the row key holds, in words.
-    lifetime_ms: how long a row is kept after its terminal state; None is for ever.
-    copied_parts: workers that copy this table keep only rows whose key has this many parts.
-    fresh: a copy is read to the topic's end before each step that asks it, so that what was
-      acknowledged before is seen; else it is as fresh as it has been read.
+    key: a description of the row key.
+    lifetime_ms: how long a row is kept after its terminal state; None is forever.
+    copied_parts: the global table contains only rows whose key has this many parts.
+    caught_up: the global table is read to the topic's end before each step that uses it, so that
+      every row acknowledged before is seen; otherwise it follows the topic.
     """
 
     name: str
@@ -139,7 +138,9 @@ class Table:
     caught_up: bool = False
 
 
-def public_table(topic: Topic, *, copied_parts: int | None = None, fresh: bool = False) -> Table:
+def public_table(
+    topic: Topic, *, copied_parts: int | None = None, caught_up: bool = False
+) -> Table:
     """Return the table whose rows are the records of a compacted topic."""
     assert topic.record is not None
     return Table(
@@ -149,21 +150,21 @@ def public_table(topic: Topic, *, copied_parts: int | None = None, fresh: bool =
         meaning=topic.meaning,
         topic=topic,
         copied_parts=copied_parts,
-        caught_up=fresh,
+        caught_up=caught_up,
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProcessorDeclaration:
-    """One processor: what it reads, owns and writes.
+    """One processor: its inputs, outputs and tables.
 
-    inputs: in the order that decides between records of equal timestamp.
+    inputs: in the order that decides between records with equal timestamps.
     outputs: every topic it writes, in the order in which one transaction lists them.
     tables: the tables it owns; it is their only writer.
-    copies: tables of which every worker keeps a read-only copy for it, all partitions of them:
-      those of others, and of its own one that is asked by other keys than its inputs have.
-    gather_ms: how long its records may wait for others when their task has nothing else to do, so
-      that one transaction serves more of them.
+    global_tables: tables that every worker replicates with all partitions, read-only: tables of
+      other processors, and its own ones that it reads by other keys than those of its inputs.
+    linger_ms: how long its records may wait for others when their task is idle, so that one
+      transaction serves more of them.
     """
 
     name: str
@@ -178,8 +179,8 @@ class ProcessorDeclaration:
 class NodeKind(NamedTuple):
     """A kind of node in the lineage graph.
 
-    form: of a node's name; what stands in angle brackets is an id.  escaped: the ids in it are,
-    as parts of a composite key, with `%2F` for `/` and `%25` for `%`.
+    form: the form of a node's name, with ids in angle brackets.  escaped: ids are escaped as parts
+    of a composite key, with `%2F` for `/` and `%25` for `%`.
     """
 
     form: str
@@ -193,11 +194,11 @@ class NodeKind(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProtocolTopology:
-    """All that one protocol declares; `topology.protocols` lists the protocols.
+    """The declarations of one protocol; `topology.protocols` lists the protocols.
 
     topics: in the order of documents and ACLs.
-    verdicts: by command topic, where the verdict on a record of it lies.
-    node_kinds: of the nodes that it adds to the lineage graph.
+    verdicts: by command topic, the topics with the verdicts on its records.
+    node_kinds: the kinds of nodes that it adds to the lineage graph.
     """
 
     name: str

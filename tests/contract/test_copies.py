@@ -21,8 +21,8 @@ from topology.declarations import ProcessorDeclaration, Topic, TopicKind, public
 from topology.keys import partition_of
 
 GIVEN = Topic(SECOND.name, TopicKind.COMMAND, RECORD, "id", "who there is", keeps_latest=True)
-NAMES = public_table(GIVEN, fresh=True)
-OWNED = public_table(ROWS, fresh=True)
+NAMES = public_table(GIVEN, caught_up=True)
+OWNED = public_table(ROWS, caught_up=True)
 
 Open = Callable[[], GlobalTables]
 
