@@ -1,4 +1,4 @@
-"""Schema registries: the catalogue's own (`reading`), and an external one whose ids are used.
+"""Schema registries: the catalogue served as one (`reading`), and the use of an external one.
 
 With SCHEMA_REGISTRY_URL set, `headrace topics create` registers the catalogue's schemas there
 (`register`), and each process that reads or writes values takes its ids from there (`binding`). Ids

@@ -25,7 +25,7 @@ _RETRIED_STATUSES = (408, 429, 500, 502, 503, 504)
 
 
 class RegisteredVersion(NamedTuple):
-    """One version of a subject.  schema: JSON."""
+    """One version of a subject; `schema` is JSON."""
 
     id: int
     version: int

@@ -29,14 +29,14 @@ _MAX_NUMBER = 2**31 - 1
 
 
 class RegistryResponse(NamedTuple):
-    """A response.  body: JSON."""
+    """A response; `body` is JSON."""
 
     status: int
     body: Any
 
 
 class RegistryError(Exception):
-    """An error response.  code: the registry's `error_code`; its first three digits: the status."""
+    """An error response; `code` is the registry's `error_code` and begins with the status."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class RegistryError(Exception):
 class RegistryReadApi:
     """The read API of a schema registry.
 
-    prefix: of topic names.  id_of: returns the id of an entry at this registry.
+    prefix: the prefix of topic names.  id_of: returns the id of an entry at this registry.
     committed: returns the catalogue's id for such an id.
     """
 
