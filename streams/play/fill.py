@@ -1,4 +1,4 @@
-"""What edges make up for what they are sent: every protocol fills in its own."""
+"""The members that an edge fills in for a sender: each protocol declares its own."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from streams.protocols.queries import QUERIES
 _FILLINGS = tuple(side.filling for side in QUERIES if side.filling is not None)
 
 
-def value(topic: str, given: Any, new_id: NewId) -> Any:
-    """A value for a topic, with an id where its edge makes one."""
+def fill_value(topic: str, record_value: Any, new_id: NewId) -> Any:
+    """Fill in the members of a record's value that its edge makes, such as an id."""
     for filling in _FILLINGS:
-        given = filling.value(topic, given, new_id)
-    return given
+        record_value = filling.value(topic, record_value, new_id)
+    return record_value
 
 
-def body(method: str, path: str, given: Any, now_ms: int, new_id: NewId) -> Any:
-    """The body of a request, with the ids and times that the gateway makes.
+def fill_body(method: str, path: str, request_body: Any, now_ms: int, new_id: NewId) -> Any:
+    """Fill in the members of a request's body that the gateway makes: ids and times.
 
-    now_ms: when the request is made; no two requests are made at one time.
+    now_ms: time of the request; no two requests have the same time.
     """
     for filling in _FILLINGS:
-        given = filling.body(method, path, given, now_ms, new_id)
-    return given
+        request_body = filling.body(method, path, request_body, now_ms, new_id)
+    return request_body

@@ -1,4 +1,4 @@
-"""Reading the lines of a scenario."""
+"""Parsing of the lines of a scenario."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEMBERS = {
 
 
 class LineError(UsageError):
-    """A line of a scenario that says nothing that can be done."""
+    """A line of a scenario that is malformed or cannot be carried out."""
 
     default_advice = "See `headrace play --help`."
 
@@ -30,8 +30,8 @@ def parse_line(text: str) -> Json:
     line = parse_ijson(text, surrogates=True)
     if not isinstance(line, dict):
         raise LineError("not a JSON object")
-    for what, members in _MEMBERS.items():
-        if what in line:
+    for member, members in _MEMBERS.items():
+        if member in line:
             unknown = sorted(set(line) - set(members))
             if unknown:
                 raise LineError(f"unknown member {unknown[0]}; known are {', '.join(members)}")
@@ -39,34 +39,34 @@ def parse_line(text: str) -> Json:
     raise LineError(f"none of {', '.join(_MEMBERS)} is there")
 
 
-def time_ms(value: object) -> int:
+def parse_time_ms(value: object) -> int:
     ns = parse_time(value) if isinstance(value, str) else None
     if ns is None:
         raise LineError(f"timestamp {value!r} is not a date-time with a zone")
-    return in_range(ns // 1_000_000)
+    return check_time(ns // 1_000_000)
 
 
-def in_range(ms: int) -> int:
-    """A time that a log may hold and a date-time can say."""
+def check_time(ms: int) -> int:
+    """Return a time that logs and date-times can hold; raise LineError for any other."""
     if not 0 <= ms <= LAST_MS:
         raise LineError("the clock of a scenario goes from 1970 to the end of 8999")
     return ms
 
 
-def count_ms(value: object) -> int:
+def parse_duration_ms(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise LineError(f"advance_ms {value!r} is not a whole number of ms")
     return value
 
 
-def raw_bytes(value: object) -> bytes:
+def parse_raw(value: object) -> bytes:
     try:
         return base64.b64decode(str(value), validate=True)
     except ValueError as exc:  # binascii.Error, or a character beyond ASCII
         raise LineError(f"raw_base64 is not base64: {exc}") from exc
 
 
-def key_bytes(value: object) -> bytes | None:
+def parse_key(value: object) -> bytes | None:
     if value is None:
         return None
     if not isinstance(value, str):
@@ -74,7 +74,7 @@ def key_bytes(value: object) -> bytes | None:
     return _utf8(value, "key")
 
 
-def header_list(value: object) -> Headers:
+def parse_headers(value: object) -> Headers:
     if value is None:
         return []
     if not isinstance(value, dict) or not all(isinstance(v, str) for v in value.values()):
@@ -82,8 +82,8 @@ def header_list(value: object) -> Headers:
     return [(name, _utf8(text, "a header")) for name, text in value.items()]
 
 
-def _utf8(text: str, what: str) -> bytes:
+def _utf8(text: str, name: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as exc:
-        raise LineError(f"{what} has a lone surrogate") from exc
+        raise LineError(f"{name} has a lone surrogate") from exc

@@ -1,4 +1,4 @@
-"""Running a scenario line by line, every processor at rest before the next line is read."""
+"""Runs of scenarios, line by line; all processors are idle before the next line is read."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from streams.play import fill
 from streams.play.lines import (
     Json,
     LineError,
-    count_ms,
-    header_list,
-    in_range,
-    key_bytes,
+    check_time,
+    parse_duration_ms,
+    parse_headers,
+    parse_key,
     parse_line,
-    raw_bytes,
-    time_ms,
+    parse_raw,
+    parse_time_ms,
 )
 from streams.processing.encode import as_it_is, to_output
 from streams.protocols.commands import all_processors, bind_files
@@ -51,7 +51,7 @@ def play(
     settings: Settings,
     processors: Callable[[], Sequence[Processor]] = all_processors,
 ) -> Iterator[Json]:
-    """Every output line of a scenario.  Raises LineError, which names the line, SettingsError."""
+    """Yield the output lines of a scenario.  Raises SettingsError, LineError."""
     bind_files(settings)
     with tempfile.TemporaryDirectory(prefix="headrace-play-") as folder, ExitStack() as stack:
         scenario = Scenario(settings, Path(folder), processors)
@@ -66,7 +66,7 @@ def play(
 
 
 class Scenario:
-    """One run: a log, all tasks, a view and a clock (ms)."""
+    """One run of a scenario: a log, all tasks, a view and a clock (ms)."""
 
     def __init__(
         self, settings: Settings, folder: Path, processors: Callable[[], Sequence[Processor]]
@@ -91,62 +91,68 @@ class Scenario:
         return View(self.log, path, self._settings.prefix, lambda: self.now)
 
     def line(self, number: int, text: str) -> list[Json]:
-        """What one line brings about, after which every processor is at rest."""
+        """Carry out a line, run all processors until idle, and return the output."""
         try:
-            return self._do(parse_line(text))
+            return self._dispatch(parse_line(text))
         except LineError as exc:
             raise LineError(f"line {number}: {exc.message}", advice=exc.advice) from exc
         except (UsageError, ShapeError) as exc:
             raise LineError(f"line {number}: {exc}") from exc
 
-    def _do(self, line: Json) -> list[Json]:
+    def _dispatch(self, line: Json) -> list[Json]:
         if "topic" in line:
-            return self._record(line)
+            return self._run_record(line)
         if "query" in line:
-            return self._query(line)
+            return self._run_query(line)
         if "advance_ms" in line:
-            self._move(in_range(self.now + count_ms(line["advance_ms"])), inclusive=True)
+            self._advance_to(
+                check_time(self.now + parse_duration_ms(line["advance_ms"])), inclusive=True
+            )
             return self._drain()
         if line["restart"] is not True:
             raise LineError('"restart" is true, or the line is left out')
         self._restart()
         return []
 
-    def _record(self, line: Json) -> list[Json]:
-        given = time_ms(line["timestamp"]) if "timestamp" in line else None
-        stamp = self._next() if given is None else given
+    def _run_record(self, line: Json) -> list[Json]:
+        timestamp = parse_time_ms(line["timestamp"]) if "timestamp" in line else None
+        stamp = self._next_time() if timestamp is None else timestamp
         try:
-            output = self._output(line, max(stamp, self.now))
+            output = self._encode(line, max(stamp, self.now))
         except (InvalidInput, OutputTooLarge) as exc:
-            self._move(stamp if given is not None else self.now, inclusive=False)
-            return [*self._drain(), {"topic": None, "rejected": _refusal(exc)}]
-        self._move(stamp, inclusive=False)
-        self._place(output, stamp)
+            self._advance_to(stamp if timestamp is not None else self.now, inclusive=False)
+            return [*self._drain(), {"topic": None, "rejected": _first_problem(exc)}]
+        self._advance_to(stamp, inclusive=False)
+        self._append_at(output, stamp)
         self._host.run()
         return self._drain()
 
-    def _output(self, line: Json, now: int) -> Output:
-        topic = self._input(line["topic"])
+    def _encode(self, line: Json, now: int) -> Output:
+        topic = self._input_topic(line["topic"])
         if line.get("as", "service") != "service":
             raise LineError('"as" is "service", or the line is left out')
         if ("value" in line) == ("raw_base64" in line):
             raise LineError('one of "value" and "raw_base64" is to be there')
-        headers = header_list(line.get("headers"))
+        headers = parse_headers(line.get("headers"))
         if "raw_base64" in line:
-            output = Output(self._settings.prefix + topic.name, None, raw_bytes(line["raw_base64"]))
+            output = Output(self._settings.prefix + topic.name, None, parse_raw(line["raw_base64"]))
         elif line["value"] is None:
             output = Output(self._settings.prefix + topic.name, None, None)
         elif line.get("as") == "service":
-            output = self._as_the_service(topic, line["value"], now)
+            output = self._encode_as_service(topic, line["value"], now)
         else:
-            value = fill.value(topic.name, line["value"], lambda: self._new_id(now))
+            value = fill.fill_value(topic.name, line["value"], lambda: self._new_id(now))
             output = to_output(ingress_topic_of(topic.name), value, now, self._settings)
         if "key" in line:
-            output = output._replace(key=key_bytes(line["key"]))
+            output = output._replace(key=parse_key(line["key"]))
         return output._replace(headers=[*output.headers, *headers])
 
-    def _as_the_service(self, topic: Topic, value: object, now: int) -> Output:
-        """For what Avro cannot carry, the edge has the words, if it refuses that too."""
+    def _encode_as_service(self, topic: Topic, value: object, now: int) -> Output:
+        """Encode a value without what an edge does.
+
+        If Avro cannot carry it, and the topic's edge refuses it too, raise the edge's error, which
+        says more.
+        """
         try:
             return as_it_is(topic, value, self._settings)
         except InvalidInput:
@@ -154,29 +160,29 @@ class Scenario:
                 to_output(ingress_topic_of(topic.name), value, now, self._settings)
             raise
 
-    def _input(self, name: object) -> Topic:
+    def _input_topic(self, name: object) -> Topic:
         topic = topics.BY_NAME.get(name) if isinstance(name, str) else None
         if topic is None or topic not in all_inputs():
             inputs = ", ".join(t.name for t in all_inputs())
             raise LineError(f"{name} is not a topic that processors read; those are {inputs}")
         return topic
 
-    def _place(self, output: Output, stamp: int) -> Record:
+    def _append_at(self, output: Output, stamp: int) -> Record:
         self.log.on_append = None
         record = self.log.place(output, stamp)
         self.log.on_append = self._written.append
         self._begun = True
         return record
 
-    def _next(self) -> int:
-        """The time of a record that names none."""
+    def _next_time(self) -> int:
+        """Return the time of a record that has no timestamp."""
         return self.now + 1 if self._begun else self.now
 
-    def _move(self, target: int, *, inclusive: bool) -> None:
-        """Turn the clock on, firing timers at their own due times.
+    def _advance_to(self, target: int, *, inclusive: bool) -> None:
+        """Advance the clock; timers fire at their due times.
 
-        A record that comes at the very time of a timer is judged before the timer fires, as in a
-        worker; so the way to a record ends just before its time.
+        inclusive: fire the timers that are due at the target too.  A worker handles a record before
+        a timer with the same time, so before a record the clock stops short of the record's time.
         """
         last = target if inclusive else target - 1
         while (due := self._host.next_due()) is not None and due <= last:
@@ -184,7 +190,7 @@ class Scenario:
             self._host.run()
         self.now = max(self.now, target)
 
-    def _query(self, line: Json) -> list[Json]:
+    def _run_query(self, line: Json) -> list[Json]:
         method, _, target = str(line["query"]).partition(" ")
         if not target.startswith("/"):
             raise LineError('"query" is a method and a path, as "GET /v1/apc/packets"')
@@ -193,31 +199,39 @@ class Scenario:
             self._view,
             self.log,
             self._settings,
-            self._next,
+            self._next_time,
             wait_s=0,
             append=self._append,
             rest=self._host.run,
         )
         self._view.catch_up(0)
         headers = {str(k): str(v) for k, v in (line.get("headers") or {}).items()}
-        body = fill.body(method, path, line.get("body"), self._next(), self._new_id)
-        answer = self._served(method, path, query, headers, body)
+        body = fill.fill_body(method, path, line.get("body"), self._next_time(), self._new_id)
+        answer = self._serve_protocol(method, path, query, headers, body)
         answer = answer or routes.handle(method, path, query, headers, body)
         self._host.run()
-        shown = {"query": line["query"], "status": answer.status, "body": answer.body}
-        return [shown, *self._drain()]
+        output = {"query": line["query"], "status": answer.status, "body": answer.body}
+        return [output, *self._drain()]
 
     def _new_id(self, at: int | None = None) -> str:
-        """Of an envelope that comes without one; at: ms, now if it is not given."""
-        self._ids += 1
-        return derived_id(f"play/{self._ids}", 0, self._next() if at is None else at)
+        """Return an id for an envelope that has none.
 
-    def _served(
+        at: ms since the epoch; by default the next time of the scenario.
+        """
+        self._ids += 1
+        return derived_id(f"play/{self._ids}", 0, self._next_time() if at is None else at)
+
+    def _serve_protocol(
         self, method: str, path: str, query: str, headers: Mapping[str, str], body: object
     ) -> Response | None:
-        """What a server of a protocol's own answers; None where there is none for the path."""
+        """Return the response of a protocol's own server, None if no protocol serves the path."""
         context = PlayContext(
-            self._settings, self._view, self._next, self._judged, self._new_id, self._partitions
+            self._settings,
+            self._view,
+            self._next_time,
+            self._append_and_run,
+            self._new_id,
+            self._partitions,
         )
         servers = (side.play for side in QUERIES if side.play is not None)
         answers = (play(context, method, path, query, headers, body) for play in servers)
@@ -226,29 +240,29 @@ class Scenario:
     def _partitions(self) -> dict[str, int]:
         return {topic.name: topic.partitions for topic in self.log.topics().values()}
 
-    def _judged(self, outputs: Sequence[Output]) -> list[Record]:
-        """On the log, and every processor at rest."""
-        placed = self._append(outputs)
+    def _append_and_run(self, outputs: Sequence[Output]) -> list[Record]:
+        """Append records and run all processors until they are idle."""
+        records = self._append(outputs)
         self._host.run()
-        return placed
+        return records
 
     def _append(self, outputs: Sequence[Output]) -> list[Record]:
-        placed = []
+        records = []
         for output in outputs:
-            stamp = self._next()
-            self._move(stamp, inclusive=False)
-            placed.append(self._place(output, stamp))
-        return placed
+            stamp = self._next_time()
+            self._advance_to(stamp, inclusive=False)
+            records.append(self._append_at(output, stamp))
+        return records
 
     def _drain(self) -> list[Json]:
-        """What the service has written since; the shared changelog is its own affair."""
-        shown = [
+        """Return the records written since the last call, without those of the shared changelog."""
+        outputs = [
             record_json(topic, record)
             for record in self._written
             if (topic := self._by_name[record.topic]) is not CHANGELOG
         ]
         self._written.clear()
-        return shown
+        return outputs
 
     def _restart(self) -> None:
         self._view.close()
@@ -260,8 +274,8 @@ class Scenario:
         self._host.close()
 
 
-def _refusal(exc: InvalidInput | OutputTooLarge) -> Json:
-    """What the HTTP edge would answer first."""
+def _first_problem(exc: InvalidInput | OutputTooLarge) -> Json:
+    """Return the first problem of a refused record, as the gateway would send it."""
     if isinstance(exc, InvalidInput):
         return exc.problems[0]._asdict()
     return {"rule": "too_large", "path": "", "message": exc.message}

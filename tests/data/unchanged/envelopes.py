@@ -65,7 +65,7 @@ def _answer(kind: EnvelopeType, value: Json) -> str:
         _, problems = check(kind, value, START_MS, SETTINGS)
         return json.dumps(problems)
     try:
-        return _describe_record(edge, fill.value(edge.topic.name, value, lambda: ID))
+        return _describe_record(edge, fill.fill_value(edge.topic.name, value, lambda: ID))
     except InvalidInput as exc:
         return json.dumps(exc.problems)
     except OutputTooLarge as exc:

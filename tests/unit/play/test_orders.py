@@ -55,14 +55,16 @@ def test_a_rewind_ordered_without_an_id_is_the_same_on_every_run() -> None:
     ],
 )
 def test_nothing_else_is_filled_in(method: str, path: str, body: object) -> None:
-    assert fill.body(method, path, body, 1, lambda: "new") is body
+    assert fill.fill_body(method, path, body, 1, lambda: "new") is body
 
 
 @pytest.mark.parametrize("body", [{"task_id": "t"}, '{"task_id": "t"}'])
 def test_an_order_is_filled_in_as_text_and_as_a_value(body: object) -> None:
-    filled = fill.body("POST", REWIND, body, 1, lambda: "new")
+    filled = fill.fill_body("POST", REWIND, body, 1, lambda: "new")
     assert sorted(filled) == ["rewind_id", "task_id"]
-    assert filled["rewind_id"] != fill.body("POST", REWIND, body, 2, lambda: "new")["rewind_id"]
+    assert (
+        filled["rewind_id"] != fill.fill_body("POST", REWIND, body, 2, lambda: "new")["rewind_id"]
+    )
 
 
 def test_a_lone_surrogate_gets_the_edges_answer() -> None:
