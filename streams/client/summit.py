@@ -13,7 +13,7 @@ from streams.api.jsonrpc import build_request
 from streams.client.summit_transport import SummitTransport, refusal, rejection
 from streams.errors import InvalidInput
 from streams.summit.errors import ManifestRejected
-from streams.summit.manifests import read_manifest, rejected
+from streams.summit.manifests import manifest_rejected, read_manifest
 from topology.summit import SUMMIT_CALLS, SUMMIT_MANIFESTS, SUMMIT_REPLIES
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ class SummitCalls(ABC):
         try:
             event = await desk.judged(SUMMIT_MANIFESTS.name, key, value, wait_s)
         except InvalidInput as exc:
-            raise rejected(exc.problems) from exc
+            raise manifest_rejected(exc.problems) from exc
         if event["verdict"] == "rejected":
             raise ManifestRejected(event["rule"], event.get("errors") or (), event["message"])
         return event

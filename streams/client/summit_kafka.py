@@ -21,9 +21,9 @@ from streams.log.reading import records
 from streams.log.record_json import value_json
 from streams.summit.errors import CallRejected, RunPending, VerdictPending
 from streams.summit.rpc.errors import RpcError
-from streams.summit.rpc.host import Reading
+from streams.summit.rpc.host import Reader
 from streams.summit.rpc.queries import answer
-from streams.summit.rpc.requests import requests_of
+from streams.summit.rpc.requests import parse_requests
 from topology.declarations import Topic
 from topology.keys import partition_of
 from topology.summit import SUMMIT_CALLS, SUMMIT_REPLIES, SUMMIT_RUNS
@@ -43,7 +43,7 @@ class KafkaSummitTransport:
         prefix: str,
         wait_s: float,
         send: Send,
-        reading: Reading,
+        reading: Reader,
     ) -> None:
         self._log, self._prefix, self._send, self._reading = log, prefix, send, reading
         self.wait_s = wait_s
@@ -134,7 +134,7 @@ class KafkaSummitTransport:
     async def status(self, params: Json) -> Json:
         request_body = orjson.dumps(build_request("agent.status", params, 1))
         try:
-            (request,) = requests_of(request_body, 1).items
+            (request,) = parse_requests(request_body, 1).items
             if request.error is not None:
                 raise request.error
             return await answer(self._reading, request)

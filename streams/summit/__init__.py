@@ -1,6 +1,6 @@
-"""Summit v1 for agents and their callers (Summit 6.5): `serve_agent`, and what is raised.
+"""Summit v1 for agents and their callers (Summit 6.5): `serve_agent`, and the errors raised.
 
-The calls themselves are members of `streams.Client`.
+The calls themselves are methods of `streams.Client`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,20 @@ __all__ = [
     "VerdictPending",
     "serve_agent",
 ]
-_AT_WORK = {"AgentResult": "handlers", "Run": "run", "ThreadRun": "run", "serve_agent": "serve"}
-"""Names of the parts that serve an agent, by their module."""
+_SERVING_MODULES = {
+    "AgentResult": "handlers",
+    "Run": "run",
+    "ThreadRun": "run",
+    "serve_agent": "serve",
+}
+"""The modules of the names that serve an agent; all others are in `errors`."""
 
 
 def __getattr__(name: str) -> Any:
-    """On first use: who only serves HTTP needs no agent."""
+    """Import a public name on first use: a process that only serves HTTP needs no agent."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import importlib
 
-    part = f"serving.{_AT_WORK[name]}" if name in _AT_WORK else "errors"
-    return getattr(importlib.import_module(f"streams.summit.{part}"), name)
+    module = f"serving.{_SERVING_MODULES[name]}" if name in _SERVING_MODULES else "errors"
+    return getattr(importlib.import_module(f"streams.summit.{module}"), name)

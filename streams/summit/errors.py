@@ -1,4 +1,4 @@
-"""What callers and agents of Summit get for an answer that is a no."""
+"""Exceptions for negative answers of Summit, for callers and agents."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from streams.errors import NegativeAnswer
 
 
 class Rejected(NegativeAnswer):
-    """A command was judged and rejected.  rule: which one it breaks (Summit 3).
+    """A command that the service rejected; `rule` names the rule that it breaks (Summit 3).
 
-    data: what the verdict says besides, e.g. `errors`, `path`, `position`.
+    data: more members of the verdict, e.g. `errors`, `path`, `position`.
     """
 
     def __init__(self, rule: str, message: str, data: Mapping[str, Any] | None = None) -> None:
@@ -21,7 +21,10 @@ class Rejected(NegativeAnswer):
 
 
 class CallRejected(Rejected):
-    """rpc_code: of the JSON-RPC error, e.g. -32004; None where the rule has none."""
+    """A rejected call.
+
+    rpc_code: the JSON-RPC error code, e.g. -32004; None if the rule has none.
+    """
 
     def __init__(
         self,
@@ -35,7 +38,10 @@ class CallRejected(Rejected):
 
 
 class ManifestRejected(Rejected):
-    """errors: a list of {path, …}, empty where the rule is not about one place."""
+    """A rejected manifest.
+
+    errors: a list of {path, …}, empty if the rule does not concern a single member.
+    """
 
     def __init__(
         self, rule: str, errors: Sequence[Mapping[str, Any]] = (), message: str = ""
@@ -45,7 +51,7 @@ class ManifestRejected(Rejected):
 
 
 class RunPending(NegativeAnswer):
-    """The wait is over and the run has not ended: ask for its status later.
+    """The wait timed out before the run ended; ask for its status later.
 
     status: queued or running; None while no verdict on the call was seen.
     """
@@ -60,7 +66,7 @@ class RunPending(NegativeAnswer):
 
 
 class VerdictPending(NegativeAnswer):
-    """The wait is over before the verdict on a record was seen.  position: of the record."""
+    """The wait timed out before the verdict on the record at `position` was seen."""
 
     default_advice = "Send the same again, which is safe, to wait on."
 
@@ -70,4 +76,4 @@ class VerdictPending(NegativeAnswer):
 
 
 class BudgetExceeded(Exception):
-    """Raised in a handler by the charge that breaks the budget of its run."""
+    """A charge that exceeds the budget of a run; raised in its handler."""

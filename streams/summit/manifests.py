@@ -1,4 +1,4 @@
-"""Manifests as agents and operators give them."""
+"""Reading of manifests that agents and operators pass."""
 
 from __future__ import annotations
 
@@ -10,32 +10,33 @@ from schemas import Problem, ShapeError, summit
 from streams.summit.errors import ManifestRejected
 
 
-def read_manifest(given: Any) -> summit.SummitManifest:
-    """given: a model, its JSON, its YAML or JSON text, or the path of a file.
+def read_manifest(source: Any) -> summit.SummitManifest:
+    """Read and check a manifest.
 
-    Raises ManifestRejected for one that is not valid, OSError for a file that is not there.
+    source: a model, its JSON, its YAML or JSON text, or the path of a file.
+    Raises ManifestRejected for an invalid manifest, OSError for a missing file.
     """
     try:
-        found = _read(given)
+        manifest = _read(source)
     except ShapeError as exc:
-        raise rejected([exc.problem]) from exc
-    if problems := found.check():
-        raise rejected(problems)
-    return found
+        raise manifest_rejected([exc.problem]) from exc
+    if problems := manifest.check():
+        raise manifest_rejected(problems)
+    return manifest
 
 
-def _read(given: Any) -> summit.SummitManifest:
-    if isinstance(given, summit.SummitManifest):
-        return given
-    if isinstance(given, Path | str | bytes):
-        return summit.load_manifest(given)
-    if isinstance(given, Mapping):
-        return summit.SummitManifest.from_json(dict(given))
-    raise TypeError(f"{type(given).__name__} is no manifest")
+def _read(source: Any) -> summit.SummitManifest:
+    if isinstance(source, summit.SummitManifest):
+        return source
+    if isinstance(source, Path | str | bytes):
+        return summit.load_manifest(source)
+    if isinstance(source, Mapping):
+        return summit.SummitManifest.from_json(dict(source))
+    raise TypeError(f"{type(source).__name__} is no manifest")
 
 
-def rejected(problems: Sequence[Problem]) -> ManifestRejected:
-    """By the rule that decides, which comes first."""
+def manifest_rejected(problems: Sequence[Problem]) -> ManifestRejected:
+    """Build the error; the first problem decides its rule and message."""
     first = problems[0]
-    errors = [{"path": found.path, "message": found.message} for found in problems]
+    errors = [{"path": problem.path, "message": problem.message} for problem in problems]
     return ManifestRejected(first.rule, errors, first.message)

@@ -20,7 +20,7 @@ from streams.gateway.finding import find, needs_verdicts
 from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
-from streams.summit.rpc.http import after_of
+from streams.summit.rpc.http import parse_after
 from streams.views.parse import parse_position
 from streams.views.reads import ReadOnlyStore
 from topology.summit import SUMMIT_CALLS
@@ -34,7 +34,7 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
     max_body_bytes = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
 
     async def answer(request: Request) -> HttpResponse:
-        after = after_of(query_of(request))
+        after = parse_after(query_of(request))
         body = await body_of(request, max_body_bytes, (JSON_TYPE,))
         reply = await server.answer(body, headers_of(request), after, caller())
         if reply.status == 204:

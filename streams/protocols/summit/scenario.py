@@ -15,7 +15,7 @@ from streams.errors import HeadraceError
 from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
-from streams.summit.rpc.http import after_of
+from streams.summit.rpc.http import parse_after
 from streams.views.parse import parse_position
 from streams.views.reads import ReadOnlyStore
 
@@ -64,7 +64,7 @@ def answer(
         check_type(headers, (JSON_TYPE,))
         if len(text) > MAX_BODY_BYTES:
             return problem(413, f"the body is above {MAX_BODY_BYTES} bytes", "too_large")
-        reply = at_once(Server(PlayHost(context)).answer(text, headers, after_of(query)))
+        reply = at_once(Server(PlayHost(context)).answer(text, headers, parse_after(query)))
     except Refused as exc:
         return exc.response
     except HeadraceError as exc:

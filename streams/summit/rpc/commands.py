@@ -1,4 +1,4 @@
-"""The three logged methods: put on the log, then followed to what came of them (Summit 6.1)."""
+"""The three logged methods: append the calls, then wait for their outcomes (Summit 6.1)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from streams.ingress import senders
 from streams.processing.encode import as_it_is
 from streams.protocols.summit.queries import runs
 from streams.routes.produce import trace_of
-from streams.summit.rpc.errors import RpcError, broken, pending, rejected, unavailable
+from streams.summit.rpc.errors import (
+    RpcError,
+    call_rejected,
+    rule_violation,
+    run_pending,
+    service_unavailable,
+)
 from streams.summit.rpc.host import Host
 from streams.summit.rpc.requests import CANCEL, Request
 from topology.summit import SUMMIT_CALLS
@@ -23,8 +29,8 @@ from topology.summit import SUMMIT_CALLS
 Json = dict[str, Any]
 
 
-class Sent(NamedTuple):
-    """A request, and where it is on the log, or why it is not there."""
+class SentRequest(NamedTuple):
+    """A request with its position on the log, or the error that kept it off the log."""
 
     request: Request
     position: str | None
@@ -32,10 +38,10 @@ class Sent(NamedTuple):
 
 
 class Deadlines:
-    """Of all requests in a body together.
+    """Deadlines shared by all requests of a body.
 
-    seconds: from now, until runs are to have ended.  verdict_s: the same for the verdict on a
-    cancel, which is waited for whatever the sender prefers.
+    seconds: from now, until runs have to end.  verdict_s: the same for the verdict on a cancel,
+    which is awaited whatever the sender prefers.
     """
 
     def __init__(self, seconds: float, verdict_s: float) -> None:
@@ -43,7 +49,7 @@ class Deadlines:
         self._end = now + seconds
         self._verdict = now + max(seconds, verdict_s)
 
-    def left_s(self, is_cancel: bool = False) -> float:
+    def remaining_s(self, is_cancel: bool = False) -> float:
         return max(0.0, (self._verdict if is_cancel else self._end) - time.monotonic())
 
 
@@ -52,28 +58,29 @@ async def send(
     requests: Sequence[Request],
     headers: Mapping[str, str],
     caller: Caller | None = None,
-) -> list[Sent]:
-    """All of them in their order, with the trace context of the request.
+) -> list[SentRequest]:
+    """Append the requests in order, with the trace context of the HTTP request.
 
-    caller: whom a token names; it is filled in.  Raises Forbidden, and then none is sent.
+    caller: the principal of the token, filled in as the sender.  Raises Forbidden; then none is
+    sent.
     """
     values = [senders.fill_sender(SUMMIT_CALLS, request.value, caller) for request in requests]
     senders.check(SUMMIT_CALLS, values, caller)
-    made = [_output(host, value, headers) for value in values]
-    outputs = [output for output in made if isinstance(output, Output)]
+    encoded = [_output(host, value, headers) for value in values]
+    outputs = [output for output in encoded if isinstance(output, Output)]
     try:
         positions = iter(await host.append(outputs) if outputs else ())
     except InfrastructureError as exc:
-        away = unavailable(str(exc))
+        error = service_unavailable(str(exc))
         return [
-            Sent(request, None, away if isinstance(output, Output) else output)
-            for request, output in zip(requests, made, strict=True)
+            SentRequest(request, None, error if isinstance(output, Output) else output)
+            for request, output in zip(requests, encoded, strict=True)
         ]
     return [
-        Sent(request, next(positions))
+        SentRequest(request, next(positions))
         if isinstance(output, Output)
-        else Sent(request, None, output)
-        for request, output in zip(requests, made, strict=True)
+        else SentRequest(request, None, output)
+        for request, output in zip(requests, encoded, strict=True)
     ]
 
 
@@ -81,30 +88,30 @@ def _output(host: Host, value: Json, headers: Mapping[str, str]) -> Output | Rpc
     try:
         output = as_it_is(SUMMIT_CALLS, value, host.settings)
     except InvalidInput as exc:
-        return broken(exc.problems[0])
+        return rule_violation(exc.problems[0])
     except ShapeError as exc:
-        return broken(exc.problem)
+        return rule_violation(exc.problem)
     except OutputTooLarge as exc:
         return RpcError(rules.PARAMS_SIZE.code, exc.message, path="/params")
     return output._replace(headers=[*output.headers, *trace_of(headers)])
 
 
-async def outcome(host: Host, sent: Sent, deadlines: Deadlines) -> Json:
-    """The result.  Raises RpcError."""
+async def await_outcome(host: Host, sent: SentRequest, deadlines: Deadlines) -> Json:
+    """Wait for the outcome of a request and return its result.  Raises RpcError."""
     if sent.error is not None or sent.position is None:
-        raise sent.error or unavailable("it is not on the log")
+        raise sent.error or service_unavailable("it is not on the log")
     position, run_id = sent.position, str(sent.request.params["runId"])
     is_cancel = sent.request.method == CANCEL
     fact = await host.find(
         runs.verdict_row(position),
         lambda view: runs.verdict(view, position),
-        deadlines.left_s(is_cancel),
+        deadlines.remaining_s(is_cancel),
     )
     if fact is None:
-        raise pending(run_id, None, position)
+        raise run_pending(run_id, None, position)
     if fact["verdict"] == "rejected":
-        known = fact["rule"] == rules.RUN_TERMINAL.code
-        raise rejected(fact, await _status(host, run_id, 0) if known else None)
+        has_ended = fact["rule"] == rules.RUN_TERMINAL.code
+        raise call_rejected(fact, await _status(host, run_id, 0) if has_ended else None)
     if is_cancel:
         return {"runId": run_id, "status": "cancelled"}
     return await _result(host, run_id, position, deadlines)
@@ -112,10 +119,10 @@ async def outcome(host: Host, sent: Sent, deadlines: Deadlines) -> Json:
 
 async def _result(host: Host, run_id: str, position: str, deadlines: Deadlines) -> Json:
     result = await host.find(
-        runs.end_row(run_id), lambda view: runs.result(view, run_id), deadlines.left_s()
+        runs.end_row(run_id), lambda view: runs.result(view, run_id), deadlines.remaining_s()
     )
     if result is None:
-        raise pending(run_id, await _status(host, run_id, deadlines.left_s()), position)
+        raise run_pending(run_id, await _status(host, run_id, deadlines.remaining_s()), position)
     return result
 
 

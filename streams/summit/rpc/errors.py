@@ -1,4 +1,4 @@
-"""What a request is answered that has no result (Summit 3 and 6.1)."""
+"""JSON-RPC error objects of Summit (Summit 3 and 6.1)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ NAMES: Mapping[int, str] = {
     rules.NO_TOOL: "No such tool",
     rules.DENIED: "Not allowed",
 }
-"""Of every code that an error may have: the name in JSON-RPC, or a short phrase."""
+"""The JSON-RPC name of each error code, or a short phrase."""
 
 
 class RpcError(Exception):
-    """data: more members of it; those that are None are left out."""
+    """A JSON-RPC error; `data` holds more members of its data, without those that are None."""
 
     def __init__(self, rule: str, detail: str | None = None, **data: Any) -> None:
         self.rule = rule
@@ -38,17 +38,20 @@ class RpcError(Exception):
         super().__init__(self.message)
 
     def body(self, id: Any) -> dict[str, Any]:
-        """id: of the request, None where it could not be read."""
+        """Return the response body.  id: the request's id, None if it could not be read."""
         return build_error(id, ErrorObject(self.code, self.message, self.data))
 
 
-def broken(problem: Problem) -> RpcError:
-    """For a rule that the request itself breaks."""
+def rule_violation(problem: Problem) -> RpcError:
+    """Build the error for a rule that the request itself breaks."""
     return RpcError(problem.rule, problem.message, path=problem.path or None)
 
 
-def rejected(fact: Mapping[str, Any], status: str | None = None) -> RpcError:
-    """fact: a SummitEvent about a call that was not accepted.  status: of its run."""
+def call_rejected(fact: Mapping[str, Any], status: str | None = None) -> RpcError:
+    """Build the error for a call that the service rejected.
+
+    fact: the SummitEvent with the verdict.  status: the status of its run.
+    """
     return RpcError(
         fact["rule"],
         fact["message"],
@@ -60,12 +63,12 @@ def rejected(fact: Mapping[str, Any], status: str | None = None) -> RpcError:
     )
 
 
-def pending(run_id: str, status: str | None, position: str) -> RpcError:
-    """status: None while no verdict is seen."""
+def run_pending(run_id: str, status: str | None, position: str) -> RpcError:
+    """Build the error for a wait that timed out.  status: None if no verdict was seen."""
     error = RpcError(rules.RUN_PENDING.code, runId=run_id)
     error.data |= {"status": status, "poll": "agent.status", "position": position}
     return error
 
 
-def unavailable(text: str) -> RpcError:
+def service_unavailable(text: str) -> RpcError:
     return RpcError(rules.SERVICE_UNAVAILABLE.code, text)

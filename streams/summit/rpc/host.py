@@ -1,4 +1,4 @@
-"""What the server stands on: the gateway has one, `headrace play` and the command line others."""
+"""The interface between the server and the system: its log, its views and its settings."""
 
 from __future__ import annotations
 
@@ -12,24 +12,29 @@ from streams.views.reads import ReadOnlyStore
 T = TypeVar("T")
 
 
-class Reading(Protocol):
-    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
-        """What `look` says of the view, once it has seen the answer to the record at `after`.
+class Reader(Protocol):
+    """Reads of the views."""
 
-        Raises QueryError for a position that cannot be, ViewBehind, ViewNotReady.
+    async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
+        """Return `look` applied to a view that has seen the verdict on the record at `after`.
+
+        Raises QueryError for an impossible position, ViewBehind, ViewNotReady.
         """
 
 
-class Host(Reading, Protocol):
-    """settings: those of the service."""
+class Host(Reader, Protocol):
+    """The system of a server; the gateway, `headrace play` and the command line have one each."""
 
     @property
     def settings(self) -> SummitSettings: ...
 
     async def append(self, outputs: Sequence[Output]) -> list[str]:
-        """Put records on the log; their positions.  Raises InfrastructureError."""
+        """Append records to the log and return their positions.  Raises InfrastructureError."""
 
     async def find(
         self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
     ) -> T | None:
-        """What `look` finds in the view, now or once that row is written; None when time is up."""
+        """Return what `look` finds in the view, now or once the row is written.
+
+        None after `seconds`.
+        """

@@ -1,4 +1,4 @@
-"""What the server takes of HTTP besides a body."""
+"""The query parameters of `POST /summit`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from streams.views.parse import QueryParams
 from streams.views.query_params import AFTER
 
 
-def after_of(query: str) -> str | None:
-    """The position that queries are to have seen.  Raises QueryError for any other parameter."""
+def parse_after(query: str) -> str | None:
+    """Return the position that queries have to see.  Raises QueryError for any other parameter."""
     return QueryParams(query, (AFTER,)).text(AFTER.name)

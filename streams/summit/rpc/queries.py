@@ -8,8 +8,8 @@ from typing import Any
 from schemas.summit import mcp_tool, rules
 from streams.errors import InfrastructureError, NotFound
 from streams.protocols.summit.queries import agents, runs
-from streams.summit.rpc.errors import RpcError, unavailable
-from streams.summit.rpc.host import Reading
+from streams.summit.rpc.errors import RpcError, service_unavailable
+from streams.summit.rpc.host import Reader
 from streams.summit.rpc.requests import Request
 from streams.views.parse import QueryError
 from streams.views.reads import ReadOnlyStore
@@ -18,29 +18,29 @@ Json = dict[str, Any]
 LIMIT = 100
 
 
-async def answer(host: Reading, request: Request) -> Json:
-    """Raises RpcError."""
-    look, params = _LOOKS[request.method], request.params
+async def answer(host: Reader, request: Request) -> Json:
+    """Answer a query from the views.  Raises RpcError."""
+    look, params = _QUERIES[request.method], request.params
     try:
         return await host.read(lambda view: look(view, params), params.get("after"))
     except QueryError as exc:
-        where = f"/params/{exc.problems[0].path}"
-        raise RpcError(rules.PARAMS_SHAPE.code, exc.problems[0].message, path=where) from exc
+        path = f"/params/{exc.problems[0].path}"
+        raise RpcError(rules.PARAMS_SHAPE.code, exc.problems[0].message, path=path) from exc
     except NotFound as exc:
         raise RpcError(exc.rule, exc.message, runId=params.get("runId")) from exc
     except InfrastructureError as exc:
-        raise unavailable(str(exc)) from exc
+        raise service_unavailable(str(exc)) from exc
 
 
 def _status(view: ReadOnlyStore, params: Json) -> Json:
     run_id, agent_id = params.get("runId"), params.get("agentId")
     if run_id is None:
         return agents.status(view, str(agent_id))
-    found = runs.told(view, run_id)
-    if agent_id is not None and found["agentId"] != agent_id:
+    status = runs.told(view, run_id)
+    if agent_id is not None and status["agentId"] != agent_id:
         detail = f"run {run_id} is not one of {agent_id}"
         raise RpcError(rules.CANCEL_AGENT.code, detail, path="/params/agentId", runId=run_id)
-    return found
+    return status
 
 
 def _schema(view: ReadOnlyStore, params: Json) -> Json:
@@ -57,10 +57,10 @@ def _schema(view: ReadOnlyStore, params: Json) -> Json:
 
 
 def _agents(view: ReadOnlyStore, params: Json) -> Json:
-    wanted: dict[str, str] = {
+    filters: dict[str, str] = {
         name: params[name] for name in ("role", "capability") if name in params
     }
-    page = agents.agents_page(view, {**wanted, "state": agents.REGISTERED}, *_page(params))
+    page = agents.agents_page(view, {**filters, "state": agents.REGISTERED}, *_page(params))
     return {"agents": [_brief(row) for row in page["items"]], "nextCursor": page["next"]}
 
 
@@ -89,7 +89,7 @@ def _page(params: Json) -> tuple[int, str | None]:
     return params.get("limit", LIMIT), params.get("cursor")
 
 
-_LOOKS: Mapping[str, Callable[[ReadOnlyStore, Json], Json]] = {
+_QUERIES: Mapping[str, Callable[[ReadOnlyStore, Json], Json]] = {
     "agent.status": _status,
     "agent.schema": _schema,
     "agent.list": _agents,

@@ -1,4 +1,4 @@
-"""The requests in a body, each checked by itself (Summit 3, the rules marked E)."""
+"""Parsing of a body into requests, each checked on its own (Summit 3, the rules marked E)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from schemas import ShapeError
 from schemas.summit import ABSENT, check_request, read_json, request_id, rules
 from schemas.summit.words import LOGGED_METHODS
 from streams.api.jsonrpc import Batch
-from streams.summit.rpc.errors import RpcError, broken
+from streams.summit.rpc.errors import RpcError, rule_violation
 
 CANCEL = "agent.cancel"
 _ENVELOPE = ("json.", "rpc.")
 
 
 class Request(NamedTuple):
-    """error: why it is not carried out.  id: ABSENT for a notification."""
+    """A request of a body; `error` tells why it is refused, `id` is ABSENT for a notification."""
 
     value: Any
     id: Any = ABSENT
@@ -27,8 +27,8 @@ class Request(NamedTuple):
 
     @property
     def params(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.value.get("params", {})
-        return found
+        params: dict[str, Any] = self.value.get("params", {})
+        return params
 
     @property
     def is_logged(self) -> bool:
@@ -40,31 +40,37 @@ class Request(NamedTuple):
 
     @property
     def is_notification(self) -> bool:
-        """Whether it is an `agent.cancel` that wants no answer; its params may be wrong."""
+        """Return whether this is an `agent.cancel` without an id, which gets no response.
+
+        Its params may be invalid.
+        """
         if self.id is not ABSENT or not isinstance(self.value, dict):
             return False
-        fit = self.error is None or not self.error.rule.startswith(_ENVELOPE)
-        return fit and "id" not in self.value and self.value.get("method") == CANCEL
+        has_valid_envelope = self.error is None or not self.error.rule.startswith(_ENVELOPE)
+        return has_valid_envelope and "id" not in self.value and self.value.get("method") == CANCEL
 
 
 class Requests(NamedTuple):
-    several: bool
+    is_batch: bool
     items: list[Request]
 
 
-def requests_of(body: bytes, most: int) -> Requests:
-    """most: in one batch.  Raises RpcError for a body that has none, or too many."""
+def parse_requests(body: bytes, limit: int) -> Requests:
+    """Parse a body.  limit: the maximum number of requests in a batch.
+
+    Raises RpcError for a body with no requests, or with too many.
+    """
     try:
         value = read_json(body)
     except ShapeError as exc:
-        raise broken(exc.problem) from exc
+        raise rule_violation(exc.problem) from exc
     batch = Batch.of(value)
-    if not 1 <= len(batch.requests) <= most:
-        detail = f"a batch has 1 to {most} requests, this one has {len(batch.requests)}"
+    if not 1 <= len(batch.requests) <= limit:
+        detail = f"a batch has 1 to {limit} requests, this one has {len(batch.requests)}"
         raise RpcError(rules.RPC_BATCH.code, detail)
     return Requests(batch.is_list, [_request(each) for each in batch.requests])
 
 
 def _request(value: Any) -> Request:
     problems = check_request(value)
-    return Request(value, request_id(value), broken(problems[0]) if problems else None)
+    return Request(value, request_id(value), rule_violation(problems[0]) if problems else None)

@@ -1,4 +1,4 @@
-"""The core of `POST /summit`, without HTTP."""
+"""The core of `POST /summit`, independent of HTTP."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from streams.api import prefer
 from streams.api.jsonrpc import build_result
 from streams.errors import Forbidden
 from streams.summit.rpc import commands, queries
-from streams.summit.rpc.commands import Deadlines, Sent
+from streams.summit.rpc.commands import Deadlines, SentRequest
 from streams.summit.rpc.errors import RpcError
 from streams.summit.rpc.host import Host
-from streams.summit.rpc.requests import Request, Requests, requests_of
+from streams.summit.rpc.requests import Request, Requests, parse_requests
 
 PATH = "/summit"
 POSITIONS = "Headrace-Position"
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class Reply(NamedTuple):
-    """body: JSON, None with the status 204.  headers: of HTTP."""
+    """A response; `body` is JSON, None with status 204; `headers` are HTTP headers."""
 
     status: int
     body: Any
@@ -32,7 +32,7 @@ class Reply(NamedTuple):
 
 
 class Server:
-    """Puts calls on the log and waits for what comes of them; answers queries from the view."""
+    """Appends calls to the log and waits for their outcomes; answers queries from the view."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -44,14 +44,15 @@ class Server:
         after: str | None = None,
         caller: Caller | None = None,
     ) -> Reply:
-        """headers: of the request.  after: a position that queries are to have seen.
+        """Answer the body of a request.
 
-        caller: whom a token names; None where there are no tokens.
-        Raises Forbidden, QueryError for a position that cannot be, ViewBehind and ViewNotReady
-        when it is not seen in time; then nothing was put on the log.
+        headers: the request's HTTP headers.  after: a position that queries have to see.
+        caller: the principal of the token; None if the gateway uses no tokens. Raises Forbidden,
+        QueryError for an impossible position, ViewBehind and ViewNotReady when the position is not
+        seen in time; in all these cases nothing was appended.
         """
         try:
-            requests = requests_of(body, self._host.settings.summit_batch_max)
+            requests = parse_requests(body, self._host.settings.summit_batch_max)
         except RpcError as exc:
             return Reply(200, exc.body(None), {})
         _check_roles(requests, caller)
@@ -59,46 +60,51 @@ class Server:
             await self._host.read(lambda view: None, after)
         logged = [request for request in requests.items if request.is_logged]
         sent = await commands.send(self._host, logged, headers, caller)
-        seconds, applied = self._wait(headers, logged)
+        seconds, applied = self._wait_s(headers, logged)
         deadlines = Deadlines(seconds, self._host.settings.gateway_wait_s)
-        answers = await self._answers(requests, sent, deadlines)
-        more = {**applied, **_positions(sent)}
+        answers = await self._answer_all(requests, sent, deadlines)
+        reply_headers = {**applied, **_positions(sent)}
         if not answers:
-            return Reply(204, None, more)
-        return Reply(200, answers if requests.several else answers[0], more)
+            return Reply(204, None, reply_headers)
+        return Reply(200, answers if requests.is_batch else answers[0], reply_headers)
 
-    def _wait(
+    def _wait_s(
         self, headers: Mapping[str, str], logged: Sequence[Request]
     ) -> tuple[int, dict[str, str]]:
-        """Seconds, and what is said of the preference of who sent calls."""
+        """Return the wait in seconds, and the Preference-Applied header if calls were sent."""
         settings = self._host.settings
         preferred = prefer.wait_s(headers, settings.summit_wait_max_s)
         if preferred is None:
             return settings.summit_wait_s, {}
         return preferred, prefer.applied(preferred) if logged else {}
 
-    async def _answers(
-        self, requests: Requests, sent: Sequence[Sent], deadlines: Deadlines
+    async def _answer_all(
+        self, requests: Requests, sent: Sequence[SentRequest], deadlines: Deadlines
     ) -> list[Any]:
-        """In the order of the requests.  Queries come last, so that they see what came of calls."""
-        found: dict[int, Any] = {}
-        way = iter(sent)
+        """Answer the requests, and return the answers in the order of the requests.
+
+        Queries are answered last, so that they see the outcomes of the calls.
+        """
+        answers: dict[int, Any] = {}
+        unanswered = iter(sent)
         for number, request in enumerate(requests.items):
-            own = next(way) if request.is_logged else None
-            if own is not None and not request.is_notification:
-                found[number] = await self._one(request, own, deadlines)
+            sent_request = next(unanswered) if request.is_logged else None
+            if sent_request is not None and not request.is_notification:
+                answers[number] = await self._answer_one(request, sent_request, deadlines)
         for number, request in enumerate(requests.items):
             if not request.is_logged and not request.is_notification:
-                found[number] = await self._one(request, None, deadlines)
-        return [found[number] for number in sorted(found)]
+                answers[number] = await self._answer_one(request, None, deadlines)
+        return [answers[number] for number in sorted(answers)]
 
-    async def _one(self, request: Request, sent: Sent | None, deadlines: Deadlines) -> Any:
+    async def _answer_one(
+        self, request: Request, sent: SentRequest | None, deadlines: Deadlines
+    ) -> Any:
         id = None if request.id is ABSENT else request.id
         try:
             if request.error is not None:
                 raise request.error
             if sent is not None:
-                result = await commands.outcome(self._host, sent, deadlines)
+                result = await commands.await_outcome(self._host, sent, deadlines)
             else:
                 result = await queries.answer(self._host, request)
         except RpcError as exc:
@@ -110,7 +116,7 @@ class Server:
 
 
 def _check_roles(requests: Requests, caller: Caller | None) -> None:
-    """Raises Forbidden."""
+    """Raise Forbidden if the caller lacks the role of a request."""
     if caller is None:
         return
     for request in requests.items:
@@ -120,6 +126,6 @@ def _check_roles(requests: Requests, caller: Caller | None) -> None:
             raise Forbidden(message, "role_missing")
 
 
-def _positions(sent: Sequence[Sent]) -> dict[str, str]:
+def _positions(sent: Sequence[SentRequest]) -> dict[str, str]:
     positions = [each.position for each in sent if each.position is not None]
     return {POSITIONS: ",".join(positions)} if positions else {}

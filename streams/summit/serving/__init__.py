@@ -1,1 +1,1 @@
-"""An agent at work: its inbox, its runs, its replies (Summit 6.5)."""
+"""The process of an agent."""

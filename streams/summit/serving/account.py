@@ -1,4 +1,4 @@
-"""What a run has cost so far, against its budget."""
+"""The cost of a run so far, against its budget."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Account:
         self._cost_usd = 0.0
 
     def charge(self, tokens: int, cost_usd: float) -> None:
-        """What was spent is counted, also where it breaks the budget.
+        """Add a charge to the totals, even if it exceeds the budget.
 
-        Raises BudgetExceeded when the total is over a limit, ValueError for a negative charge.
+        Raises BudgetExceeded when a total exceeds its limit, ValueError for a negative charge.
         """
         if not (tokens >= 0 and cost_usd >= 0):
             raise ValueError("a charge is not negative")

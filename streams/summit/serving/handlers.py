@@ -1,4 +1,4 @@
-"""From what a handler returns or raises to the final reply (Summit 6.5)."""
+"""Final replies, built from what a handler returns or raises (Summit 6.5)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Json = dict[str, Any]
 START, FINAL = "start", "final"
 NO_MODEL = "none"
 ERROR_CODE = 1
-MOST_TEXT = 2000
+MAX_ERROR_CHARS = 2000
 
 
 @dataclass(frozen=True)
 class AgentResult:
-    """What a handler returns when there is more to say than the output.
+    """A handler's result with more than the output.
 
-    output: an object; of a tool any JSON.  model: `none` without one.
+    output: an object; for a tool any JSON.  model: `none` without one.
     metrics: totals, as JSON or a model; per member the larger of these and the charges counts.
-    verification: as JSON or a model; its `status` may be left out where it has `checks`.
+    verification: as JSON or a model; its `status` may be left out if it has `checks`.
     """
 
     output: Any
@@ -31,26 +31,26 @@ class AgentResult:
 
 
 def result_reply(returned: Any, charged: Json, latency_ms: float, timestamp: str) -> Json:
-    """The members of a result beside its ids.  charged: totals of tokens and cost_usd.
+    """Return the members of a result reply except its ids.  charged: totals of tokens and cost_usd.
 
-    latency_ms: as measured; a handler's own figure stands before it.
+    latency_ms: the measured latency; the handler's own metric replaces it.
     """
-    found = returned if isinstance(returned, AgentResult) else AgentResult(returned)
-    given = _json(found.metrics) or {}
-    totals = {name: max(charged[name], given.get(name) or 0) for name in charged}
+    result = returned if isinstance(returned, AgentResult) else AgentResult(returned)
+    metrics = _json(result.metrics) or {}
+    totals = {name: max(charged[name], metrics.get(name) or 0) for name in charged}
     reply: Json = {
         "kind": "result",
-        "output": found.output,
-        "metrics": {"latency_ms": latency_ms, **given, **totals},
-        "provenance": {"model": found.model, "timestamp": timestamp},
+        "output": result.output,
+        "metrics": {"latency_ms": latency_ms, **metrics, **totals},
+        "provenance": {"model": result.model, "timestamp": timestamp},
     }
-    if found.verification is not None:
-        reply["verification"] = _with_status(_json(found.verification))
+    if result.verification is not None:
+        reply["verification"] = _fill_status(_json(result.verification))
     return reply
 
 
 def error_reply(error: BaseException, charged: Json, latency_ms: float, timestamp: str) -> Json:
-    """The members of an error reply beside its ids."""
+    """Return the members of an error reply except its ids."""
     status = "budget_exceeded" if isinstance(error, BudgetExceeded) else "failed"
     return {
         "kind": "error",
@@ -61,23 +61,23 @@ def error_reply(error: BaseException, charged: Json, latency_ms: float, timestam
     }
 
 
-def _json(given: Any) -> Any:
-    """Of a model of `schemas.summit`; JSON as it is."""
-    return given.to_json() if hasattr(given, "to_json") else given
+def _json(value: Any) -> Any:
+    """Return a model of `schemas.summit` as JSON, and any other value unchanged."""
+    return value.to_json() if hasattr(value, "to_json") else value
 
 
-def _with_status(verification: Json) -> Json:
-    """It follows from the checks where the handler gives checks only."""
+def _fill_status(verification: Json) -> Json:
+    """Fill in the status that follows from the checks, if there is none."""
     if "status" in verification or not verification.get("checks"):
         return verification
-    claimed = {"status": "passed", **verification}
-    return {**claimed, "status": summit.effective_status(claimed)}
+    provisional = {"status": "passed", **verification}
+    return {**provisional, "status": summit.effective_status(provisional)}
 
 
 def _text(error: BaseException) -> str:
-    """Class and text, as a record can carry them."""
+    """Return the error's class and message, in UTF-8 and shortened, for the reply."""
     try:
-        said = f"{type(error).__name__}: {error}"
-    except Exception:  # its own text cannot be made
-        said = type(error).__name__
-    return said.encode(errors="replace").decode()[:MOST_TEXT]
+        text = f"{type(error).__name__}: {error}"
+    except Exception:  # `str` of the error fails
+        text = type(error).__name__
+    return text.encode(errors="replace").decode()[:MAX_ERROR_CHARS]

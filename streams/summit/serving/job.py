@@ -1,4 +1,4 @@
-"""One run at work: from its inbox record to the final reply on the log."""
+"""The execution of one run, from its inbox record to the final reply on the log."""
 
 from __future__ import annotations
 
@@ -27,33 +27,36 @@ Handler = Callable[[Any, Any], Any]
 FOR_EVER = sys.maxsize
 _PAUSE_S = 1.0
 _GRACE_S = 5.0
-"""How long a handler may take to clean up when the agent ends."""
+"""How long a handler may take to clean up when the agent stops."""
 _NOTHING_SPENT: Json = {"tokens": 0, "cost_usd": 0}
 
 
 @dataclass(frozen=True)
 class Handlers:
-    """What an agent does: with runs of its own, and with its tools by name."""
+    """The functions of an agent: the handler of its runs, and its tools by name."""
 
     invoke: Handler
     tools: Mapping[str, Handler]
 
-    def of(self, call: Json) -> tuple[Handler, Any]:
-        """The handler and what it is given.  Raises LookupError for a tool that is not there."""
+    def select(self, call: Json) -> tuple[Handler, Any]:
+        """Return the handler of a call and its argument.
+
+        Raises LookupError for an unknown tool.
+        """
         params = call["params"]
         if call["delivery"]["kind"] == "invoke":
             return self.invoke, params["inputs"]
-        asked = params["toolCall"]
-        if asked["name"] not in self.tools:
-            raise LookupError(f"this agent has no tool {asked['name']} any more")
-        return self.tools[asked["name"]], asked["arguments"]
+        tool_call = params["toolCall"]
+        if tool_call["name"] not in self.tools:
+            raise LookupError(f"this agent has no tool {tool_call['name']} any more")
+        return self.tools[tool_call["name"]], tool_call["arguments"]
 
 
 class Caller(Protocol):
-    """The members of a client that a run needs."""
+    """The methods of a client that a run needs."""
 
     async def send(self, topic: str, values: Any, *, traceparent: str | None, attempts: int) -> Any:
-        """As `streams.Client.send`."""
+        """See `streams.Client.send`."""
 
     async def ended(
         self,
@@ -64,136 +67,142 @@ class Caller(Protocol):
         wait: float | None,
         traceparent: str | None,
     ) -> Json:
-        """As `streams.Client.ended`."""
+        """See `streams.Client.ended`."""
 
 
 class Job:
-    """Made and used in one event loop.  threads: for handlers that are no coroutine functions."""
+    """One run; used in one event loop.  threads: for handlers that are not coroutine functions."""
 
     def __init__(
-        self, letter: InboxRecord, hr: Caller, handlers: Handlers, threads: Executor
+        self, inbox_record: InboxRecord, client: Caller, handlers: Handlers, threads: Executor
     ) -> None:
-        self._call, self._hr = letter.call, hr
+        self._call, self._client = inbox_record.call, client
         self._handlers, self._threads = handlers, threads
-        trace = header(letter.record, TRACEPARENT)
-        self._trace = None if trace is None else trace.decode(errors="replace")
+        trace = header(inbox_record.record, TRACEPARENT)
+        self._traceparent = None if trace is None else trace.decode(errors="replace")
         self._run: Run | ThreadRun | None = None
         self._handling: asyncio.Future[Any] | None = None
-        self._began = time.monotonic()
+        self._started_s = time.monotonic()
         self._stopped = self._closed = False
 
-    async def handled(self) -> Json:
-        """The final reply; one that nobody is to see if the run was stopped."""
-        if self._stopped:  # before it was the turn of this
-            return self._failed(asyncio.CancelledError("the run has ended"))
-        self._sent({"replyId": START, "kind": "progress", "metrics": dict(_NOTHING_SPENT)})
-        return await self._reply()
+    async def handle(self) -> Json:
+        """Run the handler and return the final reply, which is not sent if the run was stopped."""
+        if self._stopped:  # stopped before it began
+            return self._error_reply(asyncio.CancelledError("the run has ended"))
+        self._send_reply({"replyId": START, "kind": "progress", "metrics": dict(_NOTHING_SPENT)})
+        return await self._run_handler()
 
-    async def answer(self, reply: Json) -> None:
-        """Returns when it is acknowledged, or at once if the run was stopped."""
+    async def finish(self, reply: Json) -> None:
+        """Send the final reply and wait until it is acknowledged, unless the run was stopped."""
         if not self._stopped:
             self._closed = True
-            await self._finish(reply)
+            await self._send_final(reply)
 
     def stop(self) -> None:
-        """The run has ended elsewhere: no reply follows."""
+        """Stop the run, which has ended elsewhere: no reply follows."""
         self._stopped = self._closed = True
         if self._run is not None:
             self._run.stop()
         if self._handling is not None and isinstance(self._run, Run):
             self._handling.cancel()
 
-    async def _reply(self) -> Json:
-        """The final one, by what the handler came to."""
+    async def _run_handler(self) -> Json:
+        """Return the final reply for what the handler returns or raises."""
         try:
-            handling = self._handling = self._begin()
-        except Exception as exc:  # it has no handler, or that begins badly
-            return self._failed(exc)
+            handling = self._handling = self._start_handler()
+        except Exception as exc:  # no such tool, or the handler cannot be started
+            return self._error_reply(exc)
         try:
             await asyncio.wait({handling})
-        except asyncio.CancelledError:  # the agent ends
+        except asyncio.CancelledError:  # the agent stops
             self.stop()
             if isinstance(self._run, Run):
                 await asyncio.wait({handling}, timeout=_GRACE_S)
             raise
         if handling.cancelled():
-            return self._failed(asyncio.CancelledError("the handler was cancelled"))
+            return self._error_reply(asyncio.CancelledError("the handler was cancelled"))
         if (error := handling.exception()) is not None:
-            return self._failed(error)
+            return self._error_reply(error)
         try:
-            return result_reply(handling.result(), *self._measured())
-        except Exception as exc:  # what it returned is no result
-            return self._failed(exc)
+            return result_reply(handling.result(), *self._measurements())
+        except Exception as exc:  # the handler returned no valid result
+            return self._error_reply(exc)
 
-    def _begin(self) -> asyncio.Future[Any]:
-        handler, given = self._handlers.of(self._call)
+    def _start_handler(self) -> asyncio.Future[Any]:
+        handler, argument = self._handlers.select(self._call)
         if _is_async(handler):
             run = self._run = Run(self._call, self)
-            return asyncio.ensure_future(handler(given, run))
+            return asyncio.ensure_future(handler(argument, run))
         loop = asyncio.get_running_loop()
         blocking = self._run = ThreadRun(self._call, self, loop)
-        return loop.run_in_executor(self._threads, handler, given, blocking)
+        return loop.run_in_executor(self._threads, handler, argument, blocking)
 
-    def _measured(self) -> tuple[Json, float, str]:
-        """Charges, latency in ms, time."""
+    def _measurements(self) -> tuple[Json, float, str]:
+        """Return the charges, the latency in ms and the time."""
         charged = self._run.account.totals() if self._run else dict(_NOTHING_SPENT)
-        latency = round((time.monotonic() - self._began) * 1000, 3)
+        latency = round((time.monotonic() - self._started_s) * 1000, 3)
         return charged, latency, iso(time.time_ns() // 1_000_000).decode()
 
-    def _failed(self, error: BaseException) -> Json:
-        return error_reply(error, *self._measured())
+    def _error_reply(self, error: BaseException) -> Json:
+        return error_reply(error, *self._measurements())
 
-    async def _finish(self, reply: Json) -> None:
-        """A reply that the service would not take is an error of the handler."""
+    async def _send_final(self, reply: Json) -> None:
+        """Send the final reply; if the service would not accept it, send an error reply instead."""
         try:
-            await self._sent({"replyId": FINAL, **reply})
+            await self._send_reply({"replyId": FINAL, **reply})
         except (InvalidInput, OutputTooLarge) as exc:
-            await self._sent({"replyId": FINAL, **self._failed(exc)})
+            await self._send_reply({"replyId": FINAL, **self._error_reply(exc)})
 
-    def _sent(self, reply: Json) -> asyncio.Task[Any]:
-        """Replies leave in the order of these calls; the task ends when it is acknowledged."""
+    def _send_reply(self, reply: Json) -> asyncio.Task[Any]:
+        """Send a reply; the task ends when it is acknowledged.
+
+        Replies are sent in the order of the calls.
+        """
         ids = {name: self._call["params"][name] for name in ("runId", "agentId")}
-        sending = self._hr.send(
-            SUMMIT_REPLIES.name, {**ids, **reply}, traceparent=self._trace, attempts=FOR_EVER
+        sending = self._client.send(
+            SUMMIT_REPLIES.name, {**ids, **reply}, traceparent=self._traceparent, attempts=FOR_EVER
         )
         task = asyncio.ensure_future(sending)
-        task.add_done_callback(_looked_at)
+        task.add_done_callback(_retrieve_exception)
         return task
 
     def progress(self, reply: Json) -> Awaitable[None]:
-        """Raises InvalidInput for a message that is none."""
+        """Send a progress reply.  Raises InvalidInput for an invalid one."""
         if self._closed:
-            return _nothing()
+            return _completed()
         ids = {name: self._call["params"][name] for name in ("runId", "agentId")}
-        whole = {"kind": "progress", **reply}
-        if problems := summit.check_reply({**ids, **whole}):
+        progress_reply = {"kind": "progress", **reply}
+        if problems := summit.check_reply({**ids, **progress_reply}):
             raise InvalidInput(problems)
-        return self._sent(whole)
+        return self._send_reply(progress_reply)
 
-    async def ended(self, method: str, params: Json) -> Json:
-        """Asking again is safe: it is the same run."""
-        own = self._call["params"]["agentId"]
+    async def call_agent(self, method: str, params: Json) -> Json:
+        """Start another agent's run and wait for its end; a retry refers to the same run."""
+        agent_id = self._call["params"]["agentId"]
         while True:
             try:
-                return await self._hr.ended(
-                    method, params, caller=own, wait=math.inf, traceparent=self._trace
+                return await self._client.ended(
+                    method, params, caller=agent_id, wait=math.inf, traceparent=self._traceparent
                 )
             except (BrokerUnavailable, ProduceUnknown):
                 await asyncio.sleep(_PAUSE_S)
 
 
 def _is_async(handler: Handler) -> bool:
-    called = type(handler).__call__  # of an object that is one
-    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(called)
+    method = type(handler).__call__  # of an object with `__call__`
+    return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(method)
 
 
-def _looked_at(sending: asyncio.Future[Any]) -> None:
-    """A progress report that nobody awaits may fail in silence: the next one says more."""
+def _retrieve_exception(sending: asyncio.Future[Any]) -> None:
+    """Mark the error of a reply as seen.
+
+    A progress reply that nobody awaits may fail silently: the next one carries the newer totals.
+    """
     if not sending.cancelled():
         sending.exception()
 
 
-def _nothing() -> Awaitable[None]:
+def _completed() -> Awaitable[None]:
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     done.set_result(None)
     return done

@@ -1,4 +1,4 @@
-"""A run as its handler sees it: one object for each, nothing is shared between runs."""
+"""A run as its handler sees it: one object per run, with nothing shared between runs."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ T = TypeVar("T")
 
 
 class RunHost(Protocol):
-    """What carries a run's messages."""
+    """The sender of a run's messages."""
 
     def progress(self, reply: Json) -> Awaitable[None]:
-        """On its way at once; awaited, it is on the log."""
+        """Send a progress reply at once; the awaitable ends when it is on the log."""
 
-    async def ended(self, method: str, params: Json) -> Json:
-        """Make a run of another agent and wait for its end."""
+    async def call_agent(self, method: str, params: Json) -> Json:
+        """Start a run of another agent and wait for its end."""
 
 
 class RunFacts:
-    """What both kinds of a run object have.
+    """The members that both kinds of run objects share.
 
-    run_id, agent_id: of this run.  caller, trace_id, parent_run_id, budget: as the call says, None
-    where it does not; budget is an object with `usd`, `tokens`, `seconds`.  due_at: when the
+    run_id, agent_id: those of this run.  caller, trace_id, parent_run_id, budget: from the call,
+    None if it has none; budget is an object with `usd`, `tokens`, `seconds`.  due_at: when the
     service ends the run, UTC.
     """
 
@@ -44,28 +44,28 @@ class RunFacts:
         self.due_at: datetime = datetime.fromisoformat(call["delivery"]["dueAt"])
         self.account = Account(self.budget)
         self._lock = threading.Lock()
-        self._made = 0
-        self._reported = 0
+        self._sub_runs = 0
+        self._progress_replies = 0
 
     def charge(self, tokens: int = 0, cost_usd: float = 0.0) -> None:
-        """Adds to the totals of this run, which its replies carry.
+        """Add to the totals of this run, which its replies carry.
 
-        Raises BudgetExceeded when the total breaks the budget; left alone it becomes an error
-        reply with status `budget_exceeded`.
+        Raises BudgetExceeded when a total exceeds the budget; if the handler does not catch it, it
+        becomes an error reply with status `budget_exceeded`.
         """
         self.account.charge(tokens, cost_usd)
 
-    def _report(self, message: str | None) -> Json:
+    def _progress_reply(self, message: str | None) -> Json:
         with self._lock:
-            self._reported += 1
-            reply = {"replyId": f"p{self._reported}", "metrics": self.account.totals()}
+            self._progress_replies += 1
+            reply = {"replyId": f"p{self._progress_replies}", "metrics": self.account.totals()}
         return reply if message is None else {**reply, "message": message}
 
-    def _params(self, agent_id: str, budget: Json | None) -> Json:
-        """Of the next sub-run: a delivery that is repeated asks for the same ones."""
+    def _sub_run_params(self, agent_id: str, budget: Json | None) -> Json:
+        """Return the params of the next sub-run; a repeated delivery makes the same ids again."""
         with self._lock:
-            self._made += 1
-            run_id = f"{self.run_id}.{self._made}"
+            self._sub_runs += 1
+            run_id = f"{self.run_id}.{self._sub_runs}"
         context: Json = {"parentRunId": self.run_id}
         if self.trace_id is not None:
             context["traceId"] = self.trace_id
@@ -74,97 +74,104 @@ class RunFacts:
         return {"agentId": agent_id, "runId": run_id, "context": context}
 
     def _invocation(self, agent_id: str, inputs: Json, budget: Json | None) -> tuple[str, Json]:
-        return "agent.invoke", {**self._params(agent_id, budget), "inputs": inputs}
+        return "agent.invoke", {**self._sub_run_params(agent_id, budget), "inputs": inputs}
 
     def _tool_call(
         self, agent_id: str, name: str, arguments: Json, budget: Json | None
     ) -> tuple[str, Json]:
-        params = self._params(agent_id, budget)
+        params = self._sub_run_params(agent_id, budget)
         call = {"id": params["runId"], "name": name, "arguments": arguments}
         return "tool.call", {**params, "toolCall": call}
 
 
 class Run(RunFacts):
-    """Of an async handler.  stopped: set when the run has ended elsewhere; the handler is
-    cancelled then."""
+    """The run of an async handler.
 
-    def __init__(self, call: Json, desk: RunHost) -> None:
+    stopped: set when the run has ended elsewhere; the handler is cancelled then.
+    """
+
+    def __init__(self, call: Json, host: RunHost) -> None:
         super().__init__(call)
         self.stopped = asyncio.Event()
-        self._desk = desk
+        self._host = host
 
     def progress(self, message: str | None = None) -> Awaitable[None]:
-        """Sends the totals so far, and a message.  Awaited, it is on the log; it need not be."""
-        return self._desk.progress(self._report(message))
+        """Send the totals so far, and a message.
+
+        Await the result to wait until it is on the log; that is optional.
+        """
+        return self._host.progress(self._progress_reply(message))
 
     def invoke(
         self, agent_id: str, inputs: Json, budget: Json | None = None
     ) -> Coroutine[Any, Any, Json]:
-        """The RunResult of another agent's run, whose parent is this run.
+        """Run another agent as a child of this run, and return the RunResult.
 
         Raises CallRejected.
         """
-        return self._desk.ended(*self._invocation(agent_id, inputs, budget))
+        return self._host.call_agent(*self._invocation(agent_id, inputs, budget))
 
     def call_tool(
         self, agent_id: str, name: str, arguments: Json, budget: Json | None = None
     ) -> Coroutine[Any, Any, Json]:
-        """The ToolResult of another agent's tool.  Raises CallRejected."""
-        return self._desk.ended(*self._tool_call(agent_id, name, arguments, budget))
+        """Call a tool of another agent, and return the ToolResult.  Raises CallRejected."""
+        return self._host.call_agent(*self._tool_call(agent_id, name, arguments, budget))
 
     def stop(self) -> None:
         self.stopped.set()
 
 
 class ThreadRun(RunFacts):
-    """Of a handler in a thread: as `Run`, with calls that block.
+    """The run of a handler in a thread: like `Run`, with blocking calls.
 
     stopped: set when the run has ended elsewhere; a call that waits then raises CancelledError
     of `concurrent.futures`.
     """
 
-    def __init__(self, call: Json, desk: RunHost, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, call: Json, host: RunHost, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(call)
         self.stopped = threading.Event()
-        self._desk, self._loop = desk, loop
+        self._host, self._loop = host, loop
         self._waiting: set[Future[Any]] = set()
 
     def progress(self, message: str | None = None) -> None:
-        """Sends the totals so far, and a message; returns when it is on the log."""
-        self._wait(_awaited(self._desk, self._report(message)))
+        """Send the totals so far, and a message; return when it is on the log."""
+        self._wait(_await_progress(self._host, self._progress_reply(message)))
 
     def invoke(self, agent_id: str, inputs: Json, budget: Json | None = None) -> Json:
-        """The RunResult of another agent's run, whose parent is this run.
+        """Run another agent as a child of this run, and return the RunResult.
 
         Raises CallRejected.
         """
-        return self._wait(self._desk.ended(*self._invocation(agent_id, inputs, budget)))
+        return self._wait(self._host.call_agent(*self._invocation(agent_id, inputs, budget)))
 
     def call_tool(
         self, agent_id: str, name: str, arguments: Json, budget: Json | None = None
     ) -> Json:
-        """The ToolResult of another agent's tool.  Raises CallRejected."""
-        return self._wait(self._desk.ended(*self._tool_call(agent_id, name, arguments, budget)))
+        """Call a tool of another agent, and return the ToolResult.  Raises CallRejected."""
+        return self._wait(
+            self._host.call_agent(*self._tool_call(agent_id, name, arguments, budget))
+        )
 
-    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        waiting = asyncio.run_coroutine_threadsafe(work, self._loop)
+    def _wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         with self._lock:
-            self._waiting.add(waiting)
+            self._waiting.add(future)
         if self.stopped.is_set():
-            waiting.cancel()
+            future.cancel()
         try:
-            return waiting.result()
+            return future.result()
         finally:
             with self._lock:
-                self._waiting.discard(waiting)
+                self._waiting.discard(future)
 
     def stop(self) -> None:
         self.stopped.set()
         with self._lock:
-            waiting = list(self._waiting)
-        for future in waiting:
+            futures = list(self._waiting)
+        for future in futures:
             future.cancel()
 
 
-async def _awaited(desk: RunHost, reply: Json) -> None:
-    await desk.progress(reply)
+async def _await_progress(host: RunHost, reply: Json) -> None:
+    await host.progress(reply)

@@ -1,4 +1,4 @@
-"""`serve_agent`: an agent over `summit.inbox` and `summit.replies` (Summit 6.5)."""
+"""Agents over `summit.inbox` and `summit.replies`, run by `serve_agent` (Summit 6.5)."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from topology.topics import full_name
 
 CONCURRENCY = 4
 POLL_S = 0.1
-UNACKNOWLEDGED = 1000
-"""Runs whose final replies are on their way, beyond which nothing is begun."""
+MAX_UNACKNOWLEDGED = 1000
+"""No run begins while the final replies of this many runs are unacknowledged."""
 
 
 class Stop(Protocol):
@@ -37,7 +37,7 @@ class Stop(Protocol):
 
 
 class Group(Protocol):
-    """As `streams.engine.kafka_group.KafkaGroup`."""
+    """The methods of `streams.engine.kafka_group.KafkaGroup` that an agent needs."""
 
     def poll(self, timeout_s: float) -> Polled: ...
 
@@ -57,7 +57,7 @@ async def serve_agent(
     settings: Settings | None = None,
     on_ready: Callable[[], object] = lambda: None,
 ) -> None:
-    """Run an agent until `stop` is set, or for ever.
+    """Run an agent until `stop` is set, or forever.
 
         async def count(inputs, run):
             run.charge(tokens=12)
@@ -66,36 +66,40 @@ async def serve_agent(
         await serve_agent("agent.yaml", count)
 
     manifest: a `summit.SummitManifest`, its JSON, its YAML text or the path of a file.
-    handler: `handler(inputs, run)`, a coroutine function, or one that is run in a thread; it
-    returns an object or an AgentResult.  tools: by name `fn(arguments, run)`, which return any
-    JSON, or an AgentResult.  register: send the manifest first, and go on when it is accepted.
-    concurrency: handlers at a time; others wait.
-    stop: once it is set nothing more is begun, and it returns when all that was begun is answered;
-    when cancelled it leaves at once, and what was begun is delivered again.
-    settings: default: from the environment.  on_ready: called when the inbox is read.
+    handler: `handler(inputs, run)`, a coroutine function, or a function that is run in a thread; it
+    returns an object or an AgentResult.  tools: functions `fn(arguments, run)` by name, which
+    return any JSON, or an AgentResult.  register: send the manifest first, and go on when it is
+    accepted.
+    concurrency: the number of handlers at a time; other runs wait.
+    stop: once it is set, no run begins, and the function returns when all begun runs are answered;
+    when cancelled, it returns at once, and begun runs are delivered again.
+    settings: from the environment by default.  on_ready: called when the inbox is read.
 
-    A run is delivered at least once: when this process is killed, another, or this one started
-    again, begins it anew.  Raises ManifestRejected, UsageError, BrokerUnavailable.
+    A run is delivered at least once: when this process is killed, another one, or this one
+    restarted, begins the run again.  Raises ManifestRejected, UsageError, BrokerUnavailable.
     """
-    found = read_manifest(manifest)
-    handlers = _handlers(found, handler, tools or {})
+    parsed_manifest = read_manifest(manifest)
+    handlers = _handlers(parsed_manifest, handler, tools or {})
     if concurrency < 1:
         raise UsageError(f"an agent cannot work on {concurrency} runs at a time", advice="")
-    own = Settings.load() if settings is None else settings
-    async with Client(settings=own) as hr:
+    service_settings = Settings.load() if settings is None else settings
+    async with Client(settings=service_settings) as client:
         if register:
-            await hr.register(found, wait=math.inf)
-        agent_id = found.metadata.name
-        log = await asyncio.to_thread(connect, own)
+            await client.register(parsed_manifest, wait=math.inf)
+        agent_id = parsed_manifest.metadata.name
+        log = await asyncio.to_thread(connect, service_settings)
         try:
-            group = log.group(group_of(own, agent_id), full_name(SUMMIT_INBOX, own.prefix))
-            await Serving(agent_id, hr, group, handlers, concurrency).run(stop, on_ready)
+            group = log.group(
+                group_of(service_settings, agent_id),
+                full_name(SUMMIT_INBOX, service_settings.prefix),
+            )
+            await AgentServer(agent_id, client, group, handlers, concurrency).run(stop, on_ready)
         finally:
             await asyncio.to_thread(log.close)
 
 
 def group_of(settings: Settings, agent_id: str) -> str:
-    """The consumer group of all processes of an agent."""
+    """Return the consumer group that all processes of an agent share."""
     return f"{settings.prefix}{AGENTS_GROUPS}{agent_id}"
 
 
@@ -104,23 +108,23 @@ def _handlers(
 ) -> Handlers:
     declared = {tool.name for tool in manifest.spec.tools}
     if declared != tools.keys():
-        named = ", ".join(sorted(declared ^ tools.keys()))
+        differing = ", ".join(sorted(declared ^ tools.keys()))
         raise UsageError(
-            f"the manifest and the agent name different tools: {named}",
+            f"the manifest and the agent name different tools: {differing}",
             advice="Give one function for each tool of `spec.tools`.",
         )
     return Handlers(handler, dict(tools))
 
 
-class Serving:
-    """The runs of one agent process."""
+class AgentServer:
+    """One process of an agent, with its runs."""
 
     def __init__(
-        self, agent_id: str, hr: Caller, group: Group, handlers: Handlers, concurrency: int
+        self, agent_id: str, client: Caller, group: Group, handlers: Handlers, concurrency: int
     ) -> None:
         self._key = agent_id.encode()
-        self._hr, self._group, self._handlers = hr, group, handlers
-        self._free, self._most = concurrency, concurrency + UNACKNOWLEDGED
+        self._client, self._group, self._handlers = client, group, handlers
+        self._free, self._max_tasks = concurrency, concurrency + MAX_UNACKNOWLEDGED
         self._intake = Intake()
         self._jobs: dict[str, Job] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -130,14 +134,14 @@ class Serving:
         self._threads = ThreadPoolExecutor(concurrency, "summit-run")
 
     async def run(self, stop: Stop | None, on_ready: Callable[[], object]) -> None:
-        """Until `stop` is set and all that was begun is answered."""
+        """Serve until `stop` is set and all begun runs are answered."""
         loop, ready = asyncio.get_running_loop(), False
         try:
             while not (self._stopping and not self._tasks):
                 polled = await loop.run_in_executor(self._poller, self._group.poll, POLL_S)
                 self._stopping = self._stopping or (stop is not None and stop.is_set())
-                self._take(polled)
-                self._go_on()
+                self._apply(polled)
+                self._begin_runs()
                 if self._error is not None:
                     raise self._error
                 if polled.joined and not ready:
@@ -155,61 +159,63 @@ class Serving:
                 self._threads.shutdown(wait=False)
                 await asyncio.shield(closed)
 
-    def _take(self, polled: Polled) -> None:
-        self._intake.lost(polled.lost)
-        self._intake.taken(polled.taken)
+    def _apply(self, polled: Polled) -> None:
+        self._intake.remove_partitions(polled.lost)
+        self._intake.add_partitions(polled.taken)
         for record in polled.records:
             self._read(record)
-        self._intake.reached(polled.ends)
+        self._intake.mark_read_to_end(polled.ends)
 
     def _read(self, record: Record) -> None:
-        """Records of other agents, and what is no call, are passed over."""
+        """Queue or stop a run; skip records of other agents and records that are no calls."""
         call = value_json(SUMMIT_INBOX, record) if record.key == self._key else None
         if not isinstance(call, dict) or "delivery" not in call:
-            self._intake.passed(record)
+            self._intake.add_record(record)
             return
         run_id, delivery = call["params"]["runId"], call["delivery"]
         if delivery["kind"] == "stop":
-            self._intake.passed(record)
-            if self._intake.stopped(run_id):
+            self._intake.add_record(record)
+            if self._intake.stop(run_id):
                 self._jobs[run_id].stop()
         else:
             tp = TopicPartition(record.topic, record.partition)
-            self._intake.asked(
+            self._intake.add_run(
                 InboxRecord(tp, run_id, call, record, parse_ms(delivery["dueAt"]) or 0)
             )
 
-    def _go_on(self) -> None:
-        """Begin what there is room for, and say what is done."""
-        while self._has_room() and (letter := self._intake.next()):
+    def _begin_runs(self) -> None:
+        """Begin runs while there is room, and pass on the committable offsets."""
+        while self._has_room() and (inbox_record := self._intake.next_run()):
             self._free -= 1
-            job = self._jobs[letter.run_id] = Job(letter, self._hr, self._handlers, self._threads)
-            task = asyncio.create_task(self._work(letter.run_id, job))
+            job = self._jobs[inbox_record.run_id] = Job(
+                inbox_record, self._client, self._handlers, self._threads
+            )
+            task = asyncio.create_task(self._carry_out(inbox_record.run_id, job))
             self._tasks.add(task)
-            task.add_done_callback(self._ended)
-        for tp, offset in self._intake.done():
+            task.add_done_callback(self._on_task_end)
+        for tp, offset in self._intake.committable_offsets():
             self._group.done(tp, offset)
 
     def _has_room(self) -> bool:
-        return self._free > 0 and len(self._tasks) < self._most and not self._stopping
+        return self._free > 0 and len(self._tasks) < self._max_tasks and not self._stopping
 
-    async def _work(self, run_id: str, job: Job) -> None:
-        """The next one begins while this one's reply is on its way."""
+    async def _carry_out(self, run_id: str, job: Job) -> None:
+        """Carry out a run; the next one begins while this one's reply is being sent."""
         try:
             try:
-                reply = await job.handled()
+                reply = await job.handle()
             finally:
                 self._free += 1
-            self._go_on()
-            await job.answer(reply)
+            self._begin_runs()
+            await job.finish(reply)
         finally:
             del self._jobs[run_id]
-        self._intake.ended(run_id)
+        self._intake.finish(run_id)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_task_end(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if task.cancelled():
             return
         self._error = self._error or task.exception()
         if self._error is None:
-            self._go_on()
+            self._begin_runs()

@@ -31,7 +31,7 @@ class Desk:
     async def progress(self, reply: Json) -> None:
         self.reports.append(reply)
 
-    async def ended(self, method: str, params: Json) -> Json:
+    async def call_agent(self, method: str, params: Json) -> Json:
         self.calls.append((method, params))
         found = self._results.pop(0)
         if isinstance(found, Exception):

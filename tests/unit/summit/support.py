@@ -13,7 +13,7 @@ from streams.engine.kafka_group import Polled
 from streams.engine.records import LogRecord, Record, TopicPartition
 from streams.summit.serving.job import Handler, Handlers
 from streams.summit.serving.run import Run
-from streams.summit.serving.serve import Serving
+from streams.summit.serving.serve import AgentServer
 from topology.summit import SUMMIT_INBOX
 
 Json = dict[str, Any]
@@ -164,8 +164,8 @@ class Agent:
         self.inbox, self.sent, self.stop = Inbox(), Sent(), Stop()
         self._handlers, self._concurrency = Handlers(handler, tools), concurrency
 
-    def serving(self) -> Serving:
-        return Serving(AGENT, self.sent, self.inbox, self._handlers, self._concurrency)
+    def serving(self) -> AgentServer:
+        return AgentServer(AGENT, self.sent, self.inbox, self._handlers, self._concurrency)
 
     async def until(self, condition: Callable[[], object]) -> None:
         async with asyncio.timeout(PATIENCE_S):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.engine.records import LogRecord, TopicPartition
-from streams.summit.serving.intake import PATIENCE_MS, InboxRecord, Intake
+from streams.summit.serving.intake import END_GRACE_MS, InboxRecord, Intake
 
 TP, OTHER = TopicPartition("summit.inbox", 0), TopicPartition("summit.inbox", 1)
 
@@ -26,16 +26,16 @@ def letter(offset: int, run_id: str, tp: TopicPartition = TP, **at: int) -> Inbo
 
 def intake(*letters: InboxRecord, tps: tuple[TopicPartition, ...] = (TP,)) -> Intake:
     made = Intake()
-    made.taken(tps)
+    made.add_partitions(tps)
     for one in letters:
-        made.asked(one)
-    made.reached(tps)
+        made.add_run(one)
+    made.mark_read_to_end(tps)
     return made
 
 
 def begun(made: Intake) -> list[str]:
     found = []
-    while (one := made.next()) is not None:
+    while (one := made.next_run()) is not None:
         found.append(one.run_id)
     return found
 
@@ -47,20 +47,20 @@ def test_runs_begin_in_the_order_of_the_log() -> None:
 def test_nothing_begins_before_the_end_was_read_once() -> None:
     """A stop that came long ago lies behind."""
     made = Intake()
-    made.taken([TP])
-    made.asked(letter(0, "r1"))
-    assert made.next() is None
-    assert not made.stopped("r1")
-    made.reached([TP])
-    assert made.next() is None
+    made.add_partitions([TP])
+    made.add_run(letter(0, "r1"))
+    assert made.next_run() is None
+    assert not made.stop("r1")
+    made.mark_read_to_end([TP])
+    assert made.next_run() is None
 
 
 def test_an_end_of_a_partition_that_is_not_held_says_nothing() -> None:
     made = Intake()
-    made.reached([TP])
-    made.taken([TP])
-    made.asked(letter(0, "r1"))
-    assert made.next() is None
+    made.mark_read_to_end([TP])
+    made.add_partitions([TP])
+    made.add_run(letter(0, "r1"))
+    assert made.next_run() is None
 
 
 @pytest.mark.parametrize("state", ["waiting", "working", "over", "stopped"])
@@ -69,91 +69,91 @@ def test_a_run_that_is_delivered_again_begins_once(state: str) -> None:
     if state in ("working", "over"):
         assert begun(made) == ["r1"]
     if state == "over":
-        made.ended("r1")
+        made.finish("r1")
     if state == "stopped":
-        made.stopped("r1")
-    made.asked(letter(1, "r1"))
+        made.stop("r1")
+    made.add_run(letter(1, "r1"))
     assert begun(made) == (["r1"] if state == "waiting" else [])
 
 
 def test_a_stop_says_whether_the_run_was_begun() -> None:
     made = intake(letter(0, "r1"), letter(1, "r2"))
-    assert made.next() is not None
-    assert made.stopped("r1")
-    assert not made.stopped("r2")
-    assert not made.stopped("never-heard-of")
+    assert made.next_run() is not None
+    assert made.stop("r1")
+    assert not made.stop("r2")
+    assert not made.stop("never-heard-of")
     assert begun(made) == []
 
 
 def test_done_is_what_lies_below_the_first_run_that_is_open() -> None:
     made = intake(letter(4, "r1"), letter(5, "r2"), letter(7, "r3"))
-    made.passed(record(9))
+    made.add_record(record(9))
     assert begun(made) == ["r1", "r2", "r3"]
-    assert list(made.done()) == []
-    made.ended("r2")
-    assert list(made.done()) == []
-    made.ended("r1")
-    assert list(made.done()) == [(TP, 6)]
-    assert list(made.done()) == [], "it is said once"
-    made.stopped("r3")
-    assert list(made.done()) == [(TP, 10)]
+    assert list(made.committable_offsets()) == []
+    made.finish("r2")
+    assert list(made.committable_offsets()) == []
+    made.finish("r1")
+    assert list(made.committable_offsets()) == [(TP, 6)]
+    assert list(made.committable_offsets()) == [], "it is said once"
+    made.stop("r3")
+    assert list(made.committable_offsets()) == [(TP, 10)]
 
 
 def test_a_run_that_waits_is_open() -> None:
     made = intake(letter(0, "r1"))
-    made.passed(record(1))
-    assert list(made.done()) == []
+    made.add_record(record(1))
+    assert list(made.committable_offsets()) == []
 
 
 def test_records_of_others_are_done_at_once() -> None:
     made = intake()
-    made.passed(record(41))
-    assert list(made.done()) == [(TP, 42)]
+    made.add_record(record(41))
+    assert list(made.committable_offsets()) == [(TP, 42)]
 
 
 def test_partitions_are_done_each_for_itself() -> None:
     made = intake(letter(0, "r1"), letter(0, "r2", OTHER), tps=(TP, OTHER))
     assert begun(made) == ["r1", "r2"]
-    made.ended("r2")
-    assert list(made.done()) == [(OTHER, 1)]
+    made.finish("r2")
+    assert list(made.committable_offsets()) == [(OTHER, 1)]
 
 
 def test_what_waits_in_a_lost_partition_is_for_another() -> None:
     made = intake(letter(0, "r1"), letter(0, "r2", OTHER), tps=(TP, OTHER))
-    made.lost([TP])
+    made.remove_partitions([TP])
     assert begun(made) == ["r2"]
 
 
 def test_a_run_at_work_goes_on_when_its_partition_is_lost_and_is_open_when_it_comes_back() -> None:
     made = intake(letter(3, "r1"))
     assert begun(made) == ["r1"]
-    made.lost([TP])
-    made.taken([TP])
-    made.asked(letter(3, "r1"))
-    made.reached([TP])
+    made.remove_partitions([TP])
+    made.add_partitions([TP])
+    made.add_run(letter(3, "r1"))
+    made.mark_read_to_end([TP])
     assert begun(made) == []
-    assert list(made.done()) == []
-    made.ended("r1")
-    assert list(made.done()) == [(TP, 4)]
+    assert list(made.committable_offsets()) == []
+    made.finish("r1")
+    assert list(made.committable_offsets()) == [(TP, 4)]
 
 
 def test_a_log_that_is_read_again_is_done_with_from_there() -> None:
     """It was lost and taken before anyone looked."""
     made = intake(letter(3, "r1"), letter(4, "r2"))
     assert begun(made) == ["r1", "r2"]
-    made.ended("r2")
-    made.asked(letter(3, "r1"))
-    made.asked(letter(4, "r2"))
-    assert list(made.done()) == []
+    made.finish("r2")
+    made.add_run(letter(3, "r1"))
+    made.add_run(letter(4, "r2"))
+    assert list(made.committable_offsets()) == []
 
 
 @pytest.mark.parametrize(
-    ("late", "begins"), [(0, True), (PATIENCE_MS, True), (PATIENCE_MS + 1, False)]
+    ("late", "begins"), [(0, True), (END_GRACE_MS, True), (END_GRACE_MS + 1, False)]
 )
 def test_a_run_long_over_is_not_begun(late: int, begins: bool) -> None:
     made = intake(letter(0, "r1", due_ms=1000, at=1000 + late))
     assert begun(made) == (["r1"] if begins else [])
-    assert list(made.done()) == ([] if begins else [(TP, 1)])
+    assert list(made.committable_offsets()) == ([] if begins else [(TP, 1)])
 
 
 STEPS = st.lists(
@@ -180,32 +180,32 @@ def test_any_story_keeps_the_promises(steps: list[tuple[str, int]]) -> None:
         match step:
             case "ask":
                 log[offset] = run_id
-                made.asked(letter(offset, run_id))
+                made.add_run(letter(offset, run_id))
                 offset += 1
             case "pass":
                 log[offset] = None
-                made.passed(record(offset))
+                made.add_record(record(offset))
                 offset += 1
             case "stop":
-                assert made.stopped(run_id) == (run_id in began and run_id not in over)
+                assert made.stop(run_id) == (run_id in began and run_id not in over)
                 over.add(run_id)
             case "end" if run_id in began:
-                made.ended(run_id)
+                made.finish(run_id)
                 over.add(run_id)
-            case "begin" if (one := made.next()) is not None:
+            case "begin" if (one := made.next_run()) is not None:
                 assert one.run_id not in over
                 began.append(one.run_id)
             case "rewind":
-                made.lost([TP])
-                made.taken([TP])
+                made.remove_partitions([TP])
+                made.add_partitions([TP])
                 for place in range(committed, offset):
                     asked = log[place]
                     if asked is None:
-                        made.passed(record(place))
+                        made.add_record(record(place))
                     else:
-                        made.asked(letter(place, asked))
-                made.reached([TP])
-        for _, done in made.done():
+                        made.add_run(letter(place, asked))
+                made.mark_read_to_end([TP])
+        for _, done in made.committable_offsets():
             assert done > committed
             asked_for = {log[place] for place in range(committed, done)} - {None}
             assert asked_for <= over

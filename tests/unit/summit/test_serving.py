@@ -98,10 +98,10 @@ def test_a_run_stopped_before_its_first_step_is_not_begun() -> None:
     async def story() -> Json:
         with ThreadPoolExecutor(1) as threads:
             job = Job(letter, sent, Handlers(handler, {}), threads)
-            working = asyncio.create_task(job.handled())
+            working = asyncio.create_task(job.handle())
             job.stop()
             reply = await working
-            await job.answer(reply)
+            await job.finish(reply)
             return reply
 
     assert asyncio.run(story())["kind"] == "error"
