@@ -13,8 +13,8 @@ from streams.errors import ExtraMissing, HeadraceError, InfrastructureError, Tok
 INTERRUPTED = 130
 
 
-class Loaded(MutableMapping[str, click.Command]):
-    """Commands by name, each imported when it is asked for."""
+class LazyCommands(MutableMapping[str, click.Command]):
+    """The commands by name; each is imported when it is used."""
 
     def __getitem__(self, name: str) -> click.Command:
         command: click.Command = import_module(f"streams.cli.{COMMANDS[name].module}").command
@@ -33,8 +33,8 @@ class Loaded(MutableMapping[str, click.Command]):
         raise TypeError("commands are declared in COMMANDS")
 
 
-class Commands(click.Group):
-    """Turns errors into one line and an exit code."""
+class RootGroup(click.Group):
+    """The root group; it turns errors into one line and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -47,8 +47,8 @@ class Commands(click.Group):
         try:
             return super().invoke(ctx)
         except HeadraceError as exc:
-            shown = isinstance(exc, InfrastructureError | TokensMissing | ExtraMissing)
-            code = f"{exc.code}: " if shown else ""
+            has_code = isinstance(exc, InfrastructureError | TokensMissing | ExtraMissing)
+            code = f"{exc.code}: " if has_code else ""
             click.echo(f"headrace: {code}{exc}", err=True)
             ctx.exit(exc.exit_code)
         except KeyboardInterrupt:
@@ -56,8 +56,8 @@ class Commands(click.Group):
 
 
 @click.command(
-    cls=Commands,
-    commands=Loaded(),
+    cls=RootGroup,
+    commands=LazyCommands(),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="headrace")

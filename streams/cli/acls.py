@@ -16,25 +16,27 @@ _PRINCIPAL = re.compile(r"[A-Za-z]+:\S([^\n]*\S)?")
 """The name in a certificate may have spaces."""
 
 
-def _of(role: str, help: str) -> Callable[[Any], Any]:
+def _role_option(role: str, help: str) -> Callable[[Any], Any]:
     return click.option(
-        f"--{role}", role, multiple=True, metavar="PRINCIPAL", callback=_checked, help=help
+        f"--{role}", role, multiple=True, metavar="PRINCIPAL", callback=_check_principals, help=help
     )
 
 
-def _checked(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> Any:
-    for principal in given:
+def _check_principals(
+    ctx: click.Context, parameter: click.Parameter, principals: tuple[str, ...]
+) -> Any:
+    for principal in principals:
         if not _PRINCIPAL.fullmatch(principal):
             raise click.BadParameter(f"{principal} is no principal, e.g. User:{parameter.name}")
-    return given
+    return principals
 
 
 @click.command("acls")
-@_of("service", "Of the workers.")
-@_of("gateway", "Of the gateways.")
-@_of("agent", "Sends commands and reads inboxes on Kafka itself.")
-@_of("reader", "Reads what was decided: queries, tails, sinks.")
-@_of("operator", "Creates topics, sends every command, redrives, verifies.")
+@_role_option("service", "Of the workers.")
+@_role_option("gateway", "Of the gateways.")
+@_role_option("agent", "Sends commands and reads inboxes on Kafka itself.")
+@_role_option("reader", "Reads what was decided: queries, tails, sinks.")
+@_role_option("operator", "Creates topics, sends every command, redrives, verifies.")
 @click.option("--apply", "applies", is_flag=True, help="Add the ACLs that are missing on Kafka.")
 @click.option("--script", "as_script", is_flag=True, help="Print calls of kafka-acls.sh.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
@@ -54,7 +56,7 @@ def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, .
     from topology.acls import Role
 
     settings = Settings.load()
-    principals = {Role(role): given for role, given in named.items() if given}
+    principals = {Role(role): names for role, names in named.items() if names}
     if applies and not principals:
         raise UsageError("--apply needs principals", advice="Name them, e.g. --service User:NAME.")
     grants = grants_of(principals or PLACEHOLDERS, settings.prefix)
@@ -72,10 +74,10 @@ def command(applies: bool, as_script: bool, as_json: bool, **named: tuple[str, .
         common.show_table(titles, rows)
 
 
-def _apply(settings: Settings, wanted: list[Any]) -> None:
+def _apply(settings: Settings, acls: list[Any]) -> None:
     with common.connect(settings) as log:
         admin = log.admin()
-        there = admin.acls(wanted)
-        missing = [acl for acl in dict.fromkeys(wanted) if acl not in there]
+        existing = admin.acls(acls)
+        missing = [acl for acl in dict.fromkeys(acls) if acl not in existing]
         admin.add_acls(missing)
-    click.echo(f"{len(missing)} ACLs added, {len(there)} were there")
+    click.echo(f"{len(missing)} ACLs added, {len(existing)} were there")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from streams.engine.records import Record, TopicPartition
     from streams.ops.audit import AuditResult, Keys
 
-_STANDING = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
+_COLUMNS = ("place", "checkpoints", "covered to", "records", "sealed at", "not covered")
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _topics = click.option(
     "--topic", "names", multiple=True, metavar="TOPIC", help="Only this topic; repeatable."
@@ -50,9 +50,9 @@ def key(file: Path) -> None:
     """
     from streams.ops.audit import new_pair, public_path
 
-    made = new_pair(file)
+    pair = new_pair(file)
     common.show_members(
-        {"private key": str(file), "public key": str(public_path(file)), "key_id": made.id}
+        {"private key": str(file), "public key": str(public_path(file)), "key_id": pair.id}
     )
 
 
@@ -100,13 +100,13 @@ def write(once: bool, every_s: float, previous: tuple[Path, ...], as_json: bool)
         while True:
             count = writer.read()
             for checkpoint in writer.seal():
-                _tell(checkpoint, as_json)
+                _print_checkpoint(checkpoint, as_json)
             more = count >= AT_ONCE
             if stopped.is_set() or (not more and (once or stopped.wait(every_s))):
                 return
 
 
-def _tell(checkpoint: dict[str, Any], as_json: bool) -> None:
+def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(common.json_line(checkpoint))
         return
@@ -155,25 +155,25 @@ def verify(
         raise UsageError("give --public-key FILE, or set HEADRACE_AUDIT_PUBLIC_KEY")
     pinned = keys_of(files)
     if segment is not None:
-        account = _of_segment(segment, names, pinned)
+        account = _verify_segment(segment, names, pinned)
     else:
-        account = _of_log(settings, names, pinned)
+        account = _verify_log(settings, names, pinned)
     _show(account, as_json)
     if account.findings or not any(standing.sequence for standing in account.partitions):
         ctx.exit(1)
 
 
-def _of_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> AuditResult:
+def _verify_segment(path: Path, names: tuple[str, ...], pinned: Keys) -> AuditResult:
     from streams.ops.audit import segment
     from streams.ops.audit import verify as check
 
-    found = segment.read(path)
-    chains = [each for each in found.checkpoints if not names or each["topic"] in names]
-    records = (each for each in found.records if not names or each.topic in names)
+    export = segment.read(path)
+    chains = [each for each in export.checkpoints if not names or each["topic"] in names]
+    records = (each for each in export.records if not names or each.topic in names)
     return check(records, chains, (), pinned)
 
 
-def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> AuditResult:
+def _verify_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> AuditResult:
     from streams.ops.audit import verify as check
 
     with common.connect(settings) as log:
@@ -182,12 +182,12 @@ def _of_log(settings: Settings, names: tuple[str, ...], pinned: Keys) -> AuditRe
 
 
 def _chains(log: Log, settings: Settings, tps: list[TopicPartition]) -> list[Mapping[str, Any]]:
-    """The checkpoints over these partitions."""
+    """Return the checkpoints of these partitions."""
     from streams.ops.audit import checkpoints
 
-    wanted = set(tps)
-    found = checkpoints(log, settings.prefix)
-    return [each for each in found if (each["topic"], each["partition"]) in wanted]
+    partitions = set(tps)
+    all_checkpoints = checkpoints(log, settings.prefix)
+    return [each for each in all_checkpoints if (each["topic"], each["partition"]) in partitions]
 
 
 def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[TopicPartition]:
@@ -203,7 +203,7 @@ def _partitions(log: Log, settings: Settings, names: tuple[str, ...]) -> list[To
 
 
 def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
-    """All there are, with a bar."""
+    """Yield all records of the partitions, with a progress bar."""
     from streams.log.reading import records
     from streams.telemetry.progress import count_items
 
@@ -221,10 +221,10 @@ def _show(account: AuditResult, as_json: bool) -> None:
         }
         common.show_json(members)
         return
-    shown = [each for each in account.partitions if each.sequence or each.beyond]
+    partitions = [each for each in account.partitions if each.sequence or each.beyond]
     common.show_table(
-        _STANDING,
-        [tuple("-" if cell is None else str(cell) for cell in standing) for standing in shown],
+        _COLUMNS,
+        [tuple("-" if cell is None else str(cell) for cell in standing) for standing in partitions],
     )
     for finding in account.findings:
         click.echo(f"{finding.place}: {finding.code}: {finding.what}")

@@ -34,7 +34,7 @@ def run_broker(detach: bool) -> None:
     from streams.ops import broker
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = broker.run(Settings.load(), foreground=not detach, progress=_say)
+    status = broker.run(Settings.load(), foreground=not detach, progress=_print_status)
     if status.running:
         click.echo(status.bootstrap)
 
@@ -50,8 +50,8 @@ def stop_broker(ctx: click.Context) -> None:
     """
     from streams.ops import broker
 
-    if not broker.stop(Settings.load(), progress=_say):
-        _say("no broker runs here")
+    if not broker.stop(Settings.load(), progress=_print_status):
+        _print_status("no broker runs here")
         ctx.exit(1)
 
 
@@ -68,7 +68,7 @@ def show_status(ctx: click.Context, as_json: bool) -> None:
     from streams.ops import broker
 
     status = broker.status(Settings.load())
-    shown = {
+    members = {
         "running": status.running,
         "bootstrap": status.bootstrap,
         "pid": status.pid,
@@ -76,14 +76,14 @@ def show_status(ctx: click.Context, as_json: bool) -> None:
         "log": None if status.log is None else str(status.log),
     }
     if as_json:
-        common.show_json(shown)
+        common.show_json(members)
     else:
         common.show_table(
-            ("what", "value"), [(k, "-" if v is None else v) for k, v in shown.items()]
+            ("what", "value"), [(k, "-" if v is None else v) for k, v in members.items()]
         )
     if not status.running:
         ctx.exit(1)
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     click.echo(text, err=True)

@@ -1,4 +1,4 @@
-"""What commands share: the log they talk to, the view they ask, how they print."""
+"""Functions that commands share: access to the log, a view, and printing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def now_ms() -> int:
 
 
 def show_json(value: Any, out: Path | None = None) -> None:
-    """Indented by 2, on stdout; the same text to `out` too, which is told on stderr."""
+    """Print JSON indented by 2.
+
+    out: write the same text to this file too, and say so on stderr.
+    """
     text = json_text(value)
     click.echo(text)
     if out is not None:
@@ -41,11 +44,10 @@ def show_json(value: Any, out: Path | None = None) -> None:
 
 
 def read_value(path: Path, not_json: str = "json_invalid") -> Any:
-    """The JSON value in a file; in YAML if its name says so.
+    """Return the JSON value in a file, or the YAML value if the file's suffix is .yaml or .yml.
 
-    not_json: the rule that text breaks which is neither.
-
-    Raises InvalidInput when it is neither, or is no JSON value.
+    not_json: the rule that is broken by a text that cannot be parsed.
+    Raises InvalidInput for such a text, and for YAML that is not a JSON value.
     """
     from schemas import Problem, ShapeError, parse_ijson
     from streams.errors import InvalidInput
@@ -83,20 +85,20 @@ def json_line(value: Any) -> str:
 
 
 def show_members(members: Mapping[str, Any], indent: int = 0) -> None:
-    """One on each line; what is no text as compact JSON."""
+    """Print one member per line; values that are not strings are printed as compact JSON."""
     width = max(map(len, members), default=0)
     for name, value in members.items():
-        click.echo(f"{'':{indent}}{name:<{width}}  {_shown(value)}")
+        click.echo(f"{'':{indent}}{name:<{width}}  {_render(value)}")
 
 
-def _shown(value: Any) -> str:
+def _render(value: Any) -> str:
     if value is None:
         return "-"
     return value if isinstance(value, str) else json_line(value)
 
 
 def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    """Columns of text, as wide as they must be."""
+    """Print aligned columns of text."""
     cells = [titles, *[tuple(str(cell) for cell in row) for row in rows]]
     widths = [max(len(row[n]) for row in cells) for n in range(len(titles))]
     for row in cells:
@@ -106,7 +108,7 @@ def show_table(titles: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
 
 @contextmanager
 def connect(settings: Settings) -> Iterator[KafkaLog]:
-    """The log.  Raises BrokerUnavailable when no broker answers."""
+    """Connect to the log.  Raises BrokerUnavailable when no broker answers."""
     from streams.log.connecting import connect
     from streams.registry.binding import COMMAND_S, use_registry
 
@@ -120,24 +122,24 @@ def connect(settings: Settings) -> Iterator[KafkaLog]:
 
 @contextmanager
 def open_view(log: Log, settings: Settings) -> Iterator[View]:
-    """A view at the ends that the topics have now.
+    """Open a view and read it up to the end offsets of all topics.
 
-    It is kept under the state directory; while another process has that one, it is a private
-    temporary one.
+    It is stored in the state directory; while another process uses that one, a temporary directory
+    is used instead.
     """
     from streams.engine.store import DirectoryLock, limit_block_cache
     from streams.view_store.view import View
 
     limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-view-") as folder:
-        kept = settings.state_dir / "view"
+        directory = settings.state_dir / "view"
         lock: DirectoryLock | None = None
         try:
-            lock = DirectoryLock(kept)
+            lock = DirectoryLock(directory)
         except StateLocked:
-            kept = Path(folder)
+            directory = Path(folder)
         try:
-            with View(log, kept / "rows", settings.prefix) as view:
+            with View(log, directory / "rows", settings.prefix) as view:
                 view.catch_up(CATCH_UP_S)
                 yield view
         finally:
@@ -146,10 +148,12 @@ def open_view(log: Log, settings: Settings) -> Iterator[View]:
 
 
 @contextmanager
-def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[KafkaLog, View]]:
-    """The log, and a view that has seen all of it, and what was decided about that position.
+def open_log_and_view(
+    settings: Settings, after: str | None = None
+) -> Iterator[tuple[KafkaLog, View]]:
+    """Open the log, and a view that is caught up and has seen the verdict on the record at `after`.
 
-    Raises QueryError for a position that cannot be, ViewBehind when that is not seen in time.
+    Raises QueryError for an impossible position, ViewBehind when the verdict is not seen in time.
     """
     from streams.routes.handle import WAIT_S
     from streams.routes.table import check_after
@@ -157,18 +161,20 @@ def looking(settings: Settings, after: str | None = None) -> Iterator[tuple[Kafk
 
     with connect(settings) as log, open_view(log, settings) as view:
         if after is not None:
-            wanted = parse_position(after)
-            there = {topic.name: topic.partitions for topic in log.topics().values()}
-            check_after(wanted, settings.prefix, there)
-            view.wait(wanted, WAIT_S)
+            position = parse_position(after)
+            partitions = {topic.name: topic.partitions for topic in log.topics().values()}
+            check_after(position, settings.prefix, partitions)
+            view.wait(position, WAIT_S)
         yield log, view
 
 
-def step_until(view: View, there: Callable[[], bool], most_s: float) -> bool:
-    """Let a view follow the log until something, and all beside it, is there; False when time is
-    up."""
-    deadline = time.monotonic() + most_s
-    while not there():
+def step_until(view: View, is_met: Callable[[], bool], limit_s: float) -> bool:
+    """Let a view follow the log until a condition is met, and return whether it was met in time.
+
+    Once it is met, the view is caught up with all topics.
+    """
+    deadline = time.monotonic() + limit_s
+    while not is_met():
         if time.monotonic() >= deadline:
             return False
         view.step(STEP_S)
@@ -177,21 +183,21 @@ def step_until(view: View, there: Callable[[], bool], most_s: float) -> bool:
 
 
 def ask(path: str, query: str, settings: Settings) -> Any:
-    """The answer of a read route.
+    """Return the response body of a read route.
 
-    Raises what the problem says: 404 is a negative answer, 422 wrong usage, 504 infrastructure.
+    Raises the error of a problem: 404 is a negative answer, 422 wrong usage, 504 infrastructure.
     """
     from streams.routes.handle import Routes
 
     with connect(settings) as log, open_view(log, settings) as view:
         answer = Routes(view, log, settings, now_ms).handle("GET", path, query)
     if answer.status != 200:
-        raise refused(answer.status, answer.body)
+        raise error_of_problem(answer.status, answer.body)
     return answer.body
 
 
-def refused(status: int, body: Any) -> Exception:
-    """What a problem (RFC 9457) says."""
+def error_of_problem(status: int, body: Any) -> Exception:
+    """Return the exception for a problem (RFC 9457)."""
     from streams.errors import Conflict, Gone, InfrastructureError, NotFound
 
     detail = f"{body['path']}: {body['detail']}" if "path" in body else body["detail"]
@@ -211,7 +217,7 @@ def refused(status: int, body: Any) -> Exception:
 
 @contextmanager
 def interrupts() -> Iterator[threading.Event]:
-    """Inside, Ctrl-C and SIGTERM only set the event, so that work ends where it can."""
+    """Yield an event that Ctrl-C and SIGTERM set, instead of interrupting the work."""
     event = threading.Event()
     before = [
         (number, signal.signal(number, lambda *_: event.set()))
@@ -225,7 +231,7 @@ def interrupts() -> Iterator[threading.Event]:
 
 
 def after_option(function: Any) -> Any:
-    """`--after POSITION`: read your own write."""
+    """Add `--after POSITION`: read your own write."""
     return click.option(
         "--after",
         metavar="POSITION",
@@ -234,7 +240,7 @@ def after_option(function: Any) -> Any:
 
 
 def as_of_option(function: Any) -> Any:
-    """`--as-of POINT`: one thing as it was."""
+    """Add `--as-of POINT`: show an item as of an earlier time."""
     return click.option(
         "--as-of",
         metavar="POINT",
@@ -243,7 +249,7 @@ def as_of_option(function: Any) -> Any:
 
 
 def out_option(function: Any) -> Any:
-    """`--out FILE`: the answer in a file too."""
+    """Add `--out FILE`: write the answer to a file too."""
     return click.option(
         "--out",
         type=click.Path(dir_okay=False, path_type=Path),

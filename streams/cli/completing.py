@@ -1,4 +1,4 @@
-"""What a shell may complete where a command takes a name of the topology or a setting."""
+"""Shell completions for names of topics, kinds and settings."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ def command(shell: str) -> None:
     """
     from streams.cli import main
 
-    found = get_completion_class(shell)
-    if found is None:
+    completion = get_completion_class(shell)
+    if completion is None:
         raise UsageError(f"there is no completion for {shell}")
-    click.echo(found(main, {}, PROGRAM, VARIABLE).source())
+    click.echo(completion(main, {}, PROGRAM, VARIABLE).source())

@@ -26,32 +26,32 @@ def command() -> None:
       headrace demo
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    begun = time.monotonic()
+    started_s = time.monotonic()
     settings = Settings.load()
     if settings.tokens is not None:
         raise UsageError(
             "the demo speaks for many agents, and a token for one", advice="Unset HEADRACE_TOKENS."
         )
-    with _system(settings) as (used, url):
-        _tell(used, url)
-    click.echo(f"Done after {time.monotonic() - begun:.1f} s in all.")
+    with _demo_system(settings) as (system_settings, url):
+        _run_demo(system_settings, url)
+    click.echo(f"Done after {time.monotonic() - started_s:.1f} s in all.")
 
 
 @contextmanager
-def _system(settings: Settings) -> Iterator[tuple[Settings, str]]:
-    """Settings with the address of a broker that a worker reads from, and that of a gateway."""
+def _demo_system(settings: Settings) -> Iterator[tuple[Settings, str]]:
+    """Yield settings with the address of a broker that a worker reads from, and a gateway's URL."""
     from streams.ops import broker
     from streams.ops.system import running_gateway, temporary_system
 
-    found = broker.status(settings)
-    if settings.bootstrap or (found.running and _has_worker(settings)):
+    status = broker.status(settings)
+    if settings.bootstrap or (status.running and _has_worker(settings)):
         from streams.log.connecting import bootstrap_of
 
-        used = replace(settings, bootstrap=bootstrap_of(settings))
-        with running_gateway(used, _say) as url:
-            yield used, url
+        system_settings = replace(settings, bootstrap=bootstrap_of(settings))
+        with running_gateway(system_settings, _print_status) as url:
+            yield system_settings, url
         return
-    with temporary_system(settings, _say) as system:
+    with temporary_system(settings, _print_status) as system:
         yield system.settings, system.url
 
 
@@ -66,15 +66,15 @@ def _has_worker(settings: Settings) -> bool:
     return False
 
 
-def _tell(settings: Settings, url: str) -> None:
+def _run_demo(settings: Settings, url: str) -> None:
     from streams.cli import common
     from streams.demo import DemoContext, HttpSystemClient, tell
 
-    with common.connect(settings) as log, closing(HttpSystemClient(url)) as door:
-        stage = DemoContext(door, log, settings, click.echo)
-        click.echo(f"Session {stage.session} on {settings.bootstrap}, over {url}")
-        tell(stage)
+    with common.connect(settings) as log, closing(HttpSystemClient(url)) as client:
+        ctx = DemoContext(client, log, settings, click.echo)
+        click.echo(f"Session {ctx.session} on {settings.bootstrap}, over {url}")
+        tell(ctx)
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     click.echo(text, err=True)

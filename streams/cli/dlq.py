@@ -37,16 +37,16 @@ def show_groups(as_json: bool) -> None:
 
     settings = Settings.load()
     with common.connect(settings) as log:
-        found = groups(log, settings.prefix)
+        rows = groups(log, settings.prefix)
     if as_json:
-        for group in found:
+        for group in rows:
             click.echo(common.json_line(group))
         return
-    if not found:
+    if not rows:
         click.echo("no dead letters")
         return
     titles = ("topic", "code", "count", "last", "position", "message")
-    common.show_table(titles, [tuple(group[title] for title in titles) for group in found])
+    common.show_table(titles, [tuple(group[title] for title in titles) for group in rows])
 
 
 @command.command("show")
@@ -61,13 +61,13 @@ def show_one(position: str) -> None:
     from streams.log.dead_letters import find_dead_letter
 
     settings = Settings.load()
-    wanted = _position(position)
+    parsed = _parse_position(position)
     with common.connect(settings) as log:
-        common.show_json(find_dead_letter(log, wanted, settings.prefix))
+        common.show_json(find_dead_letter(log, parsed, settings.prefix))
 
 
-def _position(text: str) -> Position:
-    """Raises UsageError for what is none."""
+def _parse_position(text: str) -> Position:
+    """Parse a position.  Raises UsageError for any other text."""
     from streams.views.parse import QueryError, parse_position
 
     try:
@@ -124,15 +124,15 @@ def redrive(
     settings = Settings.load()
     prefix = settings.prefix
     topics = frozenset(name.removeprefix(prefix).removesuffix(".dlq") for name in names)
-    places = frozenset("/".join(map(str, _position(text))) for text in positions)
-    wanted = Selection(topics, frozenset(codes), places, again)
-    wanted.check()
+    selected = frozenset("/".join(map(str, _parse_position(text))) for text in positions)
+    selection = Selection(topics, frozenset(codes), selected, again)
+    selection.check()
     with common.connect(settings) as log:
         if dry_run:
-            rows = dlq_redrive.dry_run(log, settings, wanted)
+            rows = dlq_redrive.dry_run(log, settings, selection)
         else:
-            order = RedriveRequest(operator or dlq_redrive.user(), reason, rate)
-            rows = dlq_redrive.run(log, settings, wanted, order)
+            request = RedriveRequest(operator or dlq_redrive.user_name(), reason, rate)
+            rows = dlq_redrive.run(log, settings, selection, request)
         clean = dlq_redrive.show(rows, as_json)
     if not clean:
         raise SystemExit(1)

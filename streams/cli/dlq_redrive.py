@@ -1,4 +1,4 @@
-"""What `headrace dlq redrive` does and shows."""
+"""The runs and the output of `headrace dlq redrive`."""
 
 from __future__ import annotations
 
@@ -28,69 +28,74 @@ from streams.ops.redrive.redrive import sent_back
 from streams.settings import Settings
 from streams.telemetry.progress import progress
 
-_QUIET = (RedriveStatus.DONE,)
+_SETTLED = (RedriveStatus.DONE,)
 
 
 class Row(NamedTuple):
-    """outcome: `sent`, the verdict of a dry run, or why it is not sent.  told: its position, or
-    what the verdict says."""
+    """A dead letter and what became of it.
 
-    letter: DeadLetter
+    outcome: `sent`, the verdict of a dry run, or why it is not sent.  detail: its new position, or
+    the message of the verdict.
+    """
+
+    dead_letter: DeadLetter
     outcome: str
-    told: str | None = None
+    detail: str | None = None
     rule: str | None = None
 
     @property
-    def bad(self) -> bool:
-        standing = self.letter.standing
-        return standing not in (RedriveStatus.READY, *_QUIET) or self.outcome == "dead_letter"
+    def needs_attention(self) -> bool:
+        status = self.dead_letter.standing
+        return status not in (RedriveStatus.READY, *_SETTLED) or self.outcome == "dead_letter"
 
 
-def user() -> str:
-    """The name of whoever runs this."""
+def user_name() -> str:
+    """Return the name of the user who runs the command."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:
         return str(os.getuid())
 
 
-def run(log: Log, settings: Settings, wanted: Selection, order: RedriveRequest) -> Iterator[Row]:
+def run(
+    log: Log, settings: Settings, selection: Selection, request: RedriveRequest
+) -> Iterator[Row]:
     with Redrive(log, settings, common.now_ms) as redrive, progress("redrive") as bar:
-        found = dead_letters(log, settings.prefix, wanted, redrive.done)
-        for letter, place in redrive.send(found, order):
+        letters = dead_letters(log, settings.prefix, selection, redrive.done)
+        for dead_letter, position in redrive.send(letters, request):
             bar.advance()
-            yield Row(letter, "sent" if place else letter.standing.value, place)
+            yield Row(dead_letter, "sent" if position else dead_letter.standing.value, position)
 
 
-def dry_run(log: Log, settings: Settings, wanted: Selection) -> Iterator[Row]:
+def dry_run(log: Log, settings: Settings, selection: Selection) -> Iterator[Row]:
     from streams.protocols.commands import all_processors, bind_files
 
     bind_files(settings)
     done = sent_back(log, settings.prefix)
     with tempfile.TemporaryDirectory(prefix="headrace-redrive-") as folder:
-        found = dead_letters(log, settings.prefix, wanted, done)
-        at = common.now_ms()
+        letters = dead_letters(log, settings.prefix, selection, done)
+        now_ms = common.now_ms()
         with progress("dry run") as bar:
-            for letter, verdict in simulate(
-                found, log, settings, all_processors(), Path(folder), at
+            for dead_letter, verdict in simulate(
+                letters, log, settings, all_processors(), Path(folder), now_ms
             ):
                 bar.advance()
-                yield _told(letter, verdict)
+                yield _row(dead_letter, verdict)
 
 
-def _told(letter: DeadLetter, verdict: Verdict | None) -> Row:
+def _row(dead_letter: DeadLetter, verdict: Verdict | None) -> Row:
     if verdict is None:
-        return Row(letter, letter.standing.value)
-    return Row(letter, verdict.verdict, verdict.message, verdict.rule)
+        return Row(dead_letter, dead_letter.standing.value)
+    return Row(dead_letter, verdict.verdict, verdict.message, verdict.rule)
 
 
 def show(rows: Iterator[Row], as_json: bool) -> bool:
-    """Print each as it comes; false when something is left that ought not to be."""
+    """Print rows as they come; return whether none needs attention."""
     counts: Counter[str] = Counter()
     clean = True
     for row in rows:
         counts[row.outcome] += 1
-        clean = clean and not row.bad
+        clean = clean and not row.needs_attention
         click.echo(common.json_line(_json(row)) if as_json else _line(row))
     if not as_json:
         total = ", ".join(f"{count} {outcome}" for outcome, count in counts.items())
@@ -99,18 +104,18 @@ def show(rows: Iterator[Row], as_json: bool) -> bool:
 
 
 def _json(row: Row) -> dict[str, Any]:
-    letter = row.letter
+    dead_letter = row.dead_letter
     return {
-        "position": letter.place,
-        "source": letter.source,
-        "topic": letter.topic.name,
-        "code": letter.code,
+        "position": dead_letter.place,
+        "source": dead_letter.source,
+        "topic": dead_letter.topic.name,
+        "code": dead_letter.code,
         "outcome": row.outcome,
         "rule": row.rule,
-        "told": row.told,
+        "told": row.detail,
     }
 
 
 def _line(row: Row) -> str:
-    shown = (row.letter.place, row.letter.code, row.outcome, row.rule, row.told)
-    return "  ".join(text for text in shown if text)
+    cells = (row.dead_letter.place, row.dead_letter.code, row.outcome, row.rule, row.detail)
+    return "  ".join(text for text in cells if text)

@@ -1,4 +1,4 @@
-"""Envelopes of SAP for `sap-explain`: single records of a log, and files judged in memory."""
+"""Envelopes of SAP for `sap-explain`: single records of a log, and files handled in memory."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ _TOPICS = {"TASK": SAP_TASKS, "RESULT": SAP_RESULTS, "SIGNAL": SAP_SIGNALS}
 
 
 def fetch_from(log: Log) -> Callable[[str], Any]:
-    """Reads the Avro value of the record at a position; None when it is there no more."""
-    at = records_of(log)
+    """Return a function that reads the Avro value of the record at a position.
+
+    It returns None for a record that the log no longer holds.
+    """
+    read_record = records_of(log)
 
     def fetch(position: str) -> Any:
-        record = at(position)
-        return None if record is None else _value(record.topic, record.value)
+        record = read_record(position)
+        return None if record is None else _decode(record.topic, record.value)
 
     return fetch
 
 
-def _value(name: str, value: bytes | None) -> Any:
+def _decode(name: str, value: bytes | None) -> Any:
     declared = next((t for t in _TOPICS.values() if name.endswith(t.name)), None)
     if declared is None or declared.record is None or value is None:
         return None
@@ -41,9 +44,11 @@ def _value(name: str, value: bytes | None) -> Any:
         return None
 
 
-def record_of(subject: str, value: Any, settings: Settings) -> Output:
-    """subject: `TASK` or `RESULT`.  Raises InvalidInput, with all that is wrong, for an envelope
-    that no record can carry."""
+def encode_envelope(subject: str, value: Any, settings: Settings) -> Output:
+    """Encode an envelope.  subject: `TASK` or `RESULT`.
+
+    Raises InvalidInput with all problems of an envelope that no record can carry.
+    """
     from schemas import sap
     from streams.processing.encode import as_it_is
 
@@ -54,10 +59,10 @@ def record_of(subject: str, value: Any, settings: Settings) -> Output:
 
 
 @contextmanager
-def judged(
+def run_in_memory(
     outputs: Sequence[Output], settings: Settings, now_ms: int
 ) -> Iterator[tuple[Log, View]]:
-    """A task and perhaps its result, judged at that time by the real processors in memory."""
+    """Run the real processors on the records, in memory and at `now_ms`; yield log and view."""
     from streams.engine.local import LocalHost
     from streams.engine.memory import MemoryLog
     from streams.ops.topics import create_topics

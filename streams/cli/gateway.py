@@ -33,7 +33,7 @@ from streams.settings import Settings
     metavar="SECONDS",
     help="Seconds to wait for Kafka at the start.",
 )
-def command(wait: float, **given: Any) -> None:
+def command(wait: float, **overrides: Any) -> None:
     """Serve HTTP until Ctrl-C or SIGTERM: send envelopes, ask queries, follow events.
 
     Prints its address when it can answer queries.  /openapi.json describes the API, /readyz reports
@@ -46,12 +46,14 @@ def command(wait: float, **given: Any) -> None:
       curl http://127.0.0.1:8650/v1/apc/packets?session_id=sess-01
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until it serves
-    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    settings = Settings.load(
+        **{name: value for name, value in overrides.items() if value is not None}
+    )
     from streams.gateway.server import run_gateway
 
     gc.freeze()
-    run_gateway(settings, patience_s=wait, on_ready=_say)
+    run_gateway(settings, patience_s=wait, on_ready=_print_url)
 
 
-def _say(url: str) -> None:
+def _print_url(url: str) -> None:
     click.echo(f"gateway {url}")

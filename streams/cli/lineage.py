@@ -46,7 +46,7 @@ from streams.view_store.graph.queries import BOTH, DEPTH, WAYS
 )
 @click.option("--cursor", metavar="CURSOR", help="Cursor of the page, from the previous one.")
 @common.after_option
-def command(form: str, **wanted: Any) -> None:
+def command(form: str, **params: Any) -> None:
     """Show the ancestors and descendants of a node of the lineage graph, over all protocols.
 
     docs/reference/lineage.md lists the forms of node names.  With blast_radius, NODE is a
@@ -58,7 +58,7 @@ def command(form: str, **wanted: Any) -> None:
       headrace lineage trace:sess-01 --direction descendants --format dot
       headrace lineage apc:packet:7f0c2f5d-0f76-4a4c-93d0-f0b2e2891730 --direction blast_radius
     """
-    query = urlencode({name: value for name, value in wanted.items() if value is not None})
+    query = urlencode({name: value for name, value in params.items() if value is not None})
     page = common.ask("/v1/lineage/graph", query, Settings.load())
     if form == "json":
         common.show_json(page)

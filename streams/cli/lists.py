@@ -1,4 +1,4 @@
-"""Commands that print one page of a list, as a table or as the route answers it."""
+"""Commands that print one page of a list, as a table or as the route's JSON."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from streams.settings import Settings
 
 
 class Column(NamedTuple):
-    """path: of the member in an item, dotted."""
+    """A column of a table; `path` is the dotted path of its member in an item."""
 
     title: str
     path: str
 
 
 def columns(*paths: str) -> tuple[Column, ...]:
-    """Each titled by the last part of its path."""
+    """Return columns with the last part of their paths as titles."""
     return tuple(Column(path.rpartition(".")[2], path) for path in paths)
 
 
 def options(function: Any) -> Any:
-    """`--limit`, `--cursor`, `--after` and `--json`."""
+    """Add `--limit`, `--cursor`, `--after` and `--json`."""
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print the response as JSON."),
         common.after_option,
@@ -40,42 +40,42 @@ def options(function: Any) -> Any:
 
 def show(
     path: str,
-    shown: tuple[Column, ...],
+    table_columns: tuple[Column, ...],
     as_json: bool,
     members: tuple[str, str] = ("items", "next"),
-    **given: Any,
+    **params: Any,
 ) -> None:
-    """One page.
+    """Print one page.
 
-    members: of the answer, that hold the items and the cursor of the next page.
-    given: parameters of the route; those that are None are left out.
+    members: the names of the response's members with the items and the cursor of the next page.
+    params: parameters of the route; those that are None are left out.
     """
-    query = {name: _text(value) for name, value in given.items() if value is not None}
+    query = {name: _query_text(value) for name, value in params.items() if value is not None}
     answer = common.ask(path, urlencode(query), Settings.load())
     if as_json:
         common.show_json(answer)
         return
     items, following = members
-    show_items(shown, answer[items])
+    show_items(table_columns, answer[items])
     show_next(answer[following])
 
 
 def show_next(cursor: str | None) -> None:
-    """On stderr, where the next page begins."""
+    """Print on stderr how to get the next page, if there is one."""
     if cursor is not None:
         click.echo(f"more with --cursor {cursor}", err=True)
 
 
-def show_items(shown: tuple[Column, ...], items: Iterable[Any]) -> None:
-    rows = [tuple(_cell(item, column.path) for column in shown) for item in items]
-    common.show_table(tuple(column.title for column in shown), rows)
+def show_items(table_columns: tuple[Column, ...], items: Iterable[Any]) -> None:
+    rows = [tuple(_cell_text(item, column.path) for column in table_columns) for item in items]
+    common.show_table(tuple(column.title for column in table_columns), rows)
 
 
-def _text(value: Any) -> str:
+def _query_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _cell(item: Any, path: str) -> str:
+def _cell_text(item: Any, path: str) -> str:
     for name in path.split("."):
         item = item.get(name) if isinstance(item, dict) else None
     match item:

@@ -36,16 +36,16 @@ def command(file: BinaryIO, as_json: bool) -> None:
     block = None
     for read in iter(file.readline, b""):
         body = read.rstrip(ENDS)
-        shown, block = _masked(masker, body, block, as_json)
-        out.write(shown + (b"\n" if as_json else read[len(body) :]))
+        output, block = _mask_line(masker, body, block, as_json)
+        out.write(output + (b"\n" if as_json else read[len(body) :]))
         out.flush()
 
 
-def _masked(
+def _mask_line(
     masker: Masker, body: bytes, block: Block | None, as_json: bool
 ) -> tuple[bytes, Block | None]:
     invalid = "backslashreplace" if as_json else "surrogateescape"
     line = body.decode("utf-8", invalid)
     masked, block = masker.pulse(line, block, common.now_ms())
-    shown = common.json_line({"line": masked, "masked": masked != line}) if as_json else masked
-    return shown.encode("utf-8", invalid), block
+    output = common.json_line({"line": masked, "masked": masked != line}) if as_json else masked
+    return output.encode("utf-8", invalid), block

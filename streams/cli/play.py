@@ -53,12 +53,12 @@ def command(file: TextIO, sets: tuple[str, ...], partitions: int | None) -> None
 
 
 def settings_of(sets: tuple[str, ...], partitions: int | None) -> Settings:
-    """From the environment, one partition, then what is given."""
+    """Return the environment's settings with one partition, changed by the options."""
     texts: dict[str, str] = {}
-    for given in sets:
-        name, equals, value = given.partition("=")
+    for assignment in sets:
+        name, equals, value = assignment.partition("=")
         if not equals:
-            raise UsageError(f"--set {given} is not NAME=VALUE")
+            raise UsageError(f"--set {assignment} is not NAME=VALUE")
         texts[name] = value
     settings = replace(Settings.load(), partitions=1).assign(texts)
     return settings if partitions is None else replace(settings, partitions=partitions)

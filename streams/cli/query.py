@@ -28,7 +28,7 @@ def command(path: str, after: str | None, as_of: str | None) -> None:
       headrace query /v1/summit/runs/run-7f2 --as-of 2026-11-22T12:00:00Z
     """
     route, _, query = path.partition("?")
-    given = {"after": after, "as_of": as_of}
-    more = urlencode({name: value for name, value in given.items() if value is not None})
+    params = {"after": after, "as_of": as_of}
+    more = urlencode({name: value for name, value in params.items() if value is not None})
     query = "&".join(filter(None, (query, more)))
     common.show_json(common.ask(route, query, Settings.load()))

@@ -16,9 +16,9 @@ from streams.errors import GatewayUnavailable
 from streams.settings import Settings
 from streams.settings.addresses import Address
 
-_ASK_S = 3.0
-_LOOK_S = 0.2
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+_TIMEOUT_S = 3.0
+_RETRY_S = 0.2
+_LOOPBACK_OF = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @click.command("ready")
@@ -40,55 +40,58 @@ def command(address: str | None, wait: float) -> None:
     Example:
       headrace ready 127.0.0.1:9464 --wait 60
     """
-    places = _places(address)
-    until = time.monotonic() + wait
-    while (found := _first(places)) is None or not found["ready"]:
-        if time.monotonic() >= until:
+    addresses = _addresses(address)
+    deadline = time.monotonic() + wait
+    while (readiness := _first_answer(addresses)) is None or not readiness["ready"]:
+        if time.monotonic() >= deadline:
             break
-        time.sleep(_LOOK_S)
-    if found is None:
+        time.sleep(_RETRY_S)
+    if readiness is None:
         raise GatewayUnavailable(
-            f"nothing answers at {' or '.join(map(str, places))}",
+            f"nothing answers at {' or '.join(map(str, addresses))}",
             advice="Start a worker with HEADRACE_METRICS, or a gateway, or name the address.",
         )
-    common.show_json(found)
-    if not found["ready"]:
+    common.show_json(readiness)
+    if not readiness["ready"]:
         click.get_current_context().exit(1)
 
 
-def _places(address: str | None) -> list[Address]:
-    """Raises SettingsError."""
+def _addresses(address: str | None) -> list[Address]:
+    """Return the addresses to ask.  Raises SettingsError."""
     if address is not None:
-        return [_local(Address.parse(address, "HOST:PORT"))]
+        return [_reachable(Address.parse(address, "HOST:PORT"))]
     settings = Settings.load()
     metrics = settings.metrics
     worker = [] if metrics is None else [Address.parse(metrics, "HEADRACE_METRICS")]
-    return [_local(place) for place in (*worker, Address.parse(settings.gateway))]
+    return [_reachable(each) for each in (*worker, Address.parse(settings.gateway))]
 
 
-def _local(address: Address) -> Address:
-    """Where one can be reached here that listens on all addresses."""
-    return address._replace(host=_EVERYWHERE.get(address.host, address.host))
+def _reachable(address: Address) -> Address:
+    """Return an address that can be reached here, instead of one that means all interfaces."""
+    return address._replace(host=_LOOPBACK_OF.get(address.host, address.host))
 
 
-def _first(places: list[Address]) -> dict[str, Any] | None:
-    """What the first that answers says of itself."""
-    return next((found for place in places if (found := answer(place)) is not None), None)
+def _first_answer(addresses: list[Address]) -> dict[str, Any] | None:
+    """Return the state at the first address that answers, None if none does."""
+    return next(
+        (readiness for address in addresses if (readiness := fetch_readiness(address)) is not None),
+        None,
+    )
 
 
-def answer(address: Address) -> dict[str, Any] | None:
-    """What a worker or a gateway says of itself at `/readyz`; None without an answer."""
+def fetch_readiness(address: Address) -> dict[str, Any] | None:
+    """Return the state of a worker or a gateway at `/readyz`, None without an answer."""
     opener = build_opener(ProxyHandler({}))
     try:
-        with opener.open(f"{address.url}/readyz", timeout=_ASK_S) as answer:
-            body = answer.read()
+        with opener.open(f"{address.url}/readyz", timeout=_TIMEOUT_S) as response:
+            body = response.read()
     except HTTPError as refused:
         with refused:
             body = refused.read()
     except (OSError, HTTPException):
         return None
     try:
-        found = json.loads(body)
+        readiness = json.loads(body)
     except ValueError:
         return None
-    return found if isinstance(found, dict) and "ready" in found else None
+    return readiness if isinstance(readiness, dict) and "ready" in readiness else None

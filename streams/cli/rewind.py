@@ -17,18 +17,20 @@ if TYPE_CHECKING:
     from streams.ops.rewind import Request, RewindEnvironment
 
 USAGE = 1
-"""The command's own codes: 2 is taken by an unknown target."""
+"""The exit code of wrong usage; 2 means an unknown target here."""
 
 
-class OwnCodes(click.Command):
-    """Wrong usage exits with 1."""
+class RewindCommand(click.Command):
+    """A command that exits with 1 after wrong usage."""
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
-        context: click.Context = _usage(lambda: super(OwnCodes, self).make_context(*args, **kwargs))
+        context: click.Context = _usage(
+            lambda: super(RewindCommand, self).make_context(*args, **kwargs)
+        )
         return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        return _usage(lambda: super(OwnCodes, self).invoke(ctx))
+        return _usage(lambda: super(RewindCommand, self).invoke(ctx))
 
 
 def _usage(do: Callable[[], Any]) -> Any:
@@ -43,7 +45,7 @@ def _usage(do: Callable[[], Any]) -> Any:
         raise RewindUsage(str(exc)) from exc
 
 
-@click.command("rewind", cls=OwnCodes)
+@click.command("rewind", cls=RewindCommand)
 @click.option("--session", "session_id", metavar="ID", help="The session to reset.")
 @click.option("--task", "task_id", metavar="ID", help="To the latest commit of this task.")
 @click.option("--git-hash", metavar="HASH", help="To this commit, 4 to 64 hex digits.")
@@ -87,13 +89,13 @@ def command(
     request = None if resume else _request(session_id, task_id, git_hash, reason)
     settings = Settings.load()
     service = partial(HttpService, token=settings.token)
-    place = rewind.RewindEnvironment.of(repo, settings.gateway, service, _say)
+    environment = rewind.RewindEnvironment.of(repo, settings.gateway, service, _print_status)
     if request is None:
-        rewind.resume(place)
+        rewind.resume(environment)
     elif dry_run:
-        common.show_json(rewind.plan(place, request))
+        common.show_json(rewind.plan(environment, request))
     else:
-        _do(place, request)
+        _rewind(environment, request)
 
 
 def _request(
@@ -111,17 +113,19 @@ def _request(
     return Request(session_id, Target(task_id, git_hash), reason)
 
 
-def _do(place: RewindEnvironment, request: Request) -> None:
+def _rewind(environment: RewindEnvironment, request: Request) -> None:
     from streams.ops.rewind import rewind
 
-    fact = rewind(place, request)
-    for moved in fact["moved"]:
-        click.echo(f"{moved['task_id']}  {moved['from_state']} → {moved['to_state']}")
+    fact = rewind(environment, request)
+    for transition in fact["moved"]:
+        click.echo(
+            f"{transition['task_id']}  {transition['from_state']} → {transition['to_state']}"
+        )
     for task_id in fact["unchanged"]:
         click.echo(f"{task_id}  unchanged")
-    head = place.git.head()
+    head = environment.git.head()
     click.echo(f"HEAD is at {head.commit}" + ("" if head.branch else ", detached"))
 
 
-def _say(line: str) -> None:
+def _print_status(line: str) -> None:
     click.echo(line, err=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from streams.cli import common, completing
-from streams.cli.commands import SENT_TOPICS, either
+from streams.cli.commands import SENT_TOPICS, join_or
 from streams.errors import InvalidInput, UsageError
 from streams.settings import Settings
 from streams.telemetry.progress import count_items
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from streams.engine.records import Output, Record
     from streams.processing.ingress import EnvelopeType, IngressTopic
 
-_AT_ONCE = 500
-_MOST_WAITING = 10_000
+_BATCH_RECORDS = 500
+_MAX_PENDING = 10_000
 
 
 _HELP = f"""Send JSON in the protocol's own form: one value, a list, or one value a line.
 
-TOPIC is {either(SENT_TOPICS)}.
+TOPIC is {join_or(SENT_TOPICS)}.
 FILE defaults to standard input.
 All values are checked first; if one breaks a rule, none is sent.  Secrets in events are masked.
 Prints the position of each record, which --after of the reading commands takes.
@@ -63,7 +63,7 @@ def command(topic: str, file: BinaryIO, rate: float | None, session_id: str | No
     if session_id is not None:
         _send_pulses(topic, file, session_id, rate, settings)
         return
-    outputs = outputs_of(topic, file.read(), settings)
+    outputs = encode_values(topic, file.read(), settings)
     with common.connect(settings) as log:
         for position in count_items(produce(log, outputs, rate), "send", len(outputs)):
             click.echo(position)
@@ -80,16 +80,16 @@ def _send_pulses(
         topics = " or ".join(takes_output)
         raise UsageError(f"sandbox output goes to {topics}", advice=f"Not to {topic}.")
     lines = output_lines(EDGES[topic], file, session_id, common.now_ms, settings)
-    begun = time.monotonic()
-    on_their_way: deque[Future[list[Record]]] = deque()
+    started_s = time.monotonic()
+    pending: deque[Future[list[Record]]] = deque()
     with common.connect(settings) as log:
         for number, output in enumerate(lines):
             if rate is not None:
-                time.sleep(max(0.0, begun + number / rate - time.monotonic()))
-            on_their_way.append(log.submit([output]))
-            while on_their_way and (on_their_way[0].done() or len(on_their_way) > _MOST_WAITING):
-                click.echo(position(on_their_way.popleft().result()[0]))
-        for future in on_their_way:
+                time.sleep(max(0.0, started_s + number / rate - time.monotonic()))
+            pending.append(log.submit([output]))
+            while pending and (pending[0].done() or len(pending) > _MAX_PENDING):
+                click.echo(position(pending.popleft().result()[0]))
+        for future in pending:
             click.echo(position(future.result()[0]))
 
 
@@ -100,9 +100,9 @@ def output_lines(
     clock: Callable[[], int],
     settings: Settings,
 ) -> Iterator[Output]:
-    """Yield a record, masked, for each line that a program prints, as soon as it is there.
+    r"""Yield a masked record for each line that a program prints, as soon as it is read.
 
-    Bytes that are not UTF-8 are written as \\xNN.  clock: ms since the epoch.
+    Bytes that are not UTF-8 are written as \xNN.  clock: ms since the epoch.
     Raises OutputTooLarge at a line above the record limit.
     """
     from streams.processing.encode import to_output
@@ -117,15 +117,18 @@ def output_lines(
         yield to_output(edge, value, now, settings, blocks)
 
 
-def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
-    """Raises InvalidInput with all problems; paths begin with the number of the value."""
+def encode_values(topic: str, text: bytes, settings: Settings) -> list[Output]:
+    """Encode the values of a text.
+
+    Raises InvalidInput with all problems; paths begin with the number of the value.
+    """
     from streams.ingress.edges import ingress_topic_of
     from streams.processing.encode import to_output
     from streams.processing.key_blocks import Blocks
     from streams.processing.lines import Unparsed
 
     edge = ingress_topic_of(topic)
-    values = _values(edge.kind, text)
+    values = _parse_values(edge.kind, text)
     blocks = Blocks()
     outputs: list[Output] = []
     problems: list[Problem] = []
@@ -135,15 +138,18 @@ def outputs_of(topic: str, text: bytes, settings: Settings) -> list[Output]:
                 raise InvalidInput([edge.kind.unread(value)])
             outputs.append(to_output(edge, value, common.now_ms(), settings, blocks))
         except InvalidInput as exc:
-            where = f"value {number}" if len(values) > 1 else ""
-            problems += [p._replace(path=f"{where} {p.path}".strip()) for p in exc.problems]
+            prefix = f"value {number}" if len(values) > 1 else ""
+            problems += [p._replace(path=f"{prefix} {p.path}".strip()) for p in exc.problems]
     if problems:
         raise InvalidInput(problems, advice="Nothing was sent; correct the values and send again.")
     return outputs
 
 
-def _values(kind: EnvelopeType, text: bytes) -> Sequence[Any]:
-    """Raises InvalidInput for a text that is neither JSON nor what else the kind can be."""
+def _parse_values(kind: EnvelopeType, text: bytes) -> Sequence[Any]:
+    """Parse the values of a text.
+
+    Raises InvalidInput if it is neither JSON nor the kind's other form.
+    """
     from schemas import ShapeError
     from streams.processing.lines import Unparsed, read_values
 
@@ -158,13 +164,13 @@ def _values(kind: EnvelopeType, text: bytes) -> Sequence[Any]:
 
 
 def produce(log: Log, outputs: Sequence[Output], rate: float | None) -> Iterator[str]:
-    """Positions of the records, in order, as they are written."""
+    """Append the records, and yield their positions in order as they are written."""
     from streams.engine.records import position
 
-    size = _AT_ONCE if rate is None else max(1, int(rate / 10))
-    begun = time.monotonic()
+    size = _BATCH_RECORDS if rate is None else max(1, int(rate / 10))
+    started_s = time.monotonic()
     for first in range(0, len(outputs), size):
         if rate is not None:
-            time.sleep(max(0.0, begun + first / rate - time.monotonic()))
+            time.sleep(max(0.0, started_s + first / rate - time.monotonic()))
         for record in log.append(outputs[first : first + size]):
             yield position(record)

@@ -54,36 +54,36 @@ def sqlite(ctx: click.Context, db: Path, once: bool, accept_gap: bool) -> None:
 
     settings = Settings.load()
     with common.interrupts() as interrupted, common.connect(settings) as log:
-        sink = Sink(log, db, settings.prefix, accept_gap=accept_gap, on_gap=_say)
+        sink = Sink(log, db, settings.prefix, accept_gap=accept_gap, on_gap=_print_status)
         with sink, progress("sink") as bar:
-            teller = _Teller(sink, bar)
-            done = sink.run(once, interrupted.is_set, teller.tell)
-            teller.end()
+            reporter = _ProgressReporter(sink, bar)
+            done = sink.run(once, interrupted.is_set, reporter.report)
+            reporter.end()
     if once and not done:
         ctx.exit(INTERRUPTED)
 
 
-def _say(line: str) -> None:
+def _print_status(line: str) -> None:
     click.echo(line, err=True)
 
 
-class _Teller:
-    """Says from time to time how far it has come; to who watches, by a bar."""
+class _ProgressReporter:
+    """Reports progress: by a bar on a terminal, else by a line from time to time."""
 
     def __init__(self, sink: Sink, bar: Bar) -> None:
         self._sink = sink
         self._bar = bar
         self._last = time.monotonic()
-        self._records = self._told = 0
+        self._records = self._reported = 0
 
-    def tell(self, come: Progress) -> None:
-        self._records = come.records
-        self._bar.reach(come.records, come.records + come.left)
+    def report(self, progress: Progress) -> None:
+        self._records = progress.records
+        self._bar.reach(progress.records, progress.records + progress.left)
         now = time.monotonic()
-        if not is_terminal() and now - self._last >= _EVERY_S and self._records > self._told:
-            rate = (self._records - self._told) / (now - self._last)
-            _say(f"{self._records} records, {rate:.0f}/s, {come.left} left")
-            self._last, self._told = now, self._records
+        if not is_terminal() and now - self._last >= _EVERY_S and self._records > self._reported:
+            rate = (self._records - self._reported) / (now - self._last)
+            _print_status(f"{self._records} records, {rate:.0f}/s, {progress.left} left")
+            self._last, self._reported = now, self._records
 
     def end(self) -> None:
-        _say(f"{self._records} records written")
+        _print_status(f"{self._records} records written")

@@ -58,13 +58,13 @@ def command(
     settings = Settings.load()
     begin = start or ("earliest" if until_end else "latest")
     filters = Filters(sessions, kinds, tasks)
-    show = _as_json(declared) if as_json else line_of
+    show = _json_formatter(declared) if as_json else format_line
     with common.connect(settings) as log:
         tail = Tail(log, declared, settings.prefix, filters, begin)
         try:
             with common.interrupts() as interrupted:
-                for seen in tail.follow(until_end, interrupted.is_set):
-                    click.echo(show(seen))
+                for observation in tail.follow(until_end, interrupted.is_set):
+                    click.echo(show(observation))
         finally:
             click.echo(f"cursor {tail.cursor()}", err=True)
             tail.close()
@@ -73,7 +73,7 @@ def command(
 
 
 def topic_of(name: str) -> Topic:
-    """Raises UsageError for a topic that does not exist."""
+    """Return the topic of this name.  Raises UsageError for a topic that does not exist."""
     from topology import topics
     from topology.saop import RTES_EVENTS
 
@@ -86,31 +86,34 @@ def topic_of(name: str) -> Topic:
     return topics.BY_NAME[name]
 
 
-def _as_json(topic: Topic) -> Callable[[Observation], str]:
-    """Of the event stream the records themselves, else with their place on the log."""
+def _json_formatter(topic: Topic) -> Callable[[Observation], str]:
+    """Return a function that formats an observation as JSON.
+
+    Records of the event stream are printed as they are, others with partition and offset.
+    """
     from streams.log.record_json import record_json
     from topology.saop import RTES_EVENTS
 
-    def text(seen: Observation) -> str:
+    def text(observation: Observation) -> str:
         if topic is RTES_EVENTS:
-            return common.json_line(seen.value)
-        record = seen.record
-        place = {"partition": record.partition, "offset": record.offset}
-        return common.json_line({**record_json(topic, record), **place})
+            return common.json_line(observation.value)
+        record = observation.record
+        position = {"partition": record.partition, "offset": record.offset}
+        return common.json_line({**record_json(topic, record), **position})
 
     return text
 
 
-def line_of(seen: Observation) -> str:
-    """One line for people."""
+def format_line(observation: Observation) -> str:
+    """Return a line for people."""
     from streams.engine.headers import iso
 
-    record = seen.record
-    place = f"{record.topic}/{record.partition}/{record.offset}"
-    return f"{iso(record.timestamp).decode()}  {place}  {_summary(seen.value)}"
+    record = observation.record
+    position = f"{record.topic}/{record.partition}/{record.offset}"
+    return f"{iso(record.timestamp).decode()}  {position}  {_summary(observation.value)}"
 
 
-_WORDS = (
+_SUMMARY_MEMBERS = (
     "session_id",
     "sequence",
     "verdict",
@@ -128,9 +131,9 @@ def _summary(value: Any) -> str:
     if not isinstance(value, dict):
         return common.json_line(value)
     payload = value.get("payload")
-    words = [str(value[name]) for name in _WORDS if value.get(name) is not None]
+    parts = [str(value[name]) for name in _SUMMARY_MEMBERS if value.get(name) is not None]
     if isinstance(payload, dict) and payload.get("type") == "TASK_TRANSITION":
-        words.append(f"{payload['task_id']}: {payload['from_state']} → {payload['to_state']}")
+        parts.append(f"{payload['task_id']}: {payload['from_state']} → {payload['to_state']}")
     elif isinstance(payload, dict) and "type" in payload:
-        words.append(str(payload["type"]))
-    return "  ".join(words) or common.json_line(value)
+        parts.append(str(payload["type"]))
+    return "  ".join(parts) or common.json_line(value)

@@ -78,11 +78,11 @@ def new(
     from streams.access.callers import Role
     from streams.access.tokens import new_token
 
-    if if_missing and _has(principal, _path(file)):
+    if if_missing and _has_token(principal, _token_file(file)):
         return
-    token, entry = new_token(principal, frozenset(map(Role, roles)), _time(expires))
+    token, entry = new_token(principal, frozenset(map(Role, roles)), _parse_time(expires))
     if add:
-        _append(entry, _path(file))  # first: a token that is in no file must not be shown
+        _append(entry, _token_file(file))  # first: never show a token that is in no file
     click.echo(token if add else f"{token}\n{entry.line()}")
 
 
@@ -99,7 +99,7 @@ def list_(file: Path | None, as_json: bool) -> None:
     from streams.access.tokens import load
 
     now = datetime.now(UTC)
-    found: list[dict[str, Any]] = [
+    tokens: list[dict[str, Any]] = [
         {
             "id": entry.id,
             "principal": entry.principal,
@@ -107,10 +107,10 @@ def list_(file: Path | None, as_json: bool) -> None:
             "expires": None if entry.expires is None else entry.expires.isoformat(),
             "expired": entry.expired(now),
         }
-        for entry in load(_path(file)).values()
+        for entry in load(_token_file(file)).values()
     ]
     if as_json:
-        common.show_json(found)
+        common.show_json(tokens)
         return
     rows = [
         (
@@ -119,7 +119,7 @@ def list_(file: Path | None, as_json: bool) -> None:
             ",".join(each["roles"]),
             f"{each['expires'] or 'never'}{' (expired)' if each['expired'] else ''}",
         )
-        for each in found
+        for each in tokens
     ]
     common.show_table(("ID", "PRINCIPAL", "ROLES", "EXPIRES"), rows)
 
@@ -138,20 +138,22 @@ def revoke(id: str, file: Path | None) -> None:
     """
     from streams.access.tokens import load
 
-    with _changing(_path(file)) as path:
+    with _lock_file(_token_file(file)) as path:
         if id not in load(path):
             raise NotFound(f"{path} has no token {id}", advice="See `headrace tokens list`.")
-        kept = [line for line in path.read_text("utf-8-sig").splitlines() if not _is_of(line, id)]
-        _replace(path, "".join(f"{line}\n" for line in kept))
+        remaining = [
+            line for line in path.read_text("utf-8-sig").splitlines() if not _has_id(line, id)
+        ]
+        _replace(path, "".join(f"{line}\n" for line in remaining))
 
 
 @contextmanager
-def _changing(named: Path) -> Iterator[Path]:
-    """The file itself, where a link names it, while no other command changes one beside it.
+def _lock_file(file: Path) -> Iterator[Path]:
+    """Lock the directory of a file and yield the file's real path, links resolved.
 
-    Two revocations at once would bring a token back.  Raises UsageError.
+    Without the lock, two revocations at once would bring a token back.  Raises UsageError.
     """
-    path = named.resolve()
+    path = file.resolve()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         folder = os.open(path.parent, os.O_RDONLY)
@@ -168,7 +170,7 @@ def _changing(named: Path) -> Iterator[Path]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """All at once, so that no gateway reads half of it; whoever could read it still can."""
+    """Replace the file atomically, so that no gateway reads half of it; keep owner and mode."""
     old, new = path.stat(), path.with_name(f".{path.name}.new")
     try:
         new.write_text(text, "utf-8")
@@ -179,31 +181,31 @@ def _replace(path: Path, text: str) -> None:
         new.unlink(missing_ok=True)
 
 
-def _is_of(line: str, id: str) -> bool:
+def _has_id(line: str, id: str) -> bool:
     from streams.access.tokens import parse_line
 
     text = line.strip()
     return bool(text) and not text.startswith("#") and parse_line(text).id == id
 
 
-def _path(file: Path | None) -> Path:
-    found = file or Settings.load().tokens
-    if found is None:
+def _token_file(file: Path | None) -> Path:
+    path = file or Settings.load().tokens
+    if path is None:
         raise UsageError("no file is named", advice="Give --file, or set HEADRACE_TOKENS.")
-    return found
+    return path
 
 
-def _time(text: str | None) -> datetime | None:
+def _parse_time(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError as exc:
         raise click.BadParameter("not a time in ISO 8601", param_hint="--expires") from exc
-    return found.replace(tzinfo=found.tzinfo or UTC)
+    return time.replace(tzinfo=time.tzinfo or UTC)
 
 
-def _has(principal: str, path: Path) -> bool:
+def _has_token(principal: str, path: Path) -> bool:
     from streams.access.tokens import load
 
     now = datetime.now(UTC)
@@ -212,9 +214,9 @@ def _has(principal: str, path: Path) -> bool:
 
 
 def _append(entry: TokenRecord, path: Path) -> None:
-    """On a line of its own, whatever stands before it."""
-    with _changing(path) as place:
-        before = place.read_text("utf-8") if place.exists() else ""
-        gap = "" if not before or before.endswith("\n") else "\n"
-        with place.open("a", encoding="utf-8") as file:
+    """Append a line, also to a file that does not end with a newline."""
+    with _lock_file(path) as target:
+        text = target.read_text("utf-8") if target.exists() else ""
+        gap = "" if not text or text.endswith("\n") else "\n"
+        with target.open("a", encoding="utf-8") as file:
             file.write(f"{gap}{entry.line()}\n")

@@ -41,8 +41,8 @@ def create() -> None:
     settings = Settings.load()
     with common.connect(settings) as log:
         register_schemas(settings, click.echo)
-        for made in create_topics(log, settings):
-            click.echo(made.name)
+        for topic in create_topics(log, settings):
+            click.echo(topic.name)
 
 
 @command.command("list")
@@ -58,13 +58,13 @@ def show_all(as_json: bool) -> None:
 
     settings = Settings.load()
     with common.connect(settings) as log:
-        found = [_row(planned) for planned in plan(log, settings)]
+        members = [_row(planned) for planned in plan(log, settings)]
     if as_json:
-        for row in found:
+        for row in members:
             click.echo(common.json_line(row))
         return
     titles = ("name", "kind", "standing", "partitions", "found")
-    rows = [tuple("-" if row[t] is None else row[t] for t in titles) for row in found]
+    rows = [tuple("-" if row[t] is None else row[t] for t in titles) for row in members]
     common.show_table(titles, rows)
 
 
@@ -82,10 +82,10 @@ def describe(topic: str) -> None:
 
     settings = Settings.load()
     with common.connect(settings) as log:
-        found = [p for p in plan(log, settings) if topic in (p.topic.name, p.name)]
-    if not found:
+        matching = [p for p in plan(log, settings) if topic in (p.topic.name, p.name)]
+    if not matching:
         raise NotFound(f"{topic} is not a topic of headrace", advice="See `headrace topics list`.")
-    (planned,) = found
+    (planned,) = matching
     declared = planned.topic
     more = {"record": declared.record, "key": declared.key, "meaning": declared.meaning}
     common.show_json({**_row(planned), **more, "config": config_of(declared)})

@@ -9,7 +9,7 @@ import click
 
 from streams.settings import Settings
 
-_LOOK_S = 0.2
+_CHECK_S = 0.2
 
 
 @click.command("up")
@@ -27,12 +27,12 @@ def command() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     settings = Settings.load()
-    begun = time.monotonic()
+    started_s = time.monotonic()
     from streams.ops.system import running_system
 
     try:
-        with running_system(settings, _say) as system:
-            _say(f"ready after {time.monotonic() - begun:.1f} s")
+        with running_system(settings, _print_status) as system:
+            _print_status(f"ready after {time.monotonic() - started_s:.1f} s")
             click.echo(f"kafka    {system.settings.bootstrap}")
             click.echo(f"gateway  {system.url}")
             click.echo(f"state    {settings.state_dir.absolute()}")
@@ -41,10 +41,10 @@ def command() -> None:
             click.echo("Send packets with `headrace send apc.packets FILE`; Ctrl-C stops all.")
             while True:
                 system.check()
-                time.sleep(_LOOK_S)
+                time.sleep(_CHECK_S)
     except KeyboardInterrupt:
-        _say("stopped; state is kept")
+        _print_status("stopped; state is kept")
 
 
-def _say(text: str) -> None:
+def _print_status(text: str) -> None:
     click.echo(text, err=True)

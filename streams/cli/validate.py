@@ -7,12 +7,12 @@ from typing import Any, BinaryIO
 import click
 
 from streams.cli import common, completing
-from streams.cli.commands import KINDS, either
+from streams.cli.commands import KINDS, join_or
 from streams.settings import Settings
 
 _HELP = f"""Check one envelope, offline, by the rules that the edges apply.
 
-KIND is {either(KINDS)}.  FILE defaults to standard input.  Exits with 1
+KIND is {join_or(KINDS)}.  FILE defaults to standard input.  Exits with 1
 when the envelope is not valid.
 
 \b
@@ -38,13 +38,13 @@ def check(kind: str, text: bytes, settings: Settings) -> dict[str, Any]:
     from streams.processing import ingress
     from streams.processing.lines import Unparsed, read_value
 
-    of, value = kind_of(kind), read_value(text)
-    problems = [] if not isinstance(value, Unparsed) else [of.unread(value)]
-    if problems and of.other_text is not None and not value.is_json:
+    envelope_type, value = kind_of(kind), read_value(text)
+    problems = [] if not isinstance(value, Unparsed) else [envelope_type.unread(value)]
+    if problems and envelope_type.other_text is not None and not value.is_json:
         try:
-            value, problems = of.other_text(text), []
+            value, problems = envelope_type.other_text(text), []
         except ShapeError as exc:
             problems = [exc.problem]
     if not problems:
-        _, problems = ingress.check(of, value, common.now_ms(), settings)
+        _, problems = ingress.check(envelope_type, value, common.now_ms(), settings)
     return {"valid": not problems, "errors": [problem._asdict() for problem in problems]}

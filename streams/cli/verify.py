@@ -52,16 +52,18 @@ def command(as_json: bool, scratch: Path | None) -> None:
 
 
 def _show(report: Report) -> None:
-    for fault, place, told in report.findings.shown:
-        click.echo(f"{fault.value}  {place}  {told}")
-    found = report.findings.counts.total()
-    if found > len(report.findings.shown):
-        click.echo(f"… and {found - len(report.findings.shown)} more")
+    for violation, position, detail in report.findings.shown:
+        click.echo(f"{violation.value}  {position}  {detail}")
+    total = report.findings.counts.total()
+    if total > len(report.findings.shown):
+        click.echo(f"… and {total - len(report.findings.shown)} more")
     rows = (("commands", report.commands), ("facts", report.facts), ("rows", report.rows))
     common.show_table(("verified", "count"), [(name, counts.total()) for name, counts in rows])
     if report.waiting:
         click.echo(f"{report.waiting} commands wait for others")
     if report.unchecked:
         click.echo(f"{report.unchecked} rest on records that the log keeps no more: not verified")
-    faults = ", ".join(f"{count} {fault.value}" for fault, count in report.findings.counts.items())
+    faults = ", ".join(
+        f"{count} {violation.value}" for violation, count in report.findings.counts.items()
+    )
     click.echo(f"found: {faults}" if faults else "clean")

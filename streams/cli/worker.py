@@ -28,7 +28,7 @@ OFF = "off"
 @click.option(
     "--metrics", metavar="HOST:PORT|off", help="Overrides HEADRACE_METRICS; off serves none."
 )
-def command(static: bool, metrics: str | None, **given: Any) -> None:
+def command(static: bool, metrics: str | None, **overrides: Any) -> None:
     """Run a stream worker with all processors, until Ctrl-C or SIGTERM.
 
     Start at most as many as there are partitions; each needs its own state directory.  --metrics
@@ -39,14 +39,16 @@ def command(static: bool, metrics: str | None, **given: Any) -> None:
       headrace worker --state-dir .headrace/second
       HEADRACE_LOG_FORMAT=json headrace worker --metrics 127.0.0.1:9464
     """
-    settings = Settings.load(**{name: value for name, value in given.items() if value is not None})
+    settings = Settings.load(
+        **{name: value for name, value in overrides.items() if value is not None}
+    )
     from streams.log.connecting import bootstrap_of
     from streams.telemetry import logs
 
     logs.configure(settings)
-    where = settings.metrics if metrics is None else metrics
-    where = None if where == OFF else where
-    settings = replace(settings, bootstrap=bootstrap_of(settings), metrics=where)
+    metrics_address = settings.metrics if metrics is None else metrics
+    metrics_address = None if metrics_address == OFF else metrics_address
+    settings = replace(settings, bootstrap=bootstrap_of(settings), metrics=metrics_address)
     from streams.engine.worker import run_worker
     from streams.protocols.commands import RULE_CODES, all_processors, bind_files
 

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.cli.ready import answer
+from streams.cli.ready import fetch_readiness
 from streams.settings.addresses import Address
 from tests.compose import WORKERS, environment, load
 from tests.processes import Process, wait_for
@@ -60,7 +60,7 @@ class Services:
 
         def is_ready() -> bool:
             assert self.running[name].running, self.running[name].text()[-3000:]
-            said = answer(self.places[name])
+            said = fetch_readiness(self.places[name])
             found[:] = [said] if said and said["ready"] else []
             return bool(found)
 

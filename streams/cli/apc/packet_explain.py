@@ -50,10 +50,10 @@ def command(
     common.show_json(common.ask(f"{path}/explain", urlencode(query), Settings.load()))
 
 
-def _what_if(given: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
+def _what_if(assignment: str) -> tuple[str, str]:
+    name, equals, value = assignment.partition("=")
     if not equals:
-        raise UsageError(f"--what-if {given} is not NAME=VALUE")
+        raise UsageError(f"--what-if {assignment} is not NAME=VALUE")
     if name in ("standing", "after"):
-        raise UsageError(f"--what-if {given}: {name} is an option of its own")
+        raise UsageError(f"--what-if {assignment}: {name} is an option of its own")
     return name, value

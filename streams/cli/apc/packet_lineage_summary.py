@@ -24,7 +24,7 @@ from streams.settings import Settings
     help="Maximum number of rows of a list.",
 )
 @common.after_option
-def command(**wanted: Any) -> None:
+def command(**params: Any) -> None:
     """Show how protocols spread, the results of their transfers, and the arbitrations.
 
     Counts only packets that were not rejected, expired or retracted.
@@ -34,5 +34,5 @@ def command(**wanted: Any) -> None:
       headrace packet-lineage-summary --run-id run-01
       headrace packet-lineage-summary --protocol-id proto-7 --limit 10
     """
-    query = urlencode({name: value for name, value in wanted.items() if value is not None})
+    query = urlencode({name: value for name, value in params.items() if value is not None})
     common.show_json(common.ask("/v1/lineage/summary", query, Settings.load()))

@@ -25,12 +25,12 @@ from streams.settings import Settings
 )
 @common.out_option
 @common.after_option
-def command(out: Path | None, **wanted: Any) -> None:
+def command(out: Path | None, **params: Any) -> None:
     """Show a run: its packets in log order, and all their transitions in one stream.
 
     \b
     Example:
       headrace packet-replay --run-id run-01 --out replay.json
     """
-    query = urlencode({name: value for name, value in wanted.items() if value is not None})
+    query = urlencode({name: value for name, value in params.items() if value is not None})
     common.show_json(common.ask("/v1/apc/replay", query, Settings.load()), out)

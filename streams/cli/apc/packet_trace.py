@@ -22,7 +22,7 @@ from streams.settings import Settings
 @click.option("--limit", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--include-events/--no-events", default=True, help="Show histories.  [default: yes]")
 @common.after_option
-def command(include_events: bool, **wanted: Any) -> None:
+def command(include_events: bool, **filters: Any) -> None:
     """Show the newest matching packets, and their whole history.
 
     \b
@@ -30,6 +30,6 @@ def command(include_events: bool, **wanted: Any) -> None:
       headrace packet-trace --session-id sess-01
       headrace packet-trace --run-id run-01 --packet-type IDEA --no-events
     """
-    given = {name: value for name, value in wanted.items() if value is not None}
-    query = urlencode({**given, "include_events": str(include_events).lower()})
+    params = {name: value for name, value in filters.items() if value is not None}
+    query = urlencode({**params, "include_events": str(include_events).lower()})
     common.show_json(common.ask("/v1/apc/packets", query, Settings.load()))

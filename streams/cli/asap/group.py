@@ -1,4 +1,4 @@
-"""`headrace asap`: what was said and done."""
+"""The commands `headrace asap` that query the views."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def command() -> None:
     """
 
 
-def _ask(path: str, after: str | None, **given: Any) -> Any:
-    """The answer of a route.  given: parameters; those that are None are left out."""
-    query = {name: value for name, value in {**given, "after": after}.items() if value is not None}
+def _get(path: str, after: str | None, **params: Any) -> Any:
+    """Return a route's response body.  params: those that are None are left out."""
+    query = {name: value for name, value in {**params, "after": after}.items() if value is not None}
     return common.ask(f"/v1/asap/{path}", urlencode(query), Settings.load())
 
 
@@ -66,7 +66,7 @@ def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
     Example:
       headrace asap task 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
-    answer = _ask(_task_path(id), after, as_of=as_of)
+    answer = _get(_task_path(id), after, as_of=as_of)
     _show(answer if as_json else {**answer.pop("task"), **answer}, as_json)
 
 
@@ -78,21 +78,21 @@ def task(id: str, as_json: bool, after: str | None, as_of: str | None) -> None:
 @click.option("--skill", "skill_id", metavar="ID", help="Tasks that need this skill.")
 @click.option("--parent", "parent_task_id", metavar="ID", help="Subtasks of this task.")
 @lists.options
-def tasks(as_json: bool, **given: Any) -> None:
+def tasks(as_json: bool, **params: Any) -> None:
     """Show tasks, the oldest first.
 
     \b
     Example:
       headrace asap tasks --worker urn:asap:agent:indexer:eu --status working
     """
-    lists.show("/v1/asap/tasks", _TASK, as_json, ("tasks", "cursor"), **given)
+    lists.show("/v1/asap/tasks", _TASK, as_json, ("tasks", "cursor"), **params)
 
 
 @command.command("events")
 @click.argument("id")
 @click.option("--at", type=int, metavar="N", help="Show events up to N, and the state after N.")
 @lists.options
-def events(id: str, at: int | None, as_json: bool, **given: Any) -> None:
+def events(id: str, at: int | None, as_json: bool, **params: Any) -> None:
     """Show the events of a task.
 
     For an event-sourced task, --at also shows the state after that event.
@@ -101,7 +101,7 @@ def events(id: str, at: int | None, as_json: bool, **given: Any) -> None:
     Example:
       headrace asap events 01M7YRRRS4RFVVVX9QRHKJ8E9C --at 3
     """
-    answer = _ask(_task_path(id, "events"), given.pop("after"), at=at, **given)
+    answer = _get(_task_path(id, "events"), params.pop("after"), at=at, **params)
     if as_json:
         common.show_json(answer)
         return
@@ -128,9 +128,9 @@ def snapshots(id: str, version: str | None, as_json: bool, after: str | None) ->
       headrace asap snapshots 01M7YRRRS4RFVVVX9QRHKJ8E9C latest --json
     """
     if version is not None:
-        _show(_ask(_task_path(id, "snapshots", version), after), as_json)
+        _show(_get(_task_path(id, "snapshots", version), after), as_json)
         return
-    answer = _ask(_task_path(id, "snapshots"), after)
+    answer = _get(_task_path(id, "snapshots"), after)
     if as_json:
         common.show_json(answer)
     else:
@@ -148,7 +148,7 @@ def messages(id: str, as_json: bool, after: str | None) -> None:
     Example:
       headrace asap messages 01M7YRRRS4RFVVVX9QRHKJ8E9C
     """
-    answer = _ask(_task_path(id, "messages"), after)
+    answer = _get(_task_path(id, "messages"), after)
     if as_json:
         common.show_json(answer)
     else:
@@ -158,7 +158,7 @@ def messages(id: str, as_json: bool, after: str | None) -> None:
 @command.command("agents")
 @click.argument("urn", required=False)
 @lists.options
-def agents(urn: str | None, as_json: bool, **given: Any) -> None:
+def agents(urn: str | None, as_json: bool, **params: Any) -> None:
     """Show the manifests in force, or one of them.
 
     \b
@@ -167,9 +167,9 @@ def agents(urn: str | None, as_json: bool, **given: Any) -> None:
       headrace asap agents urn:asap:agent:indexer:eu --json
     """
     if urn is None:
-        lists.show("/v1/asap/agents", _AGENT, as_json, ("agents", "cursor"), **given)
+        lists.show("/v1/asap/agents", _AGENT, as_json, ("agents", "cursor"), **params)
     else:
-        _show(_ask(f"agents/{quote(urn, safe='')}", given["after"]), as_json)
+        _show(_get(f"agents/{quote(urn, safe='')}", params["after"]), as_json)
 
 
 for _command in asap_send.COMMANDS:

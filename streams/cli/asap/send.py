@@ -1,4 +1,4 @@
-"""`headrace asap`: what is sent, and what is told offline."""
+"""The commands `headrace asap` that send, and those that work offline."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SENDER = "urn:asap:agent:client"
 _INTERNAL = -32603
 
 
-def _object(ctx: click.Context, parameter: click.Parameter, text: str) -> dict[str, Any]:
+def _parse_object(ctx: click.Context, parameter: click.Parameter, text: str) -> dict[str, Any]:
     from schemas import ShapeError, parse_ijson
 
     try:
@@ -38,10 +38,10 @@ def _object(ctx: click.Context, parameter: click.Parameter, text: str) -> dict[s
 )
 @click.option(
     "--input",
-    "given",
+    "task_input",
     metavar="JSON",
     required=True,
-    callback=_object,
+    callback=_parse_object,
     help="The input, a JSON object.",
 )
 @click.option(
@@ -54,7 +54,7 @@ def request(
     recipient: str,
     skill_id: str,
     conversation_id: str,
-    given: dict[str, Any],
+    task_input: dict[str, Any],
     sender: str,
     wait: int | None,
 ) -> None:
@@ -76,18 +76,20 @@ def request(
     settings = Settings.load()
     client = ASAPClient(f"http://{settings.gateway}", sender=sender, token=settings.token)
     try:
-        asked = TaskRequest(conversation_id=conversation_id, skill_id=skill_id, input=given)
-        reply = send_task_sync(client, asked, recipient=recipient, wait=wait)
+        task_request = TaskRequest(
+            conversation_id=conversation_id, skill_id=skill_id, input=task_input
+        )
+        reply = send_task_sync(client, task_request, recipient=recipient, wait=wait)
     except ValidationError as exc:
         raise InvalidInput(validation_problems(exc)) from exc
     except (ASAPConnectionError, ASAPTimeoutError) as exc:
         raise GatewayUnavailable(str(exc)) from exc
     except ASAPRemoteError as exc:
-        raise _refused(exc) from exc
+        raise _error_of(exc) from exc
     common.show_json(reply.model_dump(mode="json"))
 
 
-def _refused(exc: ASAPRemoteError) -> NegativeAnswer | InfrastructureError:
+def _error_of(exc: ASAPRemoteError) -> NegativeAnswer | InfrastructureError:
     data = exc.data if isinstance(exc.data, dict) else {}
     text = str(data.get("error") or exc.message)
     if exc.code == _INTERNAL:
@@ -115,11 +117,11 @@ def put(file: BinaryIO) -> None:
     Example:
       headrace asap manifest put manifest.json
     """
-    from streams.cli.send import outputs_of, produce
+    from streams.cli.send import encode_values, produce
     from topology.asap import ASAP_MANIFESTS
 
     settings = Settings.load()
-    outputs = outputs_of(ASAP_MANIFESTS.name, file.read(), settings)
+    outputs = encode_values(ASAP_MANIFESTS.name, file.read(), settings)
     with common.connect(settings) as log:
         for position in produce(log, outputs, None):
             click.echo(position)
@@ -143,11 +145,11 @@ def key(file: Path) -> None:
     prepared, problems = check(kind_of("asap.envelope"), value, common.now_ms(), Settings.load())
     if problems:
         raise InvalidInput(problems)
-    found = task_key(canonical_form(prepared.value))
-    if found == prepared.value["id"] and value.get("id") is None:
+    record_key = task_key(canonical_form(prepared.value))
+    if record_key == prepared.value["id"] and value.get("id") is None:
         message = "The envelope has no id, which is its key."
         raise InvalidInput([Problem(rules.MALFORMED_ENVELOPE.code, "/id", message)])
-    click.echo(found)
+    click.echo(record_key)
 
 
 @click.command("schemas")

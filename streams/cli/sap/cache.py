@@ -51,8 +51,8 @@ def command(
       headrace sap-cache --key-of task.json
       headrace sap-cache --verify
     """
-    asked = [version is not None, versions, key_of is not None, verify]
-    if sum(asked) > 1:
+    modes = [version is not None, versions, key_of is not None, verify]
+    if sum(modes) > 1:
         raise UsageError("give one of --version, --versions, --key-of and --verify")
     if key_of is not None:
         if key is not None:
@@ -62,17 +62,17 @@ def command(
     if verify:
         if as_of is not None:
             raise UsageError("--verify checks what is there now; leave --as-of out")
-        if not _verified(key, as_json, after):
+        if not _verify_records(key, as_json, after):
             ctx.exit(1)
         return
     if key is None:
         raise UsageError("give a KEY, --key-of TASKFILE or --verify")
     newest = not versions and version is None
-    given = {name: value for name, value in (("after", after), ("as_of", as_of)) if value}
+    params = {name: value for name, value in (("after", after), ("as_of", as_of)) if value}
     path = f"/v1/sap/cache/{quote(key, safe='')}{'' if newest else '/versions'}"
-    answer = common.ask(path, urlencode(given), Settings.load())
+    answer = common.ask(path, urlencode(params), Settings.load())
     if version is not None:
-        common.show_json(_one(answer, version))
+        common.show_json(_select_version(answer, version))
     elif newest or as_json:
         common.show_json(answer)
     else:
@@ -80,11 +80,11 @@ def command(
         common.show_table(_COLUMNS, rows)
 
 
-def _one(answer: Any, version: int) -> Any:
-    found = next((each for each in answer["versions"] if each["version"] == version), None)
-    if found is None:
+def _select_version(answer: Any, version: int) -> Any:
+    record = next((each for each in answer["versions"] if each["version"] == version), None)
+    if record is None:
         raise NotFound(f"{answer['cacheKey']} has no version {version}")
-    return found
+    return record
 
 
 def _show_key(path: Path, as_json: bool) -> None:
@@ -95,12 +95,12 @@ def _show_key(path: Path, as_json: bool) -> None:
     task = common.read_value(path, rules.BAD_JSON.code)
     if problems := sap.validate_task(task):
         raise InvalidInput(problems)
-    found = sap.cache_key(task, load(Settings.load().sap_constitution).volatile_keys)
+    cache_key = sap.cache_key(task, load(Settings.load().sap_constitution).volatile_keys)
     answer = {
-        "cacheKey": found.key,
-        "fingerprint": found.fingerprint,
-        "removedKeys": list(found.removed),
-        "hashed": found.hashed,
+        "cacheKey": cache_key.key,
+        "fingerprint": cache_key.fingerprint,
+        "removedKeys": list(cache_key.removed),
+        "hashed": cache_key.hashed,
     }
     if as_json:
         common.show_json(answer)
@@ -108,23 +108,27 @@ def _show_key(path: Path, as_json: bool) -> None:
         common.show_members(answer)
 
 
-def _verified(key: str | None, as_json: bool, after: str | None) -> bool:
+def _verify_records(key: str | None, as_json: bool, after: str | None) -> bool:
     from streams.protocols.sap.queries.knowledge import verified_records
 
     keys: set[str] = set()
-    records, bad = 0, None
-    with common.looking(Settings.load(), after) as (_, view):
+    records, first_bad = 0, None
+    with common.open_log_and_view(Settings.load(), after) as (_, view):
         for record, holds in verified_records(view, key):
             keys.add(record["cacheKey"])
             records += 1
-            if not holds and bad is None:
-                bad = {"cacheKey": record["cacheKey"], "version": record["version"]}
+            if not holds and first_bad is None:
+                first_bad = {"cacheKey": record["cacheKey"], "version": record["version"]}
     if key is not None and not keys:
         raise NotFound(f"there is no answer under {key}")
-    answer = {"keys": len(keys), "records": records, "firstBad": bad}
+    answer = {"keys": len(keys), "records": records, "firstBad": first_bad}
     if as_json:
         common.show_json(answer)
     else:
-        shown = "none" if bad is None else f"{bad['cacheKey']}, version {bad['version']}"
-        common.show_members({"keys": len(keys), "records": records, "first bad": shown})
-    return bad is None
+        rendered = (
+            "none"
+            if first_bad is None
+            else f"{first_bad['cacheKey']}, version {first_bad['version']}"
+        )
+        common.show_members({"keys": len(keys), "records": records, "first bad": rendered})
+    return first_bad is None

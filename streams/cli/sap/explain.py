@@ -49,10 +49,10 @@ def command(
     if result_file is not None and task_file is None:
         raise UsageError("--result goes with --task")
     if task_id is not None:
-        answer = _from_log(task_id, after)
+        answer = _explain_from_log(task_id, after)
     else:
         assert task_file is not None
-        answer = _from_files([path for path in (task_file, result_file) if path is not None])
+        answer = _explain_files([path for path in (task_file, result_file) if path is not None])
     if as_json:
         common.show_json(answer)
     else:
@@ -62,21 +62,21 @@ def command(
         ctx.exit(1)
 
 
-def _from_log(task_id: str, after: str | None) -> Any:
+def _explain_from_log(task_id: str, after: str | None) -> Any:
     from streams.cli.envelopes import fetch_from
     from streams.protocols.sap.constitution import load
     from streams.protocols.sap.queries.explain import explain
 
     settings = Settings.load()
     constitution = load(settings.sap_constitution)
-    with common.looking(settings, after) as (log, view):
+    with common.open_log_and_view(settings, after) as (log, view):
         return explain(view, task_id, fetch_from(log), constitution)
 
 
-def _from_files(paths: list[Path]) -> Any:
-    """paths: of a task and perhaps a result."""
+def _explain_files(paths: list[Path]) -> Any:
+    """Explain a task and, if there is one, its result; both are read from files."""
     from schemas.sap import rules
-    from streams.cli.envelopes import record_of
+    from streams.cli.envelopes import encode_envelope
     from streams.engine.headers import iso
     from streams.errors import InvalidInput
     from streams.protocols.sap.constitution import load
@@ -86,37 +86,43 @@ def _from_files(paths: list[Path]) -> Any:
     constitution = load(settings.sap_constitution)
     values = [common.read_value(path, rules.BAD_JSON.code) for path in paths]
     outputs: list[Output] = []
-    broken: list[Any] = []
+    malformed: list[Any] = []
     names: dict[str, None] = {}
     for subject, value in zip(("TASK", "RESULT"), values, strict=False):
         try:
-            outputs.append(record_of(subject, value, settings))
+            outputs.append(encode_envelope(subject, value, settings))
             names[value["taskId"]] = None
         except InvalidInput as exc:
-            broken.append(malformed_command(subject, exc.problems, iso(now).decode()))
-    answer = _judged(outputs, names, settings, constitution, now)
-    first_broken = bool(broken) and broken[0]["subject"] == "TASK"
+            malformed.append(malformed_command(subject, exc.problems, iso(now).decode()))
+    answer = _explain_in_memory(outputs, names, settings, constitution, now)
+    task_is_malformed = bool(malformed) and malformed[0]["subject"] == "TASK"
     commands = answer["commands"]
-    answer["commands"] = [*broken, *commands] if first_broken else [*commands, *broken]
+    answer["commands"] = [*malformed, *commands] if task_is_malformed else [*commands, *malformed]
     return answer
 
 
-def _judged(
-    outputs: list[Output], names: Iterable[str], settings: Settings, by: Constitution, now: int
+def _explain_in_memory(
+    outputs: list[Output],
+    names: Iterable[str],
+    settings: Settings,
+    constitution: Constitution,
+    now: int,
 ) -> Any:
-    from streams.cli.envelopes import fetch_from, judged
+    from streams.cli.envelopes import fetch_from, run_in_memory
     from streams.protocols.sap.queries.explain import explain
     from streams.protocols.sap.queries.tasks import task_key
 
     if not outputs:
         nothing: Any = {"commands": [], "lookups": [], "outcomes": []}
-        return {"taskId": None, "state": None, "constitution": by.label, **nothing}
-    with judged(outputs, settings, now) as (log, view):
+        return {"taskId": None, "state": None, "constitution": constitution.label, **nothing}
+    with run_in_memory(outputs, settings, now) as (log, view):
         fetch = fetch_from(log)
-        found = [explain(view, name, fetch, by) for name in dict.fromkeys(map(task_key, names))]
-    for other in found[1:]:  # a result of another task
-        found[0]["commands"] += other["commands"]
-    return found[0]
+        explanations = [
+            explain(view, name, fetch, constitution) for name in dict.fromkeys(map(task_key, names))
+        ]
+    for other in explanations[1:]:  # the result belongs to another task
+        explanations[0]["commands"] += other["commands"]
+    return explanations[0]
 
 
 def _show(answer: Any) -> None:
@@ -148,13 +154,13 @@ def _show_command(each: Any, constitution: str) -> None:
         _show_evaluation(each["evaluation"], constitution)
 
 
-def _show_evaluation(found: Any, constitution: str) -> None:
-    recorded = found["constitution"]
+def _show_evaluation(evaluation: Any, constitution: str) -> None:
+    recorded = evaluation["constitution"]
     other = "" if recorded == constitution else f", weighed now by {constitution}"
-    click.echo(f"  constitution {recorded}{other}: {found['alignment']}")
-    for step in found["steps"]:
-        said = (step.get(name) for name in ("name", "status", "vote", "notes"))
-        click.echo("    " + "  ".join(str(part) for part in (step["step"], *said) if part))
+    click.echo(f"  constitution {recorded}{other}: {evaluation['alignment']}")
+    for step in evaluation["steps"]:
+        cells = (step.get(name) for name in ("name", "status", "vote", "notes"))
+        click.echo("    " + "  ".join(str(part) for part in (step["step"], *cells) if part))
 
 
 def _show_lookup(verdict: Any) -> None:

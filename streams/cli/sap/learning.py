@@ -15,7 +15,7 @@ _COLUMNS = lists.columns(
     *("territory", "fingerprint", "outcomes", "computed", "cacheHits", "ratings.mean"),
     *("approved", "rejected", "bestTaskId", "playbook.version"),
 )
-_LEARNED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "extraChecks")
+_DERIVED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "extraChecks")
 
 
 @click.command("sap-learning")
@@ -26,7 +26,7 @@ _LEARNED = ("extractorVersion", "volatileKeys", "blockedKeys", "thresholds", "ex
     "--heuristics", is_flag=True, help="Show every version of the derived values, with reasons."
 )
 @lists.options
-def command(capability: str, heuristics: bool, as_json: bool, **given: Any) -> None:
+def command(capability: str, heuristics: bool, as_json: bool, **params: Any) -> None:
     """Show what the service learned about a capability.
 
     \b
@@ -35,15 +35,15 @@ def command(capability: str, heuristics: bool, as_json: bool, **given: Any) -> N
       headrace sap-learning consult.align --heuristics
     """
     if heuristics:
-        _show_heuristics(capability, as_json, given["after"])
+        _show_heuristics(capability, as_json, params["after"])
     else:
-        lists.show("/v1/sap/learning", _COLUMNS, as_json, capability=capability, **given)
+        lists.show("/v1/sap/learning", _COLUMNS, as_json, capability=capability, **params)
 
 
 def _show_heuristics(capability: str, as_json: bool, after: str | None) -> None:
     from streams.protocols.sap.queries.knowledge import heuristics
 
-    with common.looking(Settings.load(), after) as (_, view):
+    with common.open_log_and_view(Settings.load(), after) as (_, view):
         versions = list(_with_changes(heuristics(view, capability)))
     if not versions:
         raise NotFound(f"nothing was derived for {capability}")
@@ -56,9 +56,9 @@ def _show_heuristics(capability: str, as_json: bool, after: str | None) -> None:
 
 
 def _with_changes(versions: Iterable[Any]) -> Iterable[Any]:
-    """Each with the values that differ from those of the version before."""
-    before: dict[str, Any] = {"extractorVersion": 0, "thresholds": {}}
+    """Add to each version the values that differ from those of the previous version."""
+    previous: dict[str, Any] = {"extractorVersion": 0, "thresholds": {}}
     for each in versions:
-        changed = {name: each[name] for name in _LEARNED if each[name] != before.get(name, [])}
+        changed = {name: each[name] for name in _DERIVED if each[name] != previous.get(name, [])}
         yield {**each, "changed": changed}
-        before = each
+        previous = each

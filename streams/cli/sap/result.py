@@ -26,7 +26,7 @@ def command(task_id: str, seq: int | None, as_json: bool, after: str | None) -> 
     """
     from streams.protocols.sap.queries.tasks import outcomes_of, task_key
 
-    with common.looking(Settings.load(), after) as (_, view):
+    with common.open_log_and_view(Settings.load(), after) as (_, view):
         outcomes = list(outcomes_of(view, task_key(task_id)))
     if not outcomes:
         raise NotFound(f"task {task_id} has no outcome")

@@ -55,7 +55,7 @@ def command(
         answer = common.ask(f"/v1/sap/tasks/{quote(task_id, safe='')}", query, Settings.load())
         _show(answer, as_json)
         return
-    with common.looking(Settings.load(), after) as (_, view):
+    with common.open_log_and_view(Settings.load(), after) as (_, view):
         ended = wait_s is None or common.step_until(
             view, lambda: end_of(view, task_key(task_id)) is not None, wait_s
         )
@@ -81,14 +81,14 @@ def _ack(ack: Any) -> tuple[str, ...]:
 
 
 def _outcome(outcome: Any) -> tuple[str, ...]:
-    said = outcome["meta"]["headrace"]
+    headrace_meta = outcome["meta"]["headrace"]
     alignment = outcome["constitutionalEvidence"]["alignment"]
-    kind = f"outcome {said['seq']}"
+    kind = f"outcome {headrace_meta['seq']}"
     return (
         outcome["reportedAt"],
         kind,
         outcome["status"],
         alignment,
-        said["rule"],
-        said["cause"],
+        headrace_meta["rule"],
+        headrace_meta["cause"],
     )

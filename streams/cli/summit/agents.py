@@ -11,7 +11,7 @@ from streams.cli import common, lists
 from streams.cli.summit.common import SummitCommand
 from streams.settings import Settings
 
-MOST = 500
+MAX_LIMIT = 500
 _TITLES = ("agentId", "version", "role", "state", "capabilities", "tools")
 
 
@@ -19,15 +19,15 @@ _TITLES = ("agentId", "version", "role", "state", "capabilities", "tools")
 @click.option("--role", metavar="R", help="Agents of this role.")
 @click.option("--capability", metavar="C", help="Agents with this capability.")
 @lists.options
-def command(as_json: bool, **given: Any) -> None:
+def command(as_json: bool, **params: Any) -> None:
     """Show agents, their capabilities and tools.
 
     \b
     Example:
       headrace summit-agents --role researcher
     """
-    given["limit"] = min(given["limit"], MOST)
-    query = {name: value for name, value in given.items() if value is not None}
+    params["limit"] = min(params["limit"], MAX_LIMIT)
+    query = {name: value for name, value in params.items() if value is not None}
     answer = common.ask("/v1/summit/agents", urlencode(query), Settings.load())
     if as_json:
         common.show_json(answer)

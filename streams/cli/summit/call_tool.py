@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from streams.cli.summit import calls
-from streams.cli.summit.common import SummitCommand, value_of
+from streams.cli.summit.common import SummitCommand, parse_argument
 
 
 @click.command("summit-call-tool", cls=SummitCommand)
@@ -24,7 +24,13 @@ from streams.cli.summit.common import SummitCommand, value_of
 @calls.options
 @click.pass_context
 def command(
-    ctx: click.Context, /, agent: str, tool: str, arguments: str, call_id: str | None, **given: Any
+    ctx: click.Context,
+    /,
+    agent: str,
+    tool: str,
+    arguments: str,
+    call_id: str | None,
+    **options: Any,
 ) -> None:
     """Call a tool of an agent, wait, and print the ToolResult; the runId is printed on stderr.
 
@@ -34,6 +40,6 @@ def command(
     Example:
       headrace summit-call-tool word-stats slugify --arguments '{"title": "To Be"}'
     """
-    own = str(uuid.uuid4()) if call_id is None else call_id
-    tool_call = {"id": own, "name": tool, "arguments": value_of(arguments)}
-    calls.call(ctx, "tool.call", {"agentId": agent, "toolCall": tool_call}, given)
+    tool_call_id = str(uuid.uuid4()) if call_id is None else call_id
+    tool_call = {"id": tool_call_id, "name": tool, "arguments": parse_argument(arguments)}
+    calls.call(ctx, "tool.call", {"agentId": agent, "toolCall": tool_call}, options)

@@ -1,4 +1,4 @@
-"""What `headrace summit-invoke` and `headrace summit-call-tool` do alike."""
+"""The code that `headrace summit-invoke` and `headrace summit-call-tool` share."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import click
 
 from streams.cli import common
 from streams.cli.summit.common import REJECTED
-from streams.cli.summit.rpc import calling, result_of
+from streams.cli.summit.rpc import open_rpc, result_of
 from streams.settings import Settings
 
 
 def options(function: Any) -> Any:
-    """Those of every call."""
+    """Add the options of every call."""
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, help="No effect: the output is always JSON."
@@ -36,33 +36,34 @@ def options(function: Any) -> Any:
     return function
 
 
-def call(ctx: click.Context, method: str, params: dict[str, Any], given: dict[str, Any]) -> None:
-    """Make a run, print its id on stderr and its result; exits with 1 unless it completes.
-
-    given: the options.
-    """
-    run_id = f"cli-{uuid.uuid4()}" if given["run_id"] is None else given["run_id"]
-    context = _present(
-        traceId=given["trace"],
-        parentRunId=given["parent"],
-        budget=_present(**{name: _number(given[name]) for name in ("usd", "tokens", "seconds")}),
+def call(
+    ctx: click.Context, method: str, params: dict[str, Any], call_options: dict[str, Any]
+) -> None:
+    """Start a run, and print its id on stderr and its result; exit with 1 unless it completes."""
+    run_id = f"cli-{uuid.uuid4()}" if call_options["run_id"] is None else call_options["run_id"]
+    context = _omit_empty(
+        traceId=call_options["trace"],
+        parentRunId=call_options["parent"],
+        budget=_omit_empty(
+            **{name: _whole_number(call_options[name]) for name in ("usd", "tokens", "seconds")}
+        ),
     )
-    asked = {**params, "runId": run_id, **_present(context=context)}
-    wait = {} if given["wait"] is None else {"Prefer": f"wait={given['wait']}"}
+    call_params = {**params, "runId": run_id, **_omit_empty(context=context)}
+    wait = {} if call_options["wait"] is None else {"Prefer": f"wait={call_options['wait']}"}
     click.echo(run_id, err=True)
-    with calling(Settings.load()) as ask:
-        result = result_of(ctx, ask(method, asked, wait))
+    with open_rpc(Settings.load()) as ask:
+        result = result_of(ctx, ask(method, call_params, wait))
     common.show_json(result)
     if "error" in result:
         ctx.exit(REJECTED)
 
 
-def _present(**members: Any) -> dict[str, Any]:
+def _omit_empty(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value not in (None, {})}
 
 
-def _number(value: float | None) -> float | None:
-    """1.0 as 1; what is too large for that is for the rules to say."""
+def _whole_number(value: float | None) -> float | None:
+    """Return 1.0 as 1; leave a number above the safe integers for the rules to refuse."""
     from schemas.canonical import MAX_SAFE_INTEGER
 
     if value is None or abs(value) > MAX_SAFE_INTEGER or not float(value).is_integer():

@@ -7,7 +7,14 @@ from typing import Any
 import click
 
 from streams.cli import common
-from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.cli.summit.common import (
+    SummitCommand,
+    exit_if_rejected,
+    json_option,
+    open_routes,
+    send_envelopes,
+    verdicts_of,
+)
 from streams.settings import Settings
 
 _CANCELLED = "cancelled"
@@ -30,17 +37,17 @@ def command(ctx: click.Context, /, run: str, reason: str | None, as_json: bool) 
 
     params = {"runId": run, **({} if reason is None else {"reason": reason})}
     request = {"jsonrpc": "2.0", "method": CANCEL_METHOD, "params": params, "caller": OPERATOR}
-    with routes_over(Settings.load()) as routes:
-        answer = sent(routes, "POST", "/v1/summit/calls", {**request, "id": "cli"})
-        (fact,) = verdicts = judged(ctx, answer)
+    with open_routes(Settings.load()) as routes:
+        answer = send_envelopes(routes, "POST", "/v1/summit/calls", {**request, "id": "cli"})
+        (fact,) = verdicts = verdicts_of(ctx, answer)
         state = _state(fact) or status(routes.view, run) or "-"
     if as_json:
         common.show_json(answer)
     else:
         common.show_table(("runId", "status", "rule"), [(run, state, fact["rule"])])
-    leave(ctx, verdicts)
+    exit_if_rejected(ctx, verdicts)
 
 
 def _state(fact: Any) -> str | None:
-    """What the verdict tells of it."""
+    """Return the state that the verdict implies for the run, None if it implies none."""
     return None if fact["verdict"] == "rejected" else _CANCELLED

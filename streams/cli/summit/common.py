@@ -1,4 +1,4 @@
-"""What the commands of Summit share: exit codes, and the routes that they go through.
+"""Functions that the commands of Summit share: exit codes and access to the routes.
 
 Exit codes: 0 done; 1 rejected, a run that ended otherwise, a check that does not hold; 2 bad input;
 3 still pending; 4 the service is not reachable.
@@ -21,14 +21,14 @@ from streams.settings import Settings
 if TYPE_CHECKING:
     from streams.routes.handle import Routes
 
-REJECTED, BAD_INPUT, PENDING, AWAY = 1, 2, 3, 4
+REJECTED, BAD_INPUT, PENDING, UNREACHABLE = 1, 2, 3, 4
 Json = dict[str, Any]
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the response as JSON.")
 
 
 class SummitCommand(click.Command):
-    """With the exit codes of Summit."""
+    """A command with the exit codes of Summit."""
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -36,60 +36,62 @@ class SummitCommand(click.Command):
         except InvalidInput as exc:
             fail(ctx, str(exc), BAD_INPUT)
         except InfrastructureError as exc:
-            fail(ctx, f"{exc.code}: {exc}", AWAY)
+            fail(ctx, f"{exc.code}: {exc}", UNREACHABLE)
 
 
 def fail(ctx: click.Context, text: str, code: int) -> NoReturn:
-    """One line on stderr, and the exit code."""
+    """Print one line on stderr and exit."""
     click.echo(f"headrace: {text}", err=True)
     ctx.exit(code)
 
 
 @contextmanager
-def routes_over(settings: Settings) -> Iterator[Routes]:
-    """All routes, over a view that has seen everything; a wait lasts as long as was asked for."""
+def open_routes(settings: Settings) -> Iterator[Routes]:
+    """Open all routes over a view that is caught up; a wait may last as long as Summit allows."""
     from streams.routes.handle import Routes
 
-    with common.looking(settings) as (log, view):
+    with common.open_log_and_view(settings) as (log, view):
         yield Routes(view, log, settings, common.now_ms, wait_s=settings.summit_wait_max_s)
 
 
-def sent(routes: Routes, method: str, path: str, body: Any = None) -> Json:
-    """What is answered to envelopes: `positions`, and `verdicts` if they came in time.
+def send_envelopes(routes: Routes, method: str, path: str, body: Any = None) -> Json:
+    """Send envelopes and return the response: `positions`, and `verdicts` if they came in time.
 
-    Raises InvalidInput with the rules that they break.
+    Raises InvalidInput with the rules that the envelopes break.
     """
     from schemas import Problem
 
     settings = routes.settings
     answer = routes.handle(method, path, "", {"Prefer": f"wait={settings.summit_wait_s}"}, body)
     if answer.status == 422:
-        whole = answer.body.get("errors") or [{**answer.body, "message": answer.body["detail"]}]
-        problems = [Problem(e["rule"], e["path"], e["message"]) for e in whole]
-        raise InvalidInput(problems, indexes=[e["index"] for e in whole] if len(whole) > 1 else ())
+        errors = answer.body.get("errors") or [{**answer.body, "message": answer.body["detail"]}]
+        problems = [Problem(e["rule"], e["path"], e["message"]) for e in errors]
+        raise InvalidInput(
+            problems, indexes=[e["index"] for e in errors] if len(errors) > 1 else ()
+        )
     if answer.status >= 400:
-        raise common.refused(answer.status, answer.body)
-    found: Json = answer.body
-    return found
+        raise common.error_of_problem(answer.status, answer.body)
+    response: Json = answer.body
+    return response
 
 
-def judged(ctx: click.Context, answer: Json) -> list[Json]:
-    """The verdicts of an answer; ends the command when they did not come in time."""
+def verdicts_of(ctx: click.Context, answer: Json) -> list[Json]:
+    """Return the verdicts of a response; exit with PENDING if they did not come in time."""
     if "verdicts" not in answer:
-        where = ", ".join(answer["positions"])
-        fail(ctx, f"no verdict is seen on {where}; it is on the log", PENDING)
-    found: list[Json] = answer["verdicts"]
-    return found
+        positions = ", ".join(answer["positions"])
+        fail(ctx, f"no verdict is seen on {positions}; it is on the log", PENDING)
+    verdicts: list[Json] = answer["verdicts"]
+    return verdicts
 
 
-def leave(ctx: click.Context, verdicts: list[Json]) -> None:
-    """With 1 when something was rejected."""
+def exit_if_rejected(ctx: click.Context, verdicts: list[Json]) -> None:
+    """Exit with 1 if something was rejected."""
     if any(fact["verdict"] == "rejected" for fact in verdicts):
         ctx.exit(REJECTED)
 
 
-def value_of(text: str) -> Any:
-    """JSON, or `@FILE` with JSON, or YAML if its name says so.  Raises InvalidInput."""
+def parse_argument(text: str) -> Any:
+    """Parse JSON, or read it from `@FILE`, as YAML if the suffix says so.  Raises InvalidInput."""
     from schemas import ShapeError
     from schemas.summit import read_json
 
@@ -107,5 +109,5 @@ def value_of(text: str) -> Any:
         raise InvalidInput([exc.problem]) from exc
 
 
-def text_of(value: Any) -> bytes:
+def json_bytes(value: Any) -> bytes:
     return json.dumps(value).encode()

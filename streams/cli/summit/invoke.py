@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from streams.cli.summit import calls
-from streams.cli.summit.common import SummitCommand, value_of
+from streams.cli.summit.common import SummitCommand, parse_argument
 
 
 @click.command("summit-invoke", cls=SummitCommand)
@@ -20,7 +20,7 @@ from streams.cli.summit.common import SummitCommand, value_of
 )
 @calls.options
 @click.pass_context
-def command(ctx: click.Context, /, agent: str, inputs: str, **given: Any) -> None:
+def command(ctx: click.Context, /, agent: str, inputs: str, **options: Any) -> None:
     """Call an agent, wait for the end, and print the RunResult; the runId is printed on stderr.
 
     Exits with 1 when the call is rejected or the run does not complete, and with 3 while the run
@@ -30,4 +30,4 @@ def command(ctx: click.Context, /, agent: str, inputs: str, **given: Any) -> Non
     Example:
       headrace summit-invoke word-stats --inputs '{"text": "to be or not to be"}' --usd 0.5
     """
-    calls.call(ctx, "agent.invoke", {"agentId": agent, "inputs": value_of(inputs)}, given)
+    calls.call(ctx, "agent.invoke", {"agentId": agent, "inputs": parse_argument(inputs)}, options)

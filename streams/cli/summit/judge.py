@@ -8,21 +8,28 @@ from typing import Any
 import click
 
 from streams.cli import common
-from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.cli.summit.common import (
+    SummitCommand,
+    exit_if_rejected,
+    json_option,
+    open_routes,
+    send_envelopes,
+    verdicts_of,
+)
 from streams.engine.headers import iso
 from streams.settings import Settings
 
 _TITLES = ("runId", "verdict", "rule", "verificationStatus")
 
 
-def _checks(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> list[Any]:
-    found = []
-    for text in given:
+def _checks(ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[Any]:
+    checks = []
+    for text in texts:
         name, _, passed = text.rpartition("=")
         if not name or passed not in ("true", "false"):
             raise click.BadParameter(f"NAME=true or NAME=false, not {text}")
-        found.append({"name": name, "passed": passed == "true"})
-    return found
+        checks.append({"name": name, "passed": passed == "true"})
+    return checks
 
 
 @click.command("summit-judge", cls=SummitCommand)
@@ -36,23 +43,23 @@ def _checks(ctx: click.Context, parameter: click.Parameter, given: tuple[str, ..
 )
 @json_option
 @click.pass_context
-def command(ctx: click.Context, /, run: str, as_json: bool, **given: Any) -> None:
+def command(ctx: click.Context, /, run: str, as_json: bool, **members: Any) -> None:
     """Review the output of a completed run, as a critic, and wait for the verdict on the review.
 
     \b
     Example:
       headrace summit-judge run-7f2 --agent fact-check --status passed --check sources=true
     """
-    reply = _reply(run, **given)
-    with routes_over(Settings.load()) as routes:
-        answer = sent(routes, "POST", "/v1/summit/replies", reply)
-        (fact,) = verdicts = judged(ctx, answer)
+    reply = _reply(run, **members)
+    with open_routes(Settings.load()) as routes:
+        answer = send_envelopes(routes, "POST", "/v1/summit/replies", reply)
+        (fact,) = verdicts = verdicts_of(ctx, answer)
         row = _row(routes.view, run, fact)
     if as_json:
         common.show_json(answer)
     else:
         common.show_table(_TITLES, [row])
-    leave(ctx, verdicts)
+    exit_if_rejected(ctx, verdicts)
 
 
 def _reply(

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from streams.cli import common
-from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.cli.summit.common import (
+    SummitCommand,
+    exit_if_rejected,
+    json_option,
+    open_routes,
+    send_envelopes,
+    verdicts_of,
+)
 from streams.errors import InvalidInput
 from streams.settings import Settings
 
@@ -32,18 +39,21 @@ def command(ctx: click.Context, /, files: tuple[Path, ...], as_json: bool) -> No
       headrace summit-register agent.yaml
     """
     manifests = [_manifest(path) for path in files]
-    with routes_over(Settings.load()) as routes:
-        answer = sent(routes, "POST", "/v1/summit/manifests", manifests)
-    verdicts = judged(ctx, answer)
+    with open_routes(Settings.load()) as routes:
+        answer = send_envelopes(routes, "POST", "/v1/summit/manifests", manifests)
+    verdicts = verdicts_of(ctx, answer)
     if as_json:
         common.show_json(answer)
     else:
         common.show_table(_TITLES, [_row(*each) for each in zip(manifests, verdicts, strict=True)])
-    leave(ctx, verdicts)
+    exit_if_rejected(ctx, verdicts)
 
 
 def _manifest(path: Path) -> Any:
-    """Raises InvalidInput; its paths begin with the name of the file."""
+    """Read and check a manifest.
+
+    Raises InvalidInput; the paths of its problems begin with the file's name.
+    """
     from schemas import ShapeError
     from schemas.summit import check_manifest, read_manifest
 
@@ -61,5 +71,5 @@ def _row(manifest: Any, fact: Any) -> tuple[str, ...]:
     from schemas.summit import manifest_form, manifest_hash
 
     metadata = manifest["metadata"]
-    own = manifest_hash(manifest_form(manifest))
-    return (metadata["name"], metadata["version"], own, fact["verdict"], fact["rule"])
+    own_hash = manifest_hash(manifest_form(manifest))
+    return (metadata["name"], metadata["version"], own_hash, fact["verdict"], fact["rule"])

@@ -1,4 +1,4 @@
-"""JSON-RPC from the command line: the gateway's server, over Kafka itself and a view."""
+"""JSON-RPC from the command line: the gateway's server over Kafka and a view."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from streams.cli import common
-from streams.cli.summit.common import AWAY, BAD_INPUT, PENDING, REJECTED, fail, text_of
+from streams.cli.summit.common import BAD_INPUT, PENDING, REJECTED, UNREACHABLE, fail, json_bytes
 from streams.errors import ViewNotReady
 from streams.settings import Settings
 
@@ -25,7 +25,7 @@ Ask = Callable[[str, Json, Mapping[str, str]], Json]
 
 
 class CommandHost:
-    """A `streams.summit.rpc.Host`; nothing else is done meanwhile, so nothing is awaited."""
+    """A `streams.summit.rpc.Host` whose methods block: the command does nothing else."""
 
     def __init__(self, settings: Settings, log: Log, view: View) -> None:
         self._settings = settings
@@ -54,25 +54,25 @@ class CommandHost:
 
 
 @contextmanager
-def calling(settings: Settings, after: str | None = None) -> Iterator[Ask]:
-    """Asks one method after the other: method, params, headers → the response of JSON-RPC."""
+def open_rpc(settings: Settings, after: str | None = None) -> Iterator[Ask]:
+    """Yield a function from method, params and headers to the JSON-RPC response."""
     from streams.api.jsonrpc import build_request
     from streams.asap.blocking import at_once
     from streams.summit.rpc import Server
 
-    with common.looking(settings, after) as (log, view):
+    with common.open_log_and_view(settings, after) as (log, view):
         server = Server(CommandHost(settings, log, view))
 
         def ask(method: str, params: Json, headers: Mapping[str, str]) -> Json:
             request = build_request(method, params, "cli")
-            found: Json = at_once(server.answer(text_of(request), headers)).body
-            return found
+            response: Json = at_once(server.answer(json_bytes(request), headers)).body
+            return response
 
         yield ask
 
 
 def result_of(ctx: click.Context, response: Json) -> Any:
-    """The result; ends the command with the code of the error, which is told on stderr."""
+    """Return the result; for an error, print it on stderr and exit with its code."""
     if "error" in response:
         error = response["error"]
         fail(ctx, f"{error['data']['rule']}: {error['message']}", _code(error))
@@ -84,15 +84,18 @@ def _code(error: Json) -> int:
     if rule == "run.pending":
         return PENDING
     if rule.startswith("service."):
-        return AWAY
+        return UNREACHABLE
     is_refused = "position" in data or rule.endswith(".unknown")
     return REJECTED if is_refused else BAD_INPUT
 
 
-def show_query(ctx: click.Context, method: str, after: str | None, **given: Any) -> Any:
-    """Print what a query is answered, and return it.  given: params; None is left out."""
-    params = {name: value for name, value in given.items() if value is not None}
-    with calling(Settings.load(), after) as ask:
+def show_query(ctx: click.Context, method: str, after: str | None, **members: Any) -> Any:
+    """Print and return the answer to a query.
+
+    members: params; those that are None are left out.
+    """
+    params = {name: value for name, value in members.items() if value is not None}
+    with open_rpc(Settings.load(), after) as ask:
         answer = result_of(ctx, ask(method, params, {}))
     common.show_json(answer)
     return answer

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import click
 
 from streams.cli import common, lists
-from streams.cli.summit.agents import MOST
+from streams.cli.summit.agents import MAX_LIMIT
 from streams.cli.summit.common import SummitCommand
 from streams.settings import Settings
 
@@ -24,15 +24,15 @@ _TITLES = (
 @click.option("--trace", "traceId", metavar="T", help="Runs of this trace.")
 @click.option("--parent", "parentRunId", metavar="R", help="Child runs of this run.")
 @lists.options
-def command(as_json: bool, **given: Any) -> None:
+def command(as_json: bool, **params: Any) -> None:
     """Show runs, the newest first.
 
     \b
     Example:
       headrace summit-runs --agent word-stats --state failed
     """
-    given["limit"] = min(given["limit"], MOST)
-    query = {name: value for name, value in given.items() if value is not None}
+    params["limit"] = min(params["limit"], MAX_LIMIT)
+    query = {name: value for name, value in params.items() if value is not None}
     answer = common.ask("/v1/summit/runs", urlencode(query), Settings.load())
     if as_json:
         common.show_json(answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from streams.cli import lists
-from streams.cli.summit.agents import MOST
+from streams.cli.summit.agents import MAX_LIMIT
 from streams.cli.summit.common import SummitCommand
 from streams.cli.summit.rpc import show_query
 
@@ -32,5 +32,5 @@ def command(
       headrace summit-tools
       headrace summit-tools word-stats --mcp
     """
-    given = {"agentId": agent, "dialect": "mcp" if mcp else None, "limit": min(limit, MOST)}
-    show_query(ctx, "tool.list", after, cursor=cursor, **given)
+    params = {"agentId": agent, "dialect": "mcp" if mcp else None, "limit": min(limit, MAX_LIMIT)}
+    show_query(ctx, "tool.list", after, cursor=cursor, **params)

@@ -32,12 +32,12 @@ def command(ctx: click.Context, /, run: str, as_json: bool, after: str | None) -
     from streams.protocols.summit.queries.agents import kept
     from streams.protocols.summit.queries.evidence import checks
 
-    with common.looking(Settings.load(), after) as (log, view):
-        found = checks(runs.run(view, run), fetching.records_of(log), kept(view))
+    with common.open_log_and_view(Settings.load(), after) as (log, view):
+        results = checks(runs.run(view, run), fetching.records_of(log), kept(view))
     if as_json:
-        common.show_json({"runId": run, "checks": [check._asdict() for check in found]})
+        common.show_json({"runId": run, "checks": [check._asdict() for check in results]})
     else:
-        rows: list[tuple[Any, ...]] = [tuple(cell or "-" for cell in check) for check in found]
+        rows: list[tuple[Any, ...]] = [tuple(cell or "-" for cell in check) for check in results]
         common.show_table(_TITLES, rows)
-    if any(check.result != "ok" for check in found):
+    if any(check.result != "ok" for check in results):
         ctx.exit(REJECTED)

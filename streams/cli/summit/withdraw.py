@@ -7,7 +7,14 @@ from urllib.parse import quote
 import click
 
 from streams.cli import common
-from streams.cli.summit.common import SummitCommand, json_option, judged, leave, routes_over, sent
+from streams.cli.summit.common import (
+    SummitCommand,
+    exit_if_rejected,
+    json_option,
+    open_routes,
+    send_envelopes,
+    verdicts_of,
+)
 from streams.settings import Settings
 
 
@@ -22,12 +29,12 @@ def command(ctx: click.Context, /, agent: str, as_json: bool) -> None:
     Example:
       headrace summit-withdraw word-stats
     """
-    with routes_over(Settings.load()) as routes:
-        answer = sent(routes, "DELETE", f"/v1/summit/manifests/{quote(agent, safe='')}")
-    verdicts = judged(ctx, answer)
+    with open_routes(Settings.load()) as routes:
+        answer = send_envelopes(routes, "DELETE", f"/v1/summit/manifests/{quote(agent, safe='')}")
+    verdicts = verdicts_of(ctx, answer)
     if as_json:
         common.show_json(answer)
     else:
         rows = [(agent, fact["verdict"], fact["rule"]) for fact in verdicts]
         common.show_table(("agentId", "verdict", "rule"), list(rows))
-    leave(ctx, verdicts)
+    exit_if_rejected(ctx, verdicts)

@@ -26,9 +26,9 @@ def look_at(system: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
         system.view.catch_up(0)
         answer = system.get(path, query)
         if answer.status != 200:
-            raise common.refused(answer.status, answer.body)
+            raise common.error_of_problem(answer.status, answer.body)
         return answer.body
 
-    monkeypatch.setattr(common, "looking", looking)
+    monkeypatch.setattr(common, "open_log_and_view", looking)
     monkeypatch.setattr(common, "ask", ask)
     monkeypatch.setattr(common, "now_ms", lambda: system.now)

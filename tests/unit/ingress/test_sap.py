@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from schemas import decode, sap, to_json
 from streams.cli import main
-from streams.cli.send import outputs_of
+from streams.cli.send import encode_values
 from streams.engine.records import Output
 from streams.errors import InvalidInput
 from streams.ingress.edges import ingress_topic_of
@@ -78,7 +78,7 @@ def test_what_avro_cannot_carry_has_the_rule_of_the_protocol() -> None:
 @pytest.mark.parametrize("topic", TOPICS)
 def test_text_that_is_no_json_breaks_the_rule_of_the_protocol(topic: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        outputs_of(topic, b"{", SETTINGS)
+        encode_values(topic, b"{", SETTINGS)
     assert caught.value.problems[0].rule == "bad_json"
 
 

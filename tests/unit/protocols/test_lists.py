@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streams.protocols
 from streams.api.description import Body, Description
-from streams.cli.commands import PROTOCOLS, SURFACES
+from streams.cli.commands import BY_PROTOCOL, PROTOCOLS
 from streams.gateway.openapi import document
 from streams.processing.ingress import EnvelopeType
 from streams.protocols.commands import COMMANDS
@@ -112,7 +112,7 @@ def test_endpoints_beside_the_routes_say_what_they_need_of_a_token() -> None:
 
 def test_the_command_line_names_the_protocols_their_topics_and_kinds() -> None:
     assert [side.name for side in COMMANDS] == list(PROTOCOLS)
-    for side, surface in zip(COMMANDS, SURFACES, strict=True):
+    for side, surface in zip(COMMANDS, BY_PROTOCOL, strict=True):
         topics = [_with_yaml(edge.topic.name, edge.kind) for edge in side.edges]
         assert topics == list(surface.topics)
         assert [_with_yaml(kind.name, kind) for kind in side.kinds] == list(surface.kinds)
@@ -127,8 +127,8 @@ def test_tasks_of_saop_come_from_processors_of_the_other_protocols() -> None:
 
 
 def test_commands_of_a_protocol_lie_in_its_folder_and_are_named_once() -> None:
-    names = [name for surface in SURFACES for name in surface.commands]
+    names = [name for surface in BY_PROTOCOL for name in surface.commands]
     assert len(names) == len(set(names))
-    for surface in SURFACES:
+    for surface in BY_PROTOCOL:
         folders = {lazy.module.partition(".")[0] for lazy in surface.commands.values()}
         assert folders == {surface.protocol}

@@ -65,7 +65,7 @@ def printed(view: View, *options: str) -> str:
     def looking(*_: object) -> Iterator[tuple[None, View]]:
         yield None, view
 
-    with patch.object(common, "looking", looking):
+    with patch.object(common, "open_log_and_view", looking):
         output = CliRunner().invoke(command, [task_id(0), *options], catch_exceptions=False)
     return output.output
 
