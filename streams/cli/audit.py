@@ -110,9 +110,9 @@ def _print_checkpoint(checkpoint: dict[str, Any], as_json: bool) -> None:
     if as_json:
         click.echo(common.json_line(checkpoint))
         return
-    place = f"{checkpoint['topic']}/{checkpoint['partition']}"
+    partition = f"{checkpoint['topic']}/{checkpoint['partition']}"
     click.echo(
-        f"{place}: checkpoint {checkpoint['sequence']} covers {checkpoint['records']} records"
+        f"{partition}: checkpoint {checkpoint['sequence']} covers {checkpoint['records']} records"
         f" below {checkpoint['offset']}"
     )
 
@@ -155,11 +155,11 @@ def verify(
         raise UsageError("give --public-key FILE, or set HEADRACE_AUDIT_PUBLIC_KEY")
     pinned = keys_of(files)
     if segment is not None:
-        account = _verify_segment(segment, names, pinned)
+        result = _verify_segment(segment, names, pinned)
     else:
-        account = _verify_log(settings, names, pinned)
-    _show(account, as_json)
-    if account.findings or not any(standing.sequence for standing in account.partitions):
+        result = _verify_log(settings, names, pinned)
+    _show(result, as_json)
+    if result.findings or not any(partition.sequence for partition in result.partitions):
         ctx.exit(1)
 
 
@@ -212,24 +212,27 @@ def _records(log: Log, tps: list[TopicPartition]) -> Iterator[Record]:
     yield from count_items(records(log, tps, ends, starts), "verify", total)
 
 
-def _show(account: AuditResult, as_json: bool) -> None:
+def _show(result: AuditResult, as_json: bool) -> None:
     if as_json:
         members = {
-            "holds": not account.findings,
-            "findings": [each._asdict() for each in account.findings],
-            "partitions": [each._asdict() for each in account.partitions],
+            "holds": not result.findings,
+            "findings": [each._asdict() for each in result.findings],
+            "partitions": [each._asdict() for each in result.partitions],
         }
         common.show_json(members)
         return
-    partitions = [each for each in account.partitions if each.sequence or each.beyond]
+    partitions = [each for each in result.partitions if each.sequence or each.beyond]
     common.show_table(
         _COLUMNS,
-        [tuple("-" if cell is None else str(cell) for cell in standing) for standing in partitions],
+        [
+            tuple("-" if cell is None else str(cell) for cell in partition)
+            for partition in partitions
+        ],
     )
-    for finding in account.findings:
+    for finding in result.findings:
         click.echo(f"{finding.place}: {finding.code}: {finding.what}")
-    if not account.findings:
-        covered = sum(each.records for each in account.partitions)
+    if not result.findings:
+        covered = sum(each.records for each in result.partitions)
         click.echo(f"{covered} records are as they were sealed")
 
 

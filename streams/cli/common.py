@@ -219,14 +219,14 @@ def error_of_problem(status: int, body: Any) -> Exception:
 def interrupts() -> Iterator[threading.Event]:
     """Yield an event that Ctrl-C and SIGTERM set, instead of interrupting the work."""
     event = threading.Event()
-    before = [
+    previous_handlers = [
         (number, signal.signal(number, lambda *_: event.set()))
         for number in (signal.SIGINT, signal.SIGTERM)
     ]
     try:
         yield event
     finally:
-        for number, handler in before:
+        for number, handler in previous_handlers:
             signal.signal(number, handler)
 
 

@@ -154,8 +154,8 @@ def _parse_values(kind: EnvelopeType, text: bytes) -> Sequence[Any]:
     from streams.processing.lines import Unparsed, read_values
 
     values = read_values(text)
-    whole = values[0]
-    if kind.other_text is None or not isinstance(whole, Unparsed) or whole.is_json:
+    first = values[0]
+    if kind.other_text is None or not isinstance(first, Unparsed) or first.is_json:
         return values
     try:
         return [kind.other_text(text)]

@@ -63,7 +63,7 @@ def _show(report: Report) -> None:
         click.echo(f"{report.waiting} commands wait for others")
     if report.unchecked:
         click.echo(f"{report.unchecked} rest on records that the log keeps no more: not verified")
-    faults = ", ".join(
+    summary = ", ".join(
         f"{count} {violation.value}" for violation, count in report.findings.counts.items()
     )
-    click.echo(f"found: {faults}" if faults else "clean")
+    click.echo(f"found: {summary}" if summary else "clean")

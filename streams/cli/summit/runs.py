@@ -53,5 +53,5 @@ def _elapsed_ms(run: Any) -> int | str:
 
     if run["finishedAt"] is None:
         return "-"
-    ended, begun = (parse_ms(run[name]) or 0 for name in ("finishedAt", "createdAt"))
-    return ended - begun
+    finished_ms, created_ms = (parse_ms(run[name]) or 0 for name in ("finishedAt", "createdAt"))
+    return finished_ms - created_ms

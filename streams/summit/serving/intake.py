@@ -81,10 +81,10 @@ class Intake:
 
     def stop(self, run_id: str) -> bool:
         """Note that a run has ended without this agent; return whether it had begun here."""
-        begun = run_id in self._running
+        was_running = run_id in self._running
         self._waiting.pop(run_id, None)
         self.finish(run_id)
-        return begun
+        return was_running
 
     def next_run(self) -> InboxRecord | None:
         """Return the next run to begin, in log order; None if there is none."""
