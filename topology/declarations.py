@@ -96,7 +96,7 @@ class Topic:
 
     @property
     def is_input(self) -> bool:
-        """Return whether processors read it: with LogAppendTime and as many partitions as all inputs."""
+        """Return whether processors read it; all inputs have the same number of partitions."""
         return (
             self.kind in (TopicKind.COMMAND, TopicKind.COLLECTOR, TopicKind.INTERNAL)
             or self.keyed_fact
