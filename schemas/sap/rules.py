@@ -5,17 +5,40 @@ from __future__ import annotations
 from schemas import rules as common
 from schemas.rules import Rule, Stage, Where, rules_of
 
+Nack = tuple[str, int]
+"""The code of a NACK, and the HTTP status of a response that waited for it."""
 
-def _shape(code: str, meaning: str) -> Rule:
-    return Rule(code, meaning, Stage.SCHEMA, Where.BOTH)
+_CONFLICT: Nack = ("UNPROCESSABLE", 409)
+_UNPROCESSABLE: Nack = ("UNPROCESSABLE", 422)
+_NOT_FOUND: Nack = ("NOT_FOUND", 404)
+_UNAUTHORIZED: Nack = ("UNAUTHORIZED", 401)
+_FORBIDDEN: Nack = ("FORBIDDEN", 403)
+_RATE_LIMIT: Nack = ("RATE_LIMIT", 429)
+
+REFUSALS: dict[str, Nack] = {}
+"""Rule code → NACK, of the rules that the processor refuses by; rules of shape are not here."""
+
+ROWS: dict[str, int] = {}
+"""Rule code → row of the spec's table of shape, which decides among rules that one path breaks."""
 
 
-def _log(code: str, meaning: str) -> Rule:
-    return Rule(code, meaning, Stage.LOG, Where.PROCESSOR)
+def _shape(row: int, code: str, meaning: str, where: Where = Where.BOTH) -> Rule:
+    ROWS[code] = row
+    return Rule(code, meaning, Stage.SCHEMA, where)
 
 
-def _policy(code: str, meaning: str) -> Rule:
-    return Rule(code, meaning, Stage.POLICY, Where.PROCESSOR)
+def _rule(code: str, meaning: str, stage: Stage, nack: Nack | None) -> Rule:
+    if nack is not None:
+        REFUSALS[code] = nack
+    return Rule(code, meaning, stage, Where.PROCESSOR)
+
+
+def _log(code: str, meaning: str, nack: Nack | None = None) -> Rule:
+    return _rule(code, meaning, Stage.LOG, nack)
+
+
+def _policy(code: str, meaning: str, nack: Nack) -> Rule:
+    return _rule(code, meaning, Stage.POLICY, nack)
 
 
 def _effect(code: str, meaning: str) -> Rule:
@@ -31,52 +54,64 @@ KEY_MISMATCH = _log("key_mismatch", "the record key is null, no UTF-8 or not the
 PARTITION_MISMATCH = common.PARTITION_MISMATCH
 
 # Shape, in the order of the spec.
-TOO_LARGE = _shape("too_large", "the canonical JSON form is above 524288 bytes")
-BAD_JSON = _shape("bad_json", "open JSON or the body is no I-JSON, or nests above 64")
-EXTRA_CONFLICT = Rule(
+TOO_LARGE = _shape(1, "too_large", "the canonical JSON form is above 524288 bytes")
+BAD_JSON = _shape(2, "bad_json", "open JSON or the body is no I-JSON, or nests above 64")
+EXTRA_CONFLICT = _shape(
+    3,
     "extra_conflict",
     "extra_json is no object, or names a member that has a field of its own",
-    Stage.SCHEMA,
     Where.PROCESSOR,
 )
-MISSING_FIELD = _shape("missing_field", "a required member is absent or null")
-BAD_TYPE = _shape("bad_type", "a member has the wrong JSON type")
-BAD_VERSION = _shape("bad_version", "protocolVersion is not 2.0")
-BAD_UUID = _shape("bad_uuid", "an id is not a UUID of 36 characters")
+MISSING_FIELD = _shape(4, "missing_field", "a required member is absent or null")
+BAD_TYPE = _shape(4, "bad_type", "a member has the wrong JSON type")
+BAD_VERSION = _shape(5, "bad_version", "protocolVersion is not 2.0")
+BAD_UUID = _shape(5, "bad_uuid", "an id is not a UUID of 36 characters")
 BAD_TIMESTAMP = _shape(
-    "bad_timestamp", "a time is not YYYY-MM-DDTHH:MM:SSZ, or not a real date and time"
+    6, "bad_timestamp", "a time is not YYYY-MM-DDTHH:MM:SSZ, or not a real date and time"
 )
-BAD_ENUM = _shape("bad_enum", "a word is not one of those allowed")
-BAD_AGENT_ID = _shape("bad_agent_id", "an agentId is empty, too long, or has blanks at an end")
-BAD_CAPABILITY = _shape("bad_capability", "a capability is not words joined by dots, or too long")
-EMPTY_STRING = _shape("empty_string", "a text is blank")
-TOO_LONG = _shape("too_long", "a text has too many characters")
-TOO_MANY_ITEMS = _shape("too_many_items", "a list or map has more than 256 entries")
-OUT_OF_RANGE = _shape("out_of_range", "a number is out of its bounds, or not finite")
-SELF_PARENT = _shape("self_parent", "a task is its own parent")
-DEADLINE_BEFORE_ISSUE = _shape("deadline_before_issue", "the deadline is before issuedAt")
-ERROR_MESSAGE_MISSING = _shape("error_message_missing", "FAILED without an error.message")
+BAD_ENUM = _shape(7, "bad_enum", "a word is not one of those allowed")
+BAD_AGENT_ID = _shape(7, "bad_agent_id", "an agentId is empty, too long, or has blanks at an end")
+BAD_CAPABILITY = _shape(
+    7, "bad_capability", "a capability is not words joined by dots, or too long"
+)
+EMPTY_STRING = _shape(7, "empty_string", "a text is blank")
+TOO_LONG = _shape(7, "too_long", "a text has too many characters")
+TOO_MANY_ITEMS = _shape(7, "too_many_items", "a list or map has more than 256 entries")
+OUT_OF_RANGE = _shape(7, "out_of_range", "a number is out of its bounds, or not finite")
+SELF_PARENT = _shape(8, "self_parent", "a task is its own parent")
+DEADLINE_BEFORE_ISSUE = _shape(8, "deadline_before_issue", "the deadline is before issuedAt")
+ERROR_MESSAGE_MISSING = _shape(9, "error_message_missing", "FAILED without an error.message")
 ALIGNMENT_STATUS_MISMATCH = _shape(
-    "alignment_status_mismatch", "the evidence's alignment does not go with the status"
+    10, "alignment_status_mismatch", "the evidence's alignment does not go with the status"
 )
-BAD_SIGNAL = _shape("bad_signal", "rating, decision or note do not go with the kind")
+BAD_SIGNAL = _shape(11, "bad_signal", "rating, decision or note do not go with the kind")
 
 # Deciding (spec 5.2, 5.3, 5.7).
-TASK_ID_CONFLICT = _log("task_id_conflict", "the taskId is known, with other content")
-SIGNAL_ID_CONFLICT = _log("signal_id_conflict", "the signalId is known, with other content")
-UNAUTHORIZED = _policy("unauthorized", "no rule of the issuer table knows the issuer")
-FORBIDDEN = _policy("forbidden", "the issuer is known, but not for this capability")
-RATE_LIMITED = _policy("rate_limited", "the issuer sends more tasks than it may")
-UNKNOWN_TASK = _log("unknown_task", "no task of this taskId was accepted")
-CORRELATION_MISMATCH = _log("correlation_mismatch", "the correlationId is not the task's")
-TASK_CLOSED = _log("task_closed", "the task has ended")
-NOT_DISPATCHED = _log("not_dispatched", "the task is in no inbox yet")
-PRODUCER_MISMATCH = _policy("producer_mismatch", "another agent has the task")
-ILLEGAL_TRANSITION = _log("illegal_transition", "the task's state does not allow the status")
-SELF_RATING = _policy("self_rating", "the operator is the agent that had the task")
-SIGNAL_REPEATED = _policy("signal_repeated", "the operator has said this of the task before")
-SIGNAL_TOO_EARLY = _policy("signal_too_early", "the task has not ended yet")
-NOT_ISSUER = _policy("not_issuer", "an agent cancels a task that it did not issue")
+TASK_ID_CONFLICT = _log("task_id_conflict", "the taskId is known, with other content", _CONFLICT)
+SIGNAL_ID_CONFLICT = _log(
+    "signal_id_conflict", "the signalId is known, with other content", _CONFLICT
+)
+UNAUTHORIZED = _policy(
+    "unauthorized", "no rule of the issuer table knows the issuer", _UNAUTHORIZED
+)
+FORBIDDEN = _policy("forbidden", "the issuer is known, but not for this capability", _FORBIDDEN)
+RATE_LIMITED = _policy("rate_limited", "the issuer sends more tasks than it may", _RATE_LIMIT)
+UNKNOWN_TASK = _log("unknown_task", "no task of this taskId was accepted", _NOT_FOUND)
+CORRELATION_MISMATCH = _log(
+    "correlation_mismatch", "the correlationId is not the task's", _UNPROCESSABLE
+)
+TASK_CLOSED = _log("task_closed", "the task has ended", _CONFLICT)
+NOT_DISPATCHED = _log("not_dispatched", "the task is in no inbox yet", _CONFLICT)
+PRODUCER_MISMATCH = _policy("producer_mismatch", "another agent has the task", _FORBIDDEN)
+ILLEGAL_TRANSITION = _log(
+    "illegal_transition", "the task's state does not allow the status", _CONFLICT
+)
+SELF_RATING = _policy("self_rating", "the operator is the agent that had the task", _FORBIDDEN)
+SIGNAL_REPEATED = _policy(
+    "signal_repeated", "the operator has said this of the task before", _CONFLICT
+)
+SIGNAL_TOO_EARLY = _policy("signal_too_early", "the task has not ended yet", _CONFLICT)
+NOT_ISSUER = _policy("not_issuer", "an agent cancels a task that it did not issue", _FORBIDDEN)
 ACCEPTED = _log("accepted", "taken on")
 DUPLICATE = _log("duplicate", "the same envelope was accepted before")
 
@@ -108,72 +143,22 @@ DEADLINE_PASSED = _effect("deadline_passed", "the deadline passed before the tas
 CANCELLED_BY_SIGNAL = _effect("cancelled_by_signal", "an operator or the issuer cancelled the task")
 
 # The bus in one process.
-UNKNOWN_DESTINATION = _policy("unknown_destination", "no agent of the target's agentId is there")
-DESTINATION_UNAVAILABLE = _policy("destination_unavailable", "the agent takes no tasks now")
-NO_HANDLER = _policy("no_handler", "no agent registered has the capability")
+UNKNOWN_DESTINATION = _policy(
+    "unknown_destination", "no agent of the target's agentId is there", _NOT_FOUND
+)
+DESTINATION_UNAVAILABLE = _policy(
+    "destination_unavailable", "the agent takes no tasks now", _CONFLICT
+)
+NO_HANDLER = _policy("no_handler", "no agent registered has the capability", _NOT_FOUND)
 HANDLER_ERROR = _effect("handler_error", "the agent's handler raised")
 
 ALL = rules_of(dict(globals()))
 """Every rule code, in the order of declaration."""
 
-ROWS: tuple[tuple[Rule, ...], ...] = (
-    (TOO_LARGE,),
-    (BAD_JSON,),
-    (EXTRA_CONFLICT,),
-    (MISSING_FIELD, BAD_TYPE),
-    (BAD_VERSION, BAD_UUID),
-    (BAD_TIMESTAMP,),
-    (
-        BAD_ENUM,
-        BAD_AGENT_ID,
-        BAD_CAPABILITY,
-        EMPTY_STRING,
-        TOO_LONG,
-        TOO_MANY_ITEMS,
-        OUT_OF_RANGE,
-    ),
-    (SELF_PARENT, DEADLINE_BEFORE_ISSUE),
-    (ERROR_MESSAGE_MISSING,),
-    (ALIGNMENT_STATUS_MISMATCH,),
-    (BAD_SIGNAL,),
-)
-"""The rules of shape in the spec's order, which decides among those that one path breaks."""
-
 _KEY_RULES = (KEY_MISMATCH, PARTITION_MISMATCH)
 _SHAPE_RULES = frozenset(
     rule.code for rule in ALL if rule.stage is Stage.SCHEMA or rule in _KEY_RULES
 )
-
-REFUSALS: dict[str, tuple[str, int]] = {
-    rule.code: (code, status)
-    for code, status, group in (
-        (
-            "UNPROCESSABLE",
-            409,
-            (
-                TASK_ID_CONFLICT,
-                SIGNAL_ID_CONFLICT,
-                TASK_CLOSED,
-                ILLEGAL_TRANSITION,
-                NOT_DISPATCHED,
-                SIGNAL_REPEATED,
-                SIGNAL_TOO_EARLY,
-                DESTINATION_UNAVAILABLE,
-            ),
-        ),
-        ("UNPROCESSABLE", 422, (CORRELATION_MISMATCH,)),
-        ("NOT_FOUND", 404, (UNKNOWN_TASK, UNKNOWN_DESTINATION, NO_HANDLER)),
-        ("UNAUTHORIZED", 401, (UNAUTHORIZED,)),
-        (
-            "FORBIDDEN",
-            403,
-            (FORBIDDEN, PRODUCER_MISMATCH, SELF_RATING, NOT_ISSUER),
-        ),
-        ("RATE_LIMIT", 429, (RATE_LIMITED,)),
-    )
-    for rule in group
-}
-"""The NACK's code and the status of an answer that waited for it; rules of shape are not here."""
 
 
 def nack_code(rule: str, subject: str) -> str:

@@ -15,7 +15,6 @@ from schemas.sap.check import Checker
 from schemas.sap.constants import is_blank, is_id, parse_seconds
 from schemas.sap.shapes import DECISION, NOTE, RATING, Shape, without_nulls
 
-_ROW = {rule.code: row for row, group in enumerate(rules.ROWS) for rule in group}
 _NAMING = {
     rule.code
     for rule in (
@@ -56,7 +55,7 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     """
     named = {problem.path for problem in problems if problem.rule in _NAMING}
     remaining = [p for p in problems if p.rule not in _GENERAL or p.path not in named]
-    return sorted(remaining, key=lambda problem: (problem.path, _ROW[problem.rule], problem.rule))
+    return sorted(remaining, key=lambda p: (p.path, rules.ROWS[p.rule], p.rule))
 
 
 def _size(shape: Shape, value: dict[str, Any]) -> Iterator[Problem]:

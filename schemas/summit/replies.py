@@ -124,18 +124,8 @@ VALUE_RULES: dict[str, Rule] = {
 }
 
 
-_ORDER = order_of(
-    rules.JSON_INVALID,
-    rules.REPLY_SHAPE,
-    rules.STATUS_VALUE,
-    rules.METRICS_MISSING,
-    rules.METRICS_VALUE,
-    rules.PROVENANCE_MISSING,
-    rules.PROVENANCE_VALUE,
-    rules.VERIFICATION_VALUE,
-    rules.ERROR_VALUE,
-    rules.OUTPUT_VALUE,
-)
+_FIRST = (rules.JSON_INVALID, rules.REPLY_SHAPE, rules.STATUS_VALUE)
+_ORDER = order_of(*dict.fromkeys((*_FIRST, *rules.REFUSING)))
 """The order of spec 5.4, 1 and 7 to 10; the budget is checked before the output."""
 _MEMBERS = {
     words.PROGRESS: ("metrics", "provenance", "message"),
