@@ -92,6 +92,7 @@ class AwaitOutcome(NamedTuple):
     answer: takes the call (over a view that has seen the verdict), the envelope and its position;
     None when it is not there yet.
     late: what a sender is told beside the position when time is up; None: there is no view.
+    statuses: the HTTP statuses of a refusal, but for 422.
     """
 
     awaits: str
@@ -101,6 +102,7 @@ class AwaitOutcome(NamedTuple):
     row: Callable[[Any], bytes]
     answer: Callable[[Call, Any, str], Response | None]
     late: Callable[[ReadOnlyStore | None, Any], Mapping[str, Any]]
+    statuses: tuple[int, ...]
 
 
 class AwaitVerdicts(NamedTuple):

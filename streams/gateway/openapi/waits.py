@@ -9,7 +9,6 @@ from streams.api.problems import TITLES
 from streams.api.route import AwaitOutcome, AwaitVerdicts, Produce, ReplaceCommand
 from streams.gateway.openapi.schemas import Components
 
-_REFUSALS = (401, 403, 404, 409, 429)
 CORRELATED: Json = {
     correlation.HEADER: {
         "description": "The correlationId of what the answer is about.",
@@ -47,7 +46,7 @@ def responses(wait: AwaitOutcome | AwaitVerdicts, components: Components) -> Jso
             {"anyOf": [ref("Positions"), components.answers[wait.pending]]},
             "It is on the log; not waited for, or not there in time.",
         ),
-        **{str(status): answer(ack, f"{TITLES[status]}: the NACK.") for status in _REFUSALS},
+        **{str(status): answer(ack, f"{TITLES[status]}: the NACK.") for status in wait.statuses},
         "422": {
             "description": "Not valid, and not sent; or the NACK.",
             "content": {PROBLEM_TYPE: {"schema": ref("Problem")}, JSON_TYPE: {"schema": ack}},

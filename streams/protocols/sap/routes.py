@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from schemas import Problem
+from schemas.sap import rules
 from streams.access.callers import Role
 from streams.api.correlation import shared
 from streams.api.problems import Response
@@ -31,6 +32,7 @@ _CACHE = "/v1/sap/cache/{cacheKey}"
 _EMPTY = Problem(
     "out_of_range", "", f"A list has 1 to {MOST_AT_ONCE} envelopes; this one is empty."
 )
+_STATUSES = tuple(sorted({status for _, status in rules.REFUSALS.values()} - {422}))
 _TERMS = ProduceOptions(_EMPTY, correlated=True, too_large="too_large")
 
 
@@ -53,7 +55,7 @@ def _produce(
         return answer(call.view, envelope, cause)
 
     wait = AwaitOutcome(
-        awaits, "SapPending", "SapAck", _most_s, _row, answered, tasks.pending_response
+        awaits, "SapPending", "SapAck", _most_s, _row, answered, tasks.pending_response, _STATUSES
     )
     return Produce(topic, _TERMS, wait)
 
