@@ -7,7 +7,7 @@ from starlette.requests import ClientDisconnect
 
 from schemas.asap import Manifest
 from streams.asap.auth import TokenValidator
-from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
+from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dump_json
 from streams.asap.metrics import CONTENT_TYPE
 from streams.asap.registry import HandlerRegistry, create_default_registry
 from streams.asap.server import Server
@@ -56,6 +56,6 @@ def create_app(
 
     @app.get(MANIFEST_PATH)
     async def published() -> Response:
-        return Response(dumped(server.manifest_json()), media_type=_JSON)
+        return Response(dump_json(server.manifest_json()), media_type=_JSON)
 
     return app

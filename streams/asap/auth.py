@@ -1,4 +1,4 @@
-"""Who sends a request: row 6 of the table in asap spec 6.2."""
+"""Authentication of a request's sender: row 6 of the table in asap spec 6.2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from schemas.asap import INVALID_REQUEST, Manifest
-from streams.asap.blocking import in_thread
+from streams.asap.blocking import run_in_thread
 from streams.asap.faults import AUTH_INVALID, AUTH_REQUIRED, RpcFault
 
 TokenValidator = Callable[[str], str | Awaitable[str | None] | None]
@@ -15,7 +15,10 @@ TokenValidator = Callable[[str], str | Awaitable[str | None] | None]
 
 
 class Authenticator:
-    """Raises ValueError when the manifest asks for tokens and nobody can tell whose they are."""
+    """A check of the bearer token of each request.
+
+    Raises ValueError when the manifest asks for tokens and there is no validator.
+    """
 
     def __init__(self, manifest: Manifest, validator: TokenValidator | None) -> None:
         self._validator = validator
@@ -26,32 +29,32 @@ class Authenticator:
             raise ValueError("token_validator is required when the manifest has auth")
 
     async def check(self, headers: Mapping[str, str]) -> str | None:
-        """The URN of the sender; None when everyone may send."""
+        """Return the URN of the sender; None when the manifest asks for no token."""
         if not self._closed:
             return None
-        given = headers.get("authorization", "").strip()
-        if not given:
-            raise _refused("auth_required")
-        scheme, _, token = given.partition(" ")
+        authorization = headers.get("authorization", "").strip()
+        if not authorization:
+            raise _refusal("auth_required")
+        scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not self._takes_bearer or not token.strip():
-            raise _refused("auth_invalid")
+            raise _refusal("auth_invalid")
         urn = await self._urn(token.strip())
         if not urn:
-            raise _refused("auth_invalid")
+            raise _refusal("auth_invalid")
         return urn
 
     async def _urn(self, token: str) -> str | None:
         validator = self._validator
         assert validator is not None
         if inspect.iscoroutinefunction(validator):
-            found: Any = validator(token)
+            result: Any = validator(token)
         else:
-            found = await in_thread(validator, token)
-        urn: str | None = await found if inspect.isawaitable(found) else found
+            result = await run_in_thread(validator, token)
+        urn: str | None = await result if inspect.isawaitable(result) else result
         return urn
 
 
-def _refused(kind: str) -> RpcFault:
+def _refusal(kind: str) -> RpcFault:
     if kind == "auth_required":
         message = "Authentication required"
         return RpcFault(INVALID_REQUEST, "auth_required", message, AUTH_REQUIRED, status_code=401)

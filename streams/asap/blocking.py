@@ -1,4 +1,4 @@
-"""From code that blocks to coroutines, and back."""
+"""Bridges between blocking code and coroutines."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What it returns, run in a loop of its own: in a thread where this one has a running loop."""
+def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a new event loop, in a thread if this thread has a running loop."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -21,25 +21,25 @@ def blocking(coroutine: Coroutine[Any, Any, T]) -> T:
         return pool.submit(asyncio.run, coroutine).result()
 
 
-def at_once(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns that never suspends, with no loop at all.
+def run_without_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never suspends, without an event loop.
 
-    Raises RuntimeError for one that does.
+    Raises RuntimeError if it suspends.
     """
     try:
         coroutine.send(None)
     except StopIteration as exc:
-        found: T = exc.value
-        return found
+        result: T = exc.value
+        return result
     coroutine.close()
     raise RuntimeError("the coroutine waits for something")
 
 
-async def in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a call returns or raises that may block; the loop goes on meanwhile.
+async def run_in_thread(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a blocking call in a thread and return its result.
 
-    StopIteration becomes RuntimeError, as in a coroutine: no future can hold it, so whoever waits
-    would never be told.
+    StopIteration becomes RuntimeError, as in a coroutine: a future cannot hold it, so the caller
+    would wait forever.
     """
 
     def called() -> T:

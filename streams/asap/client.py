@@ -22,22 +22,22 @@ from schemas.asap import (
     TaskUpdate,
     make_envelope,
 )
-from streams.asap.blocking import blocking
+from streams.asap.blocking import run_blocking
 from streams.asap.errors import ASAPConnectionError, ASAPRemoteError
 from streams.asap.exchange import (
     Backoff,
+    PreparedRequest,
     Result,
-    Sending,
     bearer,
     check_status,
-    checked_url,
-    in_old_spelling,
-    judged,
-    result_of,
+    normalize_url,
+    read_result,
+    respell_for_old_peer,
+    response_or_pause,
 )
 from streams.asap.jsonrpc import MANIFEST_PATH, PATH
 
-_KEPT_CONNECTIONS = 100
+_MAX_IDLE_CONNECTIONS = 100
 _MARGIN_S = 5.0
 """How much longer than a wait its answer may take."""
 
@@ -69,7 +69,7 @@ class ASAPClient:
         retry_max_delay: float = 5.0,
         rng: random.Random | None = None,
     ) -> None:
-        self.base_url = checked_url(base_url)
+        self.base_url = normalize_url(base_url)
         self.timeout = timeout
         self.sender = sender
         self._token = token
@@ -79,19 +79,19 @@ class ASAPClient:
         self._numbers = itertools.count(1)
         self._http: httpx.AsyncClient | None = None
         self._recipient: str | None = None
-        self._asking = asyncio.Lock()
+        self._manifest_lock = asyncio.Lock()
 
     @property
     def is_connected(self) -> bool:
-        """Whether it is open; the server is met with the first send."""
+        """Return whether the client is open; the first send opens the connection."""
         return self._http is not None
 
     async def __aenter__(self) -> Self:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=_KEPT_CONNECTIONS)
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=_MAX_IDLE_CONNECTIONS)
         # Only headrace's settings read the environment, so no proxy is taken from there.
         if self._http is not None:
             raise RuntimeError("the client is open already")
-        self._asking = asyncio.Lock()
+        self._manifest_lock = asyncio.Lock()
         self._http = httpx.AsyncClient(
             transport=self._transport, timeout=self.timeout, limits=limits, trust_env=False
         )
@@ -105,7 +105,7 @@ class ASAPClient:
             await http.aclose()
 
     async def send(self, envelope: Envelope) -> Envelope:
-        """The reply.
+        """Send an envelope and return the reply.
 
         Raises ASAPConnectionError, ASAPTimeoutError, ASAPRemoteError.  The envelope's id makes it
         safe to send again after a timeout.
@@ -122,12 +122,12 @@ class ASAPClient:
         wait: int | None = None,
         extensions: Mapping[str, Any] | None = None,
     ) -> TaskResponse | TaskUpdate:
-        """What the server says to a request: the response, or how the task stands.
+        """Send a request and return the response, or an update with the task's status.
 
-        request: a ready envelope goes as it is.  recipient: default, whose server it is.
+        request: a ready envelope is sent unchanged.  recipient: the server's own agent by default.
         wait: for the response, in seconds.
-        Raises what `send` raises; ASAPRemoteError "Correlation mismatch" for an answer to another
-        envelope that is not said to be this one's duplicate.
+        Raises what `send` raises; ASAPRemoteError "Correlation mismatch" for a reply to another
+        envelope, unless the verdict is `duplicate`.
         """
         envelope = request
         if isinstance(envelope, TaskRequest):
@@ -138,16 +138,16 @@ class ASAPClient:
                 trace_id=trace_id,
                 extensions=None if extensions is None else dict(extensions),
             )
-        return _told(envelope, await self._exchange(envelope, wait))
+        return _reply_payload(envelope, await self._exchange(envelope, wait))
 
     async def _server_agent(self) -> str:
-        """The URN in the server's manifest."""
-        async with self._asking:
+        """Return the URN in the server's manifest, which is fetched once."""
+        async with self._manifest_lock:
             if self._recipient is None:
-                self._recipient = await self._published()
+                self._recipient = await self._fetch_recipient()
             return self._recipient
 
-    async def _published(self) -> str:
+    async def _fetch_recipient(self) -> str:
         response = await self._attempts("GET", MANIFEST_PATH, self.timeout, bearer(self._token))
         try:
             return Manifest.model_validate_json(response.content).id
@@ -156,22 +156,22 @@ class ASAPClient:
 
     async def _exchange(self, envelope: Envelope, wait: int | None = None) -> Result:
         timeout = self.timeout if wait is None else max(self.timeout, wait + _MARGIN_S)
-        sending = self._sending(envelope, None, wait)
+        sending = self._prepare(envelope, None, wait)
         try:
             return await self._post(sending, timeout)
         except ASAPRemoteError as exc:
-            again = in_old_spelling(envelope, exc)
+            again = respell_for_old_peer(envelope, exc)
             if again is None:
                 raise
-        return await self._post(self._sending(again, sending.key, wait), timeout)
+        return await self._post(self._prepare(again, sending.key, wait), timeout)
 
-    def _sending(self, envelope: Envelope, key: str | None, wait: int | None) -> Sending:
-        return Sending.of(envelope, f"req-{next(self._numbers)}", key, self._token, wait)
+    def _prepare(self, envelope: Envelope, key: str | None, wait: int | None) -> PreparedRequest:
+        return PreparedRequest.of(envelope, f"req-{next(self._numbers)}", key, self._token, wait)
 
-    async def _post(self, sending: Sending, timeout: float) -> Result:
+    async def _post(self, sending: PreparedRequest, timeout: float) -> Result:
         response = await self._attempts("POST", PATH, timeout, sending.headers, sending.body)
         try:
-            return result_of(response)
+            return read_result(response)
         except ValueError as exc:
             raise ASAPConnectionError(f"the answer cannot be read: {exc}", exc) from exc
 
@@ -183,7 +183,7 @@ class ASAPClient:
         headers: Mapping[str, str],
         body: bytes | None = None,
     ) -> httpx.Response:
-        """The first answer below 500, or what the last attempt came to."""
+        """Return the first response with a status below 500, or raise the last attempt's error."""
         http, url = self._http, self.base_url + path
         if http is None:
             raise ASAPConnectionError("the client is not connected: use `async with`")
@@ -194,16 +194,16 @@ class ASAPClient:
                 )
             except Exception as exc:
                 outcome = exc
-            found = judged(outcome, attempt, self._backoff, url, timeout)
-            if isinstance(found, httpx.Response):
-                check_status(found)
-                return found
-            await asyncio.sleep(found)
+            response = response_or_pause(outcome, attempt, self._backoff, url, timeout)
+            if isinstance(response, httpx.Response):
+                check_status(response)
+                return response
+            await asyncio.sleep(response)
         raise AssertionError
 
 
-def _told(envelope: Envelope, result: Result) -> TaskResponse | TaskUpdate:
-    """The payload of the answer, once it is sure that it is one to this envelope."""
+def _reply_payload(envelope: Envelope, result: Result) -> TaskResponse | TaskUpdate:
+    """Return the payload of the reply, after checking that it answers this envelope."""
     answer = result.envelope
     if answer.correlation_id != envelope.id and result.more.get("verdict") != "duplicate":
         raise ASAPRemoteError(
@@ -224,14 +224,14 @@ def _told(envelope: Envelope, result: Result) -> TaskResponse | TaskUpdate:
 async def send_task(
     client: ASAPClient, request: TaskRequest | Envelope, **options: Any
 ) -> TaskResponse | TaskUpdate:
-    """As `client.send_task`."""
+    """Call `client.send_task`."""
     return await client.send_task(request, **options)
 
 
 def send_task_sync(
     client: ASAPClient, request: TaskRequest | Envelope, **options: Any
 ) -> TaskResponse | TaskUpdate:
-    """As `client.send_task`, from any thread, also from several at once: on connections of its own.
+    """Call `client.send_task` from any thread, on new connections; concurrent calls are safe.
 
     Raises RuntimeError when the client is open: then it belongs to an event loop.
     """
@@ -239,10 +239,10 @@ def send_task_sync(
         raise RuntimeError("the client is open: await client.send_task instead")
 
     async def once() -> TaskResponse | TaskUpdate:
-        async with copy.copy(client) as own:
+        async with copy.copy(client) as session:
             try:
-                return await own.send_task(request, **options)
+                return await session.send_task(request, **options)
             finally:
-                client._recipient = own._recipient  # whose server it is is asked once
+                client._recipient = session._recipient  # whose server it is is asked once
 
-    return blocking(once())
+    return run_blocking(once())

@@ -1,7 +1,7 @@
-"""What a client of an ASAP server raises: plain exceptions, with what is needed to go on.
+"""The exceptions of the clients of an ASAP server.
 
 ASAPConnectionError  no usable answer came: nobody listens, or HTTP itself failed
-ASAPTimeoutError     no answer came in time; the envelope may have been taken all the same
+ASAPTimeoutError     no answer came in time; the envelope may have been accepted all the same
 ASAPRemoteError      the server answered with a JSON-RPC error
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class ASAPConnectionError(Exception):
-    """cause: the exception behind it, if there is one."""
+    """A connection that failed.  cause: the exception behind it, if there is one."""
 
     def __init__(self, message: str, cause: BaseException | None = None) -> None:
         super().__init__(message)
@@ -20,7 +20,7 @@ class ASAPConnectionError(Exception):
 
 
 class ASAPTimeoutError(Exception):
-    """timeout: how long was waited, in seconds."""
+    """An exchange that took too long.  timeout: in seconds."""
 
     def __init__(self, message: str, timeout: float | None = None) -> None:
         super().__init__(message)
@@ -40,6 +40,6 @@ class ASAPRemoteError(Exception):
 
     @property
     def asap_error(self) -> str | None:
-        """The code of ASAP's own, where the server named one."""
-        found = self.data.get("asap_error") if isinstance(self.data, dict) else None
-        return found if isinstance(found, str) else None
+        """Return ASAP's own error code, if the server sent one."""
+        code = self.data.get("asap_error") if isinstance(self.data, dict) else None
+        return code if isinstance(code, str) else None

@@ -58,7 +58,7 @@ _CODES: tuple[tuple[type[ASAPError], int], ...] = (
 
 
 class RpcFault(Exception):
-    """The answer is an error.
+    """A JSON-RPC error as the result of a request.
 
     code: of JSON-RPC.  error: one sentence.  asap_error: ASAP's code, where it has one.
     data: more members of `data`.
@@ -77,22 +77,22 @@ class RpcFault(Exception):
         self.more = data
 
     def data(self, correlation_id: str | None) -> dict[str, Any]:
-        """The member `data` of the error.  correlation_id: of the envelope, if it has one."""
-        found = {"error": self.error, **self.more}
+        """Return the member `data` of the error.  correlation_id: of the envelope, if any."""
+        members = {"error": self.error, **self.more}
         if self.asap_error is not None:
-            found["asap_error"] = self.asap_error
+            members["asap_error"] = self.asap_error
             if correlation_id is not None:
-                found["correlation_id"] = correlation_id
-        return found
+                members["correlation_id"] = correlation_id
+        return members
 
 
-def listed(problems: Sequence[Problem]) -> list[dict[str, str]]:
-    """As `validation_errors`."""
+def validation_errors_of(problems: Sequence[Problem]) -> list[dict[str, str]]:
+    """Return the problems as the member `validation_errors`."""
     return [problem._asdict() for problem in problems]
 
 
-def of_handler(exc: BaseException) -> RpcFault:
-    """What a handler has raised."""
+def handler_fault(exc: BaseException) -> RpcFault:
+    """Return the fault for an exception that a handler raised."""
     name = type(exc).__name__
     if not isinstance(exc, ASAPError):
         return RpcFault(INTERNAL_ERROR, "handler_error", str(exc), TASK_FAILED, type=name)

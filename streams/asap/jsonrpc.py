@@ -27,8 +27,8 @@ MANIFEST_PATH = "/.well-known/asap/manifest.json"
 Id = StrictStr | StrictInt
 
 
-def dumped(value: Any) -> bytes:
-    """JSON text; what JSON has no form for is written as its text."""
+def dump_json(value: Any) -> bytes:
+    """Return a value as JSON text; types without a JSON form are written as their text."""
     try:
         return orjson.dumps(value, default=str)
     except TypeError:  # a lone surrogate, or an integer of more than 64 bits
@@ -36,7 +36,7 @@ def dumped(value: Any) -> bytes:
 
 
 def _finite(value: Any) -> Any:
-    """With null for the numbers that JSON has no form for, as orjson writes them."""
+    """Replace the numbers without a JSON form by null, as orjson does."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -45,7 +45,7 @@ def _finite(value: Any) -> Any:
 
 
 class JsonRpcRequest(ASAPBaseModel):
-    """params: `envelope`, and `idempotency_key` where one send may be repeated."""
+    """A request.  params: `envelope`, and `idempotency_key` if the request may be repeated."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     method: str
@@ -54,7 +54,7 @@ class JsonRpcRequest(ASAPBaseModel):
 
 
 class JsonRpcResponse(ASAPBaseModel):
-    """result: `envelope`; on the stream `verdict`, `task_id` and `position` as well."""
+    """A response.  result: `envelope`; on the log `verdict`, `task_id` and `position` as well."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     result: dict[str, Any]
@@ -68,12 +68,12 @@ class JsonRpcError(ASAPBaseModel):
 
     @classmethod
     def from_code(cls, code: int, data: dict[str, Any] | None = None) -> JsonRpcError:
-        """With the fixed message of the code."""
+        """Return an error with the fixed message of its code."""
         return cls(code=code, message=ERROR_MESSAGES.get(code, UNKNOWN_ERROR), data=data)
 
 
 class JsonRpcErrorResponse(ASAPBaseModel):
-    """id: null when the request's own could not be read."""
+    """An error response.  id: null when the request's id could not be read."""
 
     jsonrpc: Literal["2.0"] = "2.0"
     error: JsonRpcError
@@ -96,5 +96,5 @@ __all__ = [
     "JsonRpcErrorResponse",
     "JsonRpcRequest",
     "JsonRpcResponse",
-    "dumped",
+    "dump_json",
 ]

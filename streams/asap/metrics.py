@@ -1,4 +1,4 @@
-"""What an ASAP server measures (asap spec 6.2): a closed set, declared once."""
+"""The metrics of an ASAP server (asap spec 6.2): a closed set, declared once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, disable_created_metrics, genera
 from streams.telemetry.metrics import MetricDeclaration, create_metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_BEGUN = time.monotonic()
+_STARTED_AT = time.monotonic()
 
 REQUESTS = MetricDeclaration(
     "asap_requests_total",
@@ -43,24 +43,26 @@ ALL = (REQUESTS, SUCCESSES, ERRORS, SECONDS, UPTIME)
 
 
 class ServerMetrics:
-    """Of one server, in a registry of their own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(self) -> None:
         disable_created_metrics()  # they are in no declaration
         self._registry = CollectorRegistry()
-        self._own: dict[str, Any] = {each.name: create_metric(each, self._registry) for each in ALL}
-        self._own[UPTIME.name].set_function(lambda: time.monotonic() - _BEGUN)
+        self._series: dict[str, Any] = {
+            each.name: create_metric(each, self._registry) for each in ALL
+        }
+        self._series[UPTIME.name].set_function(lambda: time.monotonic() - _STARTED_AT)
 
-    def answered(self, payload_type: str, error_type: str | None, took_s: float) -> None:
-        """error_type: None for a success."""
+    def observe_request(self, payload_type: str, error_type: str | None, took_s: float) -> None:
+        """Count one request and its duration.  error_type: None for a success."""
         status = "success" if error_type is None else "error"
-        self._own[REQUESTS.name].labels(payload_type, status).inc()
-        self._own[SECONDS.name].labels(payload_type, status).observe(took_s)
+        self._series[REQUESTS.name].labels(payload_type, status).inc()
+        self._series[SECONDS.name].labels(payload_type, status).observe(took_s)
         if error_type is None:
-            self._own[SUCCESSES.name].labels(payload_type).inc()
+            self._series[SUCCESSES.name].labels(payload_type).inc()
         else:
-            self._own[ERRORS.name].labels(payload_type, error_type).inc()
+            self._series[ERRORS.name].labels(payload_type, error_type).inc()
 
     def text(self) -> bytes:
-        """In the Prometheus text format."""
+        """Return the metrics in the Prometheus text format."""
         return generate_latest(self._registry)

@@ -1,4 +1,4 @@
-"""Which handler answers which payload type."""
+"""The registry of handlers by payload type."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from schemas.asap import (
     normalize_payload_type,
     reply_to,
 )
-from streams.asap.blocking import in_thread
+from streams.asap.blocking import run_in_thread
 
 Handler = Callable[[Envelope, Manifest], Envelope | Awaitable[Envelope]]
 """Takes an envelope and the manifest of the agent it came to; gives the reply."""
 
-_IDLE = re.compile("[^a-z0-9]")
+_SEPARATORS = re.compile("[^a-z0-9]")
 
 
 class HandlerRegistry:
-    """Payload types in any spelling, those that ASAP does not know too.  Thread-safe."""
+    """Handlers by payload type, in any spelling, also for types unknown to ASAP.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._handlers: dict[str, tuple[str, Handler]] = {}
 
     def register(self, payload_type: str, handler: Handler) -> None:
-        """In place of the one that this type had."""
+        """Set the handler of a payload type, replacing any other."""
         with self._lock:
-            self._handlers[_folded(payload_type)] = payload_type, handler
+            self._handlers[_registry_key(payload_type)] = payload_type, handler
 
     def has_handler(self, payload_type: str) -> bool:
         with self._lock:
-            return _folded(payload_type) in self._handlers
+            return _registry_key(payload_type) in self._handlers
 
     def registered_as(self, payload_type: str) -> str | None:
-        """The name that its handler was registered under; None without one."""
+        """Return the spelling that the type's handler was registered with, or None."""
         with self._lock:
-            found = self._handlers.get(_folded(payload_type))
-        return None if found is None else found[0]
+            entry = self._handlers.get(_registry_key(payload_type))
+        return None if entry is None else entry[0]
 
     def list_handlers(self) -> list[str]:
-        """The payload types as they were registered."""
+        """Return the payload types as they were registered."""
         with self._lock:
             return [name for name, _ in self._handlers.values()]
 
     def dispatch(self, envelope: Envelope, manifest: Manifest) -> Envelope:
-        """The reply of a handler that is no coroutine.
+        """Return the reply of a synchronous handler.
 
-        Raises HandlerNotFoundError, TypeError for one that is, and what the handler raises.
+        Raises HandlerNotFoundError, TypeError for an asynchronous one, and what the handler raises.
         """
         reply = self._handler(envelope)(envelope, manifest)
         if inspect.isawaitable(reply):
@@ -68,7 +68,7 @@ class HandlerRegistry:
         return reply
 
     async def dispatch_async(self, envelope: Envelope, manifest: Manifest) -> Envelope:
-        """The reply of any handler; one that is no coroutine runs in a thread.
+        """Return the reply of any handler; a synchronous one runs in a thread.
 
         Raises HandlerNotFoundError and what the handler raises.
         """
@@ -76,21 +76,21 @@ class HandlerRegistry:
         if _is_async(handler):
             reply = handler(envelope, manifest)
         else:
-            reply = await in_thread(handler, envelope, manifest)
+            reply = await run_in_thread(handler, envelope, manifest)
         return await reply if inspect.isawaitable(reply) else reply
 
     def _handler(self, envelope: Envelope) -> Handler:
         with self._lock:
-            found = self._handlers.get(_folded(envelope.payload_type))
-        if found is None:
+            entry = self._handlers.get(_registry_key(envelope.payload_type))
+        if entry is None:
             raise HandlerNotFoundError(envelope.payload_type)
-        return found[1]
+        return entry[1]
 
 
-def _folded(payload_type: str) -> str:
-    """What all spellings of a type have in common."""
+def _registry_key(payload_type: str) -> str:
+    """Return the key that all spellings of a type share."""
     known = normalize_payload_type(payload_type)
-    return known or _IDLE.sub("", payload_type.lower()) or payload_type
+    return known or _SEPARATORS.sub("", payload_type.lower()) or payload_type
 
 
 def _is_async(handler: Handler) -> bool:
@@ -99,15 +99,15 @@ def _is_async(handler: Handler) -> bool:
 
 
 def create_echo_handler() -> Handler:
-    """Answers a TaskRequest at once: completed, with its input as `echoed`."""
+    """Return a handler that completes a TaskRequest at once, with its input as `echoed`."""
 
     def echo(envelope: Envelope, manifest: Manifest) -> Envelope:
         request = envelope.typed_payload()
-        asked = request.input if isinstance(request, TaskRequest) else envelope.payload
+        echoed = request.input if isinstance(request, TaskRequest) else envelope.payload
         response = TaskResponse(
             task_id=f"task_{generate_id()}",
             status=TaskStatus.COMPLETED,
-            result={"echoed": asked},
+            result={"echoed": echoed},
         )
         return reply_to(envelope, response, sender=manifest.id)
 
@@ -115,7 +115,7 @@ def create_echo_handler() -> Handler:
 
 
 def create_default_registry() -> HandlerRegistry:
-    """One that echoes each TaskRequest."""
+    """Return a registry whose one handler echoes each TaskRequest."""
     registry = HandlerRegistry()
     registry.register("TaskRequest", create_echo_handler())
     return registry

@@ -1,4 +1,4 @@
-"""From the body of a request to an envelope, or the fault that the sender is told of.
+"""The parsing of a request: from its body to an envelope, or to a fault.
 
 The checks are rows 1 to 5, 7 and 8 of the table in asap spec 6.2.
 """
@@ -22,7 +22,7 @@ from schemas.asap import (
 from schemas.nesting import MAX_OPEN_NESTING, too_deep
 from schemas.problems import pointer
 from streams.api.jsonrpc import VERSION
-from streams.asap.faults import MALFORMED, RpcFault, listed
+from streams.asap.faults import MALFORMED, RpcFault, validation_errors_of
 from streams.asap.jsonrpc import METHOD
 
 _RULE = "malformed_envelope"
@@ -30,8 +30,8 @@ _MEMBERS = ("jsonrpc", "method", "params", "id")
 _MISSING = object()
 
 
-def parsed(body: bytes) -> Mapping[str, Any]:
-    """Rows 1 and 2."""
+def parse_request(body: bytes) -> Mapping[str, Any]:
+    """Parse the body of a request (rows 1 and 2)."""
     try:
         value = parse_ijson(body, surrogates=True)
     except ShapeError as exc:
@@ -46,43 +46,43 @@ def parsed(body: bytes) -> Mapping[str, Any]:
     return value
 
 
-def id_of(request: Mapping[str, Any]) -> str | int | None:
-    """None for an id that is none; an integer may be written with a point, as 7.0."""
-    found = request.get("id")
-    if isinstance(found, float) and found.is_integer():
-        return int(found)
-    if isinstance(found, bool) or not isinstance(found, str | int):
+def read_request_id(request: Mapping[str, Any]) -> str | int | None:
+    """Return the id of a request, None for an invalid one; an integer may be written as 7.0."""
+    id = request.get("id")
+    if isinstance(id, float) and id.is_integer():
+        return int(id)
+    if isinstance(id, bool) or not isinstance(id, str | int):
         return None
-    return found
+    return id
 
 
-def correlation_of(request: Mapping[str, Any]) -> str | None:
-    """Of the envelope, as far as there is one."""
+def read_correlation_id(request: Mapping[str, Any]) -> str | None:
+    """Return the correlation id of the envelope, if it has a readable one."""
     params = request.get("params")
     envelope = params.get("envelope") if isinstance(params, dict) else None
-    found = envelope.get("correlation_id") if isinstance(envelope, dict) else None
-    return found if isinstance(found, str) and found else None
+    correlation_id = envelope.get("correlation_id") if isinstance(envelope, dict) else None
+    return correlation_id if isinstance(correlation_id, str) and correlation_id else None
 
 
 class Params(NamedTuple):
-    """The members that count; envelope: None when it is absent."""
+    """The members of `params` that are read; an absent envelope is None."""
 
     envelope: Any
     idempotency_key: Any
 
     @property
     def payload_type(self) -> str | None:
-        found = self.envelope.get("payload_type") if isinstance(self.envelope, dict) else None
-        return found if isinstance(found, str) else None
+        name = self.envelope.get("payload_type") if isinstance(self.envelope, dict) else None
+        return name if isinstance(name, str) else None
 
 
-def params_of(request: Mapping[str, Any]) -> Params:
-    """Rows 3 to 5."""
+def params_from_request(request: Mapping[str, Any]) -> Params:
+    """Check the members of a request and return its params (rows 3 to 5)."""
     if problems := _problems(request):
         message = problems[0].message
-        found = listed(problems)
+        errors = validation_errors_of(problems)
         raise RpcFault(
-            INVALID_REQUEST, "invalid_request", message, MALFORMED, validation_errors=found
+            INVALID_REQUEST, "invalid_request", message, MALFORMED, validation_errors=errors
         )
     params, method = request["params"], request["method"]
     if not isinstance(params, dict):
@@ -95,28 +95,28 @@ def params_of(request: Mapping[str, Any]) -> Params:
 
 
 def _problems(request: Mapping[str, Any]) -> list[Problem]:
-    """What is wrong with the members of a request."""
-    found = [
+    """Return the problems of the members of a request."""
+    problems = [
         Problem(_RULE, pointer(name), f"{name} is missing.")
         for name in ("id", "method", "params")
         if name not in request
     ]
-    if "id" in request and id_of(request) is None:
-        found.append(Problem(_RULE, "/id", "id must be a string or an integer."))
+    if "id" in request and read_request_id(request) is None:
+        problems.append(Problem(_RULE, "/id", "id must be a string or an integer."))
     if request.get("jsonrpc", VERSION) != VERSION:
-        found.append(Problem(_RULE, "/jsonrpc", 'jsonrpc must be "2.0".'))
+        problems.append(Problem(_RULE, "/jsonrpc", 'jsonrpc must be "2.0".'))
     if not isinstance(request.get("method", ""), str):
-        found.append(Problem(_RULE, "/method", "method must be a string."))
-    found += [
+        problems.append(Problem(_RULE, "/method", "method must be a string."))
+    problems += [
         Problem(_RULE, pointer(name), f"{name} is no member of a request.")
         for name in request
         if name not in _MEMBERS
     ]
-    return found
+    return problems
 
 
-def envelope_of(params: Params) -> tuple[Envelope, str | None]:
-    """Rows 7 and 8: the envelope and the idempotency key."""
+def envelope_from_params(params: Params) -> tuple[Envelope, str | None]:
+    """Return the envelope and the idempotency key (rows 7 and 8)."""
     if params.envelope is None:
         message = "Missing 'envelope' in params"
         raise RpcFault(INVALID_PARAMS, "missing_envelope", message, MALFORMED)
@@ -132,8 +132,8 @@ def envelope_of(params: Params) -> tuple[Envelope, str | None]:
         problems.append(Problem(_RULE, "/idempotency_key", message))
     if envelope is None or problems:
         message = "Invalid envelope structure"
-        found = listed(problems)
+        errors = validation_errors_of(problems)
         raise RpcFault(
-            INVALID_PARAMS, "invalid_envelope", message, MALFORMED, validation_errors=found
+            INVALID_PARAMS, "invalid_envelope", message, MALFORMED, validation_errors=errors
         )
     return envelope, key

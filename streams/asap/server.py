@@ -1,6 +1,6 @@
-"""The core of an ASAP server, without HTTP: from the body of a request to its answer.
+"""The core of an ASAP server, without HTTP: from the body of a request to its response.
 
-The order of the checks is that of the table in asap spec 6.2.
+The checks run in the order of the table in asap spec 6.2.
 """
 
 from __future__ import annotations
@@ -32,13 +32,19 @@ from streams.asap.faults import (
     PERMISSION_DENIED,
     TASK_FAILED,
     RpcFault,
-    of_handler,
+    handler_fault,
 )
-from streams.asap.jsonrpc import dumped
+from streams.asap.jsonrpc import dump_json
 from streams.asap.metrics import ServerMetrics
 from streams.asap.registry import HandlerRegistry
-from streams.asap.replies import Replies
-from streams.asap.request import correlation_of, envelope_of, id_of, params_of, parsed
+from streams.asap.reply_cache import ReplyCache
+from streams.asap.request import (
+    envelope_from_params,
+    params_from_request,
+    parse_request,
+    read_correlation_id,
+    read_request_id,
+)
 from streams.asap.stream import Hosted, Served, Stream
 
 UNKNOWN = "unknown"
@@ -48,18 +54,18 @@ log = logging.getLogger(__name__)
 
 
 class Reply(NamedTuple):
-    """body: JSON.  headers: of HTTP, whose status is 200."""
+    """A JSON-RPC response.  headers: of HTTP, whose status is 200."""
 
     body: Any
     headers: Mapping[str, str]
 
     def text(self) -> bytes:
-        return dumped(self.body)
+        return dump_json(self.body)
 
 
 @dataclass
-class _Asked:
-    """What is known of a request so far."""
+class _RequestState:
+    """The members of a request that have been read."""
 
     id: str | int | None = None
     correlation_id: str | None = None
@@ -67,8 +73,9 @@ class _Asked:
 
 
 class Server:
-    """stream: decides envelopes; without one the handlers answer and nothing is kept.
+    """An ASAP server for one agent.
 
+    stream: decides envelopes; without one the handlers answer and nothing is stored.
     Raises ValueError when the manifest has auth and there is no validator.
     """
 
@@ -82,52 +89,54 @@ class Server:
         self.manifest = manifest
         self.metrics = ServerMetrics()
         self._registry = registry
-        self._door = Authenticator(manifest, validator)
+        self._authenticator = Authenticator(manifest, validator)
         self._stream = stream
-        self._replies = Replies()
-        self._hosted = Hosted(manifest, registry.has_handler, self._handled)
+        self._replies = ReplyCache()
+        self._hosted = Hosted(manifest, registry.has_handler, self._run_handler)
 
     def manifest_json(self) -> dict[str, Any]:
         return self.manifest.model_dump(mode="json")
 
     async def answer(self, body: bytes, headers: Mapping[str, str]) -> Reply:
-        """headers: of the request."""
-        asked, begun = _Asked(), time.perf_counter()
+        """Return the response to the body of a request."""
+        request, start = _RequestState(), time.perf_counter()
         try:
-            reply, kind = await self._success(asked, body, headers), None
+            reply, kind = await self._respond(request, body, headers), None
         except RpcFault as exc:
-            reply, kind = _error(asked, exc), exc.kind
+            reply, kind = _error(request, exc), exc.kind
         except Exception as exc:
             log.exception("a request has failed")
             fault = RpcFault(INTERNAL_ERROR, "internal_error", f"A fault of the server: {exc}")
-            reply, kind = _error(asked, fault), fault.kind
-        self.metrics.answered(asked.payload_type, kind, time.perf_counter() - begun)
+            reply, kind = _error(request, fault), fault.kind
+        self.metrics.observe_request(request.payload_type, kind, time.perf_counter() - start)
         return reply
 
-    async def _success(self, asked: _Asked, body: bytes, headers: Mapping[str, str]) -> Reply:
-        request = parsed(body)
-        asked.id, asked.correlation_id = id_of(request), correlation_of(request)
-        params = params_of(request)
-        asked.payload_type = self._label(params.payload_type)
-        given = {name.lower(): value for name, value in headers.items()}
-        sender = await self._door.check(given)
-        envelope, key = envelope_of(params)
+    async def _respond(
+        self, state: _RequestState, body: bytes, headers: Mapping[str, str]
+    ) -> Reply:
+        message = parse_request(body)
+        state.id, state.correlation_id = read_request_id(message), read_correlation_id(message)
+        params = params_from_request(message)
+        state.payload_type = self._label(params.payload_type)
+        lowered = {name.lower(): value for name, value in headers.items()}
+        sender = await self._authenticator.check(lowered)
+        envelope, key = envelope_from_params(params)
         if sender is not None and sender != envelope.sender:
             raise _other_sender()
         self._check_payload(envelope)
-        served = await self._served(envelope, key, given)
+        served = await self._serve(envelope, key, lowered)
         result = {"envelope": json_form(served.reply), **served.more}
-        return Reply(build_result(asked.id, result, id_last=True), served.headers)
+        return Reply(build_result(state.id, result, id_last=True), served.headers)
 
     def _label(self, payload_type: str | None) -> str:
-        """Only so many different ones: a label lives as long as the process."""
+        """Return the metric label of a payload type; the set of labels must stay bounded."""
         if payload_type is None:
             return UNKNOWN
-        own = self._registry.registered_as(payload_type)
-        return normalize_payload_type(payload_type) or own or UNKNOWN
+        registered = self._registry.registered_as(payload_type)
+        return normalize_payload_type(payload_type) or registered or UNKNOWN
 
     def _check_payload(self, envelope: Envelope) -> None:
-        """Rows 10 and 11."""
+        """Check that the payload type has a handler, and the payload its form (rows 10 and 11)."""
         name = envelope.payload_type
         taken = self._stream is not None and envelope.canonical_type is not None
         if not taken and not self._registry.has_handler(name):
@@ -144,25 +153,29 @@ class Server:
         try:
             envelope.typed_payload()
         except MalformedEnvelopeError as exc:
-            found = exc.details["validation_errors"]
+            errors = exc.details["validation_errors"]
             message = "Invalid payload"
             raise RpcFault(
-                INVALID_PARAMS, "invalid_payload", message, MALFORMED, validation_errors=found
+                INVALID_PARAMS, "invalid_payload", message, MALFORMED, validation_errors=errors
             ) from exc
 
-    async def _served(
+    async def _serve(
         self, envelope: Envelope, key: str | None, headers: Mapping[str, str]
     ) -> Served:
         if self._stream is None:
-            reply = await self._replies.once(envelope, key, lambda: self._handled(envelope))
+            reply = await self._replies.get_or_make(
+                envelope, key, lambda: self._run_handler(envelope)
+            )
             return Served(reply, {}, {})
         if envelope.canonical_type is None:
-            reply = await self._replies.once(envelope, key, lambda: self._handled(envelope))
+            reply = await self._replies.get_or_make(
+                envelope, key, lambda: self._run_handler(envelope)
+            )
             return Served(reply, {"verdict": None, "task_id": None, "position": None}, {})
         return await self._stream.serve(envelope, self._hosted, headers)
 
-    async def _handled(self, envelope: Envelope) -> Envelope:
-        """Rows 13 and 14."""
+    async def _run_handler(self, envelope: Envelope) -> Envelope:
+        """Run the handler and check that it returns an envelope (rows 13 and 14)."""
         try:
             reply: Any = await self._registry.dispatch_async(envelope, self.manifest)
             if isinstance(reply, Envelope):
@@ -171,16 +184,16 @@ class Server:
         except asyncio.CancelledError as exc:
             if _is_cancelled():
                 raise
-            raise of_handler(exc) from exc
+            raise handler_fault(exc) from exc
         except Exception as exc:
-            raise of_handler(exc) from exc
+            raise handler_fault(exc) from exc
         name = type(reply).__name__
         message = f"The handler of {envelope.payload_type} returned no Envelope: {name}"
         raise RpcFault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type=name)
 
 
 def _is_cancelled() -> bool:
-    """Whether it is this task that is to end, and not one that a handler waited for."""
+    """Return whether the current task is being cancelled, not one that a handler waited for."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 
@@ -190,7 +203,7 @@ def _other_sender() -> RpcFault:
     return RpcFault(INVALID_PARAMS, "sender_mismatch", message, PERMISSION_DENIED, status_code=403)
 
 
-def _error(asked: _Asked, fault: RpcFault) -> Reply:
+def _error(request: _RequestState, fault: RpcFault) -> Reply:
     message = ERROR_MESSAGES.get(fault.code, UNKNOWN_ERROR)
-    error = ErrorObject(fault.code, message, fault.data(asked.correlation_id))
-    return Reply(build_error(asked.id, error, id_last=True), {})
+    error = ErrorObject(fault.code, message, fault.data(request.correlation_id))
+    return Reply(build_error(request.id, error, id_last=True), {})

@@ -1,4 +1,4 @@
-"""Snapshots of tasks: what a store is, and one in memory (asap spec 4.4)."""
+"""Snapshots of tasks: the interface of a store, and a store in memory (asap spec 4.4)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ SNAPSHOT_NOT_FOUND = "asap:task/snapshot_not_found"
 
 @runtime_checkable
 class SnapshotStore(Protocol):
-    """Versions of the state of tasks.  What is not there is None, empty or False, never an error.
+    """A store of the versions of tasks' states; an absent one is None, empty or False, no error.
 
-    Versions are never reused: what is deleted, even all of it, leaves its numbers taken.
+    Version numbers are never reused, even after all versions were deleted.
     """
 
     def save(self, snapshot: StateSnapshot) -> None:
-        """Under its task and version, in place of what was there; in any order."""
+        """Store a snapshot under its task and version, replacing any other; in any order."""
 
     def get(self, task_id: str, version: int | None = None) -> StateSnapshot | None:
-        """version: None for the highest that there is."""
+        """Return a version of the state, by default the highest."""
 
     def list_versions(self, task_id: str) -> list[int]:
-        """Ascending."""
+        """Return the versions of a task, ascending."""
 
     def delete(self, task_id: str, version: int | None = None) -> bool:
-        """One version, or all of them; whether there was any."""
+        """Delete one version, by default all; return whether there was any."""
 
 
 class InMemorySnapshotStore:
-    """For tests and for agents that need not outlive their process.  Thread-safe.
+    """A store in memory, for tests and for agents without persistent state.  Thread-safe.
 
-    Snapshots go in and come out as copies: nobody changes what is kept.
+    Snapshots are copied in and out, so callers cannot change the stored ones.
     """
 
     def __init__(self) -> None:
@@ -46,17 +46,17 @@ class InMemorySnapshotStore:
         self._marks: defaultdict[str, int] = defaultdict(int)
 
     def save(self, snapshot: StateSnapshot) -> None:
-        """As `SnapshotStore.save`; raises the task's mark to its version at least."""
-        kept = snapshot.model_copy(deep=True)
+        """Store a snapshot; raise the highest version of the task at least to its version."""
+        stored = snapshot.model_copy(deep=True)
         with self._lock:
-            self._tasks[kept.task_id][kept.version] = kept
-            self._marks[kept.task_id] = max(self._marks[kept.task_id], kept.version)
+            self._tasks[stored.task_id][stored.version] = stored
+            self._marks[stored.task_id] = max(self._marks[stored.task_id], stored.version)
 
     def get(self, task_id: str, version: int | None = None) -> StateSnapshot | None:
         with self._lock:
             versions = self._of(task_id)
-            wanted = max(versions, default=0) if version is None else version
-            return _copy(versions.get(wanted))
+            number = max(versions, default=0) if version is None else version
+            return _copy(versions.get(number))
 
     def list_versions(self, task_id: str) -> list[int]:
         with self._lock:
@@ -72,7 +72,7 @@ class InMemorySnapshotStore:
     def create_snapshot(
         self, task_id: str, data: dict[str, Any], checkpoint: bool = False
     ) -> StateSnapshot:
-        """The next version, one above all that there ever were."""
+        """Store the data as the next version, one above all that ever existed."""
         with self._lock:
             snapshot = StateSnapshot(
                 id=generate_id(),
@@ -86,14 +86,14 @@ class InMemorySnapshotStore:
             return snapshot
 
     def get_by_id(self, task_id: str, snapshot_id: str) -> StateSnapshot | None:
-        """The one with this id; of several the highest version."""
+        """Return the snapshot with this id; of several the highest version."""
         return self._highest(task_id, lambda each: each.id == snapshot_id)
 
     def latest_checkpoint(self, task_id: str) -> StateSnapshot | None:
         return self._highest(task_id, lambda each: each.checkpoint)
 
     def restore(self, task_id: str, snapshot_id: str) -> StateSnapshot:
-        """A new version with the data of an old one.
+        """Store the data of an old version as a new one.
 
         Raises ASAPError `asap:task/snapshot_not_found`.
         """
@@ -108,8 +108,8 @@ class InMemorySnapshotStore:
 
     def _highest(self, task_id: str, fits: Callable[[StateSnapshot], bool]) -> StateSnapshot | None:
         with self._lock:
-            found = [each for each in self._of(task_id).values() if fits(each)]
-            return _copy(max(found, key=lambda each: each.version, default=None))
+            matching = [each for each in self._of(task_id).values() if fits(each)]
+            return _copy(max(matching, key=lambda each: each.version, default=None))
 
 
 def _copy(snapshot: StateSnapshot | None) -> StateSnapshot | None:

@@ -1,4 +1,4 @@
-"""What a server hands an envelope to when a log decides it (asap spec 6.3)."""
+"""The interface between a server and the log that decides its envelopes (asap spec 6.3)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from schemas.asap import Envelope, Manifest
 
 
 class Hosted(NamedTuple):
-    """The agent that the server speaks for.
+    """The agent that the server hosts.
 
-    handles: whether there is a handler for a payload type.
-    handle: its reply; raises faults.Fault, for one that has failed or gave no envelope.
+    handles: returns whether there is a handler for a payload type.
+    handle: returns the reply; raises RpcFault if the handler fails or returns no envelope.
     """
 
     manifest: Manifest
@@ -21,7 +21,7 @@ class Hosted(NamedTuple):
 
 
 class Served(NamedTuple):
-    """reply: the answer's envelope.  more: members of `result` beside it.  headers: of HTTP."""
+    """A reply.  more: members of `result` beside the envelope.  headers: of HTTP."""
 
     reply: Envelope
     more: Mapping[str, Any]
@@ -29,11 +29,11 @@ class Served(NamedTuple):
 
 
 class Stream(Protocol):
-    """`streams.protocols.asap.rpc.LogStream` is one."""
+    """A log of envelopes; `streams.asap.on_log.LogStream` implements it."""
 
     async def serve(self, envelope: Envelope, hosted: Hosted, headers: Mapping[str, str]) -> Served:
-        """Append an envelope of a known type, wait for its verdict, and say what came of it.
+        """Append an envelope of a known type, wait for its verdict, and return the reply.
 
-        headers: of the request, names in lower case.  Raises faults.Fault: rows 12 to 14 of the
-        table in asap spec 6.2, and what 6.3 adds to them.
+        headers: of the request, names in lower case.  Raises RpcFault: rows 12 to 14 of the table
+        in asap spec 6.2, and what 6.3 adds to them.
         """

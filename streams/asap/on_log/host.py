@@ -1,4 +1,4 @@
-"""What a server on the log stands on; the gateway has one, and `headrace play` another."""
+"""The environment of a server on the log; the gateway has one, `headrace play` another."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ T = TypeVar("T")
 
 
 class Host(Protocol):
-    """settings: those of the service."""
+    """The log, the view, the clock and the settings that a server on the log uses."""
 
     @property
     def settings(self) -> AsapSettings: ...
 
     def now_ms(self) -> int:
-        """Since the epoch."""
+        """Return the time in milliseconds since the epoch."""
 
     def new_id(self) -> str:
-        """Of an envelope that is made here."""
+        """Return an id for an envelope that the server makes."""
 
     async def append(self, envelope: dict[str, Any], headers: Mapping[str, str]) -> str:
-        """Put an envelope, as JSON, on the log; its position.
+        """Append an envelope, as JSON, to the log and return its position.
 
         headers: of the request; the record carries its trace context.
         Raises InvalidInput with the stateless rules that it breaks, OutputTooLarge, and
-        InfrastructureError when it is not known to be on the log.
+        InfrastructureError when it is unknown whether the log has it.
         """
 
     async def find(
         self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
     ) -> T | None:
-        """What `look` finds in the view, now or once that row is written; None when time is up."""
+        """Return what `look` reads in the view, waiting for that row; None after the timeout."""
 
     async def settle(self, position: str, seconds: float) -> None:
-        """Until the view has all that the task of that record has written, or time is up."""
+        """Wait until the view has all writes of that record's task, or for the timeout."""

@@ -1,4 +1,4 @@
-"""The service's own server: it hosts no agent, its manifest says what it is."""
+"""The service's own server: it hosts no agent, and its manifest describes it."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from streams.asap.server import Server
 from streams.protocols.asap.settings import AsapSettings
 
 NAME = "headrace"
-_ABOUT = (
+_DESCRIPTION = (
     "A governance log: decides envelopes between agents, keeps tasks and snapshots, and answers"
     " StateQuery and StateRestore."
 )
 
 
 def service_manifest(settings: AsapSettings, guarded: bool = False) -> Manifest:
-    """Its endpoint is relative to where the manifest was found.  guarded: tokens are needed."""
+    """Return the manifest of the service, whose endpoint is relative to the manifest's address.
+
+    guarded: requests need a token.
+    """
     return Manifest(
         id=settings.asap_service_urn,
         name=NAME,
         version=version("headrace"),
-        description=_ABOUT,
+        description=_DESCRIPTION,
         capabilities=Capability(state_persistence=True),
         endpoints=Endpoint(asap=PATH),
         auth=AuthScheme(schemes=["bearer"]) if guarded else None,
@@ -36,6 +39,6 @@ def service_manifest(settings: AsapSettings, guarded: bool = False) -> Manifest:
 def service_server(
     settings: AsapSettings, host: Host, validator: TokenValidator | None = None
 ) -> Server:
-    """validator: None where no tokens are needed."""
+    """Return the service's server.  validator: None if requests need no token."""
     manifest = service_manifest(settings, validator is not None)
     return Server(manifest, HandlerRegistry(), validator, LogStream(host))

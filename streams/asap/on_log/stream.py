@@ -1,4 +1,4 @@
-"""What comes of an envelope that is put on the log, as its sender is told (asap spec 6.3)."""
+"""Envelopes on the log: append one, wait for its verdict, make the reply (asap spec 6.3)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from schemas.asap import (
 )
 from streams.api import prefer
 from streams.asap.faults import TASK_FAILED, RpcFault
-from streams.asap.on_log import looks
+from streams.asap.on_log import lookups
 from streams.asap.on_log.host import Host
-from streams.asap.on_log.looks import Decided
+from streams.asap.on_log.lookups import EnvelopeVerdict
 from streams.asap.stream import Hosted, Served
 from streams.errors import InfrastructureError, InvalidInput, OutputTooLarge
 from streams.views.values import Json
@@ -37,8 +37,8 @@ _ANSWERS = ("McpToolResult", "McpResourceData")
 _QUESTIONS = ("StateQuery", "StateRestore")
 
 
-class _Case(NamedTuple):
-    """One envelope on its way.  wait_s: for what comes of it; None: nobody asked to wait."""
+class _EnvelopeRequest(NamedTuple):
+    """One envelope and its request.  wait_s: for the result; None without `Prefer: wait`."""
 
     envelope: Envelope
     hosted: Hosted
@@ -51,7 +51,7 @@ class _Case(NamedTuple):
 
     @property
     def is_hosted(self) -> bool:
-        """Whether it is for the agent that the server speaks for, and there is a handler."""
+        """Return whether the recipient is the server's own agent and has a handler for it."""
         envelope, hosted = self.envelope, self.hosted
         return envelope.recipient == hosted.manifest.id and hosted.handles(envelope.payload_type)
 
@@ -65,112 +65,117 @@ class LogStream:
 
     async def serve(self, envelope: Envelope, hosted: Hosted, headers: Mapping[str, str]) -> Served:
         wait_s = prefer.wait_s(headers, self._host.settings.asap_max_wait_seconds)
-        case = _Case(envelope, hosted, headers, wait_s)
-        decided = await self._decided(envelope, headers)
-        reply = await self._reply(case, decided)
+        request = _EnvelopeRequest(envelope, hosted, headers, wait_s)
+        verdict = await self._append_and_decide(envelope, headers)
+        reply = await self._reply(request, verdict)
         more = {
-            "verdict": decided.verdict,
-            "task_id": decided.task_id,
-            "position": decided.position,
+            "verdict": verdict.verdict,
+            "task_id": verdict.task_id,
+            "position": verdict.position,
         }
-        waited = wait_s is not None and case.kind in ("TaskRequest", *_CALLS)
+        waited = wait_s is not None and request.kind in ("TaskRequest", *_CALLS)
         return Served(reply, more, prefer.applied(wait_s or 0) if waited else {})
 
-    async def _decided(self, envelope: Envelope, headers: Mapping[str, str]) -> Decided:
-        """Accepted or duplicate.  Raises Fault: row 12, and what 6.3 adds."""
+    async def _append_and_decide(
+        self, envelope: Envelope, headers: Mapping[str, str]
+    ) -> EnvelopeVerdict:
+        """Append an envelope and return its verdict, accepted or duplicate.
+
+        Raises RpcFault: row 12, and what 6.3 adds.
+        """
         try:
             position = await self._host.append(json_form(envelope), headers)
         except InvalidInput as exc:
             rule, _, message = exc.problems[0]
-            raise _rejected(message, rule, rules.ASAP_ERRORS.get(rule)) from exc
+            raise _rejection(message, rule, rules.ASAP_ERRORS.get(rule)) from exc
         except OutputTooLarge as exc:
             rule = rules.ENVELOPE_TOO_LARGE.code
-            raise _rejected(exc.message, rule, rules.ASAP_ERRORS[rule]) from exc
+            raise _rejection(exc.message, rule, rules.ASAP_ERRORS[rule]) from exc
         except InfrastructureError as exc:
             raise RpcFault(INTERNAL_ERROR, "log_unavailable", str(exc), LOG_UNAVAILABLE) from exc
-        decided = await self._host.find(
-            looks.verdict_row(position),
-            lambda view: looks.verdict(view, position),
+        verdict = await self._host.find(
+            lookups.verdict_row(position),
+            lambda view: lookups.verdict(view, position),
             self._verdict_s,
         )
-        if decided is None:
-            raise self._unseen("verdict", position)
-        if decided.verdict == "rejected":
-            detail = decided.detail or decided.rule
-            raise _rejected(detail, decided.rule, decided.asap_error, position)
-        return decided
+        if verdict is None:
+            raise self._timeout_fault("verdict", position)
+        if verdict.verdict == "rejected":
+            detail = verdict.detail or verdict.rule
+            raise _rejection(detail, verdict.rule, verdict.asap_error, position)
+        return verdict
 
-    async def _reply(self, case: _Case, decided: Decided) -> Envelope:
-        first = decided.verdict == "accepted"
-        if case.kind == "TaskRequest":
-            if first and case.is_hosted:
-                return await self._task_handled(case)
-            return await self._task(case, decided)
-        if case.kind in _QUESTIONS:
-            return await self._answer(case, decided)
-        if case.kind in _CALLS:
-            if first and case.is_hosted:
-                return await self._handled(case)
-            return await self._call_answer(case)
-        if case.kind in _ANSWERS:
-            return _envelope(canonical_form(case.envelope))
-        return await self._standing(case, decided)
+    async def _reply(self, request: _EnvelopeRequest, verdict: EnvelopeVerdict) -> Envelope:
+        first = verdict.verdict == "accepted"
+        if request.kind == "TaskRequest":
+            if first and request.is_hosted:
+                return await self._handle_task(request)
+            return await self._task_reply(request, verdict)
+        if request.kind in _QUESTIONS:
+            return await self._state_answer(request, verdict)
+        if request.kind in _CALLS:
+            if first and request.is_hosted:
+                return await self._handle(request)
+            return await self._call_answer(request)
+        if request.kind in _ANSWERS:
+            return _envelope(canonical_form(request.envelope))
+        return await self._status_update(request, verdict)
 
-    async def _task(self, case: _Case, decided: Decided) -> Envelope:
-        """The response, if it is there or comes in time; else how the task stands."""
-        task_id, first = decided.task_id or case.envelope.id, decided.verdict == "accepted"
+    async def _task_reply(self, request: _EnvelopeRequest, verdict: EnvelopeVerdict) -> Envelope:
+        """Return the response, if there is one in time; else an update with the task's status."""
+        task_id, first = verdict.task_id or request.envelope.id, verdict.verdict == "accepted"
         if not first:
-            await self._host.settle(decided.position, self._verdict_s)
-        if case.wait_s is not None or not first:
-            found = await self._host.find(
-                looks.response_row(task_id),
-                lambda view: looks.response(view, task_id),
-                case.wait_s or 0,
+            await self._host.settle(verdict.position, self._verdict_s)
+        if request.wait_s is not None or not first:
+            envelope = await self._host.find(
+                lookups.response_row(task_id),
+                lambda view: lookups.response(view, task_id),
+                request.wait_s or 0,
             )
-            if found is not None:
-                return _envelope(found)
-        if first and case.wait_s is None:
-            return self._update(case, task_id, decided.status or TaskStatus.SUBMITTED)
-        return await self._standing(case, decided._replace(status=None))
+            if envelope is not None:
+                return _envelope(envelope)
+        if first and request.wait_s is None:
+            return self._update(request, task_id, verdict.status or TaskStatus.SUBMITTED)
+        return await self._status_update(request, verdict._replace(status=None))
 
-    async def _standing(self, case: _Case, decided: Decided) -> Envelope:
-        """The status that the verdict tells, or the task's row."""
-        task_id, status = decided.task_id or task_key(case.envelope), decided.status
+    async def _status_update(self, request: _EnvelopeRequest, verdict: EnvelopeVerdict) -> Envelope:
+        """Return an update with the status in the verdict, or else in the task's row."""
+        task_id, status = verdict.task_id or task_key(request.envelope), verdict.status
         if status is None:
-            row = looks.task_row(task_id)
+            row = lookups.task_row(task_id)
             status = await self._host.find(
-                row, lambda view: looks.status(view, task_id), self._verdict_s
+                row, lambda view: lookups.status(view, task_id), self._verdict_s
             )
         if status is None:
-            raise self._unseen("task", decided.position)
-        return self._update(case, task_id, status)
+            raise self._timeout_fault("task", verdict.position)
+        return self._update(request, task_id, status)
 
-    def _update(self, case: _Case, task_id: str, status: str) -> Envelope:
+    def _update(self, request: _EnvelopeRequest, task_id: str, status: str) -> Envelope:
         update = TaskUpdate(
             task_id=task_id, update_type=UpdateType.STATUS_CHANGE, status=TaskStatus(status)
         )
-        made = reply_to(case.envelope, update, sender=case.hosted.manifest.id)
+        made = reply_to(request.envelope, update, sender=request.hosted.manifest.id)
         now = datetime.fromtimestamp(self._host.now_ms() / 1000, UTC)
         return made.model_copy(update={"id": self._host.new_id(), "timestamp": now})
 
-    async def _answer(self, case: _Case, decided: Decided) -> Envelope:
-        """The service's own envelope about a state."""
-        asker, asked = case.envelope.sender, case.envelope.id
-        found = await self._host.find(
-            looks.answer_row(asker, asked),
-            lambda view: looks.answer(view, asker, asked),
+    async def _state_answer(self, request: _EnvelopeRequest, verdict: EnvelopeVerdict) -> Envelope:
+        """Return the service's own answer to a StateQuery or StateRestore."""
+        asker, envelope_id = request.envelope.sender, request.envelope.id
+        envelope = await self._host.find(
+            lookups.answer_row(asker, envelope_id),
+            lambda view: lookups.answer(view, asker, envelope_id),
             self._verdict_s,
         )
-        if found is None:
-            raise self._unseen("answer", decided.position)
-        return _envelope(found)
+        if envelope is None:
+            raise self._timeout_fault("answer", verdict.position)
+        return _envelope(envelope)
 
-    async def _call_answer(self, case: _Case) -> Envelope:
-        call_key = task_key(case.envelope)
+    async def _call_answer(self, request: _EnvelopeRequest) -> Envelope:
+        call_key = task_key(request.envelope)
         settings = self._host.settings
-        seconds = settings.asap_call_wait_seconds if case.wait_s is None else case.wait_s
+        seconds = settings.asap_call_wait_seconds if request.wait_s is None else request.wait_s
         end = await self._host.find(
-            looks.call_row(call_key), lambda view: looks.call_end(view, call_key), seconds
+            lookups.call_row(call_key), lambda view: lookups.call_end(view, call_key), seconds
         )
         if end is None or end["envelope"] is None:
             message = f"The call {call_key} was not answered within {seconds} s."
@@ -179,50 +184,50 @@ class LogStream:
             raise RpcFault(INTERNAL_ERROR, "task_timeout", message, TASK_TIMEOUT)
         return _envelope(end["envelope"])
 
-    async def _handled(self, case: _Case) -> Envelope:
-        """The reply of the agent that is hosted, once the log has taken it."""
-        reply = await case.hosted.handle(case.envelope)
-        own = case.hosted.manifest.id
-        if reply.sender != own:
-            message = f"The handler answered as {reply.sender}, not as {own}"
+    async def _handle(self, request: _EnvelopeRequest) -> Envelope:
+        """Let the hosted agent handle the envelope, and append its reply to the log."""
+        reply = await request.hosted.handle(request.envelope)
+        agent = request.hosted.manifest.id
+        if reply.sender != agent:
+            message = f"The handler answered as {reply.sender}, not as {agent}"
             raise RpcFault(INTERNAL_ERROR, "handler_error", message, TASK_FAILED, type="Envelope")
         try:
-            await self._decided(reply, case.headers)
+            await self._append_and_decide(reply, request.headers)
         except RpcFault as exc:
             if exc.kind != "rejected":
                 raise
-            told = {"type": "Envelope", **exc.more}
+            data = {"type": "Envelope", **exc.more}
             raise RpcFault(
-                INTERNAL_ERROR, "handler_error", exc.error, exc.asap_error, **told
+                INTERNAL_ERROR, "handler_error", exc.error, exc.asap_error, **data
             ) from exc
         return reply
 
-    async def _task_handled(self, case: _Case) -> Envelope:
+    async def _handle_task(self, request: _EnvelopeRequest) -> Envelope:
         try:
-            return await self._handled(case)
+            return await self._handle(request)
         except RpcFault as exc:
             if exc.kind == "handler_error":
-                await self._fail(case, exc)
+                await self._fail(request, exc)
             raise
 
-    async def _fail(self, case: _Case, fault: RpcFault) -> None:
-        """End the task as its worker, if it can still be ended."""
-        told = {"error": fault.error, "type": fault.more.get("type")}
-        failed = TaskResponse(task_id=case.envelope.id, status=TaskStatus.FAILED, result=told)
-        reply = reply_to(case.envelope, failed, sender=case.hosted.manifest.id)
+    async def _fail(self, request: _EnvelopeRequest, fault: RpcFault) -> None:
+        """Fail the task in the name of its worker, if it has not ended."""
+        result = {"error": fault.error, "type": fault.more.get("type")}
+        failed = TaskResponse(task_id=request.envelope.id, status=TaskStatus.FAILED, result=result)
+        reply = reply_to(request.envelope, failed, sender=request.hosted.manifest.id)
         try:
-            await self._decided(reply, case.headers)
+            await self._append_and_decide(reply, request.headers)
         except RpcFault:
             return  # the task's timer ends it, or something has ended it already
 
-    def _unseen(self, what: str, position: str) -> RpcFault:
+    def _timeout_fault(self, what: str, position: str) -> RpcFault:
         message = f"The {what} was not seen within {self._verdict_s:g} s."
         return RpcFault(
             INTERNAL_ERROR, "verdict_timeout", message, VERDICT_TIMEOUT, position=position
         )
 
 
-def _rejected(
+def _rejection(
     message: str, rule: str, asap_error: str | None, position: str | None = None
 ) -> RpcFault:
     where = {} if position is None else {"position": position}

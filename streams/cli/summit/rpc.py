@@ -57,7 +57,7 @@ class CommandHost:
 def open_rpc(settings: Settings, after: str | None = None) -> Iterator[Ask]:
     """Yield a function from method, params and headers to the JSON-RPC response."""
     from streams.api.jsonrpc import build_request
-    from streams.asap.blocking import at_once
+    from streams.asap.blocking import run_without_loop
     from streams.summit.rpc import Server
 
     with common.open_log_and_view(settings, after) as (log, view):
@@ -65,7 +65,7 @@ def open_rpc(settings: Settings, after: str | None = None) -> Iterator[Ask]:
 
         def ask(method: str, params: Json, headers: Mapping[str, str]) -> Json:
             request = build_request(method, params, "cli")
-            response: Json = at_once(server.answer(json_bytes(request), headers)).body
+            response: Json = run_without_loop(server.answer(json_bytes(request), headers)).body
             return response
 
         yield ask

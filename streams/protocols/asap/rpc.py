@@ -12,7 +12,7 @@ from schemas.asap import INVALID_PARAMS, generate_id
 from streams.access import Role, TokenFile
 from streams.asap.auth import TokenValidator
 from streams.asap.faults import PERMISSION_DENIED, RpcFault
-from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dumped
+from streams.asap.jsonrpc import MANIFEST_PATH, METRICS_PATH, PATH, dump_json
 from streams.asap.on_log import service_server
 from streams.asap.server import Server
 from streams.engine.records import Output, position
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
-    """Method, path and endpoint of each."""
+    """Return the method, path and function of each endpoint."""
     server = service_server(gateway.settings, GatewayHost(gateway), _validator(gateway.tokens))
     return [
         ("POST", PATH, _send(gateway, server)),
@@ -49,18 +49,18 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 
 def _send(gateway: Gateway, server: Server) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        body = await body_of(request, _most(gateway), types=None)
+        body = await body_of(request, _body_limit(gateway), types=None)
         reply = await server.answer(body, headers_of(request))
         return http_text(200, reply.text(), reply.headers)
 
     return with_problems(answer)
 
 
-def _most(gateway: Gateway) -> int:
-    """Bytes of a body.  Who has no token is told so in JSON-RPC, for which the body is read."""
-    most = gateway.settings.gateway_max_body_bytes
+def _body_limit(gateway: Gateway) -> int:
+    """Return the limit of a body in bytes; a request without a token is read too, for its error."""
+    limit = gateway.settings.gateway_max_body_bytes
     stranger = gateway.tokens is not None and caller() is None
-    return min(most, MAX_STRANGER_BODY) if stranger else most
+    return min(limit, MAX_STRANGER_BODY) if stranger else limit
 
 
 def _validator(tokens: TokenFile | None) -> TokenValidator | None:
@@ -68,13 +68,13 @@ def _validator(tokens: TokenFile | None) -> TokenValidator | None:
         return None
 
     async def urn(token: str) -> str | None:
-        found = tokens.caller(token)
-        if found is not None and not found.has((Role.PRODUCER,)):
-            message = f"The token of {found.principal} has not the role {Role.PRODUCER}"
+        client = tokens.caller(token)
+        if client is not None and not client.has((Role.PRODUCER,)):
+            message = f"The token of {client.principal} has not the role {Role.PRODUCER}"
             raise RpcFault(
                 INVALID_PARAMS, "role_missing", message, PERMISSION_DENIED, status_code=403
             )
-        return None if found is None else found.principal
+        return None if client is None else client.principal
 
     return urn
 
@@ -87,7 +87,7 @@ def _metrics(server: Server) -> Endpoint:
 
 
 def _manifest(server: Server) -> Endpoint:
-    text = dumped(server.manifest_json())
+    text = dump_json(server.manifest_json())
 
     async def answer(request: Request) -> HttpResponse:
         return http_text(200, text)
@@ -96,7 +96,7 @@ def _manifest(server: Server) -> Endpoint:
 
 
 class GatewayHost:
-    """A `streams.asap.on_log.Host`: Kafka, and the view that wakes who waits."""
+    """A `streams.asap.on_log.Host` on Kafka and the gateway's view."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from streams.api.media import text_of
 from streams.api.problems import Response
 from streams.api.protocol import PlayContext
-from streams.asap.blocking import at_once
+from streams.asap.blocking import run_without_loop
 from streams.asap.on_log import service_server
 from streams.engine.records import position
 from streams.processing.encode import to_output
@@ -22,7 +22,7 @@ _CALL, _MANIFEST = ("POST", "/asap"), ("GET", "/.well-known/asap/manifest.json")
 
 
 class PlayHost:
-    """Everything is at rest after each envelope, so what is not there then is timed out."""
+    """A host on the log in memory, which is idle after each envelope: what is missing timed out."""
 
     def __init__(self, context: PlayContext) -> None:
         self._context = context
@@ -53,7 +53,7 @@ class PlayHost:
 def answer(
     context: PlayContext, method: str, path: str, query: str, headers: Mapping[str, str], body: Any
 ) -> Response | None:
-    """The answer of the service's server; None for what is not its own.
+    """Return the response of the service's server; None for another path.
 
     body: JSON text or a value; None for none.
     """
@@ -62,5 +62,5 @@ def answer(
     server = service_server(AsapSettings.of(context.settings), PlayHost(context))
     if (method, path) == _MANIFEST:
         return Response(200, server.manifest.model_dump(mode="json"))
-    reply = at_once(server.answer(text_of(body), headers))
+    reply = run_without_loop(server.answer(text_of(body), headers))
     return Response(200, reply.body, reply.headers)

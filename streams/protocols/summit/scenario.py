@@ -9,7 +9,7 @@ from streams.api.media import JSON_TYPE, check_type, text_of
 from streams.api.problems import Response, failed, problem
 from streams.api.protocol import PlayContext
 from streams.api.route import Refused
-from streams.asap.blocking import at_once
+from streams.asap.blocking import run_without_loop
 from streams.engine.records import Output, position
 from streams.errors import HeadraceError
 from streams.protocols.summit.settings import SummitSettings
@@ -64,7 +64,7 @@ def answer(
         check_type(headers, (JSON_TYPE,))
         if len(text) > MAX_BODY_BYTES:
             return problem(413, f"the body is above {MAX_BODY_BYTES} bytes", "too_large")
-        reply = at_once(Server(PlayHost(context)).answer(text, headers, parse_after(query)))
+        reply = run_without_loop(Server(PlayHost(context)).answer(text, headers, parse_after(query)))
     except Refused as exc:
         return exc.response
     except HeadraceError as exc:

@@ -18,7 +18,7 @@ from typing import Any
 
 from schemas.asap import Capability, Endpoint, Manifest, derived_id
 from streams.api.protocol import PlayContext
-from streams.asap.blocking import at_once
+from streams.asap.blocking import run_without_loop
 from streams.asap.on_log import service_server
 from streams.asap.registry import create_default_registry
 from streams.asap.server import Server as AsapServer
@@ -85,14 +85,14 @@ class World:
         return [self.system.judge(output) for output in outputs]
 
     def post_asap(self, body: bytes, headers: Mapping[str, str]) -> None:
-        check_asap(body, at_once(self._asap.answer(body, headers)).text())
+        check_asap(body, run_without_loop(self._asap.answer(body, headers)).text())
 
     def post_alone(self, body: bytes, headers: Mapping[str, str]) -> None:
         """To a server without a log; its handler has a thread."""
         check_asap(body, asyncio.run(self._alone.answer(body, headers)).text())
 
     def post_summit(self, body: bytes, headers: Mapping[str, str]) -> None:
-        reply = at_once(self._summit.answer(body, headers))
+        reply = run_without_loop(self._summit.answer(body, headers))
         text = None if reply.body is None else dump(reply.body)
         check_summit(body, reply.status, text, self._most)
         sent = reply.headers.get("Headrace-Position", "")

@@ -21,7 +21,7 @@ from schemas.asap import (
     reply_to,
 )
 from streams import HandlerRegistry, create_app
-from streams.asap import replies
+from streams.asap import reply_cache
 from streams.asap.faults import ERROR_TYPES
 from tests.unit.asap.support import (
     BASE,
@@ -248,9 +248,9 @@ def test_a_send_that_comes_meanwhile_waits_for_the_first() -> None:
 
 
 def test_only_so_many_replies_are_kept_and_for_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replies, "MOST", 3)
+    monkeypatch.setattr(reply_cache, "MAX_REPLIES", 3)
     now = [0.0]
-    kept, made = replies.Replies(lambda: now[0]), []
+    kept, made = reply_cache.ReplyCache(lambda: now[0]), []
 
     async def send(number: int) -> None:
         of = Envelope.model_validate(envelope_json(id=f"e-{number}"))
@@ -259,13 +259,13 @@ def test_only_so_many_replies_are_kept_and_for_a_day(monkeypatch: pytest.MonkeyP
             made.append(number)
             return of
 
-        await kept.once(of, "k", make)
+        await kept.get_or_make(of, "k", make)
 
     async def story() -> None:
         for number in (1, 2, 3, 1, 4, 2, 3, 4, 1):
             await send(number)
         assert made == [1, 2, 3, 4, 1], "1 was the first to go"
-        now[0] = replies.LIFETIME_S
+        now[0] = reply_cache.LIFETIME_S
         await send(4)
         assert made[-1] == 1
         now[0] += 1

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from streams.asap.blocking import at_once, blocking
+from streams.asap.blocking import run_blocking, run_without_loop
 
 
 async def thread_name() -> str:
@@ -20,12 +20,12 @@ async def seven() -> int:
 
 
 def test_without_a_loop_it_runs_here() -> None:
-    assert blocking(thread_name()) == threading.current_thread().name
+    assert run_blocking(thread_name()) == threading.current_thread().name
 
 
 def test_beside_a_loop_it_runs_in_a_thread() -> None:
     async def story() -> str:
-        return blocking(thread_name())
+        return run_blocking(thread_name())
 
     assert asyncio.run(story()) != threading.current_thread().name
 
@@ -34,15 +34,15 @@ def test_what_never_waits_needs_no_loop() -> None:
     async def story() -> int:
         return await seven() + await seven()
 
-    assert at_once(story()) == 14
+    assert run_without_loop(story()) == 14
     with pytest.raises(RuntimeError, match="waits"):
-        at_once(thread_name())
+        run_without_loop(thread_name())
 
 
 def test_what_it_raises_comes_through() -> None:
     async def broken() -> None:
         raise LookupError("gone")
 
-    for run in (blocking, at_once):
+    for run in (run_blocking, run_without_loop):
         with pytest.raises(LookupError, match="gone"):
             run(broken())

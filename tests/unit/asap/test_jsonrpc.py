@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from streams import JsonRpcError, JsonRpcErrorResponse, JsonRpcRequest, JsonRpcResponse
-from streams.asap.jsonrpc import dumped
+from streams.asap.jsonrpc import dump_json
 
 REQUEST: dict[str, Any] = {"method": "asap.send", "params": {"envelope": {}}, "id": "req-1"}
 
@@ -69,6 +69,6 @@ def test_an_error_may_have_no_id() -> None:
 def test_a_number_that_is_none_is_null_beside_a_lone_surrogate() -> None:
     """As without one: the two are written in different ways."""
     value = {"text": "\ud800", "numbers": [math.inf, -math.inf, math.nan, 1.5, 10**30]}
-    found = json.loads(dumped(value), parse_constant=pytest.fail)
+    found = json.loads(dump_json(value), parse_constant=pytest.fail)
     assert found == {"text": "\ud800", "numbers": [None, None, None, 1.5, 10**30]}
-    assert json.loads(dumped({"a": math.inf})) == {"a": None}
+    assert json.loads(dump_json({"a": math.inf})) == {"a": None}

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from schemas.asap import Envelope
-from streams.asap.replies import Replies
+from streams.asap.reply_cache import ReplyCache
 from tests.unit.asap.support import envelope
 
 
@@ -15,14 +15,14 @@ def test_who_gives_up_waiting_leaves_the_reply_to_the_others() -> None:
     of, reply = envelope(), envelope("TaskResponse")
 
     async def story() -> None:
-        replies, ready = Replies(), asyncio.Event()
+        replies, ready = ReplyCache(), asyncio.Event()
 
         async def make() -> Envelope:
             await ready.wait()
             return reply
 
         first, second, third = (
-            asyncio.ensure_future(replies.once(of, "k", make)) for _ in range(3)
+            asyncio.ensure_future(replies.get_or_make(of, "k", make)) for _ in range(3)
         )
         await asyncio.sleep(0)
         second.cancel()
@@ -31,6 +31,6 @@ def test_who_gives_up_waiting_leaves_the_reply_to_the_others() -> None:
         ready.set()
         assert await first is reply
         assert await third is reply
-        assert await replies.once(of, "k", make) is reply
+        assert await replies.get_or_make(of, "k", make) is reply
 
     asyncio.run(story())

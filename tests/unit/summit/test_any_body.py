@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from schemas import ShapeError
 from schemas.summit import read_json, rules
 from streams.api.protocol import PlayContext
-from streams.asap.blocking import at_once
+from streams.asap.blocking import run_without_loop
 from streams.engine.records import Output, Record
 from streams.gateway.answer import dump
 from streams.protocols.summit.scenario import PlayHost
@@ -85,7 +85,7 @@ class World:
 
     def post(self, body: bytes) -> Reply:
         before = self.appended
-        reply = at_once(self.server.answer(body, {}))
+        reply = run_without_loop(self.server.answer(body, {}))
         positions = [each for each in reply.headers.get(POSITIONS, "").split(",") if each]
         assert len(set(positions)) == self.appended - before
         return reply

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from streams.asap.blocking import at_once
+from streams.asap.blocking import run_without_loop
 from streams.engine.records import Output
 from streams.settings import Settings
 from streams.summit.rpc import Server, commands
@@ -65,7 +65,7 @@ def test_a_batch_waits_as_long_as_one_request(
 ) -> None:
     batch = [{**request_of(f"r-{number}"), "id": number} for number in range(many)]
     headers = {} if prefer is None else {"Prefer": prefer}
-    reply = at_once(Server(deaf).answer(json.dumps(batch).encode(), headers))
+    reply = run_without_loop(Server(deaf).answer(json.dumps(batch).encode(), headers))
     assert [answer["id"] for answer in reply.body] == list(range(many))
     assert {answer["error"]["data"]["rule"] for answer in reply.body} == {"run.pending"}
     assert deaf.now_s - 100.0 == pytest.approx(waited_s)
@@ -73,6 +73,6 @@ def test_a_batch_waits_as_long_as_one_request(
 
 def test_calls_do_not_wait_longer_for_the_cancels_beside_them(deaf: Deaf) -> None:
     batch = [cancel("r-1"), invoke("r-2"), cancel("r-3"), invoke("r-4")]
-    reply = at_once(Server(deaf).answer(json.dumps(batch).encode(), {"Prefer": "wait=1"}))
+    reply = run_without_loop(Server(deaf).answer(json.dumps(batch).encode(), {"Prefer": "wait=1"}))
     assert len(reply.body) == len(batch)
     assert deaf.now_s - 100.0 == pytest.approx(VERDICT_S)

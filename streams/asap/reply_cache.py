@@ -1,4 +1,4 @@
-"""Replies by idempotency key, for sends that come again (asap spec 6.2)."""
+"""A cache of replies by idempotency key, for repeated requests (asap spec 6.2)."""
 
 from __future__ import annotations
 
@@ -14,72 +14,72 @@ from typing import NamedTuple
 from schemas import sha256_hex
 from schemas.asap import Envelope, MalformedEnvelopeError, envelope_hash, json_form
 
-MOST = 10_000
+MAX_REPLIES = 10_000
 LIFETIME_S = 24 * 3600.0
 Key = tuple[str, str, str]
 
 
-class _Kept(NamedTuple):
+class _CachedReply(NamedTuple):
     since: float
     reply: Future[Envelope]
 
 
-class Replies:
-    """The latest ones, each for a day.  clock: seconds, from any start.
+class ReplyCache:
+    """The latest replies, each for a day.  clock: seconds, from any start.
 
-    Sends may come from several event loops.
+    Requests may come from several event loops.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, _Kept] = OrderedDict()
+        self._entries: OrderedDict[Key, _CachedReply] = OrderedDict()
 
-    async def once(
+    async def get_or_make(
         self, envelope: Envelope, key: str | None, make: Callable[[], Awaitable[Envelope]]
     ) -> Envelope:
-        """The reply, made once for all sends of this envelope with this key.
+        """Return the reply, made once for all requests with this envelope and this key.
 
-        A send that comes while the first is being answered waits for that one's reply.  A failure
-        is told to all who wait, and is not kept.
+        A request that comes while the first is in progress waits for its reply.  A failure is
+        raised to all that wait, and is not cached.
         """
         if key is None:
             return await make()
-        own: Key = (key, envelope.sender, _hash(envelope))
-        reply, first = self._entered(own)
+        cache_key: Key = (key, envelope.sender, _hash(envelope))
+        reply, first = self._find_or_reserve(cache_key)
         if not first:
             return await asyncio.wrap_future(reply)
         try:
-            made = await make()
+            result = await make()
         except BaseException as exc:
-            self._forget(own)
+            self._forget(cache_key)
             reply.set_exception(exc if isinstance(exc, Exception) else ConnectionAbortedError())
             raise
-        reply.set_result(made)
-        return made
+        reply.set_result(result)
+        return result
 
-    def _entered(self, key: Key) -> tuple[Future[Envelope], bool]:
-        """What will hold the reply, and whether it is to be made now."""
+    def _find_or_reserve(self, key: Key) -> tuple[Future[Envelope], bool]:
+        """Return the future of the reply, and whether the caller has to make the reply."""
         now = self._clock()
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None and now - kept.since <= LIFETIME_S:
-                return kept.reply, False
-            self._kept.pop(key, None)
+            entry = self._entries.get(key)
+            if entry is not None and now - entry.since <= LIFETIME_S:
+                return entry.reply, False
+            self._entries.pop(key, None)
             reply: Future[Envelope] = Future()
             reply.set_running_or_notify_cancel()  # who waits for it and gives up leaves it as it is
-            self._kept[key] = _Kept(now, reply)
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            self._entries[key] = _CachedReply(now, reply)
+            while len(self._entries) > MAX_REPLIES:
+                self._entries.popitem(last=False)
             return reply, True
 
     def _forget(self, key: Key) -> None:
         with self._lock:
-            self._kept.pop(key, None)
+            self._entries.pop(key, None)
 
 
 def _hash(envelope: Envelope) -> str:
-    """The canonical hash; where there is none, one over what was sent."""
+    """Return the canonical hash of an envelope; without a canonical form, the hash of its JSON."""
     try:
         return envelope_hash(envelope)
     except (MalformedEnvelopeError, ValueError):

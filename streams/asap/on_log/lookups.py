@@ -1,4 +1,4 @@
-"""What a server on the log reads of a view."""
+"""The lookups of a server on the log in a view."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _FACT = Projection(
 _TASK = Projection(ASAP_TASKS.record or "", ("status",))
 
 
-class Decided(NamedTuple):
+class EnvelopeVerdict(NamedTuple):
     """The verdict on an envelope.
 
-    position: of its record.  status: of the task afterwards; None where that is not said.
+    position: of its record.  status: of the task afterwards; None if the fact does not record it.
     """
 
     position: str
@@ -43,12 +43,12 @@ def verdict_row(position: str) -> bytes:
     return verdict_key(place.partition, place.offset)
 
 
-def verdict(view: ReadOnlyStore, position: str) -> Decided | None:
+def verdict(view: ReadOnlyStore, position: str) -> EnvelopeVerdict | None:
     (row,) = view.get_many([verdict_row(position)])
     if not row:  # none, or of a dead letter
         return None
     fact = _FACT.of(row)
-    return Decided(position, **fact)
+    return EnvelopeVerdict(position, **fact)
 
 
 def task_row(task_id: str) -> bytes:
@@ -56,7 +56,7 @@ def task_row(task_id: str) -> bytes:
 
 
 def status(view: ReadOnlyStore, task_id: str) -> str | None:
-    """Of a task, as of now."""
+    """Return the current status of a task."""
     (row,) = view.get_many([task_row_key(task_id)])
     return None if row is None else str(_TASK.of(row)["status"])
 
@@ -66,8 +66,8 @@ def response_row(task_id: str) -> bytes:
 
 
 def response(view: ReadOnlyStore, task_id: str) -> Json | None:
-    """The TaskResponse that was recorded, in its canonical form."""
-    fact = _pointed(view, response_row(task_id))
+    """Return the recorded TaskResponse in its canonical form."""
+    fact = _fact_at_pointer(view, response_row(task_id))
     return None if fact is None else fact["envelope"]
 
 
@@ -76,7 +76,7 @@ def answer_row(asker: str, envelope_id: str) -> bytes:
 
 
 def answer(view: ReadOnlyStore, asker: str, envelope_id: str) -> Json | None:
-    """The envelope by which the service answered a question about a state."""
+    """Return the envelope by which the service answered a StateQuery or StateRestore."""
     (row,) = view.get_many([answer_key(asker, envelope_id)])
     return None if row is None else json_of(ASAP_INBOX, row)
 
@@ -86,11 +86,11 @@ def call_row(call_key: str) -> bytes:
 
 
 def call_end(view: ReadOnlyStore, call_key: str) -> Json | None:
-    """The AsapEvent that closed a call."""
-    return _pointed(view, call_end_key(call_key))
+    """Return the AsapEvent that closed a call."""
+    return _fact_at_pointer(view, call_end_key(call_key))
 
 
-def _pointed(view: ReadOnlyStore, pointer: bytes) -> dict[str, Any] | None:
-    (own,) = view.get_many([pointer])
-    (row,) = view.get_many([own]) if own is not None else (None,)
+def _fact_at_pointer(view: ReadOnlyStore, pointer: bytes) -> dict[str, Any] | None:
+    (row_key,) = view.get_many([pointer])
+    (row,) = view.get_many([row_key]) if row_key is not None else (None,)
     return None if row is None else json_of(ASAP_EVENTS, row)
