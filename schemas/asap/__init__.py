@@ -2,6 +2,25 @@
 
 from schemas.asap.base import ASAPBaseModel, is_urn
 from schemas.asap.config import TaskConfig, task_config
+from schemas.asap.constants import (
+    AGENT_URN_PATTERN,
+    ASAP_PROTOCOL_VERSION,
+    DEFAULT_TIMEOUT_SECONDS,
+    ERROR_MESSAGES,
+    EXT_ANSWERS,
+    EXT_ERROR,
+    EXT_PARTS,
+    EXT_RESTORE,
+    EXT_SNAPSHOT,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    MAX_TASK_DEPTH,
+    MAX_URN_LENGTH,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    SERVICE_URN,
+)
 from schemas.asap.entities import (
     Agent,
     Artifact,
@@ -33,7 +52,6 @@ from schemas.asap.export import (
     get_schema_json,
     list_schema_entries,
 )
-from schemas.asap.faults import validation_problems
 from schemas.asap.forms import (
     canonical_form,
     envelope_hash,
@@ -70,6 +88,7 @@ from schemas.asap.payloads import (
     TaskUpdate,
     parse_payload,
 )
+from schemas.asap.problems import validation_problems
 from schemas.asap.spelling import PAYLOAD_TYPES, dotted, normalize_payload_type, respell
 from schemas.asap.state import (
     Change,
@@ -81,25 +100,6 @@ from schemas.asap.state import (
     replay,
 )
 from schemas.asap.validate import Limits, validate
-from schemas.asap.words import (
-    AGENT_URN_PATTERN,
-    ASAP_PROTOCOL_VERSION,
-    DEFAULT_TIMEOUT_SECONDS,
-    ERROR_MESSAGES,
-    EXT_ANSWERS,
-    EXT_ERROR,
-    EXT_PARTS,
-    EXT_RESTORE,
-    EXT_SNAPSHOT,
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    INVALID_REQUEST,
-    MAX_TASK_DEPTH,
-    MAX_URN_LENGTH,
-    METHOD_NOT_FOUND,
-    PARSE_ERROR,
-    SERVICE_URN,
-)
 
 __all__ = [
     "AGENT_URN_PATTERN",

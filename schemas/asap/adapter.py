@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 class UnionAdapter(Generic[T]):
-    """Reads, writes and describes the members of a union; it may stand in annotations too.
+    """A reader, writer and schema of the members of a union; usable in annotations too.
 
-    Reading raises pydantic's ValidationError, in which a wrong tag and a missing one differ.
+    Reading raises pydantic's ValidationError, which distinguishes a wrong tag from a missing one.
     """
 
     def __init__(self, union: Any, title: str) -> None:
@@ -27,7 +27,9 @@ class UnionAdapter(Generic[T]):
         return self._adapter.validate_json(text)
 
     def dump_python(self, member: T, **options: Any) -> Any:
-        """options: those of pydantic's `TypeAdapter.dump_python`."""
+        """Return the member as JSON values.  options: those of pydantic's
+        `TypeAdapter.dump_python`.
+        """
         return self._adapter.dump_python(member, **options)
 
     def dump_json(self, member: T, **options: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What the models have in common (spec 2.1), and the types of their members.
+"""The base class of the models (spec 2.1), and the types of their members.
 
 pydantic's lax mode: an int is also read from "3", 1.0 or True, a datetime from ISO 8601 text, an
 epoch number or a naive value.
@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-from schemas.asap.words import AGENT_URN_PATTERN, MAX_URN_LENGTH
+from schemas.asap.constants import AGENT_URN_PATTERN, MAX_URN_LENGTH
 
 
 class ASAPBaseModel(BaseModel):
@@ -32,7 +32,7 @@ _URN = re.compile(AGENT_URN_PATTERN)
 
 
 def is_urn(text: str) -> bool:
-    """Whether a text is an agent URN: a full match, of at most 256 characters (spec 1)."""
+    """Return whether a text is an agent URN: a full match, of at most 256 characters (spec 1)."""
     return len(text) <= MAX_URN_LENGTH and _URN.fullmatch(text) is not None
 
 

@@ -1,11 +1,11 @@
-"""The members of `TaskRequest.config` that mean something on the stream (spec 3.2)."""
+"""The members of `TaskRequest.config` that the log interprets (spec 3.2)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from schemas.asap.words import (
+from schemas.asap.constants import (
     DEFAULT_RETENTION_HOURS,
     DEFAULT_TIMEOUT_SECONDS,
     EVENT_SOURCED_MODE,
@@ -19,7 +19,7 @@ JsonObject = dict[str, Any]
 
 
 class TaskConfig(NamedTuple):
-    """event_retention_hours: None for a task that is not event-sourced."""
+    """The configuration of a task.  event_retention_hours: None unless it is event-sourced."""
 
     timeout_ms: int
     idempotency_key: str | None
@@ -30,25 +30,25 @@ class TaskConfig(NamedTuple):
 def task_config(
     config: JsonObject | None, default_timeout_seconds: float = DEFAULT_TIMEOUT_SECONDS
 ) -> TaskConfig:
-    """Of a valid config; members that are null are as if absent."""
-    told = config or {}
-    seconds = told.get("timeout_seconds")
-    mode = told.get("state_mode") or SNAPSHOT_MODE
-    hours = told.get("event_retention_hours")
+    """Read a valid config; a member that is null counts as absent."""
+    members = config or {}
+    seconds = members.get("timeout_seconds")
+    mode = members.get("state_mode") or SNAPSHOT_MODE
+    hours = members.get("event_retention_hours")
     if mode == EVENT_SOURCED_MODE:
         hours = DEFAULT_RETENTION_HOURS if hours is None else int(hours)
     else:
         hours = None
     return TaskConfig(
         round((default_timeout_seconds if seconds is None else seconds) * 1000),
-        told.get("idempotency_key"),
+        members.get("idempotency_key"),
         mode,
         hours,
     )
 
 
-def broken_config(config: JsonObject, max_retention_hours: int) -> Iterator[tuple[str, str]]:
-    """Each member that is ill-formed, and what it must be."""
+def config_problems(config: JsonObject, max_retention_hours: int) -> Iterator[tuple[str, str]]:
+    """Yield the name of each ill-formed member, and what it must be."""
     seconds = config.get("timeout_seconds")
     if seconds is not None and not (is_number(seconds) and 1 <= seconds <= MAX_TIMEOUT_SECONDS):
         yield "timeout_seconds", f"must be a number from 1 to {MAX_TIMEOUT_SECONDS}"
@@ -68,5 +68,5 @@ def is_number(value: Any) -> bool:
 
 
 def is_integer(value: Any) -> bool:
-    """An integer, however written."""
+    """Return whether a value is an integer, also if it is written as a float."""
     return is_number(value) and (isinstance(value, int) or value.is_integer())

@@ -10,9 +10,9 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from schemas.asap.base import ASAPBaseModel, OpenObject, Urn
+from schemas.asap.constants import ASAP_PROTOCOL_VERSION
 from schemas.asap.enums import MessageRole, TaskStatus
 from schemas.asap.parts import Item
-from schemas.asap.words import ASAP_PROTOCOL_VERSION
 
 
 def _check_version(text: str) -> str:

@@ -41,13 +41,16 @@ def _object(value: Any) -> Any:
 
 
 def json_form(model: BaseModel) -> dict[str, Any]:
-    """As it is sent; also of one that holds a lone surrogate, so that a rule can say so."""
+    """Return a model as JSON values.
+
+    Works for text with a lone surrogate too, so that the rule about it can be reported.
+    """
     try:
         return model.model_dump(mode="json")
     except UnicodeEncodeError:
-        told = model.model_dump()
-        times = {name: at.isoformat() for name, at in told.items() if isinstance(at, datetime)}
-        return told | times
+        members = model.model_dump()
+        times = {name: at.isoformat() for name, at in members.items() if isinstance(at, datetime)}
+        return members | times
 
 
 class Envelope(ASAPBaseModel):
@@ -71,16 +74,16 @@ class Envelope(ASAPBaseModel):
 
     @property
     def canonical_type(self) -> str | None:
-        """The payload type in PascalCase, None for one that ASAP does not know."""
+        """Return the payload type in PascalCase, None for one that is unknown to ASAP."""
         return normalize_payload_type(self.payload_type)
 
     def typed_payload(self) -> AnyPayload:
-        """The payload as its model.  Raises MalformedEnvelopeError where it fits none."""
+        """Return the payload as its model.  Raises MalformedEnvelopeError if it does not fit."""
         return parse_payload(self.payload_type, self.payload)
 
     @field_validator("payload")
     @classmethod
-    def _says_the_same_type(cls, payload: OpenObject, info: ValidationInfo) -> OpenObject:
+    def _check_payload_type(cls, payload: OpenObject, info: ValidationInfo) -> OpenObject:
         outer = normalize_payload_type(info.data.get("payload_type", ""))
         if outer is not None and "payload_type" in payload:
             inner = payload["payload_type"]
@@ -92,7 +95,7 @@ class Envelope(ASAPBaseModel):
 
     @field_validator("correlation_id")
     @classmethod
-    def _says_what_it_answers(cls, value: str | None, info: ValidationInfo) -> str | None:
+    def _check_correlation_id(cls, value: str | None, info: ValidationInfo) -> str | None:
         name = normalize_payload_type(info.data.get("payload_type", ""))
         if not value and name in ANSWERS:
             raise PydanticCustomError(

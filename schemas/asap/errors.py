@@ -17,9 +17,9 @@ Details = Mapping[str, Any]
 
 
 class ASAPError(Exception):
-    """Anything that has a code of the taxonomy.
+    """An error with a code of the taxonomy.
 
-    details: what the caller wants to add; it wins over what the error says by itself.
+    details: members to add; they override the error's own.
     """
 
     def __init__(self, code: str, message: str, details: Details | None = None) -> None:
@@ -32,11 +32,11 @@ class ASAPError(Exception):
         return {"code": self.code, "message": self.message, "details": self.details}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _again, (type(self), self.args, self.__dict__)
+        return _unpickle, (type(self), self.args, self.__dict__)
 
 
-def _again(kind: type[ASAPError], args: tuple[Any, ...], state: dict[str, Any]) -> ASAPError:
-    """For pickling: the constructors take other arguments than the message."""
+def _unpickle(kind: type[ASAPError], args: tuple[Any, ...], state: dict[str, Any]) -> ASAPError:
+    """Rebuild a pickled error: the constructors take other arguments than the message."""
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error
@@ -46,7 +46,7 @@ class InvalidTransitionError(ASAPError):
     """A task's state machine has no such edge."""
 
     def __init__(self, from_state: str, to_state: str, details: Details | None = None) -> None:
-        self.from_state, self.to_state = _plain(from_state), _plain(to_state)
+        self.from_state, self.to_state = _text_of(from_state), _text_of(to_state)
         super().__init__(
             "asap:protocol/invalid_state",
             f"Invalid transition from '{self.from_state}' to '{self.to_state}'",
@@ -80,7 +80,7 @@ class TaskAlreadyCompletedError(ASAPError):
     """The task is in a terminal state."""
 
     def __init__(self, task_id: str, current_status: str, details: Details | None = None) -> None:
-        self.task_id, self.current_status = task_id, _plain(current_status)
+        self.task_id, self.current_status = task_id, _text_of(current_status)
         super().__init__(
             "asap:task/already_completed",
             f"Task already completed: {task_id} (status: {self.current_status})",
@@ -89,7 +89,7 @@ class TaskAlreadyCompletedError(ASAPError):
 
 
 class HandlerNotFoundError(ASAPError):
-    """Nobody takes payloads of this type."""
+    """A payload type without a handler."""
 
     def __init__(self, payload_type: str) -> None:
         self.payload_type = payload_type
@@ -100,6 +100,6 @@ class HandlerNotFoundError(ASAPError):
         )
 
 
-def _plain(status: str) -> str:
-    """The word itself, of an enum's member too."""
+def _text_of(status: str) -> str:
+    """Return the text itself, for a member of an enum too."""
     return str.__str__(status)

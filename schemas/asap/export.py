@@ -51,7 +51,7 @@ PART_FILE = Path("entities", "part.schema.json")
 
 
 def get_schema_json(name: str) -> JsonSchema:
-    """The schema of a name of the registry, or of `part`.  Raises ValueError for another."""
+    """Return the schema of a name of the registry, or of `part`.  Raises ValueError for another."""
     if name == "part":
         return Part.model_json_schema()
     if name not in SCHEMA_REGISTRY:
@@ -61,12 +61,12 @@ def get_schema_json(name: str) -> JsonSchema:
 
 
 def schema_text(schema: JsonSchema) -> str:
-    """As it stands in a file."""
+    """Return the text of a schema file."""
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def export_schema(model_class: type[BaseModel], path: str | Path) -> Path:
-    """Writes the schema of a model; its folder is made if need be."""
+    """Write the schema of a model; create its folder if needed."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(schema_text(model_class.model_json_schema()), "utf-8")
@@ -74,12 +74,12 @@ def export_schema(model_class: type[BaseModel], path: str | Path) -> Path:
 
 
 def export_all_schemas(folder: str | Path) -> list[Path]:
-    """Writes every schema of the registry, and gives their paths."""
+    """Write every schema of the registry, and return their paths."""
     return [
         export_schema(SCHEMA_REGISTRY[name], path) for name, path in list_schema_entries(folder)
     ]
 
 
 def list_schema_entries(folder: str | Path) -> list[tuple[str, Path]]:
-    """The names of the registry and the paths that `export_all_schemas` writes them to."""
+    """Return the names of the registry with the paths that `export_all_schemas` writes."""
     return [(name, Path(folder) / path) for name, path in _FILES.items()]

@@ -9,9 +9,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from schemas.asap.config import is_integer
-from schemas.asap.forms import iso_utc
-from schemas.asap.parts import Part
-from schemas.asap.words import (
+from schemas.asap.constants import (
     EXT_ANSWERS,
     EXT_ERROR,
     EXT_PARTS,
@@ -19,11 +17,13 @@ from schemas.asap.words import (
     EXT_SNAPSHOT,
     RESERVED,
 )
+from schemas.asap.forms import iso_utc
+from schemas.asap.parts import Part
 from schemas.canonical import MAX_SAFE_INTEGER
 from schemas.problems import pointer
 
 JsonObject = dict[str, Any]
-Broken = Iterator[tuple[str, str]]
+PathProblems = Iterator[tuple[str, str]]
 """Places as JSON Pointers, and what is wrong there."""
 
 _PAYLOADS: dict[str, tuple[str, ...]] = {
@@ -37,44 +37,44 @@ _CHANGES = ("data", "patch", "delete")
 _TIME = TypeAdapter(datetime)
 
 
-def broken_extensions(extensions: JsonObject, payload_type: str) -> Broken:
-    """What agents may not say in the extensions reserved, or not in this way."""
+def extension_problems(extensions: JsonObject, payload_type: str) -> PathProblems:
+    """Yield the problems of the reserved extensions in an envelope from an agent."""
     for name, value in extensions.items():
         if not name.startswith(RESERVED):
             continue
-        place = pointer("extensions", name)
+        path = pointer("extensions", name)
         if name != EXT_ANSWERS and name not in _PAYLOADS:
-            yield place, "is no extension that is known"
+            yield path, "is no extension that is known"
         elif payload_type not in _PAYLOADS.get(name, (payload_type,)):
-            yield place, f"is not an agent's to use with {payload_type}"
+            yield path, f"is not an agent's to use with {payload_type}"
         else:
             for inner, what in _FORMS[name](value):
-                yield place + inner, what
+                yield path + inner, what
 
 
-def _answers(value: Any) -> Broken:
+def _answers(value: Any) -> PathProblems:
     if not isinstance(value, str):
         yield "", "must be a string"
 
 
-def _parts(value: Any) -> Broken:
+def _parts(value: Any) -> PathProblems:
     if not isinstance(value, list):
         yield "", "must be a list"
         return
-    for i, held in enumerate(value):
-        if not isinstance(held, dict) or set(held) != {"id", "part"}:
+    for i, item in enumerate(value):
+        if not isinstance(item, dict) or set(item) != {"id", "part"}:
             yield pointer(i), "must be an object of id and part"
             continue
-        if not isinstance(held["id"], str):
+        if not isinstance(item["id"], str):
             yield pointer(i, "id"), "must be a string"
         try:
-            Part.validate_python(held["part"])
+            Part.validate_python(item["part"])
         except ValidationError:
             yield pointer(i, "part"), "must be a part"
 
 
-def _snapshot(value: Any) -> Broken:
-    """One of data, patch and delete; the rest as `_MEMBERS` says."""
+def _snapshot(value: Any) -> PathProblems:
+    """Check for exactly one of data, patch and delete, and each member by `_MEMBERS`."""
     if not isinstance(value, dict):
         yield "", "must be an object"
         return
@@ -92,7 +92,7 @@ def _snapshot(value: Any) -> Broken:
 
 
 def _is_time(value: Any) -> bool:
-    """A time whose UTC form has a year of its own, 1 to 9999."""
+    """Return whether a value is a time whose UTC form has a year from 1 to 9999."""
     try:
         iso_utc(_TIME.validate_python(value))
     except (ValidationError, OverflowError):
@@ -112,7 +112,7 @@ _MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "id": ("a string", lambda value: isinstance(value, str)),
     "created_at": ("a date and time", _is_time),
 }
-_FORMS: dict[str, Callable[[Any], Broken]] = {
+_FORMS: dict[str, Callable[[Any], PathProblems]] = {
     EXT_ANSWERS: _answers,
     EXT_PARTS: _parts,
     EXT_SNAPSHOT: _snapshot,

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from schemas.asap.entities import Manifest
 from schemas.asap.envelope import Envelope
 from schemas.asap.errors import MalformedEnvelopeError
-from schemas.asap.faults import malformed, validation_problems
+from schemas.asap.problems import malformed_error, validation_problems
 from schemas.canonical import canonical_json, sha256_hex
 
 JsonObject = dict[str, Any]
@@ -18,38 +18,39 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def iso_utc(moment: datetime) -> str:
-    """`2026-11-21T10:00:00Z`, with six fraction digits where they are not all zero.
+    """Return a time as `2026-11-21T10:00:00Z`, with six fraction digits unless they are all zero.
 
-    A naive time is read as UTC.  Raises OverflowError for a time whose UTC has no year of its own.
+    A naive time is read as UTC.  Raises OverflowError if its UTC form is outside the years 1 to
+    9999.
     """
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return aware.isoformat().removesuffix("+00:00") + "Z"
 
 
 def iso_of_ms(ms: int) -> str:
-    """The same of milliseconds since the epoch."""
+    """Return the same for milliseconds since the epoch."""
     return iso_utc(_EPOCH + timedelta(milliseconds=ms))
 
 
 def micros(moment: datetime) -> int:
-    """Microseconds since the epoch.  A naive time is read as UTC."""
+    """Return the microseconds since the epoch.  A naive time is read as UTC."""
     aware = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
     return (aware - _EPOCH) // timedelta(microseconds=1)
 
 
 def read_envelope(value: Any) -> Envelope:
-    """Raises MalformedEnvelopeError, its details with `validation_errors`."""
+    """Read an envelope.  Raises MalformedEnvelopeError, its details with `validation_errors`."""
     try:
         return Envelope.model_validate(value)
     except ValidationError as exc:
         reason = "it does not have the form of an envelope"
-        raise malformed(reason, validation_problems(exc)) from exc
+        raise malformed_error(reason, validation_problems(exc)) from exc
 
 
 def canonical_form(envelope: Envelope | JsonObject) -> JsonObject:
-    """All ten members, the payload with all of its own, nulls included.
+    """Return all ten members, the payload with all its members, nulls included.
 
-    Raises MalformedEnvelopeError where there is no typed payload.
+    Raises MalformedEnvelopeError if there is no typed payload.
     """
     if not isinstance(envelope, Envelope):
         envelope = read_envelope(envelope)
@@ -74,12 +75,12 @@ def canonical_form(envelope: Envelope | JsonObject) -> JsonObject:
 
 
 def hash_of(canonical: Any) -> str:
-    """SHA-256 of a canonical form.  Raises ValueError for what has no canonical JSON."""
+    """Return the SHA-256 of a canonical form.  Raises ValueError if it has no canonical JSON."""
     return sha256_hex(canonical_json(canonical))
 
 
 def envelope_hash(envelope: Envelope | JsonObject) -> str:
-    """The canonical hash.  Raises MalformedEnvelopeError where there is no typed payload."""
+    """Return the canonical hash.  Raises MalformedEnvelopeError if there is no typed payload."""
     try:
         return hash_of(canonical_form(envelope))
     except (ValueError, TypeError) as exc:
@@ -87,7 +88,7 @@ def envelope_hash(envelope: Envelope | JsonObject) -> str:
 
 
 def manifest_form(manifest: Manifest | JsonObject) -> JsonObject:
-    """A valid manifest with all its members."""
+    """Return a valid manifest with all its members."""
     if not isinstance(manifest, Manifest):
         manifest = Manifest.model_validate(manifest)
     return manifest.model_dump(mode="json")

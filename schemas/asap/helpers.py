@@ -1,21 +1,21 @@
-"""Making envelopes (spec 2.7, 5.4)."""
+"""Constructors of envelopes (spec 2.7, 5.4)."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from schemas.asap.constants import ASAP_PROTOCOL_VERSION
 from schemas.asap.envelope import Envelope
 from schemas.asap.forms import iso_of_ms
 from schemas.asap.payloads import AnyPayload
 from schemas.asap.spelling import respell
-from schemas.asap.words import ASAP_PROTOCOL_VERSION
 
 JsonObject = dict[str, Any]
 
 
 def make_envelope(payload: AnyPayload, *, sender: str, recipient: str, **fields: Any) -> Envelope:
-    """An envelope of this version around a payload.  fields: any others of the envelope."""
-    told = {
+    """Make an envelope of this version for a payload.  fields: other members of the envelope."""
+    members = {
         "asap_version": ASAP_PROTOCOL_VERSION,
         "payload_type": type(payload).__name__,
         **fields,
@@ -23,7 +23,7 @@ def make_envelope(payload: AnyPayload, *, sender: str, recipient: str, **fields:
         "recipient": recipient,
         "payload": payload,
     }
-    return Envelope.model_validate(told)
+    return Envelope.model_validate(members)
 
 
 def reply_to(
@@ -33,7 +33,7 @@ def reply_to(
     sender: str | None = None,
     extensions: JsonObject | None = None,
 ) -> Envelope:
-    """An envelope that answers another, with its trace, and its payload type in the same style."""
+    """Make an envelope that answers another, with its trace and its spelling of payload types."""
     return make_envelope(
         payload,
         sender=envelope.recipient if sender is None else sender,
@@ -58,7 +58,7 @@ def service_update(
     trace_id: str | None,
     extensions: JsonObject,
 ) -> JsonObject:
-    """The canonical form of a TaskUpdate that the service makes."""
+    """Return the canonical form of a TaskUpdate that the service sends."""
     return {
         "id": id,
         "asap_version": ASAP_PROTOCOL_VERSION,

@@ -24,7 +24,7 @@ _last = 0
 
 
 def generate_id() -> str:
-    """A new ULID, above all that this process has generated."""
+    """Return a new ULID, greater than all that this process has generated."""
     global _last
     fresh = time.time_ns() // 1_000_000 << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
     with _lock:
@@ -35,18 +35,18 @@ def generate_id() -> str:
 
 
 def ulid(at_ms: int, randomness: bytes) -> str:
-    """The ULID of a time (ms since the epoch, from 0 to 2^48 - 1) and ten bytes."""
+    """Return the ULID of a time (ms since the epoch, from 0 to 2^48 - 1) and ten bytes."""
     at_ms = min(max(at_ms, 0), (1 << 48) - 1)
     return _text(at_ms << _RANDOM_BITS | int.from_bytes(randomness, "big"))
 
 
 def derived_id(cause: str, n: int, at_ms: int) -> str:
-    """The id of the n-th thing that a decision makes.  cause: position, or that of a timer."""
+    """Return the id of a decision's n-th object.  cause: a position or a timer's id."""
     return ulid(at_ms, hashlib.sha256(f"{cause}/{n}".encode()).digest()[:10])
 
 
 def extract_timestamp(ulid: str) -> datetime:
-    """When a ULID was made, in UTC, to the millisecond.  Raises ValueError for what is none."""
+    """Return the time of a ULID, in UTC, in milliseconds.  Raises ValueError if it is no ULID."""
     if _ULID.fullmatch(str(ulid)) is None:
         raise ValueError(f"{ulid!r} is no ULID")
     number = 0

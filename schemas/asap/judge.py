@@ -1,4 +1,4 @@
-"""Records off the log, judged: their canonical form, and what is wrong with them."""
+"""The validation of records on the log: their canonical form, and their problems."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from schemas.asap import rules
+from schemas.asap.constants import ENVELOPE_RECORD, MANIFEST_RECORD
 from schemas.asap.entities import Manifest
-from schemas.asap.faults import Violation, validation_problems
-from schemas.asap.open_json import Place, fault
-from schemas.asap.validate import Limits, problems_of
-from schemas.asap.words import ENVELOPE_RECORD, MANIFEST_RECORD
+from schemas.asap.open_json import JsonPath, open_member_problem
+from schemas.asap.problems import Violation, validation_problems
+from schemas.asap.validate import Limits, envelope_problems
 from schemas.canonical import canonical_json, sha256_hex
 from schemas.json_mapping.json_form import to_json
 from schemas.problems import Problem, pointer
@@ -21,11 +21,10 @@ _DEFAULT = Limits()
 
 
 class Judged(NamedTuple):
-    """One envelope.
+    """A validated envelope.
 
-    envelope: its canonical form; open members whose text is no JSON stand in it as that text.
-    problems: the one that decides first.  sha256, text: of the canonical JSON, None where there is
-    none.
+    envelope: its canonical form; an open member whose text is no JSON is that text.
+    problems: the deciding one first.  sha256, text: of the canonical JSON, None if there is none.
     """
 
     envelope: JsonObject
@@ -39,7 +38,7 @@ class Judged(NamedTuple):
 
 
 class JudgedManifest(NamedTuple):
-    """One manifest; members as those of `Judged`."""
+    """A validated manifest; members as in `Judged`."""
 
     manifest: JsonObject
     problems: list[Problem]
@@ -47,24 +46,24 @@ class JudgedManifest(NamedTuple):
 
 
 def judge(value: JsonObject, limits: Limits = _DEFAULT) -> Judged:
-    """value: the Avro value of an envelope, as sent by anyone."""
+    """Validate an envelope.  value: its Avro value, from any sender."""
     envelope = to_json(ENVELOPE_RECORD, value)
     _keep_null_texts(envelope, value)
     _keep_null_texts(envelope["payload"], value["payload"][1])
     text = _text(envelope)
-    problems = problems_of(envelope, limits, size=0 if text is None else len(text))
+    problems = envelope_problems(envelope, limits, size=0 if text is None else len(text))
     return Judged(envelope, problems, None if text is None else sha256_hex(text), text)
 
 
-def _keep_null_texts(shown: JsonObject, value: JsonObject) -> None:
-    """An open member whose text is `null` is there and no object; it is not one that is absent."""
+def _keep_null_texts(members: JsonObject, value: JsonObject) -> None:
+    """Set an open member whose text is `null` to that text: it is present, but no object."""
     for name, text in value.items():
         if text == "null" and name.endswith("_json"):
-            shown[name.removesuffix("_json")] = text
+            members[name.removesuffix("_json")] = text
 
 
 def judge_manifest(value: JsonObject) -> JudgedManifest:
-    """value: the Avro value of a manifest, as sent by anyone."""
+    """Validate a manifest.  value: its Avro value, from any sender."""
     manifest = to_json(MANIFEST_RECORD, value)
     text = _text(manifest)
     return JudgedManifest(
@@ -80,33 +79,37 @@ def _text(value: JsonObject) -> bytes | None:
 
 
 def validate_manifest(obj: object) -> list[Problem]:
-    """What breaks the rule `bad_manifest` in a manifest's JSON; empty for a valid one."""
+    """Return the violations of the rule `bad_manifest` in a manifest's JSON; empty if valid."""
     if isinstance(obj, Manifest):
         obj = obj.model_dump(mode="json")
-    found = [_problem(place, broken) for place, member in _open(obj) if (broken := fault(member))]
-    told = {problem.path for problem in found}
+    problems = [
+        _problem(path, what)
+        for path, member in _open_members(obj)
+        if (what := open_member_problem(member))
+    ]
+    paths = {problem.path for problem in problems}
     try:
         Manifest.model_validate(obj)
     except ValidationError as exc:
-        found += [p for p in validation_problems(exc, "manifest") if p.path not in told]
-    return found
+        problems += [p for p in validation_problems(exc, "manifest") if p.path not in paths]
+    return problems
 
 
-def _problem(place: Place, what: str) -> Problem:
-    return Violation(rules.BAD_MANIFEST.code, pointer(*place), f"{place[-1]} {what}.")
+def _problem(path: JsonPath, what: str) -> Problem:
+    return Violation(rules.BAD_MANIFEST.code, pointer(*path), f"{path[-1]} {what}.")
 
 
-def _open(manifest: Any) -> list[tuple[Place, Any]]:
-    """The open members of a manifest that are there and not null, with their places."""
+def _open_members(manifest: Any) -> list[tuple[JsonPath, Any]]:
+    """Return the open members of a manifest that are not null, with their paths."""
     if not isinstance(manifest, dict):
         return []
-    found: list[tuple[Place, Any]] = []
-    auth, offered = manifest.get("auth"), manifest.get("capabilities")
+    members: list[tuple[JsonPath, Any]] = []
+    auth, capabilities = manifest.get("auth"), manifest.get("capabilities")
     if isinstance(auth, dict):
-        found.append((("auth", "oauth2"), auth.get("oauth2")))
-    skills = offered.get("skills") if isinstance(offered, dict) else None
+        members.append((("auth", "oauth2"), auth.get("oauth2")))
+    skills = capabilities.get("skills") if isinstance(capabilities, dict) else None
     for i, skill in enumerate(skills if isinstance(skills, list) else ()):
         if isinstance(skill, dict):
             for name in ("input_schema", "output_schema"):
-                found.append((("capabilities", "skills", i, name), skill.get(name)))
-    return [(place, member) for place, member in found if member is not None]
+                members.append((("capabilities", "skills", i, name), skill.get(name)))
+    return [(path, member) for path, member in members if member is not None]

@@ -1,4 +1,4 @@
-"""How envelopes of ASAP differ from their Avro records."""
+"""The differences between ASAP's envelopes and their Avro records."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The twelve payloads of ASAP, told apart by `payload_type` (spec 2.5).
+"""The twelve payloads of ASAP, distinguished by `payload_type` (spec 2.5).
 
-Each takes any spelling of its type, and shows the canonical one.
+Each accepts any spelling of its type and writes the canonical one.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from pydantic_core import PydanticCustomError
 from schemas.asap.adapter import UnionAdapter
 from schemas.asap.base import ASAPBaseModel, OpenObject
 from schemas.asap.enums import MessageRole, TaskStatus, UpdateType
-from schemas.asap.faults import malformed, unknown_type, validation_problems
 from schemas.asap.parts import Item
+from schemas.asap.problems import malformed_error, unknown_type_problem, validation_problems
 from schemas.asap.spelling import normalize_payload_type
 
 T = TypeVar("T", bound=str)
 
 
 def _canonical(value: Any) -> Any:
-    """A known payload type in its canonical spelling; anything else as it is."""
+    """Return a known payload type in its canonical spelling; anything else unchanged."""
     return (normalize_payload_type(value) or value) if isinstance(value, str) else value
 
 
@@ -244,15 +244,19 @@ Payload = UnionAdapter[AnyPayload](
 
 
 def parse_payload(payload_type: str, obj: Any) -> AnyPayload:
-    """The payload of a type in any spelling.
+    """Parse the payload of a type in any spelling.
 
     Raises MalformedEnvelopeError when the type is unknown or the object does not fit it; its
     details hold `validation_errors`, a list of {rule, path, message}.
     """
     name = normalize_payload_type(payload_type)
     if name is None:
-        raise malformed(f"unknown payload type '{payload_type}'", [unknown_type(PAYLOADS)])
+        raise malformed_error(
+            f"unknown payload type '{payload_type}'", [unknown_type_problem(PAYLOADS)]
+        )
     try:
         return PAYLOADS[name].model_validate(obj)
     except ValidationError as exc:
-        raise malformed(f"the payload is no {name}", validation_problems(exc, "payload")) from exc
+        raise malformed_error(
+            f"the payload is no {name}", validation_problems(exc, "payload")
+        ) from exc

@@ -1,6 +1,6 @@
 """The closed set of rule codes of ASAP (spec 3.1), each with its code of the protocol's taxonomy.
 
-The rules that refuse stand in the order of the spec: the first one broken is the verdict's.
+The refusing rules are in the order of the spec: the first violated one decides the verdict.
 """
 
 from __future__ import annotations
@@ -156,5 +156,5 @@ ALL = rules_of(dict(globals()))
 
 
 def fault_of(code: str) -> str:
-    """Whose fault a rejection is: `sender`, or `service`."""
+    """Return who is at fault for a rejection: `sender` or `service`."""
     return "service" if code == HELD_OVERFLOW.code else "sender"

@@ -12,23 +12,23 @@ from typing import Any, Literal, NamedTuple
 import orjson
 from pydantic import TypeAdapter
 
+from schemas.asap.constants import EXT_SNAPSHOT
 from schemas.asap.forms import iso_of_ms, micros
 from schemas.asap.keys import restored_version
-from schemas.asap.words import EXT_SNAPSHOT
 
 JsonObject = dict[str, Any]
 Fact = dict[str, Any]
 
 _TIME = TypeAdapter(datetime)
-_QUIET = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
+_WITHOUT_UPDATE = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
 """Rules of facts that leave `updated_at` as it was (spec 5.4)."""
 
 
 class Change(NamedTuple):
-    """What an envelope does to the saved state of its task.
+    """A change of a task's saved state.
 
-    data: the state saved, or the merge patch.  version, id, created_at (microseconds): as the
-    worker wants them.
+    data: the saved state, or the merge patch.  version, id, created_at (microseconds): as
+    requested by the worker.
     """
 
     kind: Literal["save", "patch", "delete"]
@@ -40,7 +40,7 @@ class Change(NamedTuple):
 
 
 class StateAt(NamedTuple):
-    """task: a Task as JSON.  checkpoint: the fact of this version marked a point to return to."""
+    """The state after one event.  task: a Task as JSON.  checkpoint: the event is a checkpoint."""
 
     version: int
     task: JsonObject
@@ -49,41 +49,41 @@ class StateAt(NamedTuple):
 
 
 def change_of(envelope: JsonObject) -> Change | None:
-    """Of a valid envelope in canonical form; None for one that leaves the state as it is.
+    """Return the change in a valid envelope in canonical form; None if it changes no state.
 
-    A StateRestore is none, because what it does stands elsewhere.
+    Returns None for a StateRestore too, which the processor handles separately.
     """
     payload_type, payload = envelope["payload_type"], envelope["payload"]
     if payload_type == "TaskResponse":
-        return _final(payload["final_state"])
+        return _final_state_change(payload["final_state"])
     if payload_type == "TaskUpdate":
-        return _told((envelope["extensions"] or {}).get(EXT_SNAPSHOT))
+        return _snapshot_change((envelope["extensions"] or {}).get(EXT_SNAPSHOT))
     return None
 
 
-def _final(state: JsonObject | None) -> Change | None:
+def _final_state_change(state: JsonObject | None) -> Change | None:
     if state is None:
         return None
     data = state.get("data")
     return Change("save", data if isinstance(data, dict) else state)
 
 
-def _told(told: JsonObject | None) -> Change | None:
-    if told is None:
+def _snapshot_change(members: JsonObject | None) -> Change | None:
+    if members is None:
         return None
-    checkpoint, version = bool(told.get("checkpoint")), told.get("version")
+    checkpoint, version = bool(members.get("checkpoint")), members.get("version")
     version = None if version is None else int(version)
-    if "data" in told:
-        made = told.get("created_at")
+    if "data" in members:
+        made = members.get("created_at")
         created_at = None if made is None else micros(_TIME.validate_python(made))
-        return Change("save", told["data"], checkpoint, version, told.get("id"), created_at)
-    if "patch" in told:
-        return Change("patch", told["patch"], checkpoint, version)
+        return Change("save", members["data"], checkpoint, version, members.get("id"), created_at)
+    if "patch" in members:
+        return Change("patch", members["patch"], checkpoint, version)
     return Change("delete", {}, checkpoint, version)
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """RFC 7396.  The inputs stay as they are; the result shares with them what did not change."""
+    """Apply a patch by RFC 7396.  The inputs stay unmodified; the result shares their values."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -96,7 +96,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def apply_change(data: JsonObject, change: Change | None) -> JsonObject:
-    """The state after a change of an event-sourced task."""
+    """Return the data of an event-sourced task after a change."""
     if change is None or change.kind == "delete":
         return data
     merged: JsonObject = change.data
@@ -104,10 +104,10 @@ def apply_change(data: JsonObject, change: Change | None) -> JsonObject:
 
 
 def replay(facts: Iterable[Fact], at: int | None = None) -> StateAt | None:
-    """The state after the facts of one task, or after the one with sequence `at`.
+    """Return the state after all facts of one task, or after the one with sequence `at`.
 
-    facts: those with a sequence, ascending from 1.  None for no facts, and for an `at` that is
-    not among them.
+    facts: those with a sequence, ascending from 1.  None without facts, or if there is no fact with
+    that sequence.
     """
     state: StateAt | None = None
     history: dict[int, JsonObject] = {}
@@ -120,15 +120,15 @@ def replay(facts: Iterable[Fact], at: int | None = None) -> StateAt | None:
 
 
 def fold(state: StateAt | None, fact: Fact, data_at: Callable[[int], JsonObject]) -> StateAt:
-    """The state after one more fact.  state: None before the first.
+    """Return the state after one more fact.  state: None before the first.
 
-    data_at: gives the data of an earlier version, for a restore.
+    data_at: returns the data of an earlier version, for a restore.
     """
-    payload_type, payload, extensions = _opened(fact["envelope"])
+    payload_type, payload, extensions = _decode_envelope(fact["envelope"])
     if state is None:
-        return StateAt(fact["sequence"], _created(fact, payload), {}, False)
+        return StateAt(fact["sequence"], _initial_task(fact, payload), {}, False)
     task = {**state.task, "status": fact["status"] or state.task["status"]}
-    if fact["rule"] not in _QUIET:
+    if fact["rule"] not in _WITHOUT_UPDATE:
         task["updated_at"] = iso_of_ms(fact["at"])
     if payload_type == "TaskUpdate" and fact["rule"] != "state_saved":
         progress = payload["progress_json"]
@@ -142,8 +142,8 @@ def fold(state: StateAt | None, fact: Fact, data_at: Callable[[int], JsonObject]
     return StateAt(fact["sequence"], task, apply_change(state.data, change), checkpoint)
 
 
-def _opened(envelope: JsonObject | None) -> tuple[str, JsonObject, JsonObject]:
-    """Payload type, payload and extensions of a fact's envelope; nothing of one without."""
+def _decode_envelope(envelope: JsonObject | None) -> tuple[str, JsonObject, JsonObject]:
+    """Return the payload type, payload and extensions of a fact's envelope; empty without one."""
     if envelope is None:
         return "", {}, {}
     record, payload = envelope["payload"]
@@ -157,11 +157,11 @@ def _opened(envelope: JsonObject | None) -> tuple[str, JsonObject, JsonObject]:
 
 def _change(payload_type: str, payload: JsonObject, extensions: JsonObject) -> Change | None:
     if payload_type == "TaskResponse" and payload["final_state_json"] is not None:
-        return _final(orjson.loads(payload["final_state_json"]))
-    return _told(extensions.get(EXT_SNAPSHOT)) if payload_type == "TaskUpdate" else None
+        return _final_state_change(orjson.loads(payload["final_state_json"]))
+    return _snapshot_change(extensions.get(EXT_SNAPSHOT)) if payload_type == "TaskUpdate" else None
 
 
-def _created(fact: Fact, payload: JsonObject) -> JsonObject:
+def _initial_task(fact: Fact, payload: JsonObject) -> JsonObject:
     at = iso_of_ms(fact["at"])
     return {
         "id": fact["task_id"],

@@ -1,4 +1,4 @@
-"""The stateless rules (spec 3.1): one function for the edges and the processor."""
+"""The stateless rules (spec 3.1), the same for the gateway and the processor."""
 
 from __future__ import annotations
 
@@ -9,15 +9,8 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from schemas.asap import rules
-from schemas.asap.config import broken_config
-from schemas.asap.envelope import Envelope, json_form
-from schemas.asap.extensions import broken_extensions
-from schemas.asap.faults import Violation, unknown_type, validation_problems
-from schemas.asap.forms import canonical_form, iso_utc
-from schemas.asap.open_json import Place, fault, open_members
-from schemas.asap.payloads import PAYLOADS
-from schemas.asap.spelling import normalize_payload_type
-from schemas.asap.words import (
+from schemas.asap.config import config_problems
+from schemas.asap.constants import (
     ASAP_PROTOCOL_VERSION,
     EXT_SNAPSHOT,
     MAX_ENVELOPE_BYTES,
@@ -25,6 +18,13 @@ from schemas.asap.words import (
     MAX_RETENTION_HOURS,
     SERVICE_URN,
 )
+from schemas.asap.envelope import Envelope, json_form
+from schemas.asap.extensions import extension_problems
+from schemas.asap.forms import canonical_form, iso_utc
+from schemas.asap.open_json import JsonPath, open_member_problem, open_members
+from schemas.asap.payloads import PAYLOADS
+from schemas.asap.problems import Violation, unknown_type_problem, validation_problems
+from schemas.asap.spelling import normalize_payload_type
 from schemas.canonical import canonical_json
 from schemas.problems import Problem, pointer
 from schemas.rules import Rule
@@ -42,15 +42,15 @@ _PAYLOAD_IDS = (
     "request_id",
 )
 _ENVELOPE_IDS = ("id", "correlation_id", "trace_id")
-_RANK = {code: rank for rank, code in enumerate(rules.REFUSING)}
-_GENERAL = (rules.MALFORMED_ENVELOPE.code, rules.BAD_PAYLOAD.code)
+_RULE_ORDER = {code: rank for rank, code in enumerate(rules.REFUSING)}
+_GENERAL_RULES = (rules.MALFORMED_ENVELOPE.code, rules.BAD_PAYLOAD.code)
 _NOT_FOR_SERVICE = frozenset(
     {"TaskRequest", "McpToolCall", "McpToolResult", "McpResourceFetch", "McpResourceData"}
 )
 
 
 class Limits(NamedTuple):
-    """The settings that stateless rules know of."""
+    """The settings that the stateless rules use."""
 
     service_urn: str = SERVICE_URN
     max_envelope_bytes: int = MAX_ENVELOPE_BYTES
@@ -61,57 +61,61 @@ _DEFAULT = Limits()
 
 
 def validate(obj: object, limits: Limits = _DEFAULT) -> list[Problem]:
-    """What breaks the stateless rules in an envelope's JSON, what decides first; none if valid.
+    """Return the violations of the stateless rules in an envelope's JSON, the deciding one first.
 
-    An envelope without id or timestamp is as valid as with them: it gets them.
+    id and timestamp may be missing: the gateway adds them.
     """
-    return problems_of(_json_of(obj), limits)
+    return envelope_problems(_json_of(obj), limits)
 
 
 def _json_of(obj: object) -> Any:
     return json_form(obj) if isinstance(obj, Envelope) else obj
 
 
-def problems_of(envelope: Any, limits: Limits, size: int | None = None) -> list[Problem]:
-    """size: bytes of the canonical form, where they are known."""
+def envelope_problems(envelope: Any, limits: Limits, size: int | None = None) -> list[Problem]:
+    """Return the violations in order.  size: bytes of the canonical form, if known."""
     if not isinstance(envelope, dict):
         return [_problem(rules.MALFORMED_ENVELOPE, (), "must be an object")]
-    found = [*_form(envelope), *_name(envelope), *_ids(envelope)]
-    name = _known(envelope)
-    found += _open(envelope, name)
+    problems = [
+        *_check_members(envelope),
+        *_check_type_and_version(envelope),
+        *_check_ids(envelope),
+    ]
+    name = _canonical_name(envelope)
+    problems += _check_open_members(envelope, name)
     if name is not None:
-        found += _payload(envelope, name)
-        found += _roles(envelope, name, limits)
-        found += _reserved(envelope, name, limits)
-    found += _size(envelope, size, limits, sound=not found)
-    return _in_order(found)
+        problems += _check_payload(envelope, name)
+        problems += _check_roles(envelope, name, limits)
+        problems += _check_config_and_extensions(envelope, name, limits)
+    problems += _check_size(envelope, size, limits, sound=not problems)
+    return _sort_problems(problems)
 
 
-def _known(envelope: JsonObject) -> str | None:
-    told = envelope.get("payload_type")
-    return normalize_payload_type(told) if isinstance(told, str) else None
+def _canonical_name(envelope: JsonObject) -> str | None:
+    text = envelope.get("payload_type")
+    return normalize_payload_type(text) if isinstance(text, str) else None
 
 
-def _in_order(problems: list[Problem]) -> list[Problem]:
-    """By the spec's table, then by path; what is special goes before what is general."""
+def _sort_problems(problems: list[Problem]) -> list[Problem]:
+    """Sort by the spec's table, then by path; drop a general problem where a special one exists."""
     if not problems:
         return problems
-    special = {problem.path for problem in problems if problem.rule not in _GENERAL}
-    kept = [p for p in problems if p.rule not in _GENERAL or p.path not in special]
-    return sorted(kept, key=lambda problem: (_RANK[problem.rule], problem.path))
+    special = {problem.path for problem in problems if problem.rule not in _GENERAL_RULES}
+    remaining = [p for p in problems if p.rule not in _GENERAL_RULES or p.path not in special]
+    return sorted(remaining, key=lambda problem: (_RULE_ORDER[problem.rule], problem.path))
 
 
-def _problem(rule: Rule, place: Place, what: str) -> Problem:
-    return _at(rule, pointer(*place), what)
+def _problem(rule: Rule, path: JsonPath, what: str) -> Problem:
+    return _problem_at(rule, pointer(*path), what)
 
 
-def _at(rule: Rule, path: str, what: str) -> Problem:
+def _problem_at(rule: Rule, path: str, what: str) -> Problem:
     name = path.rpartition("/")[2].replace("~1", "/") or "The envelope"
     return Violation(rule.code, path, f"{name} {what}.")
 
 
-def _form(envelope: JsonObject) -> Iterator[Problem]:
-    """The envelope's own members."""
+def _check_members(envelope: JsonObject) -> Iterator[Problem]:
+    """Check the envelope's own members."""
     try:
         read = Envelope.model_validate(envelope)
     except ValidationError as exc:
@@ -123,10 +127,10 @@ def _form(envelope: JsonObject) -> Iterator[Problem]:
         yield _problem(rules.MALFORMED_ENVELOPE, ("timestamp",), "must be a time that UTC has")
 
 
-def _name(envelope: JsonObject) -> Iterator[Problem]:
-    told = envelope.get("payload_type")
-    if isinstance(told, str) and normalize_payload_type(told) is None:
-        yield unknown_type(PAYLOADS)
+def _check_type_and_version(envelope: JsonObject) -> Iterator[Problem]:
+    text = envelope.get("payload_type")
+    if isinstance(text, str) and normalize_payload_type(text) is None:
+        yield unknown_type_problem(PAYLOADS)
     version = envelope.get("asap_version")
     if isinstance(version, str) and version != ASAP_PROTOCOL_VERSION:
         yield _problem(
@@ -134,33 +138,33 @@ def _name(envelope: JsonObject) -> Iterator[Problem]:
         )
 
 
-def _ids(envelope: JsonObject) -> Iterator[Problem]:
+def _check_ids(envelope: JsonObject) -> Iterator[Problem]:
     for name in _ENVELOPE_IDS:
         if envelope.get(name) != "" or name != "correlation_id":
-            yield from _id(envelope, name, ())
+            yield from _check_id(envelope, name, ())
     payload = envelope.get("payload")
     if isinstance(payload, dict):
         for name in _PAYLOAD_IDS:
-            yield from _id(payload, name, ("payload",))
+            yield from _check_id(payload, name, ("payload",))
 
 
-def _id(owner: JsonObject, name: str, place: Place) -> Iterator[Problem]:
-    told = owner.get(name)
-    if not isinstance(told, str):
+def _check_id(owner: JsonObject, name: str, path: JsonPath) -> Iterator[Problem]:
+    text = owner.get(name)
+    if not isinstance(text, str):
         return
-    if not 1 <= len(told) <= MAX_ID_LENGTH or _CONTROL.search(told):
+    if not 1 <= len(text) <= MAX_ID_LENGTH or _CONTROL.search(text):
         what = f"must have 1 to {MAX_ID_LENGTH} characters, none of control"
-        yield _problem(rules.BAD_ID, (*place, name), what)
+        yield _problem(rules.BAD_ID, (*path, name), what)
 
 
-def _open(envelope: JsonObject, name: str | None) -> Iterator[Problem]:
-    for place, member in open_members(envelope, name):
-        broken = fault(member)
-        if broken:
-            yield _problem(rules.BAD_JSON, place, broken)
+def _check_open_members(envelope: JsonObject, name: str | None) -> Iterator[Problem]:
+    for path, member in open_members(envelope, name):
+        what = open_member_problem(member)
+        if what:
+            yield _problem(rules.BAD_JSON, path, what)
 
 
-def _payload(envelope: JsonObject, name: str) -> Iterator[Problem]:
+def _check_payload(envelope: JsonObject, name: str) -> Iterator[Problem]:
     payload = envelope.get("payload")
     if not isinstance(payload, dict):
         return
@@ -179,13 +183,13 @@ def _payload(envelope: JsonObject, name: str) -> Iterator[Problem]:
         yield _problem(rules.BAD_PAYLOAD, ("payload", "parent_task_id"), what)
 
 
-def _roles(envelope: JsonObject, name: str, limits: Limits) -> Iterator[Problem]:
-    """Who may send what to whom, as far as the envelope tells."""
+def _check_roles(envelope: JsonObject, name: str, limits: Limits) -> Iterator[Problem]:
+    """Check sender and recipient, as far as the envelope alone allows."""
     sender, recipient = envelope.get("sender"), envelope.get("recipient")
     payload = envelope.get("payload")
     if name == "MessageSend" and isinstance(payload, dict):
-        told = payload.get("sender")
-        if isinstance(told, str) and isinstance(sender, str) and told != sender:
+        author = payload.get("sender")
+        if isinstance(author, str) and isinstance(sender, str) and author != sender:
             what = "must be the envelope's sender"
             yield _problem(rules.SENDER_MISMATCH, ("payload", "sender"), what)
     if sender == limits.service_urn:
@@ -195,26 +199,28 @@ def _roles(envelope: JsonObject, name: str, limits: Limits) -> Iterator[Problem]
         yield _problem(rules.RESERVED_URN, ("recipient",), what)
 
 
-def _reserved(envelope: JsonObject, name: str, limits: Limits) -> Iterator[Problem]:
-    """Config and extensions that mean something here."""
+def _check_config_and_extensions(
+    envelope: JsonObject, name: str, limits: Limits
+) -> Iterator[Problem]:
+    """Check the config and the extensions that the log interprets."""
     payload, extensions = envelope.get("payload"), envelope.get("extensions")
     config = payload.get("config") if isinstance(payload, dict) else None
     if name == "TaskRequest" and isinstance(config, dict):
-        for member, what in broken_config(config, limits.max_retention_hours):
+        for member, what in config_problems(config, limits.max_retention_hours):
             yield _problem(rules.BAD_CONFIG, ("payload", "config", member), what)
-    told = extensions if isinstance(extensions, dict) else {}
-    for path, what in broken_extensions(told, name):
-        yield _at(rules.BAD_EXTENSION, path, what)
+    members = extensions if isinstance(extensions, dict) else {}
+    for path, what in extension_problems(members, name):
+        yield _problem_at(rules.BAD_EXTENSION, path, what)
     to_service = envelope.get("recipient") == limits.service_urn
-    if name == "TaskUpdate" and to_service and EXT_SNAPSHOT not in told:
+    if name == "TaskUpdate" and to_service and EXT_SNAPSHOT not in members:
         what = f"must have {EXT_SNAPSHOT} in a TaskUpdate to the service"
         yield _problem(rules.BAD_EXTENSION, ("extensions",), what)
 
 
-def _size(
+def _check_size(
     envelope: JsonObject, size: int | None, limits: Limits, *, sound: bool
 ) -> Iterator[Problem]:
-    """sound: nothing else is wrong, so that there is a canonical form to measure."""
+    """Check the size.  sound: there is no other problem, so a canonical form exists."""
     if size is None:
         try:
             size = len(canonical_json(canonical_form(envelope) if sound else envelope))

@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas import Problem, decode, encode, from_json
 from schemas.asap import Limits, judge
-from schemas.asap.words import ENVELOPE_RECORD
+from schemas.asap.constants import ENVELOPE_RECORD
 from tests.unit.schemas import examples
 from tests.unit.schemas.asap_tables import example as payload_of
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schemas import asap, canonical_json, decode, encode, from_json, to_json
 from schemas.asap import Envelope, MalformedEnvelopeError, canonical_form, envelope_hash, judge
+from schemas.asap.constants import ENVELOPE_RECORD, MANIFEST_RECORD
 from schemas.asap.forms import iso_of_ms, iso_utc, micros
-from schemas.asap.words import ENVELOPE_RECORD, MANIFEST_RECORD
 from schemas.formats import iso_us
 from tests.unit.schemas import examples
 from tests.unit.schemas.asap_tables import PAYLOADS

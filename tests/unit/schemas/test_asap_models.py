@@ -209,10 +209,10 @@ def test_a_payload_refuses_the_type_of_another(name: str) -> None:
 
 
 def test_a_long_spelling_is_understood_and_not_remembered() -> None:
-    before = spelling._known.cache_info()
+    before = spelling._match_letters_cached.cache_info()
     assert normalize_payload_type("task" + "." * 100_000 + "request") == "TaskRequest"
     assert normalize_payload_type("x" * 100_000) is None
-    assert spelling._known.cache_info() == before
+    assert spelling._match_letters_cached.cache_info() == before
 
 
 @pytest.mark.parametrize("text", ["", "Task", "TaskRequests", "request.task", "täskrequest"])

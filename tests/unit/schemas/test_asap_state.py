@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from schemas import asap, canonical_json, from_json
 from schemas.asap import EXT_SNAPSHOT, Change, canonical_form, change_of, merge_patch, replay
+from schemas.asap.constants import ENVELOPE_RECORD
 from schemas.asap.state import StateAt, apply_change, fold
-from schemas.asap.words import ENVELOPE_RECORD
 from tests.unit.schemas import examples
 from tests.unit.schemas.strategies import JSON, TEXT
 

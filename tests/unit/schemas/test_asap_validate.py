@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from schemas import ShapeError, asap, from_json, validate
 from schemas.asap import Limits, judge, judge_manifest, rules
-from schemas.asap.words import ENVELOPE_RECORD, MANIFEST_RECORD
+from schemas.asap.constants import ENVELOPE_RECORD, MANIFEST_RECORD
 from schemas.rules import Stage, Where
 from tests.unit.schemas import examples
 from tests.unit.schemas.asap_carried import (

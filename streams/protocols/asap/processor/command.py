@@ -8,7 +8,7 @@ from typing import Any
 
 from schemas import AvroBody, Problem, asap, from_json
 from schemas.asap import Limits, MalformedEnvelopeError
-from schemas.asap.words import ENVELOPE_RECORD
+from schemas.asap.constants import ENVELOPE_RECORD
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import header, position
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from schemas import encode
-from schemas.asap.words import ENVELOPE_RECORD
+from schemas.asap.constants import ENVELOPE_RECORD
 from streams.engine.processor import AvroValue, ProcessorContext
 from streams.engine.records import LogRecord
 from streams.protocols.asap.processor import verdicts

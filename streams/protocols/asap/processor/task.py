@@ -11,7 +11,7 @@ from typing import Any
 
 from schemas import asap, from_json
 from schemas.asap import EXT_ERROR, EXT_RESTORE, EXT_SNAPSHOT
-from schemas.asap.words import ENVELOPE_RECORD
+from schemas.asap.constants import ENVELOPE_RECORD
 from streams.engine.processor import AvroValue
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import HOUR_MS, DecisionContext

@@ -1,4 +1,4 @@
-"""What pydantic found, as problems: rule, place, and one sentence."""
+"""The translation of pydantic's errors to problems: rule, path and one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _RULES: dict[str, str] = {
     "manifest": rules.BAD_MANIFEST.code,
     "request": rules.MALFORMED_ENVELOPE.code,
 }
-_NAMED = frozenset(
+_RULE_TYPES = frozenset(
     rule.code for rule in (rules.BAD_URN, rules.PAYLOAD_TYPE_MISMATCH, rules.MISSING_CORRELATION)
 )
 """Types of our own errors that are rules of an envelope."""
@@ -51,13 +51,13 @@ _BOUNDS: dict[str, Callable[[dict[str, Any]], str]] = {
     "enum": lambda bounds: f"must be one of {bounds['expected']}",
     "literal_error": lambda bounds: f"must be {bounds['expected']}",
 }
-_OWN_SENTENCE = ("percent", "mime_type", "base64", "version")
-_INSIDE = {"percent": ("percent",), "payload_type_mismatch": ("payload_type",)}
+_COMPLETE_MESSAGES = ("percent", "mime_type", "base64", "version")
+_SUBPATHS = {"percent": ("percent",), "payload_type_mismatch": ("payload_type",)}
 """Where in the member that pydantic names the fault is."""
 
 
 class Violation(Problem):
-    """A problem whose members can be asked for by name as well: `violation["rule"]`."""
+    """A problem whose members can also be read by name: `violation["rule"]`."""
 
     __slots__ = ()
 
@@ -74,64 +74,64 @@ class Violation(Problem):
 
 
 def validation_problems(exc: ValidationError, kind: Kind = "envelope") -> list[Problem]:
-    """The problems of a model that did not validate.
+    """Return the problems of a model that did not validate.
 
-    kind: what was validated; a payload's places begin at its envelope's root.
+    kind: what was validated; the paths of a payload begin at its envelope's root.
     """
-    found = exc.errors(include_url=False, include_input=False)
-    return [_problem(error, kind) for error in found]
+    errors = exc.errors(include_url=False, include_input=False)
+    return [_problem(error, kind) for error in errors]
 
 
-def malformed(reason: str, problems: list[Problem]) -> MalformedEnvelopeError:
-    """The error whose details hold the problems as {rule, path, message}."""
-    told = [problem._asdict() for problem in problems]
-    return MalformedEnvelopeError(reason, {"validation_errors": told})
+def malformed_error(reason: str, problems: list[Problem]) -> MalformedEnvelopeError:
+    """Return an error whose details hold the problems as {rule, path, message}."""
+    members = [problem._asdict() for problem in problems]
+    return MalformedEnvelopeError(reason, {"validation_errors": members})
 
 
-def unknown_type(known: Iterable[str]) -> Problem:
-    """Of a payload type that is none of the twelve."""
+def unknown_type_problem(known: Iterable[str]) -> Problem:
+    """Return the problem of a payload type that is none of the twelve."""
     what = f"payload_type must be one of {', '.join(known)}."
     return Violation(rules.UNKNOWN_PAYLOAD_TYPE.code, "/payload_type", what)
 
 
 def _problem(error: ErrorDetails, kind: Kind) -> Problem:
-    place = _place(error["loc"])
+    path = _path_without_branches(error["loc"])
     if kind == "payload":
-        place = ("payload", *place)
-    place = (*place, *_INSIDE.get(error["type"], ()))
-    named = kind == "envelope" and error["type"] in _NAMED
+        path = ("payload", *path)
+    path = (*path, *_SUBPATHS.get(error["type"], ()))
+    named = kind == "envelope" and error["type"] in _RULE_TYPES
     rule = error["type"] if named else _RULES[kind]
-    return Violation(rule, pointer(*place), sentence(error, place, kind))
+    return Violation(rule, pointer(*path), problem_message(error, path, kind))
 
 
-def _place(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Without the names of branches: one follows each index into `parts`."""
-    place: list[int | str] = []
+def _path_without_branches(loc: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Return the path without the names of union branches: one follows each index into `parts`."""
+    path: list[int | str] = []
     branch = False
     for i, step in enumerate(loc):
         if branch:
             branch = False
             continue
         if step == "[key]":
-            return tuple(place[:-1])
-        place.append(step)
+            return tuple(path[:-1])
+        path.append(step)
         branch = isinstance(step, int) and i > 0 and loc[i - 1] == "parts"
-    return tuple(place)
+    return tuple(path)
 
 
-def _name(place: tuple[int | str, ...], kind: Kind) -> str:
-    if not place:
+def _name(path: tuple[int | str, ...], kind: Kind) -> str:
+    if not path:
         return f"The {kind}"
-    return f"{place[-2]}[{place[-1]}]" if isinstance(place[-1], int) else place[-1]
+    return f"{path[-2]}[{path[-1]}]" if isinstance(path[-1], int) else path[-1]
 
 
-def sentence(error: ErrorDetails, place: tuple[int | str, ...], kind: Kind) -> str:
-    told = error["type"]
-    if told in _OWN_SENTENCE:
+def problem_message(error: ErrorDetails, path: tuple[int | str, ...], kind: Kind) -> str:
+    error_type = error["type"]
+    if error_type in _COMPLETE_MESSAGES:
         return f"{error['msg']}."
     if error["loc"][-1:] == ("[key]",):
-        return f"{place[-1]} has a name that is no text."
-    name = _name(place, kind)
-    if told in _BOUNDS:
-        return f"{name} {_BOUNDS[told](error['ctx'])}."
-    return f"{name} {_TEXTS.get(told) or error['msg']}."
+        return f"{path[-1]} has a name that is no text."
+    name = _name(path, kind)
+    if error_type in _BOUNDS:
+        return f"{name} {_BOUNDS[error_type](error['ctx'])}."
+    return f"{name} {_TEXTS.get(error_type) or error['msg']}."
