@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from schemas import encode
 from streams.protocols.asap.fold import FOLD
-from streams.protocols.asap.queries.events import check_kept
+from streams.protocols.asap.queries.events import check_events_available
 from streams.protocols.asap.queries.rows import response_key, task_row_key
 from streams.protocols.asap.queries.tasks import task_of
 from streams.replay.as_of.overlay import Rows
@@ -18,18 +18,18 @@ from topology.keys import composite
 _RESPONSE = "response_recorded"
 
 
-def task(looking: AsOfQuery) -> Rows:
-    """Raises Gone when the task's events have expired."""
-    name = looking.ids["id"]
-    now = task_of(looking.view, name)
+def task(query: AsOfQuery) -> Rows:
+    """Return the rows of a task at that time.  Raises Gone when the task's events have expired."""
+    name = query.ids["id"]
+    now = task_of(query.view, name)
     if now is None:
         return {}
-    check_kept(now)
+    check_events_available(now)
     task_id: str = now["task_id"]
-    steps = _steps(looking, task_id)
-    count = looking.until(steps)
+    steps = _event_steps(query, task_id)
+    count = query.until(steps)
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
-    row = looking.folded(FOLD, steps[:count], composite(task_id))
+    row = query.folded(FOLD, steps[:count], composite(task_id))
     if row is not None and name in now["aliases"] and name not in row["aliases"]:
         row = None  # it had another name only
     if not any(step.value["rule"] == _RESPONSE for step in steps[:count]):
@@ -38,11 +38,11 @@ def task(looking: AsOfQuery) -> Rows:
     return rows | {task_row_key(task_id): encoded}
 
 
-def _steps(looking: AsOfQuery, task_id: str) -> list[Step]:
-    """By sequence."""
-    found = []
-    for place, own in looking.view.scan(key("asap event") + text_key(task_id)):
-        (row,) = looking.view.get_many([own])
+def _event_steps(query: AsOfQuery, task_id: str) -> list[Step]:
+    """Return the task's events by sequence."""
+    steps = []
+    for event_key, fact_key in query.view.scan(key("asap event") + text_key(task_id)):
+        (row,) = query.view.get_many([fact_key])
         fact = value_of(ASAP_EVENTS, row)
-        found.append(Step(fact["at"], looking.caused(fact["cause"]), ASAP_EVENTS, fact, place))
-    return found
+        steps.append(Step(fact["at"], query.caused(fact["cause"]), ASAP_EVENTS, fact, event_key))
+    return steps

@@ -1,7 +1,7 @@
-"""Envelopes: shape, hash, place, the code of each refusal, sequences and the steps of tasks.
+"""Checks of envelopes' facts: shape, hash, partition, refusal codes, sequences and transitions.
 
-Not derived again: roles, claims, depth and manifests, which rest on rows of other keys as they
-stood then; the comparison of rows bears out what came of them.
+Not derived again: roles, claims, depth and manifests, which depend on rows of other keys at that
+time; the comparison of rows covers their results.
 
 Source: ASAP spec, 3, 5.2 and 5.3.
 """
@@ -26,35 +26,35 @@ from streams.replay.checks import (
 from streams.replay.facts import Fact
 from topology.machines.asap_task import MACHINE
 
-_BOUNDED = frozenset({"envelope_too_large", "held_overflow"})
+_LIMIT_RULES = frozenset({"envelope_too_large", "held_overflow"})
 _NO_LIMITS = {
     "ASAP_SERVICE_URN": "",
     "ASAP_MAX_ENVELOPE_BYTES": 1 << 40,
     "ASAP_MAX_RETENTION_HOURS": 1 << 40,
 }
-_SET = frozenset({"envelope_too_large", "reserved_urn", "bad_config", "bad_extension"})
+_SETTING_RULES = frozenset({"envelope_too_large", "reserved_urn", "bad_config", "bad_extension"})
 """Rules of the shape that settings have a part in, which may have been others then."""
-_MISPLACED = ("key_mismatch", "partition_mismatch")
+_MISMATCH_RULES = ("key_mismatch", "partition_mismatch")
 
 
-def check(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
+def check(fact: Fact, command: Message | None, context: CheckContext) -> Problems:
     value = fact.value or {}
-    yield from _steps(fact, given)
+    yield from _check_transitions(fact, context)
     if value["task_id"] is not None:
-        _snapshots(fact, given)
+        _record_snapshots(fact, context)
     if value["sequence"] is not None:
-        yield from check_sequence("sequence", (value["task_id"],), value["sequence"], given)
+        yield from check_sequence("sequence", (value["task_id"],), value["sequence"], context)
     if value["verdict"] == "rejected":
-        wanted = rules.ASAP_ERRORS.get(value["rule"])
-        yield from check_equal("asap_error", value["asap_error"], wanted)
-    if value["kind"] == "envelope" and command is not None and value["rule"] not in _BOUNDED:
-        yield from _envelope(fact, command, given)
+        expected = rules.ASAP_ERRORS.get(value["rule"])
+        yield from check_equal("asap_error", value["asap_error"], expected)
+    if value["kind"] == "envelope" and command is not None and value["rule"] not in _LIMIT_RULES:
+        yield from _check_envelope(fact, command, context)
 
 
-def _envelope(fact: Fact, message: Message, given: CheckContext) -> Problems:
+def _check_envelope(fact: Fact, message: Message, context: CheckContext) -> Problems:
     value = fact.value or {}
     command = Command.of(message, _NO_LIMITS)
-    told = {
+    expected = {
         "at": command.at,
         "trace_id": command.trace_id,
         "envelope_id": command.id,
@@ -62,42 +62,45 @@ def _envelope(fact: Fact, message: Message, given: CheckContext) -> Problems:
         "sender": command.sender,
         "recipient": command.recipient,
     }
-    yield from check_members(value, told)
+    yield from check_members(value, expected)
     violations = orjson.loads(value["figures_json"]).get("violations", [])
     codes = dict.fromkeys(problem.rule for problem in command.problems)
-    derived = [code for code in codes if code not in _SET]
-    yield from check_equal("the broken rules", [c for c in violations if c not in _SET], derived)
+    derived = [code for code in codes if code not in _SETTING_RULES]
+    yield from check_equal(
+        "the broken rules", [c for c in violations if c not in _SETTING_RULES], derived
+    )
     if violations:
         yield from check_equal("rule", value["rule"], violations[0])
         return
     yield from check_equal("envelope_hash", value["envelope_hash"], command.sha256)
     record = message.record
-    misplaced = partition_mismatch(record.key, command.task_key, record.partition, given)
-    if misplaced or value["rule"] in _MISPLACED:
-        yield from check_equal("rule", value["rule"], misplaced)
+    mismatch = partition_mismatch(record.key, command.task_key, record.partition, context)
+    if mismatch or value["rule"] in _MISMATCH_RULES:
+        yield from check_equal("rule", value["rule"], mismatch)
     if value["verdict"] == "accepted":
         yield from check_equal("envelope", value["envelope"], command.canonical)
-    yield from _repeated(fact, command, given)
+    yield from _check_repeat(fact, command, context)
 
 
-def _repeated(fact: Fact, command: Command, given: CheckContext) -> Problems:
-    """An id that was accepted before is a duplicate, or a conflict."""
+def _check_repeat(fact: Fact, command: Command, context: CheckContext) -> Problems:
+    """Check that an id that was accepted before is a duplicate or a conflict."""
     value = fact.value or {}
-    place = ("asap", command.task_key, command.sender, command.id)
-    known = given.seen.get(*place)
+    key = ("asap", command.task_key, command.sender, command.id)
+    known = context.seen.get(*key)
     if value["verdict"] == "accepted":
         yield from check_that(known is None, "its id was accepted before")
-        given.seen.put(command.sha256, *place)
+        context.seen.put(command.sha256, *key)
     elif value["rule"] == "same_envelope" and (known is not None or not fact.cut_off):
         yield from check_that(known == command.sha256, "no such envelope was accepted before")
 
 
-def _steps(fact: Fact, given: CheckContext) -> Problems:
+def _check_transitions(fact: Fact, context: CheckContext) -> Problems:
+    """Check that each transition follows the one before and exists in the state machine."""
     value = fact.value or {}
-    place = ("asap-status", value["task_id"])
-    before = given.seen.get(*place)
-    for moved in value["transitions"]:
-        start, end = moved["from_status"] or MACHINE.initial, moved["to_status"]
+    key = ("asap-status", value["task_id"])
+    before = context.seen.get(*key)
+    for transition in value["transitions"]:
+        start, end = transition["from_status"] or MACHINE.initial, transition["to_status"]
         if before is not None:
             yield from check_equal("from_status", start, before)
         yield from check_that(
@@ -105,15 +108,15 @@ def _steps(fact: Fact, given: CheckContext) -> Problems:
         )
         before = end
     if value["transitions"]:
-        given.seen.put(before, *place)
+        context.seen.put(before, *key)
         yield from check_equal("status", value["status"], before)
 
 
-def _snapshots(fact: Fact, given: CheckContext) -> None:
-    """Which versions there are, and by which cause."""
+def _record_snapshots(fact: Fact, context: CheckContext) -> None:
+    """Record the versions that exist, with the cause of each."""
     value = fact.value or {}
     task_id = value["task_id"]
     if value["snapshot_version"] is not None:
-        given.seen.put(fact.cause, "snapshot", task_id, value["snapshot_version"])
+        context.seen.put(fact.cause, "snapshot", task_id, value["snapshot_version"])
     for version in orjson.loads(value["figures_json"]).get("deleted", []):
-        given.seen.put(None, "snapshot", task_id, version)
+        context.seen.put(None, "snapshot", task_id, version)

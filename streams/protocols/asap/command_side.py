@@ -1,4 +1,4 @@
-"""ASAP 0.1 as a worker, `play` and `verify` have it."""
+"""ASAP 0.1 for workers, `play` and `verify`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tasks of ASAP: `asap.tasks`, of `asap.events`.
+"""The fold of `asap.events` to the table `asap.tasks`.
 
-An accepted envelope stands in its fact, so the facts are enough.  Which versions of snapshots there
-are is counted along.
+A fact holds its accepted envelope, so the fold reads the facts alone.  It also tracks which
+versions of snapshots exist.
 
 Source: ASAP spec, 4.4, 5.3, 5.4 and 5.7.
 """
@@ -21,9 +21,9 @@ from topology.declarations import Topic
 from topology.keys import composite
 from topology.machines.asap_task import MACHINE
 
-_QUIET = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
+_WITHOUT_UPDATE = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
 """Rules of facts that leave `updated_at` as it was."""
-_TEXTS = ("result_json", "final_state_json", "metrics_json")
+_OPEN_MEMBERS = ("result_json", "final_state_json", "metrics_json")
 _VERSIONS = "_versions"
 
 
@@ -34,7 +34,7 @@ def row_key(topic: Topic, fact: Fact) -> str | None:
 
 def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
     if fact["rule"] == "task_created":
-        return _first(fact)
+        return _initial_row(fact)
     if row is None:
         return None
     after = {**row, "cause": fact["cause"]}
@@ -47,16 +47,16 @@ def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row |
     if fact["kind"] == "timeout":
         after |= {"error_code": fact["asap_error"], "updated_at": fact["at"]}
     if fact["kind"] == "envelope":
-        _envelope(after, fact)
-    _snapshots(after, fact)
+        _apply_envelope(after, fact)
+    _apply_snapshots(after, fact)
     return after
 
 
-def _first(fact: Fact) -> Row:
+def _initial_row(fact: Fact) -> Row:
     envelope, figures = fact["envelope"], orjson.loads(fact["figures_json"])
     payload = envelope["payload"][1]
-    told = payload["config_json"]
-    config = asap.task_config(None if told is None else orjson.loads(told))
+    config_json = payload["config_json"]
+    config = asap.task_config(None if config_json is None else orjson.loads(config_json))
     return {
         "task_id": fact["task_id"],
         "conversation_id": payload["conversation_id"],
@@ -68,7 +68,7 @@ def _first(fact: Fact) -> Row:
         "status": fact["status"],
         "progress_json": None,
         "input_request_json": None,
-        "config_json": told,
+        "config_json": config_json,
         "created_at": fact["at"],
         "updated_at": fact["at"],
         "sequence": fact["sequence"],
@@ -89,10 +89,10 @@ def _first(fact: Fact) -> Row:
     }
 
 
-def _envelope(row: Row, fact: Fact) -> None:
+def _apply_envelope(row: Row, fact: Fact) -> None:
     record, payload = fact["envelope"]["payload"]
     kind = record.rpartition(".Asap")[2]
-    if fact["rule"] not in _QUIET and (kind != "MessageSend" or fact["transitions"]):
+    if fact["rule"] not in _WITHOUT_UPDATE and (kind != "MessageSend" or fact["transitions"]):
         row["updated_at"] = fact["at"]
     if kind not in ("TaskUpdate", "TaskResponse"):
         return
@@ -105,15 +105,15 @@ def _envelope(row: Row, fact: Fact) -> None:
     if row["status"] == INPUT_REQUIRED and payload.get("input_request_json") is not None:
         row["input_request_json"] = payload["input_request_json"]
     if kind == "TaskResponse" and payload["status"] in MACHINE.terminal:
-        size = sum(len(payload[name] or "") for name in _TEXTS)
+        size = sum(len(payload[name] or "") for name in _OPEN_MEMBERS)
         size += len(fact["envelope"]["extensions_json"] or "")
         if size <= RESPONSE_IN_ROW:
             row["response"] = fact["envelope"]
 
 
-def _snapshots(row: Row, fact: Fact) -> None:
+def _apply_snapshots(row: Row, fact: Fact) -> None:
     saved, versions = fact["snapshot_version"], set(row[_VERSIONS])
-    deleted = _deleted(fact)
+    deleted = _deleted_versions(fact)
     if saved is not None:
         versions.add(saved)
         row["snapshot_mark"] = max(row["snapshot_mark"], saved)
@@ -123,10 +123,10 @@ def _snapshots(row: Row, fact: Fact) -> None:
         row["snapshot_version"] = max(versions, default=None)
 
 
-def _deleted(fact: Fact) -> list[int]:
+def _deleted_versions(fact: Fact) -> list[int]:
     figures: dict[str, Any] = orjson.loads(fact["figures_json"])
-    found: list[int] = figures.get("deleted", [])
-    return found
+    versions: list[int] = figures.get("deleted", [])
+    return versions
 
 
 FOLD = Fold(ASAP_TASKS_TABLE, (ASAP_EVENTS,), row_key, step)

@@ -1,4 +1,4 @@
-"""What users may send: each kind of envelope, its topic, and who may send it."""
+"""The ingress of ASAP: the types of envelopes, their topics, and their senders."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SENDER_MISMATCH = "sender_mismatch"
 """Its JSON-RPC error is of `streams.asap`."""
 
 
-def _envelope(value: Any, now_ms: int) -> Prepared:
-    """With an id and a time, which clients may leave to the edge."""
+def _prepare_envelope(value: Any, now_ms: int) -> Prepared:
+    """Add an id and a time, which clients may omit."""
     if not isinstance(value, dict):
         return Prepared(value)
     filled = dict(value)
@@ -29,11 +29,11 @@ def _envelope(value: Any, now_ms: int) -> Prepared:
 
 
 def _envelope_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
-    own = AsapSettings.of(settings)
+    asap_settings = AsapSettings.of(settings)
     limits = asap.Limits(
-        own.asap_service_urn,
-        own.asap_max_envelope_bytes,
-        own.asap_max_retention_hours,
+        asap_settings.asap_service_urn,
+        asap_settings.asap_max_envelope_bytes,
+        asap_settings.asap_max_retention_hours,
     )
     return asap.validate(value, limits)
 
@@ -44,7 +44,7 @@ def _manifest_problems(value: Any, settings: ServiceSettings) -> list[Problem]:
 
 ENVELOPE = EnvelopeType(
     "asap.envelope",
-    _envelope,
+    _prepare_envelope,
     _envelope_problems,
     MAX_ERRORS,
     not_json=asap.rules.MALFORMED_ENVELOPE.code,

@@ -1,4 +1,4 @@
-"""ASAP 0.1 as views, the gateway, `query` and `play` have it."""
+"""ASAP 0.1 for views, the gateway, `query` and `play`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ASAP 0.1: envelopes, tasks and what belongs to them, calls, agents (asap spec, 6.1)."""
+"""The routes of ASAP 0.1: envelopes, tasks, calls, agents (asap spec, 6.1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.processing.encode import to_output
 from streams.protocols.asap import as_of, ingress
-from streams.protocols.asap.queries import agents, events, snapshots, talk, tasks, verdicts
+from streams.protocols.asap.queries import agents, events, messages, snapshots, tasks, verdicts
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 _TASK = "/v1/asap/tasks/{id}"
@@ -34,14 +34,14 @@ _EMPTY = Problem(
 )
 
 
-def _told(record: Record) -> dict[str, str]:
-    """Of an envelope on the log: its id may be the gateway's."""
+def _render_position(record: Record) -> dict[str, str]:
+    """Return an envelope's id, key and position; the gateway may have made the id."""
     key = (record.key or b"").decode()
     return {"id": _ID.of(record.value)["id"], "key": key, "position": position(record)}
 
 
-def _read(query: Callable[..., Any], *, paged: bool = False, brief: bool = False) -> Query:
-    """query: takes the view, the ids of the path and, if paged, the parameters."""
+def _query(query: Callable[..., Any], *, paged: bool = False, brief: bool = False) -> Query:
+    """Make a Query.  query: takes the view, the ids of the path and, if paged, the parameters."""
 
     def answer(call: Call) -> Any:
         more = (call.params,) if paged else ()
@@ -50,15 +50,15 @@ def _read(query: Callable[..., Any], *, paged: bool = False, brief: bool = False
     return Query(answer, brief=brief)
 
 
-def _task(call: Call) -> Any:
+def _read_task(call: Call) -> Any:
     at = call.params.number("at")
     if at is None:
         return tasks.task(call.view, **call.ids)
     return events.task_at(call.view, call.ids["id"], at)
 
 
-def _put(call: Call) -> Output:
-    """Raises InvalidInput."""
+def _manifest_output(call: Call) -> Output:
+    """Return the output of a manifest.  Raises InvalidInput if its id is not the path's URN."""
     manifest, urn = call.value(), call.ids["urn"]
     output = to_output(ingress.MANIFESTS, manifest, call.now, call.settings)
     if output.key != urn.encode():
@@ -67,7 +67,7 @@ def _put(call: Call) -> Output:
     return output
 
 
-def _withdraw(call: Call) -> Output:
+def _tombstone(call: Call) -> Output:
     return Output(call.settings.prefix + ASAP_MANIFESTS.name, call.ids["urn"].encode(), None)
 
 
@@ -76,7 +76,7 @@ ROUTES: tuple[Route, ...] = (
         "POST",
         "/v1/asap/envelopes",
         "send_envelopes",
-        Produce(ASAP_ENVELOPES, ProduceOptions(_EMPTY, told=_told)),
+        Produce(ASAP_ENVELOPES, ProduceOptions(_EMPTY, told=_render_position)),
         "send envelopes",
         answer="AsapPositions",
         body="asap/envelope",
@@ -85,7 +85,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/tasks",
         "list_asap_tasks",
-        _read(tasks.tasks, paged=True),
+        _query(tasks.tasks, paged=True),
         "tasks, by age",
         tasks.TASKS_PARAMS,
         "AsapTasks",
@@ -94,7 +94,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _TASK,
         "get_asap_task",
-        Query(_task, past=as_of.task),
+        Query(_read_task, past=as_of.task),
         "one task: where it stands and its response; or what it was after an event",
         (events.AT,),
         "AsapTaskAnswer",
@@ -103,7 +103,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/events",
         "list_task_events",
-        _read(events.events, paged=True)._replace(past=as_of.task),
+        _query(events.events, paged=True)._replace(past=as_of.task),
         "what happened to a task; with `at` also the state that it came to",
         events.EVENTS_PARAMS,
         "AsapEvents",
@@ -112,7 +112,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/snapshots",
         "list_snapshots",
-        _read(snapshots.snapshots),
+        _query(snapshots.snapshots),
         "the saved states of a task, without their data",
         answer="AsapSnapshots",
     ),
@@ -120,7 +120,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/snapshots/{{version}}",
         "get_snapshot",
-        _read(snapshots.snapshot),
+        _query(snapshots.snapshot),
         "one saved state of a task",
         answer="AsapStateSnapshot",
     ),
@@ -128,7 +128,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/messages",
         "list_messages",
-        _read(talk.messages),
+        _query(messages.messages),
         "what the agents of a task said to each other",
         answer="AsapMessages",
     ),
@@ -136,7 +136,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/artifacts",
         "list_artifacts",
-        _read(talk.artifacts),
+        _query(messages.artifacts),
         "what the worker of a task made",
         answer="AsapArtifacts",
     ),
@@ -144,7 +144,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/envelopes/{envelope_id}",
         "get_envelope_verdicts",
-        _read(verdicts.verdicts, paged=True),
+        _query(verdicts.verdicts, paged=True),
         "every verdict on the envelopes with an id",
         verdicts.VERDICT_PARAMS,
         "AsapVerdicts",
@@ -153,7 +153,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/calls/{key}",
         "get_call",
-        _read(verdicts.call),
+        _query(verdicts.call),
         "an MCP call and its answer",
         answer="AsapCallAnswer",
     ),
@@ -161,7 +161,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/conversations/{id}",
         "get_conversation",
-        _read(agents.conversation),
+        _query(agents.conversation),
         "a conversation: who takes part in it, and its tasks",
         answer="AsapConversation",
     ),
@@ -169,7 +169,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/agents",
         "list_agents",
-        _read(agents.agents, paged=True),
+        _query(agents.agents, paged=True),
         "the manifests in force",
         agents.AGENTS_PARAMS,
         "AsapAgents",
@@ -178,7 +178,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         _AGENT,
         "get_agent",
-        _read(agents.agent, brief=True),
+        _query(agents.agent, brief=True),
         "the manifest of an agent",
         answer="AsapAgentManifest",
     ),
@@ -186,7 +186,7 @@ ROUTES: tuple[Route, ...] = (
         "PUT",
         _AGENT,
         "put_agent",
-        ReplaceCommand(ASAP_MANIFESTS, _put),
+        ReplaceCommand(ASAP_MANIFESTS, _manifest_output),
         "register an agent by its manifest, or replace that",
         answer="Placed",
         body="asap/manifest",
@@ -195,7 +195,7 @@ ROUTES: tuple[Route, ...] = (
         "DELETE",
         _AGENT,
         "withdraw_agent",
-        ReplaceCommand(ASAP_MANIFESTS, _withdraw),
+        ReplaceCommand(ASAP_MANIFESTS, _tombstone),
         "withdraw the manifest of an agent",
         answer="Placed",
     ),

@@ -1,4 +1,4 @@
-"""Rows of `asap.snapshots`: the versions that the task's facts saved and did not delete."""
+"""Checks of the rows of `asap.snapshots`: facts saved their versions and did not delete them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from streams.replay.checks import CheckContext, RowProblems, Rows
 from topology.keys import split
 
 
-def snapshots(rows: Rows, given: CheckContext) -> RowProblems:
+def snapshots(rows: Rows, context: CheckContext) -> RowProblems:
     for key, row in rows:
-        place = row["task_id"], row["version"]
-        if list(place) != [split(key)[0], int(split(key)[1])]:
+        version = row["task_id"], row["version"]
+        if list(version) != [split(key)[0], int(split(key)[1])]:
             yield key, f"it holds version {row['version']} of {row['task_id']}"
             continue
-        cause = given.seen.get("snapshot", *place)
+        cause = context.seen.get("snapshot", *version)
         if cause is None:
             yield key, "no fact says that this version was saved, or one says that it was deleted"
         elif cause != row["cause"]:

@@ -14,7 +14,7 @@ _URN = Format("an agent URN", is_urn)
 
 @dataclass(frozen=True, kw_only=True)
 class AsapSettings(ServiceSettings):
-    """What ASAP leaves to whoever runs it."""
+    """The settings of ASAP."""
 
     asap_service_urn: str = setting(
         "ASAP_SERVICE_URN",

@@ -1,7 +1,7 @@
-"""MCP calls: a tool or a resource that one agent asks of another, answered once or not at all.
+"""MCP calls: a tool or a resource that one agent requests from another, answered at most once.
 
-A record may be decided before the timer that was due before it, so a call whose time is over by
-then times out first, under the timer's name.
+A record may be decided before a timer that was due earlier, so a call whose time is over by then
+times out first, with the timer as the cause.
 
 Source: ASAP spec, 4.2 and 5.5.
 """
@@ -40,51 +40,51 @@ INVOKED = "headrace.rtes.ToolInvoked"
 COMPLETED = "headrace.rtes.ToolCompleted"
 
 
-def call(command: Command, ctx: DecisionContext) -> Outcome:
-    """An McpToolCall or an McpResourceFetch."""
-    refused = manifests.refusal(command, ctx)
-    if refused is not None:
-        return refused
+def handle_call(command: Command, ctx: DecisionContext) -> Outcome:
+    """Decide an McpToolCall or an McpResourceFetch."""
+    refusal = manifests.recipient_refusal(command, ctx)
+    if refusal is not None:
+        return refusal
     key = command.task_key
     if _find(key, ctx) is not None:
         detail = f"request_id: another call has the id {key}."
         return verdicts.refuse("call_conflict", detail, call_key=key)
     timeout_ms = ctx.setting("CALL_TIMEOUT_SECONDS") * 1000
-    row = _row(command, ctx.at, ctx.at + timeout_ms)
+    row = _new_row(command, ctx.at, ctx.at + timeout_ms)
     _save(key, row, ctx)
     ctx.set_timer(row["due_at"], CALL, key)
     if row["kind"] == TOOL:
-        _report_call(command, row, ctx)
-    ctx.draw(*_edges(key, row))
-    seen = manifests.figures(command.recipient, ctx)
-    return verdicts.accept("call_opened", call_key=key, **seen, timeout_ms=timeout_ms)
+        _emit_tool_invoked(command, row, ctx)
+    ctx.draw(*_lineage_edges(key, row))
+    fleet = manifests.fleet_evidence(command.recipient, ctx)
+    return verdicts.accept("call_opened", call_key=key, **fleet, timeout_ms=timeout_ms)
 
 
-def answer(command: Command, ctx: DecisionContext) -> Outcome:
-    """An McpToolResult or McpResourceData."""
+def handle_answer(command: Command, ctx: DecisionContext) -> Outcome:
+    """Decide an McpToolResult or McpResourceData."""
     key, kind = command.task_key, _ANSWERS[command.kind]
     row = _find(key, ctx)
     if row is None or row["kind"] != kind:
         return verdicts.refuse("call_not_found", f"There is no {kind} call {key}.", call_key=key)
-    row = _caught_up(key, row, ctx)
-    refused = _refusal(command, row)
-    if refused is not None:
-        return refused
+    row = _catch_up(key, row, ctx)
+    refusal = _refusal(command, row)
+    if refusal is not None:
+        return refusal
     ctx.work.delete_timer(row["due_at"], CALL, key)
     _close(key, row, CallEvent.ANSWER, ctx)
     if kind == TOOL:
         success = command.body["success"]
-        _report_end(row, "success" if success else "failure", key, ctx)
-    own, asked = envelope_node(command.id), envelope_node(row["envelope_id"])
-    ctx.draw(LineageEdge(own, "answers", asked))
+        _emit_tool_completed(row, "success" if success else "failure", key, ctx)
+    answer_node, call_node_id = envelope_node(command.id), envelope_node(row["envelope_id"])
+    ctx.draw(LineageEdge(answer_node, "answers", call_node_id))
     return verdicts.accept("call_answered", call_key=key)
 
 
 HANDLERS: Mapping[str, Handler] = {
-    "McpToolCall": call,
-    "McpResourceFetch": call,
-    "McpToolResult": answer,
-    "McpResourceData": answer,
+    "McpToolCall": handle_call,
+    "McpResourceFetch": handle_call,
+    "McpToolResult": handle_answer,
+    "McpResourceData": handle_answer,
 }
 _ANSWERS = {"McpToolResult": TOOL, "McpResourceData": RESOURCE}
 
@@ -112,16 +112,16 @@ def _refusal(command: Command, row: AvroValue) -> Outcome | None:
     return None
 
 
-def fire(timer: Timer, work: ProcessorContext) -> None:
-    """The timer of a call."""
+def time_out_due(timer: Timer, work: ProcessorContext) -> None:
+    """Time out an open call."""
     ctx = timer_context(timer, work)
     row = _find(timer.key, ctx)
     if row is not None and row["state"] == CallState.OPEN and row["due_at"] == timer.due_ms:
         _time_out(timer.key, row, ctx)
 
 
-def _caught_up(key: str, row: AvroValue, ctx: DecisionContext) -> AvroValue:
-    """The call's row once its time has ended, if that was before the record at hand."""
+def _catch_up(key: str, row: AvroValue, ctx: DecisionContext) -> AvroValue:
+    """Time the call out if it was due before the current record; return its row."""
     if row["state"] != CallState.OPEN or ctx.at <= row["due_at"]:
         return row
     ctx.work.delete_timer(row["due_at"], CALL, key)
@@ -133,7 +133,7 @@ def _caught_up(key: str, row: AvroValue, ctx: DecisionContext) -> AvroValue:
 def _time_out(key: str, row: AvroValue, ctx: DecisionContext) -> None:
     _close(key, row, CallEvent.TIME_OUT, ctx)
     if row["kind"] == TOOL:
-        _report_end(row, "timeout", key, ctx)
+        _emit_tool_completed(row, "timeout", key, ctx)
     verdicts.fact(
         ctx,
         key,
@@ -147,7 +147,7 @@ def _time_out(key: str, row: AvroValue, ctx: DecisionContext) -> None:
 
 
 def _find(key: str, ctx: DecisionContext) -> AvroValue | None:
-    """AsapCall, while it is remembered."""
+    """Return the AsapCall, unless it has expired."""
     row = ctx.work.rows(ASAP_CALLS).get(composite(key))
     lifetime = ctx.setting("DEDUPE_HOURS") * HOUR_MS
     if row is None or (row["closed_at"] is not None and ctx.at - row["closed_at"] > lifetime):
@@ -155,11 +155,11 @@ def _find(key: str, ctx: DecisionContext) -> AvroValue | None:
     return row
 
 
-def _row(command: Command, at: int, due_at: int) -> AvroValue:
+def _new_row(command: Command, at: int, due_at: int) -> AvroValue:
     body = command.body
     return {
         "kind": TOOL if command.kind == "McpToolCall" else RESOURCE,
-        "state": _after(CallState.NONE, CallEvent.CALL),
+        "state": _next_state(CallState.NONE, CallEvent.CALL),
         "caller": command.sender,
         "callee": command.recipient,
         "envelope_id": command.id,
@@ -173,14 +173,14 @@ def _row(command: Command, at: int, due_at: int) -> AvroValue:
     }
 
 
-def _after(state: str, event: CallEvent) -> CallState:
+def _next_state(state: str, event: CallEvent) -> CallState:
     target = step(MACHINE, state, event)
     assert target is not None, f"{event} is no event of a call that is {state}"
     return target
 
 
 def _close(key: str, row: AvroValue, event: CallEvent, ctx: DecisionContext) -> None:
-    row["state"] = _after(row["state"], event)
+    row["state"] = _next_state(row["state"], event)
     row["closed_at"] = ctx.at
     _save(key, row, ctx)
     expire_later(CLOSED_CALL, composite(key), ctx)
@@ -190,17 +190,17 @@ def _save(key: str, row: AvroValue, ctx: DecisionContext) -> None:
     ctx.work.rows(ASAP_CALLS).put(composite(key), row)
 
 
-def _report_call(command: Command, row: AvroValue, ctx: DecisionContext) -> None:
+def _emit_tool_invoked(command: Command, row: AvroValue, ctx: DecisionContext) -> None:
     payload = {
         "call_id": command.task_key,
         "tool": row["tool"],
         "arguments_json": command.payload["arguments_json"],
         "timestamp": ctx.time,
     }
-    ctx.report(_session(row, command.task_key), INVOKED, payload)
+    ctx.emit_rtes_event(_session_id(row, command.task_key), INVOKED, payload)
 
 
-def _report_end(row: AvroValue, status: str, key: str, ctx: DecisionContext) -> None:
+def _emit_tool_completed(row: AvroValue, status: str, key: str, ctx: DecisionContext) -> None:
     payload = {
         "call_id": key,
         "tool": row["tool"],
@@ -208,18 +208,18 @@ def _report_end(row: AvroValue, status: str, key: str, ctx: DecisionContext) -> 
         "duration_ms": max(0, ctx.at - row["opened_at"]),  # a log's clock may step back
         "timestamp": ctx.time,
     }
-    ctx.report(_session(row, key), COMPLETED, payload)
+    ctx.emit_rtes_event(_session_id(row, key), COMPLETED, payload)
 
 
-def _session(row: AvroValue, key: str) -> str:
+def _session_id(row: AvroValue, key: str) -> str:
     session: str = row["trace_id"] or key
     return session
 
 
-def _edges(key: str, row: AvroValue) -> list[LineageEdge]:
-    own, edges = call_node(key), []
+def _lineage_edges(key: str, row: AvroValue) -> list[LineageEdge]:
+    node, edges = call_node(key), []
     if row["trace_id"] is not None:
-        edges.append(LineageEdge(own, "same_trace", trace_node(row["trace_id"])))
+        edges.append(LineageEdge(node, "same_trace", trace_node(row["trace_id"])))
     if row["task_id"] is not None:
-        edges.append(LineageEdge(own, "part_of", task_node(row["task_id"])))
+        edges.append(LineageEdge(node, "part_of", task_node(row["task_id"])))
     return edges

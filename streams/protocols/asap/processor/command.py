@@ -1,4 +1,4 @@
-"""A record of `asap.envelopes`, read once."""
+"""A parsed record of `asap.envelopes`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ Json = dict[str, Any]
 
 
 class Command:
-    """value: AsapEnvelope as it came.  given_key: of the record, None where it is no text.
+    """A record of `asap.envelopes`.
 
+    value: AsapEnvelope as sent.  given_key: of the record, None if it is no text.
     kind: the type of the payload.  json: the canonical form (spec 2.4), as far as there is one.
-    problems: the broken stateless rules; the first one decides.  sha256: the canonical hash.
+    problems: the violated stateless rules; the first one decides.  sha256: the canonical hash.
     """
 
     def __init__(
@@ -32,18 +33,18 @@ class Command:
         settings: Mapping[str, Any],
         body: bytes | None = None,
     ) -> None:
-        judged = asap.judge(value, limits_of(settings))
+        validated = asap.judge(value, limits_of(settings))
         self.value = value
-        self.json: Json = judged.envelope
-        self.problems: list[Problem] = judged.problems
-        self.sha256: str | None = judged.sha256
-        self.kind: str = judged.payload_type
+        self.json: Json = validated.envelope
+        self.problems: list[Problem] = validated.problems
+        self.sha256: str | None = validated.sha256
+        self.kind: str = validated.payload_type
         self.at = at
         self.cause = cause
         self.traceparent = traceparent
         self.given_key = _text(key)
-        self.task_key = _task_key(judged.envelope)
-        self._text = judged.text
+        self.task_key = _task_key(validated.envelope)
+        self._text = validated.text
         self._body = body
 
     @classmethod
@@ -61,7 +62,7 @@ class Command:
 
     @property
     def key(self) -> str:
-        """The key of the record's fact."""
+        """Return the key of the record's fact."""
         return self.task_key if self.given_key is None else self.given_key
 
     @property
@@ -86,24 +87,24 @@ class Command:
 
     @property
     def correlation_id(self) -> str | None:
-        """An empty one is none."""
+        """Return the correlation id; None for an empty one."""
         return self.value["correlation_id"] or None
 
     @property
     def known_sha256(self) -> str:
-        """The canonical hash of an envelope without problems."""
+        """Return the canonical hash of an envelope without problems."""
         assert self.sha256 is not None
         return self.sha256
 
     @property
     def body(self) -> Json:
-        """The payload's canonical form."""
+        """Return the payload's canonical form."""
         body: Json = self.json["payload"]
         return body
 
     @cached_property
     def canonical(self) -> AvroValue:
-        """AsapEnvelope in canonical form, of an envelope without problems."""
+        """Return the AsapEnvelope in canonical form, for an envelope without problems."""
         assert self._text is not None, "it has a canonical form"
         if _is_canonical(self.value, self._text):
             return self.value
@@ -111,19 +112,19 @@ class Command:
 
     @property
     def payload(self) -> AvroValue:
-        """The payload in canonical form, as Avro."""
+        """Return the payload in canonical form, as Avro."""
         payload: AvroValue = self.canonical["payload"][1]
         return payload
 
     @property
     def outgoing(self) -> AvroValue | AvroBody:
-        """What facts hold: the bytes as they came if these are canonical already."""
+        """Return the envelope for facts: the record's own bytes if they are canonical already."""
         if self._body is not None and self.canonical is self.value:
             return AvroBody(self._body)
         return self.canonical
 
     def extension(self, key: str) -> Any:
-        """One of the extensions, by its whole key."""
+        """Return one of the extensions, by its whole key."""
         return (self.json["extensions"] or {}).get(key)
 
 
@@ -136,7 +137,7 @@ def limits_of(settings: Mapping[str, Any]) -> Limits:
 
 
 def _task_key(envelope: Json) -> str:
-    """The key that the envelope should have; of one that names none, its id."""
+    """Return the key that the envelope must have; its id if its content gives no key."""
     try:
         return asap.task_key(envelope)
     except MalformedEnvelopeError:
@@ -152,16 +153,16 @@ def _text(key: bytes | None) -> str | None:
 
 
 def _is_canonical(value: AvroValue, text: bytes) -> bool:
-    """Whether the JSON texts in an envelope are as RFC 8785 has them.
+    """Return whether the JSON texts in an envelope are canonical by RFC 8785.
 
-    text: the envelope's canonical JSON.  A JSON text that stands in there is canonical itself.
+    text: the envelope's canonical JSON.  A JSON text that it contains is canonical itself.
     """
     payload = value["payload"][1]
     parts = [part[1] for part in payload.get("parts", ()) if type(part) is tuple]
-    return all(_stand_in(text, owner) for owner in (value, payload, *parts))
+    return all(_contains_texts(text, owner) for owner in (value, payload, *parts))
 
 
-def _stand_in(text: bytes, owner: AvroValue) -> bool:
+def _contains_texts(text: bytes, owner: AvroValue) -> bool:
     return all(
         f'"{name.removesuffix("_json")}":{member}'.encode() in text
         for name, member in owner.items()

@@ -1,7 +1,7 @@
-"""A task whose time is over fails, and the events of an ended one are kept for a while only.
+"""The timers of tasks: a task fails at its timeout, and its events expire some time after its end.
 
-A record may be decided before the timer that was due before it, so every judge compares times and
-lets what is overdue happen first: as the timer would have done it, under the timer's own name.
+A record may be decided before a timer that was due earlier, so every handler compares times and
+applies what is overdue first, as the timer would have, with the timer as the cause.
 
 Source: ASAP spec, 4.5 and 5.4.
 """
@@ -16,28 +16,28 @@ from streams.protocols.asap.processor.task import TASK, TaskAggregate, find_task
 from topology import next_status
 from topology.machines.asap_task import TaskEvent
 
-_TIMEOUT, _EXPIRED = "task_timeout", "events_expired"
+_TIMEOUT_RULE, _EXPIRED_RULE = "task_timeout", "events_expired"
 
 
 def catch_up(task: TaskAggregate) -> None:
-    """Let the task's time end if that was before the record at hand."""
-    own, due_ms = task.ctx, task.row["timeout_at"]
-    if task.terminal or own.at <= due_ms:
+    """Time the task out if it was due before the current record."""
+    ctx, due_ms = task.ctx, task.row["timeout_at"]
+    if task.terminal or ctx.at <= due_ms:
         return
-    own.work.delete_timer(due_ms, TASK, task.task_id)
-    _time_out(TaskAggregate(task.row, due_context(own.work, due_ms, TASK, task.task_id)))
-    own.work.cause = own.cause
+    ctx.work.delete_timer(due_ms, TASK, task.task_id)
+    _time_out(TaskAggregate(task.row, due_context(ctx.work, due_ms, TASK, task.task_id)))
+    ctx.work.cause = ctx.cause
 
 
-def fire(timer: Timer, work: ProcessorContext) -> None:
-    """The timer of a task."""
+def time_out_due(timer: Timer, work: ProcessorContext) -> None:
+    """Time out a task that has not ended."""
     task = find_task(timer.key, timer_context(timer, work))
     if task is not None and not task.terminal and task.row["timeout_at"] == timer.due_ms:
         _time_out(task)
 
 
 def expire_events(timer: Timer, work: ProcessorContext) -> None:
-    """The end of what an event-sourced task's events are kept for."""
+    """Expire the events of an event-sourced task, and save its last state as a snapshot."""
     task = find_task(timer.key, timer_context(timer, work))
     if task is None or not task.row["events_available"]:
         return
@@ -49,7 +49,7 @@ def expire_events(timer: Timer, work: ProcessorContext) -> None:
         task.ctx,
         task.task_id,
         "expired",
-        _EXPIRED,
+        _EXPIRED_RULE,
         detail="The events of the task have been kept for as long as it asked.",
         figures={"event_retention_hours": row["event_retention_hours"], "last_sequence": last},
         task_id=task.task_id,
@@ -62,7 +62,7 @@ def expire_events(timer: Timer, work: ProcessorContext) -> None:
 
 def _time_out(task: TaskAggregate) -> None:
     row = task.row
-    before, code = task.status, rules.ASAP_ERRORS[_TIMEOUT]
+    before, code = task.status, rules.ASAP_ERRORS[_TIMEOUT_RULE]
     detail = f"The task was {before} when its time was over."
     task.move(next_status(before, TaskEvent.TIME_OUT).value)
     row["error_code"] = code
@@ -71,7 +71,7 @@ def _time_out(task: TaskAggregate) -> None:
         task.ctx,
         task.task_id,
         "timeout",
-        _TIMEOUT,
+        _TIMEOUT_RULE,
         asap_error=code,
         detail=detail,
         figures={"status": before, "timeout_at": row["timeout_at"]},

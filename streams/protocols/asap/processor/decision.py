@@ -1,7 +1,7 @@
-"""What all decisions of ASAP use: their ids, what they write, lineage nodes, rows that expire.
+"""The context of ASAP's decisions: their ids and outputs, lineage nodes, expiring rows.
 
-A row of an expiring table counts as absent when its time has passed, whether it is still there or
-not.  So a timer may delete it late, and nobody sees that it goes.
+A row of an expiring table counts as absent once its time has passed, even if it still exists.  So
+the timer may delete it late, without any effect on verdicts.
 
 Source: ASAP spec, 5.7.
 """
@@ -26,7 +26,7 @@ _FACT, _SNAPSHOT, _FIRST_ENVELOPE = 0, 1, 2
 
 
 class DecisionContext(Decision):
-    """A decision of ASAP, with the ids that it makes."""
+    """The context of one decision of ASAP, with the ids that it generates."""
 
     __slots__ = ("_envelopes", "_events")
 
@@ -42,7 +42,7 @@ class DecisionContext(Decision):
 
     @property
     def time(self) -> str:
-        """Now, ISO 8601 in UTC with milliseconds."""
+        """Return the time of the decision, ISO 8601 in UTC with milliseconds."""
         return iso(self.at).decode()
 
     @property
@@ -57,31 +57,31 @@ class DecisionContext(Decision):
         return asap.derived_id(self.cause, n, self.at)
 
     def next_envelope_id(self) -> str:
-        """The id of the next envelope that the service makes in this decision."""
-        made = self.derived_id(self._envelopes)
+        """Return the id of the next envelope that the service sends in this decision."""
+        envelope_id = self.derived_id(self._envelopes)
         self._envelopes += 1
-        return made
+        return envelope_id
 
     def deliver(self, recipient: str, envelope: AvroValue, id: str, headers: Headers = ()) -> None:
-        """Put an envelope into an agent's inbox.  envelope: AsapEnvelope."""
+        """Write an envelope to an agent's inbox.  envelope: AsapEnvelope."""
         self.send(ASAP_INBOX, recipient, envelope, id, headers)
 
-    def report(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
-        """Tell RTES.  record: of the payload, as `headrace.rtes.TaskTransition`."""
+    def emit_rtes_event(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
+        """Emit an event to RTES.  record: of the payload, as `headrace.rtes.TaskTransition`."""
         event_id = uuid5_url(f"headrace:{self.cause}/{self._events}")
         self._events += 1
         self.tell_rtes("asap", event_id, session_id, record, payload)
 
 
 def timer_context(timer: Timer, work: ProcessorContext) -> DecisionContext:
-    """The decision that a timer makes: dated when it was due, whenever it fires."""
+    """Return the context of a timer's decision; its time is the due time, however late it fires."""
     return due_context(work, timer.due_ms, timer.kind, timer.key, traceparent_of(timer))
 
 
 def due_context(
     work: ProcessorContext, due_ms: int, kind: str, key: str, traceparent: bytes | None = None
 ) -> DecisionContext:
-    """The same, of a timer whose row is not at hand."""
+    """Return the same for a timer given by its members."""
     return DecisionContext(work, f"timer/{kind}/{key}/{due_ms}", due_ms, traceparent)
 
 
@@ -114,7 +114,7 @@ def trace_node(trace_id: str) -> str:
 
 
 class ExpiringTable(NamedTuple):
-    """at: the field that says from when a row's time runs.  hours: the setting of how long."""
+    """A table whose rows expire.  at: the field of the start.  hours: the setting of the time."""
 
     table: Table
     at: str
@@ -132,13 +132,13 @@ TTL_TABLES: Mapping[str, ExpiringTable] = {
 
 
 def expire_later(kind: str, key: str, ctx: DecisionContext) -> None:
-    """Delete a row that is written now an hour after its time, as records may be dated earlier."""
+    """Set the timer of a row one hour after its lifetime, as records may be dated earlier."""
     hours = ctx.work.settings[TTL_TABLES[kind].hours] + 1
     ctx.work.set_timer(Timer(ctx.at + hours * HOUR_MS, kind, key, {}))
 
 
 def expire(timer: Timer, work: ProcessorContext) -> None:
-    """Delete a row; one that was written anew meanwhile has a timer of its own."""
+    """Delete an expired row; one that was rewritten since has its own timer."""
     table, at, hours = TTL_TABLES[timer.kind]
     work.cause = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}"
     rows = work.rows(table)

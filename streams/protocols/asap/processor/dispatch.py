@@ -1,18 +1,18 @@
-"""One record of `asap.envelopes`, from its shape to its verdict; records of `asap.links`.
+"""The decision on each record of `asap.envelopes` and `asap.links`.
 
 For every envelope, in this order, the first that applies decides:
 
-1. its shape breaks a rule; its key, or its partition, is not its own;
+1. its shape violates a rule; its key or its partition is wrong;
 2. its key is held: it waits behind the request that waits for an answer, or the queue is full;
 3. the same was accepted before: `same_envelope`; with other content: `id_conflict`;
-4. what the payload's judge says.
+4. the outcome of the payload's handler.
 
-A refused record leaves nothing behind: sent again, it is judged anew.
+A refused record leaves no state: sent again, it is decided anew.
 
-Links ask and answer.  A question may be asked twice, and an answer may come when nobody waits any
-more: asking changes nothing that was asked before, and an answer counts only for the request, the
-question and the time that it names.  When the request is decided, the records behind it are, some
-at a time, so that a long queue of large envelopes does not become one transaction.
+Links ask and answer.  A question may be asked twice, and an answer may come when no request waits
+any more: a repeated question changes nothing, and an answer counts only for the request, the
+question and the time in it.  When the request is decided, the records behind it are, some at a
+time, so that a long queue of large envelopes does not become one transaction.
 
 Source: ASAP spec, 5.2, 5.3 and 9.19.
 """
@@ -26,84 +26,84 @@ from streams.engine.records import header, position
 from streams.protocols.asap.processor import admission, calls, held, links, updates, verdicts
 from streams.protocols.asap.processor.command import Command
 from streams.protocols.asap.processor.decision import HOUR_MS, DecisionContext
-from streams.protocols.asap.processor.held import Waiting
+from streams.protocols.asap.processor.held import HeldCommand
 from streams.protocols.asap.processor.task import find_task
 from streams.protocols.asap.processor.verdicts import Handler, Outcome
 from topology.asap import ASAP_ENVELOPES, ASAP_SEEN
 from topology.machines.asap_admission import AdmissionState
 
-_Take = Callable[[AvroValue, AvroValue, Command, DecisionContext], Outcome | None]
+_AnswerHandler = Callable[[AvroValue, AvroValue, Command, DecisionContext], Outcome | None]
 
-_JUDGES: Mapping[str, Handler] = {
-    "TaskRequest": admission.judge,
-    **dict.fromkeys(updates.PAYLOADS, updates.judge),
+_HANDLERS: Mapping[str, Handler] = {
+    "TaskRequest": admission.handle_request,
+    **dict.fromkeys(updates.PAYLOADS, updates.handle_update),
     **calls.HANDLERS,
 }
 DRAIN = "drain"
 """The timer of a queue that is longer than what is decided at once."""
-AT_ONCE = 4
+MAX_PER_STEP = 4
 """Records of a queue decided in one step: so few that the largest together stay a small step."""
-_LONGEST = 1024
+_MAX_KEY_CHARS = 1024
 """Characters of a wrong key that its fact shows."""
 
 
 def decide(command: Command, ctx: DecisionContext, *, draining: bool = False) -> bool:
-    """Judge one record.  draining: it was held, and its turn has come.
+    """Decide one record.  draining: it was held, and is next in the queue.
 
-    False: it is held, nothing was decided.
+    False: it is held, and nothing was decided.
     """
-    outcome = _judge(command, ctx, draining)
+    outcome = _outcome(command, ctx, draining)
     if outcome is None:
         return False
     verdicts.publish(command, outcome, ctx)
     return True
 
 
-def _judge(command: Command, ctx: DecisionContext, draining: bool) -> Outcome | None:
+def _outcome(command: Command, ctx: DecisionContext, draining: bool) -> Outcome | None:
     if command.problems:
         return verdicts.malformed(command.problems)
     if command.given_key != command.task_key:
-        return _misplaced(command)
-    if (elsewhere := verdicts.partition_mismatch(command.key, ctx.work)) is not None:
-        return elsewhere
+        return _key_mismatch(command)
+    if (mismatch := verdicts.partition_mismatch(command.key, ctx.work)) is not None:
+        return mismatch
     if not draining and held.is_held(ctx, command.key):
-        return held.join(command, ctx)
-    return _repeated(command, ctx) or _JUDGES[command.kind](command, ctx)
+        return held.enqueue(command, ctx)
+    return _duplicate_or_conflict(command, ctx) or _HANDLERS[command.kind](command, ctx)
 
 
-def _misplaced(command: Command) -> Outcome:
-    given, expected = command.given_key, command.task_key
+def _key_mismatch(command: Command) -> Outcome:
+    record_key, expected = command.given_key, command.task_key
     detail = f"The record's key is not the one that its envelope has, which is {expected}."
-    given = None if given is None else given[:_LONGEST]
-    return verdicts.refuse("key_mismatch", detail, given=given, expected=expected)
+    record_key = None if record_key is None else record_key[:_MAX_KEY_CHARS]
+    return verdicts.refuse("key_mismatch", detail, given=record_key, expected=expected)
 
 
-def _repeated(command: Command, ctx: DecisionContext) -> Outcome | None:
-    known = _known(command, ctx)
-    if known is None:
+def _duplicate_or_conflict(command: Command, ctx: DecisionContext) -> Outcome | None:
+    accepted = _accepted_envelope(command, ctx)
+    if accepted is None:
         return None
-    first = known["sequence"]
+    first = accepted["sequence"]
     task = None if first is None else find_task(command.task_key, ctx)
     call_key = command.task_key if first is None else None
-    if known["sha256"] == command.sha256:
+    if accepted["sha256"] == command.sha256:
         return verdicts.duplicate(
             "same_envelope", task=task, call_key=call_key, first_sequence=first
         )
     detail = f"id: {command.id} was accepted before, with other content."
-    figures = {"first_sequence": first, "known_hash": known["sha256"]}
+    figures = {"first_sequence": first, "known_hash": accepted["sha256"]}
     return verdicts.refuse("id_conflict", detail, task=task, call_key=call_key, **figures)
 
 
-def _known(command: Command, ctx: DecisionContext) -> AvroValue | None:
-    """The envelope of this id, if it is remembered; a request for as long as its task is."""
+def _accepted_envelope(command: Command, ctx: DecisionContext) -> AvroValue | None:
+    """Return the hash and sequence of an accepted envelope with this id, until it expires."""
     if command.kind == "TaskRequest":
         task = find_task(command.task_key, ctx)
         if task is not None:
             return {"sha256": task.row["request_hash"], "sequence": 1}
-    known = ctx.work.rows(ASAP_SEEN).get(verdicts.seen_key(command))
-    if known is None or ctx.at - known["at"] > ctx.setting("DEDUPE_HOURS") * HOUR_MS:
+    row = ctx.work.rows(ASAP_SEEN).get(verdicts.seen_key(command))
+    if row is None or ctx.at - row["at"] > ctx.setting("DEDUPE_HOURS") * HOUR_MS:
         return None
-    return known
+    return row
 
 
 def apply_link(message: Message, work: ProcessorContext) -> None:
@@ -111,128 +111,130 @@ def apply_link(message: Message, work: ProcessorContext) -> None:
     assert record.key is not None, "links have keys"
     key = record.key.decode()
     ctx = DecisionContext(work, position(record), link["at"], header(record, "traceparent"))
-    _KINDS[link["kind"]](key, link, ctx)
+    _LINK_HANDLERS[link["kind"]](key, link, ctx)
 
 
-def _take_depth(key: str, link: AvroValue, ctx: DecisionContext) -> None:
-    _take(key, link, ctx.work, AdmissionState.AWAITING_DEPTH, admission.take_depth)
+def _pass_depth(key: str, link: AvroValue, ctx: DecisionContext) -> None:
+    _pass_answer(key, link, ctx.work, AdmissionState.AWAITING_DEPTH, admission.apply_depth)
 
 
-def _take_claim(key: str, link: AvroValue, ctx: DecisionContext) -> None:
-    _take(key, link, ctx.work, AdmissionState.AWAITING_CLAIM, admission.take_claim)
+def _pass_claim(key: str, link: AvroValue, ctx: DecisionContext) -> None:
+    _pass_answer(key, link, ctx.work, AdmissionState.AWAITING_CLAIM, admission.apply_claim)
 
 
-_KINDS: Mapping[str, Callable[[str, AvroValue, DecisionContext], None]] = {
+_LINK_HANDLERS: Mapping[str, Callable[[str, AvroValue, DecisionContext], None]] = {
     "depth_ask": links.answer_depth,
-    "depth_answer": _take_depth,
+    "depth_answer": _pass_depth,
     "claim_ask": links.decide_claim,
-    "claim_answer": _take_claim,
+    "claim_answer": _pass_claim,
     "resend": links.resend,
 }
 
 
-def _take(
-    key: str, link: AvroValue, work: ProcessorContext, state: AdmissionState, take: _Take
+def _pass_answer(
+    key: str, link: AvroValue, work: ProcessorContext, state: AdmissionState, take: _AnswerHandler
 ) -> None:
-    """Give an answer to the request that waits for it, if one does."""
+    """Pass an answer to the request that waits for it, if there is one."""
     row = held.row_of(key, work)
     if row is None or row["state"] != state:
         return
-    waiting = held.first(key, row, work)
-    if _asked(row, waiting, link):
-        admission.disarm(row, *waiting)
-        _settle(key, row, work, link["at"], lambda again: take(row, link, *again))
+    waiting = held.restore_head(key, row, work)
+    if _is_answered_by(row, waiting, link):
+        admission.cancel_timer(row, *waiting)
+        _decide_request(key, row, work, link["at"], lambda again: take(row, link, *again))
 
 
-def _asked(row: AvroValue, waiting: Waiting, link: AvroValue) -> bool:
-    """Whether this very request has asked the key that answers."""
+def _is_answered_by(row: AvroValue, waiting: HeldCommand, link: AvroValue) -> bool:
+    """Return whether this request asked the key that answers."""
     command, ctx = waiting
     if row["state"] == AdmissionState.AWAITING_DEPTH:
-        asked = command.body["parent_task_id"]
+        asked_key = command.body["parent_task_id"]
     else:
         idempotency_key = admission.config_of(command, ctx).idempotency_key
-        asked = links.claim_key_of(command, idempotency_key or "")
-    about = (link["from_key"], link["sender"], link["at"])
-    return about == (asked, command.sender, command.at)
+        asked_key = links.claim_key_of(command, idempotency_key or "")
+    question = (link["from_key"], link["sender"], link["at"])
+    return question == (asked_key, command.sender, command.at)
 
 
 def ask_again(timer: Timer, now_ms: int, work: ProcessorContext) -> None:
-    """The timer of a request that waits."""
+    """Repeat the question of a waiting request, or accept it without an answer."""
     row = held.row_of(timer.key, work)
     if row is None or row["state"] is None or row["ask_at"] != timer.due_ms:
         return
-    if admission.given_up(row, now_ms):
+    if admission.stops_waiting(row, now_ms):
         due_ms = timer.due_ms
-        _settle(timer.key, row, work, due_ms, lambda waiting: admission.accept(row, *waiting))
+        _decide_request(
+            timer.key, row, work, due_ms, lambda waiting: admission.create_task(row, *waiting)
+        )
     else:
-        admission.ask_again(row, *held.first(timer.key, row, work), now_ms)
+        admission.ask_again(row, *held.restore_head(timer.key, row, work), now_ms)
 
 
-def _settle(
+def _decide_request(
     key: str,
     row: AvroValue,
     work: ProcessorContext,
     at: int,
-    judge: Callable[[Waiting], Outcome | None],
+    handle: Callable[[HeldCommand], Outcome | None],
 ) -> None:
-    """Decide the request, unless it has one more question, and go on with those behind it."""
+    """Decide the request, unless it has a further question, and then the records behind it."""
 
-    def decide(waiting: Waiting) -> bool:
-        outcome = judge(waiting)
+    def decide(waiting: HeldCommand) -> bool:
+        outcome = handle(waiting)
         if outcome is not None:
             verdicts.publish(waiting.command, outcome, waiting.ctx)
         return outcome is not None
 
-    if _decide(key, row, work, decide):
-        rest = held.drop_first(key, row, work)
-        if rest is not None:
-            _drain(key, rest, work, at)
+    if _decide_head(key, row, work, decide):
+        remaining = held.drop_first(key, row, work)
+        if remaining is not None:
+            _drain(key, remaining, work, at)
 
 
-def _decide(
-    key: str, row: AvroValue, work: ProcessorContext, decide: Callable[[Waiting], bool]
+def _decide_head(
+    key: str, row: AvroValue, work: ProcessorContext, decide: Callable[[HeldCommand], bool]
 ) -> bool:
-    """Decide the record at the head as if it had just come; False: it waits for an answer.
+    """Decide the head of the queue as if it had just arrived; False: it waits for an answer.
 
-    One that causes too much is refused, as it would have been then, and one that cannot be decided
-    is set aside: they hold up nobody.
+    If its outputs are too large it is refused, as it would have been on arrival; if it cannot be
+    decided it goes to the dead letters.  Neither blocks the queue.
     """
     decided = True
 
     def judge(part: ProcessorContext) -> None:
         nonlocal decided
-        decided = decide(held.first(key, row, part))
+        decided = decide(held.restore_head(key, row, part))
 
     failure = work.savepoint(judge)
     if failure is None:
         return decided
     if isinstance(failure, TooLarge):
-        command, ctx = held.first(key, row, work)
+        command, ctx = held.restore_head(key, row, work)
         verdicts.publish(command, verdicts.too_large(failure.topic, failure.size), ctx)
     else:
-        work.send_to_dlq(ASAP_ENVELOPES, held.record_of(key, row, work), failure)
+        work.send_to_dlq(ASAP_ENVELOPES, held.head_record(key, row, work), failure)
     return True
 
 
 def drain(timer: Timer, work: ProcessorContext) -> None:
-    """The timer of a long queue."""
+    """Continue with a long queue."""
     row = held.row_of(timer.key, work)
     if row is not None and row["state"] is None:
         _drain(timer.key, row, work, timer.due_ms)
 
 
 def _drain(key: str, row: AvroValue, work: ProcessorContext, now_ms: int) -> None:
-    """Decide what is held, oldest first, until one of them is a request that waits again."""
-    rest: AvroValue | None = row
-    for _ in range(AT_ONCE):
-        if rest is None:
+    """Decide the held records, oldest first, up to a request that waits again."""
+    remaining: AvroValue | None = row
+    for _ in range(MAX_PER_STEP):
+        if remaining is None:
             return
-        if not _decide(key, rest, work, _as_it_came):
+        if not _decide_head(key, remaining, work, _decide_held):
             return
-        rest = held.drop_first(key, rest, work)
-    if rest is not None:
+        remaining = held.drop_first(key, remaining, work)
+    if remaining is not None:
         work.set_timer(Timer(now_ms, DRAIN, key, {}))
 
 
-def _as_it_came(waiting: Waiting) -> bool:
+def _decide_held(waiting: HeldCommand) -> bool:
     return decide(waiting.command, waiting.ctx, draining=True)

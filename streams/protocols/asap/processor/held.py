@@ -1,8 +1,7 @@
-"""Keys that are held: a request that waits for another key, and what has come behind it.
+"""The queues of held keys: a request that waits for another key, and the records behind it.
 
-The records of a held key stand in a queue.  The request is the first; those behind it are not even
-looked at before it is decided.  Each is then judged as if it had just come, with its own position
-and its own time.
+The request is the head of the queue; the records behind it are not processed before it is decided.
+Each is then decided as if it had just arrived, with its own position and time.
 
 Source: ASAP spec, 5.2 and 5.3.
 """
@@ -22,12 +21,12 @@ from streams.protocols.asap.processor.verdicts import Outcome
 from topology.asap import ASAP_ADMISSIONS, ASAP_HELD
 from topology.keys import composite
 
-MOST_BEHIND = 100
+MAX_BEHIND = 100
 """Records that may wait behind a request."""
 
 
-class Waiting(NamedTuple):
-    """A held record, read again."""
+class HeldCommand(NamedTuple):
+    """A held record, restored from its row."""
 
     command: Command
     ctx: DecisionContext
@@ -38,21 +37,21 @@ def is_held(ctx: DecisionContext, key: str) -> bool:
 
 
 def is_draining(key: str, work: ProcessorContext) -> bool:
-    """Whether what has waited on a key is being decided, and is not through."""
+    """Return whether the queue of a key is being decided and is not empty yet."""
     row = row_of(key, work)
     return row is not None and row["state"] is None
 
 
 def row_of(key: str, work: ProcessorContext) -> AvroValue | None:
-    """AsapAdmission of a held key."""
+    """Return the AsapAdmission of a held key."""
     return work.rows(ASAP_ADMISSIONS).get(composite(key))
 
 
 def hold(command: Command, ctx: DecisionContext, **admission: object) -> None:
-    """Let a request wait, as the first of its key's queue.
+    """Hold a request as the head of its key's queue.
 
-    admission: the members of AsapAdmission that say what for.  A request that has waited already
-    keeps its place.
+    admission: the members of AsapAdmission that describe the question.  A request that is held
+    already keeps its position.
     """
     row = row_of(command.key, ctx.work)
     if row is None:
@@ -61,12 +60,12 @@ def hold(command: Command, ctx: DecisionContext, **admission: object) -> None:
     _save(command.key, {**row, **admission}, ctx.work)
 
 
-def join(command: Command, ctx: DecisionContext) -> Outcome | None:
-    """Let a record wait behind what waits on its key; a refusal if too many do."""
+def enqueue(command: Command, ctx: DecisionContext) -> Outcome | None:
+    """Append a record to the queue of its key; return a refusal if the queue is full."""
     row = row_of(command.key, ctx.work)
     assert row is not None, "the key is held"
     behind = row["last"] - row["first"]
-    if behind >= MOST_BEHIND:
+    if behind >= MAX_BEHIND:
         detail = f"{behind} records wait on this key already; send it again when they are decided."
         return verdicts.refuse("held_overflow", detail, fault="service", held=behind)
     row["last"] += 1
@@ -75,43 +74,43 @@ def join(command: Command, ctx: DecisionContext) -> Outcome | None:
     return None
 
 
-def first(key: str, row: AvroValue, work: ProcessorContext) -> Waiting:
-    """The record at the head of the queue."""
-    held = _head(key, row, work)
-    parent = held["traceparent"]
+def restore_head(key: str, row: AvroValue, work: ProcessorContext) -> HeldCommand:
+    """Return the record at the head of the queue, and restore its principal."""
+    head = _head(key, row, work)
+    parent = head["traceparent"]
     traceparent = None if parent is None else parent.encode("latin-1")
-    at, cause = held["at"], held["cause"]
-    work.set_principal(cause, held["principal"])
-    command = Command(held["envelope"], key.encode(), at, cause, traceparent, work.settings)
-    return Waiting(command, DecisionContext(work, cause, at, traceparent))
+    at, cause = head["at"], head["cause"]
+    work.set_principal(cause, head["principal"])
+    command = Command(head["envelope"], key.encode(), at, cause, traceparent, work.settings)
+    return HeldCommand(command, DecisionContext(work, cause, at, traceparent))
 
 
-def record_of(key: str, row: AvroValue, work: ProcessorContext) -> LogRecord:
-    """The same as it lay on the log, as far as it is known."""
-    held = _head(key, row, work)
-    topic, partition, offset = held["cause"].rsplit("/", 2)
-    value = encode(ENVELOPE_RECORD, held["envelope"])
-    return LogRecord(topic, int(partition), int(offset), held["at"], key.encode(), value)
+def head_record(key: str, row: AvroValue, work: ProcessorContext) -> LogRecord:
+    """Return the head of the queue as a record of the log, as far as its row has it."""
+    head = _head(key, row, work)
+    topic, partition, offset = head["cause"].rsplit("/", 2)
+    value = encode(ENVELOPE_RECORD, head["envelope"])
+    return LogRecord(topic, int(partition), int(offset), head["at"], key.encode(), value)
 
 
 def _head(key: str, row: AvroValue, work: ProcessorContext) -> AvroValue:
-    held = work.rows(ASAP_HELD).get(_place(key, row["first"]))
-    assert held is not None, "every number of the queue has its record"
-    return held
+    record = work.rows(ASAP_HELD).get(_queue_key(key, row["first"]))
+    assert record is not None, "every number of the queue has its record"
+    return record
 
 
 def drop_first(key: str, row: AvroValue, work: ProcessorContext) -> AvroValue | None:
-    """Take the head out of the queue, which is left without anyone who waits for an answer.
+    """Remove the head of the queue; no record in it waits for an answer then.
 
-    Returns the row as it is now, None when nothing is held any more.
+    Returns the new row, None when the queue is empty.
     """
-    work.rows(ASAP_HELD).delete(_place(key, row["first"]))
+    work.rows(ASAP_HELD).delete(_queue_key(key, row["first"]))
     if row["first"] == row["last"]:
         work.rows(ASAP_ADMISSIONS).delete(composite(key))
         return None
-    rest = {**row, "first": row["first"] + 1, "state": None}
-    _save(key, rest, work)
-    return rest
+    remaining = {**row, "first": row["first"] + 1, "state": None}
+    _save(key, remaining, work)
+    return remaining
 
 
 def _put(command: Command, number: int, work: ProcessorContext) -> None:
@@ -123,12 +122,12 @@ def _put(command: Command, number: int, work: ProcessorContext) -> None:
         "envelope": command.value,
         "principal": work.sender(command.cause),
     }
-    work.rows(ASAP_HELD).put(_place(command.key, number), row)
+    work.rows(ASAP_HELD).put(_queue_key(command.key, number), row)
 
 
 def _save(key: str, row: AvroValue, work: ProcessorContext) -> None:
     work.rows(ASAP_ADMISSIONS).put(composite(key), row)
 
 
-def _place(key: str, number: int) -> str:
+def _queue_key(key: str, number: int) -> str:
     return composite(key, str(number))

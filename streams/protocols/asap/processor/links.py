@@ -1,9 +1,9 @@
-"""What one key asks of another by records of `asap.links`: a depth, a claim, a response again.
+"""The links between keys, on `asap.links`: requests for a depth, a claim, or a response again.
 
-A claim says which task an idempotency key stands for.  It lives under a key of its own, made of
-sender, skill and idempotency key, so that requests of all partitions meet there.  It is granted to
-the first request and, as long as it lives, to that one only.  Times are those of the requests.  A
-request that comes later is redirected to the task that holds the claim.
+A claim maps an idempotency key to a task.  Its key consists of sender, skill and idempotency key,
+so that requests of all partitions meet there.  It is granted to the first request and, until it
+expires, to no other.  Times are those of the requests.  A later request is redirected to the task
+that holds the claim.
 
 Source: ASAP spec, 5.3, 5.7 and 9.7.
 """
@@ -33,17 +33,17 @@ from topology.keys import composite
 
 
 def ask(kind: str, key: str, command: Command, ctx: DecisionContext, **members: Any) -> None:
-    """Ask another key about a request, in the request's own name and time."""
-    about = {"from_key": command.key, "envelope_id": command.id, "sender": command.sender}
-    _send_link(key, {"kind": kind, **about, "at": command.at, **members}, ctx)
+    """Ask another key about a request, with the request's sender and time."""
+    request = {"from_key": command.key, "envelope_id": command.id, "sender": command.sender}
+    _send_link(key, {"kind": kind, **request, "at": command.at, **members}, ctx)
 
 
 def answer(
-    kind: str, asked: dict[str, Any], own_key: str, ctx: DecisionContext, **members: Any
+    kind: str, link: dict[str, Any], from_key: str, ctx: DecisionContext, **members: Any
 ) -> None:
-    """Answer a link to the key that it came from.  asked: AsapLink."""
-    about = {name: asked[name] for name in ("envelope_id", "sender", "at")}
-    _send_link(asked["from_key"], {"kind": kind, "from_key": own_key, **about, **members}, ctx)
+    """Answer a link to the key that sent it.  link: AsapLink."""
+    request = {name: link[name] for name in ("envelope_id", "sender", "at")}
+    _send_link(link["from_key"], {"kind": kind, "from_key": from_key, **request, **members}, ctx)
 
 
 def _send_link(key: str, link: dict[str, Any], ctx: DecisionContext) -> None:
@@ -51,7 +51,7 @@ def _send_link(key: str, link: dict[str, Any], ctx: DecisionContext) -> None:
 
 
 def claim_key_of(command: Command, idempotency_key: str) -> str:
-    """Where the claim of a request is decided."""
+    """Return the key of a request's claim."""
     return asap.claim_key(command.sender, command.body["skill_id"], idempotency_key)
 
 
@@ -68,7 +68,7 @@ def ask_claim(command: Command, idempotency_key: str, ctx: DecisionContext) -> N
 
 
 def decide_claim(claim_key: str, link: AvroValue, ctx: DecisionContext) -> None:
-    """A `claim_ask`: grant the claim, or name the task that holds it."""
+    """Answer a `claim_ask`: grant the claim, or name the task that holds it."""
     rows = ctx.work.rows(ASAP_CLAIMS)
     row = rows.get(claim_key)
     lifetime = ctx.setting("IDEMPOTENCY_HOURS") * HOUR_MS
@@ -76,20 +76,20 @@ def decide_claim(claim_key: str, link: AvroValue, ctx: DecisionContext) -> None:
         row = {"task_id": link["from_key"], "payload_hash": link["payload_hash"]}
         rows.put(claim_key, {**row, "claimed_at": link["at"]})
         expire_later(CLAIM, claim_key, ctx)
-    held_by_it = row["task_id"] == link["from_key"]
+    granted = row["task_id"] == link["from_key"]
     answer(
         "claim_answer",
         link,
         claim_key,
         ctx,
-        granted=held_by_it,
+        granted=granted,
         task_id=row["task_id"],
         content_differs=row["payload_hash"] != link["payload_hash"],
     )
 
 
 def redirect(command: Command, link: AvroValue, ctx: DecisionContext) -> Outcome:
-    """An older task answers this request: have its response sent again, if there is one."""
+    """Redirect the request to an older task, and have its response sent again, if it has one."""
     holder = link["task_id"]
     key, row = composite(command.key), {"task_id": holder, "at": ctx.at}
     ctx.work.rows(ASAP_REDIRECTS).put(key, row)
@@ -102,7 +102,7 @@ def redirect(command: Command, link: AvroValue, ctx: DecisionContext) -> Outcome
 
 
 def redirect_of(ctx: DecisionContext, key: str) -> str | None:
-    """The task that answers the request of this key, while that is remembered."""
+    """Return the task that a request was redirected to, until that expires."""
     row = ctx.work.rows(ASAP_REDIRECTS).get(composite(key))
     if row is None or ctx.at - row["at"] > ctx.setting("DEDUPE_HOURS") * HOUR_MS:
         return None
@@ -111,16 +111,16 @@ def redirect_of(ctx: DecisionContext, key: str) -> str | None:
 
 
 def answer_depth(key: str, link: AvroValue, ctx: DecisionContext) -> None:
-    """Nobody waits for a parent that is itself held, so two that name each other do not block."""
-    found = find_task(key, ctx)
-    depth = None if found is None else found.row["depth"]
-    answer("depth_answer", link, key, ctx, known=found is not None, depth=depth)
+    """Answer a `depth_ask` at once, also for a held parent, so that a cycle cannot block."""
+    task = find_task(key, ctx)
+    depth = None if task is None else task.row["depth"]
+    answer("depth_answer", link, key, ctx, known=task is not None, depth=depth)
 
 
 def resend(key: str, link: AvroValue, ctx: DecisionContext) -> None:
-    """Deliver a task's response again; one that is not there yet is delivered when it comes."""
-    found = find_task(key, ctx)
-    response = None if found is None else found.response
-    if found is not None and response is not None:
+    """Deliver a task's response again; if there is none yet, it is delivered when it comes."""
+    task = find_task(key, ctx)
+    response = None if task is None else task.response
+    if task is not None and response is not None:
         headers = [(ANSWERS.name, link["envelope_id"].encode())]
-        ctx.deliver(found.requester, response, response["id"], headers)
+        ctx.deliver(task.requester, response, response["id"], headers)

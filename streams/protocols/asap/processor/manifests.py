@@ -1,8 +1,8 @@
-"""Manifests: the verdict on each, and what is known of the agents that have one.
+"""The verdicts on manifests, and the index of agents with a valid one.
 
-The topic is read twice.  As an input, one record after the other, each gets its verdict by what
-came before under its key.  As a global copy, which is read on before each cycle, it says who there
-is; a record there that is no valid manifest counts as none.
+The topic is read twice.  As an input, each record gets a verdict that depends on the earlier ones
+of its key.  As a global table, caught up before each batch, it is the index of agents; a record
+that is no valid manifest counts as none.
 
 Source: ASAP spec, 5.6, 5.3 and 9.2.
 """
@@ -23,7 +23,7 @@ from topology.asap import ASAP_AGENTS, ASAP_MANIFESTS_TABLE
 
 
 class Fleet:
-    """The agents that have a valid manifest.  skills: by URN, what each lists."""
+    """The agents with a valid manifest.  skills: by URN, those in the manifest."""
 
     def __init__(self) -> None:
         self.skills: dict[str, frozenset[str]] = {}
@@ -34,24 +34,24 @@ class Fleet:
             self.skills[key] = frozenset(s["id"] for s in row["capabilities"]["skills"])
 
 
-def figures(recipient: str, ctx: DecisionContext) -> dict[str, Any]:
-    """What a verdict on something new records of the fleet."""
+def fleet_evidence(recipient: str, ctx: DecisionContext) -> dict[str, Any]:
+    """Return the evidence about the fleet that the verdict on a new request or call records."""
     skills = _fleet(ctx).skills
     return {"recipient_known": recipient in skills, "manifests": len(skills)}
 
 
-def refusal(command: Command, ctx: DecisionContext) -> Outcome | None:
-    """Why a request or a call cannot go to its recipient."""
-    check, seen = ctx.setting("RECIPIENT_CHECK"), figures(command.recipient, ctx)
-    wanted = check == "always" or (check == "auto" and seen["manifests"] > 0)
-    if not wanted or seen["recipient_known"]:
+def recipient_refusal(command: Command, ctx: DecisionContext) -> Outcome | None:
+    """Return a refusal if a request's or a call's recipient must be known and is not."""
+    check, fleet = ctx.setting("RECIPIENT_CHECK"), fleet_evidence(command.recipient, ctx)
+    required = check == "always" or (check == "auto" and fleet["manifests"] > 0)
+    if not required or fleet["recipient_known"]:
         return None
     detail = f"recipient: no agent {command.recipient} has a valid manifest."
-    return verdicts.refuse("agent_not_found", detail, **seen)
+    return verdicts.refuse("agent_not_found", detail, **fleet)
 
 
-def unskilled(command: Command, ctx: DecisionContext) -> Outcome | None:
-    """Why a request's skill is none of its worker's."""
+def skill_refusal(command: Command, ctx: DecisionContext) -> Outcome | None:
+    """Return a refusal if the worker's manifest does not list the request's skill."""
     skills = _fleet(ctx).skills.get(command.recipient)
     skill_id = command.body["skill_id"]
     if not ctx.setting("SKILL_CHECK") or not skills or skill_id in skills:
@@ -64,33 +64,33 @@ def _fleet(ctx: DecisionContext) -> Fleet:
     return ctx.work.global_table(ASAP_MANIFESTS_TABLE).index(Fleet)
 
 
-def judge(message: Message, work: ProcessorContext) -> None:
-    """A record of `asap.manifests`."""
+def handle_manifest(message: Message, work: ProcessorContext) -> None:
+    """Decide a record of `asap.manifests`."""
     record = message.record
     ctx = DecisionContext(work, position(record), record.timestamp, header(record, "traceparent"))
     key = _text(record.key)
     if key is None:
-        refused = verdicts.refuse("bad_manifest", "The record's key is no text, or none.")
-        _publish(message.value.get("id", ""), refused, ctx)
-    elif (elsewhere := verdicts.partition_mismatch(key, work)) is not None:
-        _publish(key, elsewhere, ctx)
+        refusal = verdicts.refuse("bad_manifest", "The record's key is no text, or none.")
+        _publish(message.value.get("id", ""), refusal, ctx)
+    elif (mismatch := verdicts.partition_mismatch(key, work)) is not None:
+        _publish(key, mismatch, ctx)
     elif record.value is None:
         work.rows(ASAP_AGENTS).delete(key)
         _publish(key, verdicts.accept("manifest_withdrawn"), ctx)
     else:
-        judged = asap.judge_manifest(message.value)
-        _publish(key, _take(key, judged, work), ctx, judged.sha256)
+        validated = asap.judge_manifest(message.value)
+        _publish(key, _apply_manifest(key, validated, work), ctx, validated.sha256)
 
 
-def _take(key: str, judged: JudgedManifest, work: ProcessorContext) -> Outcome:
-    """A manifest in its place: the one in force from now on, or none if it is not valid."""
-    agents, problem = work.rows(ASAP_AGENTS), _problem(judged, key)
+def _apply_manifest(key: str, validated: JudgedManifest, work: ProcessorContext) -> Outcome:
+    """Put a valid manifest into force; withdraw the earlier one if it is invalid."""
+    agents, problem = work.rows(ASAP_AGENTS), _problem(validated, key)
     if problem is not None:
         agents.delete(key)
         return verdicts.refuse("bad_manifest", problem)
-    if (agents.get(key) or {}).get("sha256") == judged.sha256:
+    if (agents.get(key) or {}).get("sha256") == validated.sha256:
         return verdicts.duplicate("same_envelope")
-    agents.put(key, {"sha256": judged.sha256})
+    agents.put(key, {"sha256": validated.sha256})
     return verdicts.accept("manifest_accepted")
 
 
@@ -109,12 +109,12 @@ def _publish(key: str, outcome: Outcome, ctx: DecisionContext, sha256: str | Non
     )
 
 
-def _problem(judged: JudgedManifest, key: str | None) -> str | None:
-    """What is wrong with a manifest under its key, as a sentence."""
-    if judged.problems:
-        first = judged.problems[0]
+def _problem(validated: JudgedManifest, key: str | None) -> str | None:
+    """Return what is wrong with a manifest under its key, as a sentence."""
+    if validated.problems:
+        first = validated.problems[0]
         return f"{first.path or '/'}: {first.message}"
-    urn = judged.manifest["id"]
+    urn = validated.manifest["id"]
     return None if urn == key else f"The record's key is not the agent's URN, which is {urn}."
 
 

@@ -1,8 +1,7 @@
 """The asap processor: every envelope gets one verdict, every task and every call one end.
 
-Envelopes are judged by the rules of their own files.  What a request needs to know of other keys
-comes by links, which this processor writes and reads itself; manifests get verdicts like any
-command.
+Each payload has its handler.  A request gets data of other keys over links, which this processor
+writes and reads itself; manifests get verdicts like any command.
 
 Source: ASAP spec, 5.
 """
@@ -44,13 +43,13 @@ from topology.declarations import Topic
 from topology.keys import composite
 
 _TIMERS: Mapping[str, Callable[[Timer, ProcessorContext], None]] = {
-    TASK: deadlines.fire,
+    TASK: deadlines.time_out_due,
     EXPIRY: deadlines.expire_events,
-    calls.CALL: calls.fire,
+    calls.CALL: calls.time_out_due,
     dispatch.DRAIN: dispatch.drain,
     **dict.fromkeys(TTL_TABLES, expire),
 }
-_ENDS = frozenset({TASK, EXPIRY, calls.CALL})
+_END_TIMERS = frozenset({TASK, EXPIRY, calls.CALL})
 """Timers that end something: what came before they were due still counts."""
 
 
@@ -68,14 +67,14 @@ class AsapProcessor:
             elif item.topic is ASAP_LINKS:
                 dispatch.apply_link(item, work)
             else:
-                manifests.judge(item, work)
+                manifests.handle_manifest(item, work)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         _preload_timers(timers, work)
         for timer in timers:
             if timer.kind == admission.ASK:
                 dispatch.ask_again(timer, now_ms, work)
-            elif timer.kind in _ENDS and held.is_draining(timer.key, work):
+            elif timer.kind in _END_TIMERS and held.is_draining(timer.key, work):
                 timer_context(timer, work).set_timer(timer.due_ms, timer.kind, timer.key)
             else:
                 _TIMERS[timer.kind](timer, work)
@@ -101,23 +100,23 @@ def _context(command: Command, work: ProcessorContext) -> DecisionContext:
 
 
 def _preload(inputs: Sequence[Command | Message], work: ProcessorContext) -> None:
-    """Fetch the rows that a batch will ask for, in one call per table; only a matter of speed."""
+    """Fetch the rows of a batch in one call per table, for speed only."""
     task_keys: list[str] = []
     call_keys: list[str] = []
-    seen: list[str] = []
+    seen_keys: list[str] = []
     versions: list[str] = []
     for item in inputs:
         if isinstance(item, Message) or item.problems:
             continue
         keys = call_keys if item.kind in calls.HANDLERS else task_keys
         keys.append(composite(item.task_key))
-        seen.append(verdicts.seen_key(item))
+        seen_keys.append(verdicts.seen_key(item))
         if item.value["extensions_json"] is not None or item.body.get("final_state") is not None:
             versions.append(composite(item.task_key))
     work.rows(ASAP_ADMISSIONS).load([*task_keys, *call_keys])
     work.rows(ASAP_TASKS_TABLE).load(task_keys)
     work.rows(ASAP_CALLS).load(call_keys)
-    work.rows(ASAP_SEEN).load(seen)
+    work.rows(ASAP_SEEN).load(seen_keys)
     work.rows(ASAP_VERSIONS).load(versions)
 
 

@@ -1,12 +1,12 @@
-"""Snapshots of a task, and the history of an event-sourced one.
+"""The snapshots of a task, and the history of an event-sourced one.
 
-A version once given is never given again, not even when its snapshot is gone.  Which versions exist
-is kept as ranges: `[1, 5, 7, 7]` is 1 to 5, and 7.  A counter makes one range of any number of
+A version number is never reused, not even after its snapshot is deleted.  The existing versions
+are stored as ranges: `[1, 5, 7, 7]` is 1 to 5, and 7.  A counter makes one range of any number of
 versions, so that the set stays small.
 
-In an event-sourced task version n is the state after event n.  Each event leaves a small row: the
-newest snapshot up to it, the newest patch before it, and its own patch if it brought one.  So the
-state at any version is one snapshot and the chain of patches since, found without a search.
+In an event-sourced task version n is the state after event n.  Each event writes a small row: the
+newest snapshot up to it, the newest patch before it, and its own patch if it has one.  So the
+state at any version is one snapshot and the chain of patches since, without a search.
 
 Source: ASAP spec, 4.4, 4.5 and 5.4.
 """
@@ -43,7 +43,7 @@ _NO_EVENT: AvroValue = {"previous": 0, "patch_json": None}
 
 
 class NewSnapshot(NamedTuple):
-    """A snapshot to be saved.  What is None is given by the counter, the decision, its time.
+    """A snapshot to be saved.  The counter, the decision and its time replace what is None.
 
     created_at: microseconds.  restored_from: the version that it is a copy of.
     """
@@ -57,7 +57,7 @@ class NewSnapshot(NamedTuple):
 
 
 def save(task: TaskAggregate, new: NewSnapshot) -> int:
-    """Returns the version."""
+    """Save a snapshot and return its version."""
     row, ctx = task.row, task.ctx
     if task.event_sourced:
         version = new.version or task.sequence
@@ -65,7 +65,7 @@ def save(task: TaskAggregate, new: NewSnapshot) -> int:
     else:
         version = new.version or next_version((), row["snapshot_mark"])
         snapshot_id = ctx.snapshot_id if new.id is None else new.id
-        _index(task, version, snapshot_id)
+        _index_snapshot(task, version, snapshot_id)
     snapshot = {
         "id": snapshot_id,
         "task_id": task.task_id,
@@ -83,16 +83,16 @@ def save(task: TaskAggregate, new: NewSnapshot) -> int:
     return version
 
 
-def draw_saved(task: TaskAggregate, version: int, envelope_id: str | None) -> None:
-    """envelope_id: of the envelope that brought the data, if one did."""
-    own = snapshot_node(task.task_id, version)
-    task.ctx.draw(LineageEdge(own, "part_of", task_node(task.task_id)))
+def emit_saved_edges(task: TaskAggregate, version: int, envelope_id: str | None) -> None:
+    """Emit the edges of a saved snapshot.  envelope_id: of the envelope with the data, if any."""
+    node = snapshot_node(task.task_id, version)
+    task.ctx.draw(LineageEdge(node, "part_of", task_node(task.task_id)))
     if envelope_id is not None:
-        task.ctx.draw(LineageEdge(own, "derived_from", envelope_node(envelope_id)))
+        task.ctx.draw(LineageEdge(node, "derived_from", envelope_node(envelope_id)))
 
 
 def delete(task: TaskAggregate, version: int | None) -> list[int]:
-    """Delete one version, or all; returns those that were there.  Snapshot mode only."""
+    """Delete one version, or all; return the deleted ones.  Snapshot mode only."""
     before = _ranges(task)
     if version is None:
         deleted, after = list(each_version(before)), []
@@ -105,22 +105,22 @@ def delete(task: TaskAggregate, version: int | None) -> list[int]:
         _forget_id(task, each)
         work.rows(ASAP_SNAPSHOTS_TABLE).delete(_key(task, each))
     if deleted:
-        _keep_ranges(task, after)
+        _save_ranges(task, after)
         task.row["snapshot_version"] = after[-1] if after else None
     return deleted
 
 
 def find(task: TaskAggregate, version: int | None) -> AvroValue | None:
-    """The AsapSnapshot of a version; None is none."""
+    """Return the AsapSnapshot of a version; None for the version None."""
     if version is None:
         return None
     return task.ctx.work.rows(ASAP_SNAPSHOTS_TABLE).get(_key(task, version))
 
 
 def find_id(task: TaskAggregate, snapshot_id: str) -> AvroValue | None:
-    """The AsapSnapshot of this id.  Snapshot mode only."""
-    known = task.ctx.work.rows(ASAP_SNAPSHOT_IDS).get(composite(task.task_id, snapshot_id))
-    return None if known is None else find(task, known["version"])
+    """Return the AsapSnapshot with this id.  Snapshot mode only."""
+    row = task.ctx.work.rows(ASAP_SNAPSHOT_IDS).get(composite(task.task_id, snapshot_id))
+    return None if row is None else find(task, row["version"])
 
 
 def data_of(snapshot: AvroValue) -> Json:
@@ -129,7 +129,7 @@ def data_of(snapshot: AvroValue) -> Json:
 
 
 def state_snapshot(snapshot: AvroValue) -> Json:
-    """The StateSnapshot (spec 2.2) of a row."""
+    """Return the StateSnapshot (spec 2.2) of a row."""
     return {
         "id": snapshot["id"],
         "task_id": snapshot["task_id"],
@@ -144,24 +144,24 @@ def _key(task: TaskAggregate, version: int) -> str:
     return composite(task.task_id, str(version))
 
 
-def _index(task: TaskAggregate, version: int, snapshot_id: str) -> None:
+def _index_snapshot(task: TaskAggregate, version: int, snapshot_id: str) -> None:
     before = _ranges(task)
     if has_version(before, version):
         _forget_id(task, version)
     else:
-        _keep_ranges(task, add_version(before, version))
+        _save_ranges(task, add_version(before, version))
     ids = task.ctx.work.rows(ASAP_SNAPSHOT_IDS)
     ids.put(composite(task.task_id, snapshot_id), {"version": version})
 
 
 def _forget_id(task: TaskAggregate, version: int) -> None:
-    """An id stands for the version that was saved with it last."""
+    """Delete the version's id from the index, unless the id belongs to a later version."""
     snapshot = find(task, version)
     assert snapshot is not None, "a version that exists has its snapshot"
     ids = task.ctx.work.rows(ASAP_SNAPSHOT_IDS)
     key = composite(task.task_id, snapshot["id"])
-    known = ids.get(key)
-    if known is not None and known["version"] == version:
+    row = ids.get(key)
+    if row is not None and row["version"] == version:
         ids.delete(key)
 
 
@@ -170,7 +170,7 @@ def _ranges(task: TaskAggregate) -> Ranges:
     return [] if row is None else row["ranges"]
 
 
-def _keep_ranges(task: TaskAggregate, ranges: Ranges) -> None:
+def _save_ranges(task: TaskAggregate, ranges: Ranges) -> None:
     rows = task.ctx.work.rows(ASAP_VERSIONS)
     if ranges:
         rows.put(composite(task.task_id), {"ranges": ranges})
@@ -179,7 +179,7 @@ def _keep_ranges(task: TaskAggregate, ranges: Ranges) -> None:
 
 
 def record_event(task: TaskAggregate) -> None:
-    """Leave the row of this decision's event."""
+    """Write the row of this decision's event."""
     n = task.sequence
     before = _event_row(task, n - 1) or _NO_EVENT
     row = {
@@ -193,7 +193,7 @@ def record_event(task: TaskAggregate) -> None:
 
 
 def data_at(task: TaskAggregate, n: int) -> Json | None:
-    """The data after event n; None where it can no longer be told."""
+    """Return the data after event n; None if it is no longer known."""
     row = _event_row(task, n)
     if row is None:
         snapshot = find(task, n)
@@ -217,7 +217,7 @@ def data_at(task: TaskAggregate, n: int) -> Json | None:
 
 
 def state_at(task: TaskAggregate, n: int) -> Json | None:
-    """The state after event n as a StateSnapshot; 0 is the empty one (spec 9.7)."""
+    """Return the state after event n as a StateSnapshot; 0 is the empty one (spec 9.7)."""
     row = _event_row(task, n)
     data = {} if n == 0 else data_at(task, n)
     if data is None:
@@ -237,9 +237,9 @@ def state_at(task: TaskAggregate, n: int) -> Json | None:
 
 
 def close_history(task: TaskAggregate) -> None:
-    """Keep the last state as a snapshot, and forget how the task came to it.
+    """Save the last state as a snapshot, and delete the rows of the events.
 
-    A state that patches have made too large for a row stays as it is kept.
+    If patches have made the state too large for a row, the rows of the events stay.
     """
     last: int = task.row["sequence"]
     if task.row["snapshot_version"] != last:
@@ -249,7 +249,7 @@ def close_history(task: TaskAggregate) -> None:
         if len(canonical_json(data)) > _MAX_STATE_BYTES:
             return
         save(task, NewSnapshot(data, row["checkpoint"], last, created_at=row["at"] * 1000))
-        draw_saved(task, last, None)
+        emit_saved_edges(task, last, None)
     rows = task.ctx.work.rows(ASAP_PATCHES)
     for n in range(1, last + 1):
         rows.delete(_key(task, n))
@@ -260,16 +260,16 @@ def _event_row(task: TaskAggregate, n: int) -> AvroValue | None:
 
 
 def has_version(ranges: Sequence[int], version: int) -> bool:
-    place = bisect_left(ranges[1::2], version)
-    return 2 * place < len(ranges) and ranges[2 * place] <= version
+    index = bisect_left(ranges[1::2], version)
+    return 2 * index < len(ranges) and ranges[2 * index] <= version
 
 
 def add_version(ranges: Sequence[int], version: int) -> Ranges:
-    """With one more version, which may be there already."""
+    """Return the ranges with this version."""
     if has_version(ranges, version):
         return list(ranges)
-    place = 2 * bisect_right(ranges[::2], version)
-    before, after = list(ranges[:place]), list(ranges[place:])
+    index = 2 * bisect_right(ranges[::2], version)
+    before, after = list(ranges[:index]), list(ranges[index:])
     low = high = version
     if before and before[-1] == version - 1:
         low = before[-2]
@@ -281,17 +281,17 @@ def add_version(ranges: Sequence[int], version: int) -> Ranges:
 
 
 def remove_version(ranges: Sequence[int], version: int) -> Ranges:
-    """Without one version, which need not be there."""
+    """Return the ranges without this version."""
     if not has_version(ranges, version):
         return list(ranges)
-    place = 2 * bisect_left(ranges[1::2], version)
-    low, high = ranges[place], ranges[place + 1]
+    index = 2 * bisect_left(ranges[1::2], version)
+    low, high = ranges[index], ranges[index + 1]
     left = [low, version - 1] if low < version else []
     right = [version + 1, high] if version < high else []
-    return [*ranges[:place], *left, *right, *ranges[place + 2 :]]
+    return [*ranges[:index], *left, *right, *ranges[index + 2 :]]
 
 
 def each_version(ranges: Sequence[int]) -> Iterator[int]:
-    """All versions, ascending."""
+    """Yield all versions, ascending."""
     for low, high in zip(ranges[::2], ranges[1::2], strict=True):
         yield from range(low, high + 1)

@@ -1,7 +1,7 @@
-"""The state of a task: what an envelope does to it, and how a participant reads or restores it.
+"""The state of a task: the changes by envelopes, and reads and restores by participants.
 
-An envelope saves a state, patches it or deletes versions of it.  Who asks for a state, or goes back
-to one, is answered by the service.  Going back never rewrites history: the old data is saved anew.
+An envelope saves a state, patches it or deletes versions of it.  The service answers a read or a
+restore.  A restore never rewrites history: it saves the old data as a new version.
 
 Source: ASAP spec, 2.6, 4.5 and 5.4.
 """
@@ -23,8 +23,8 @@ from streams.protocols.asap.processor.verdicts import Outcome
 Json = dict[str, Any]
 
 
-def change_conflict(change: Change | None, task: TaskAggregate) -> Outcome | None:
-    """Why the task's state mode does not know this change."""
+def mode_refusal(change: Change | None, task: TaskAggregate) -> Outcome | None:
+    """Return a refusal if the task's state mode does not allow this change."""
     if change is None:
         return None
     if not task.event_sourced:
@@ -41,7 +41,7 @@ def change_conflict(change: Change | None, task: TaskAggregate) -> Outcome | Non
 
 
 def apply_change(change: Change | None, task: TaskAggregate, envelope_id: str) -> dict[str, Any]:
-    """Returns the figures of it."""
+    """Apply a change and return its evidence."""
     if change is None:
         return {}
     if change.kind == "delete":
@@ -52,30 +52,32 @@ def apply_change(change: Change | None, task: TaskAggregate, envelope_id: str) -
         return {}
     new = NewSnapshot(change.data, change.checkpoint, change.version, change.id, change.created_at)
     version = snapshots.save(task, new)
-    snapshots.draw_saved(task, version, envelope_id)
+    snapshots.emit_saved_edges(task, version, envelope_id)
     return {}
 
 
-def ended(task: TaskAggregate, what: str) -> Outcome | None:
-    """what: that comes too late, in words."""
+def terminal_refusal(task: TaskAggregate, what: str) -> Outcome | None:
+    """Return a refusal if the task has ended.  what: the late payload, for the message."""
     if not task.terminal:
         return None
     detail = f"task_id: the task is {task.status}, and takes no {what.removeprefix('a ')}."
     return verdicts.refuse("task_already_terminal", detail, task=task, status=task.status)
 
 
-def query(command: Command, task: TaskAggregate) -> Outcome:
-    snapshot = _state(task, command.payload["version"])
+def handle_query(command: Command, task: TaskAggregate) -> Outcome:
+    """Send the state of a version to the sender of a StateQuery."""
+    snapshot = _state_at_version(task, command.payload["version"])
     send_state(command, task, snapshot)
-    found = None if snapshot is None else snapshot["version"]
-    return verdicts.accept("state_read", task=task, deliver=False, version=found)
+    version = None if snapshot is None else snapshot["version"]
+    return verdicts.accept("state_read", task=task, deliver=False, version=version)
 
 
-def restore(command: Command, task: TaskAggregate) -> Outcome:
+def handle_restore(command: Command, task: TaskAggregate) -> Outcome:
+    """Save an earlier state as a new version, for a StateRestore."""
     snapshot_id = command.payload["snapshot_id"]
-    refused = ended(task, "StateRestore")
-    if refused is not None:
-        return refused
+    refusal = terminal_refusal(task, "StateRestore")
+    if refusal is not None:
+        return refusal
     old = _snapshot_of(task, snapshot_id)
     if old is None:
         detail = f"snapshot_id: the task has no snapshot {snapshot_id}."
@@ -94,8 +96,8 @@ def restore(command: Command, task: TaskAggregate) -> Outcome:
     return verdicts.accept("state_restored", task=task, deliver=False, restored_from=old["version"])
 
 
-def _state(task: TaskAggregate, version: int | None) -> Json | None:
-    """The state of a version as a StateSnapshot; of None, the latest."""
+def _state_at_version(task: TaskAggregate, version: int | None) -> Json | None:
+    """Return the state of a version, by default the latest, as a StateSnapshot."""
     if task.event_sourced:
         last: int = task.row["sequence"]
         n = last if version is None else version
@@ -107,6 +109,6 @@ def _state(task: TaskAggregate, version: int | None) -> Json | None:
 def _snapshot_of(task: TaskAggregate, snapshot_id: str) -> Json | None:
     if task.event_sourced:
         version = restored_version(task.task_id, snapshot_id)
-        return None if version is None or version < 1 else _state(task, version)
+        return None if version is None or version < 1 else _state_at_version(task, version)
     row = snapshots.find_id(task, snapshot_id)
     return None if row is None else snapshots.state_snapshot(row)

@@ -1,6 +1,6 @@
-"""One task during one decision: its row, how it moves, and what the service tells its participants.
+"""One task during one decision: its row, its transitions, and the service's envelopes about it.
 
-The row is written once, by `verdicts.advance`, with the sequence of the decision.
+`verdicts.advance` writes the row once, with the sequence of the decision.
 
 Source: ASAP spec, 5.4.
 """
@@ -29,7 +29,7 @@ RESPONSE_IN_ROW = 8192
 
 
 class TaskAggregate:
-    """row: AsapTask, the caller's own.  transitions: the steps of this decision."""
+    """A task.  row: AsapTask, owned by the caller.  transitions: those of this decision."""
 
     def __init__(self, row: AvroValue, ctx: DecisionContext) -> None:
         self.row = row
@@ -72,18 +72,18 @@ class TaskAggregate:
 
     @property
     def sequence(self) -> int:
-        """The sequence of this decision."""
+        """Return the sequence of this decision."""
         sequence: int = self.row["sequence"]
         return sequence + 1
 
     @property
     def response(self) -> AvroValue | None:
-        """The TaskResponse that ended the task: AsapEnvelope."""
+        """Return the TaskResponse that ended the task: AsapEnvelope."""
         row = self.row["response"]
         return row or self.ctx.work.rows(ASAP_RESPONSES).get(composite(self.task_id))
 
     def save(self) -> None:
-        """Write the row, by the decision at hand."""
+        """Write the row, with the cause of the current decision."""
         self.row["cause"] = self.ctx.cause
         self.ctx.work.rows(ASAP_TASKS_TABLE).put(composite(self.task_id), self.row)
 
@@ -91,7 +91,7 @@ class TaskAggregate:
         self.row["updated_at"] = self.ctx.at
 
     def move(self, status: str, *, implied: bool = False) -> None:
-        """Take one step; what belongs to the state that is left goes with it."""
+        """Add a transition; clear the members that belong to the former state."""
         row = self.row
         step = {"from_status": row["status"], "to_status": status, "implied": implied}
         self.transitions.append(step)
@@ -110,7 +110,7 @@ class TaskAggregate:
             ctx.set_timer(due, EXPIRY, self.task_id)
 
     def keep_response(self, envelope: AvroValue, size: int) -> None:
-        """envelope: AsapEnvelope.  size: characters of its JSON."""
+        """Store the response.  envelope: AsapEnvelope.  size: characters of its JSON."""
         if size <= RESPONSE_IN_ROW:
             self.row["response"] = envelope
         else:
@@ -118,7 +118,7 @@ class TaskAggregate:
 
 
 def find_task(task_id: str, ctx: DecisionContext) -> TaskAggregate | None:
-    """The task of this id, if there is one."""
+    """Return the task with this id, if there is one."""
     row = ctx.work.rows(ASAP_TASKS_TABLE).get(composite(task_id))
     return None if row is None else TaskAggregate(row, ctx)
 
@@ -130,7 +130,7 @@ def send_state(command: Command, task: TaskAggregate, snapshot: Json | None) -> 
 
 
 def send_restored(command: Command, task: TaskAggregate, snapshot: Json) -> None:
-    """Tell the worker to go on from a snapshot that the requester chose."""
+    """Tell the worker to continue from a snapshot that the requester chose."""
     extensions = {EXT_SNAPSHOT: snapshot, EXT_RESTORE: True}
     _send_update(task, task.worker, task.task_id, command.trace_id, extensions)
 

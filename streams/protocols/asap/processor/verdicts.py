@@ -1,9 +1,9 @@
-"""What a record comes to, and the fact that says so.
+"""The verdicts on records, and the facts that record them.
 
-A judge says that a record is accepted, the same as before, or refused with a reason: an `Outcome`.
-`publish` writes the fact of it.  An accepted envelope goes to its recipient, is remembered for its
-repetitions, and is drawn into the lineage graph; its task takes the next sequence, and RTES hears
-of each of its steps.
+A handler returns an `Outcome`: a record is accepted, a duplicate, or refused with a reason.
+`publish` writes its fact.  An accepted envelope goes to its recipient, is remembered to detect
+duplicates, and gets edges in the lineage graph; its task takes the next sequence, and each of its
+transitions is emitted to RTES.
 
 Source: ASAP spec, 3.1, 5.2 and 5.7.
 """
@@ -35,7 +35,7 @@ TRANSITION = "headrace.rtes.TaskTransition"
 NO_STATE = "none"
 """The state of a task before its first, as RTES is told it."""
 
-_FACT: Mapping[str, Any] = {
+_EMPTY_FACT: Mapping[str, Any] = {
     "verdict": None,
     "fault": None,
     "asap_error": None,
@@ -58,10 +58,11 @@ _FACT: Mapping[str, Any] = {
 
 
 class Outcome(NamedTuple):
-    """rule: what decides.  detail: one sentence for people.  figures: what the rule rests on.
+    """The outcome of a record.
 
-    task: the task that the record is about, where there is one.  call_key: of an MCP record.
-    task_id: where no task is at hand.  deliver: an accepted envelope goes to its recipient.
+    rule: the one that decides.  detail: one sentence for people.  figures: the rule's evidence.
+    task: the record's task, if there is one.  call_key: of an MCP record.
+    task_id: if there is no task object.  deliver: an accepted envelope goes to its recipient.
     """
 
     verdict: str
@@ -107,7 +108,7 @@ def duplicate(
     call_key: str | None = None,
     **figures: Any,
 ) -> Outcome:
-    """The record changes nothing: what it asks for was done before."""
+    """Return the outcome of a record that changes nothing: its request was done before."""
     return Outcome("duplicate", rule, None, figures, task=task, task_id=task_id, call_key=call_key)
 
 
@@ -121,7 +122,7 @@ def refuse(
     task_id: str | None = None,
     **figures: Any,
 ) -> Outcome:
-    """fault: whose, if not the one that the rule names."""
+    """Return a rejection.  fault: who is at fault, by default what the rule says."""
     return Outcome(
         "rejected",
         rule,
@@ -136,20 +137,20 @@ def refuse(
 
 
 def malformed(problems: Sequence[Problem]) -> Outcome:
-    """problems: the broken stateless rules; the first one decides."""
+    """Return a rejection for the violated stateless rules; the first one decides."""
     first = problems[0]
     codes = list(dict.fromkeys(problem.rule for problem in problems))
     return refuse(first.rule, f"{first.path or '/'}: {first.message}", violations=codes)
 
 
 def too_large(topic: Topic, size: int) -> Outcome:
-    """A refusal of what causes more than one record of a topic may hold."""
+    """Return a rejection for an output that exceeds the record size of its topic."""
     detail = f"The envelope causes {size} bytes on {topic.name}, more than one record may."
     return refuse("envelope_too_large", detail, fault="service")._replace(figures={"size": size})
 
 
 def partition_mismatch(key: str, work: ProcessorContext) -> Outcome | None:
-    """A refusal of a record on another partition than its key's, whose task lacks all its rows."""
+    """Return a rejection for a record on a partition where its key's rows are not."""
     expected = partition_of(key.encode(), work.partitions)
     if expected == work.partition:
         return None
@@ -159,7 +160,7 @@ def partition_mismatch(key: str, work: ProcessorContext) -> Outcome | None:
 
 
 def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
-    """Write what an envelope has come to."""
+    """Write the fact of an envelope's outcome, and the effects of an accepted one."""
     task = outcome.task
     members: dict[str, Any] = {
         "verdict": outcome.verdict,
@@ -178,13 +179,13 @@ def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
         "recipient": command.recipient,
     }
     if task is not None:
-        members |= _of_task(task)
+        members |= _task_members(task)
     if outcome.accepted:
         members["envelope"] = command.outgoing
         if task is not None:
             members |= advance(task)
             ctx.draw(*_envelope_edges(command, task))
-        _remember(command, members.get("sequence"), ctx)
+        _save_seen(command, members.get("sequence"), ctx)
         if outcome.deliver:
             ctx.deliver(command.recipient, command.canonical, command.id)
     fact(ctx, command.key, "envelope", outcome.rule, **members)
@@ -199,9 +200,9 @@ def fact(
     figures: Mapping[str, Any] | None = None,
     **members: Any,
 ) -> None:
-    """Write one AsapEvent; members that are not given are null."""
+    """Write one AsapEvent; members that are not passed are null."""
     event = {
-        **_FACT,
+        **_EMPTY_FACT,
         "event_id": ctx.fact_id,
         "kind": kind,
         "rule": rule,
@@ -214,14 +215,14 @@ def fact(
 
 
 def advance(task: TaskAggregate) -> dict[str, Any]:
-    """Take the task's next sequence, keep its row, tell RTES; returns what the fact says of it."""
+    """Take the task's next sequence, write its row, emit to RTES; return the fact's members."""
     row = task.row
     if task.event_sourced:
         snapshots.record_event(task)
     row["sequence"] = task.sequence
     task.save()
     for step in task.transitions:
-        _report_transition(step, task)
+        _emit_transition(step, task)
     return {
         "sequence": row["sequence"],
         "transitions": task.transitions,
@@ -234,7 +235,7 @@ def seen_key(command: Command) -> str:
     return composite(command.task_key, command.sender, command.id)
 
 
-def _of_task(task: TaskAggregate) -> dict[str, Any]:
+def _task_members(task: TaskAggregate) -> dict[str, Any]:
     row = task.row
     return {
         "task_id": row["task_id"],
@@ -243,7 +244,7 @@ def _of_task(task: TaskAggregate) -> dict[str, Any]:
     }
 
 
-def _remember(command: Command, sequence: int | None, ctx: DecisionContext) -> None:
+def _save_seen(command: Command, sequence: int | None, ctx: DecisionContext) -> None:
     row = {"sha256": command.sha256, "at": ctx.at, "sequence": sequence}
     key = seen_key(command)
     ctx.work.rows(ASAP_SEEN).put(key, row)
@@ -251,15 +252,15 @@ def _remember(command: Command, sequence: int | None, ctx: DecisionContext) -> N
 
 
 def _envelope_edges(command: Command, task: TaskAggregate) -> list[LineageEdge]:
-    own = envelope_node(command.id)
-    edges = [LineageEdge(own, "part_of", task_node(task.task_id))]
-    answered = command.extension(EXT_ANSWERS) or command.correlation_id
-    if answered is not None:
-        edges.append(LineageEdge(own, "answers", envelope_node(answered)))
+    node = envelope_node(command.id)
+    edges = [LineageEdge(node, "part_of", task_node(task.task_id))]
+    answered_id = command.extension(EXT_ANSWERS) or command.correlation_id
+    if answered_id is not None:
+        edges.append(LineageEdge(node, "answers", envelope_node(answered_id)))
     return edges
 
 
-def _report_transition(step: AvroValue, task: TaskAggregate) -> None:
+def _emit_transition(step: AvroValue, task: TaskAggregate) -> None:
     transition = {
         "task_id": task.task_id,
         "from_state": step["from_status"] or NO_STATE,
@@ -267,4 +268,4 @@ def _report_transition(step: AvroValue, task: TaskAggregate) -> None:
         "git_hash": None,
         "timestamp": task.ctx.time,
     }
-    task.ctx.report(task.row["conversation_id"], TRANSITION, transition)
+    task.ctx.emit_rtes_event(task.row["conversation_id"], TRANSITION, transition)

@@ -1,4 +1,4 @@
-"""Tasks, snapshots, messages, calls and agents of ASAP: how records become rows, and queries."""
+"""The view and the queries of ASAP: tasks, snapshots, messages, calls and agents."""
 
 from streams.protocols.asap.queries.rows import FOLLOWED, verdict_key
 

@@ -1,4 +1,4 @@
-"""Agents by their manifests, and conversations by their tasks."""
+"""Queries of agents by their manifests, and of conversations by their tasks."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ AGENTS_PARAMS = PAGED
 
 
 def agents(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """Valid manifests, by URN."""
+    """Return the valid manifests, by URN."""
     prefix = key("asap agent")
     rows = rows_of(view, prefix, _manifest)
     return paged("agents", page_of(params, prefix, rows))
 
 
 def agent(view: ReadOnlyStore, urn: str) -> Json:
-    """Its Manifest.  Raises NotFound."""
+    """Return the manifest of an agent.  Raises NotFound."""
     row = view.get("asap agent", urn)
     if row is None:
         raise NotFound(f"there is no valid manifest of {urn}", "agent_not_found")
@@ -35,15 +35,15 @@ def _manifest(row: bytes) -> Json:
 
 
 def conversation(view: ReadOnlyStore, id: str) -> Json:
-    """Its tasks by age, and who took part in them.  Raises NotFound."""
+    """Return a conversation with its tasks by age, and its participants.  Raises NotFound."""
     rows = list(tasks_in(view, id))
     if not rows:
         raise NotFound(f"there is no conversation {id}", "conversation_not_found")
     participants = dict.fromkeys(urn for row in rows for urn in (row["requester"], row["worker"]))
-    own = {
+    entity = {
         "id": id,
         "participants": list(participants),
         "created_at": rows[0]["created_at"],
         "metadata": None,
     }
-    return {"conversation": own, "tasks": [row["task_id"] for row in rows]}
+    return {"conversation": entity, "tasks": [row["task_id"] for row in rows]}

@@ -1,4 +1,4 @@
-"""What the queries of this protocol share."""
+"""Paging of the queries of ASAP."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ PAGED = (limit(100, 1000), CURSOR)
 
 
 def paged(name: str, page: Json) -> Json:
-    """A page of a list as this protocol names its members."""
+    """Return a page of a list with ASAP's member names."""
     return {name: page["items"], "cursor": page["next"]}

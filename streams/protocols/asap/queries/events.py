@@ -1,4 +1,4 @@
-"""What happened to a task, and the state after any of its events (spec 4.5)."""
+"""Queries of a task's events, and of the state after any of them (spec 4.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from schemas import decode
 from schemas.asap.state import StateAt, change_of, replay
 from streams.errors import Conflict, Gone, NotFound
 from streams.protocols.asap.queries.common import PAGED, paged
-from streams.protocols.asap.queries.tasks import found
+from streams.protocols.asap.queries.tasks import require_task
 from streams.views.keys import key, number_at_end, text_key
 from streams.views.pages import Entries, page_of, rows_by_index, rows_of, rows_reversed
 from streams.views.parse import QueryParams
@@ -26,38 +26,38 @@ EVENT_SOURCED = "event-sourced"
 
 
 def events(view: ReadOnlyStore, id: str, params: QueryParams) -> Json:
-    """Facts with a sequence, ascending; with `at` those up to it, and the state they come to.
+    """Return the facts with a sequence, ascending; with `at` those up to it and the state after.
 
     Raises NotFound, Conflict, Gone.
     """
-    row, at = found(view, id), params.number("at")
-    state = {} if at is None else _told(at, state_at(view, row, at))
-    check_kept(row)
+    row, at = require_task(view, id), params.number("at")
+    state = {} if at is None else _state_members(at, state_at(view, row, at))
+    check_events_available(row)
     prefix, facts = _facts(view, row["task_id"], at, partial(json_of, ASAP_EVENTS))
     page = page_of(params, prefix, facts)
     head = {"task_id": row["task_id"], "state_mode": row["state_mode"]}
     return {**head, **paged("events", page), **state}
 
 
-def check_kept(row: Json) -> None:
-    """Raises Gone when the task's events are not kept any more."""
+def check_events_available(row: Json) -> None:
+    """Raise Gone when the task's events have expired."""
     if not row["events_available"]:
         raise Gone(f"the events of task {row['task_id']} have expired", "events_expired")
 
 
 def task_at(view: ReadOnlyStore, id: str, at: int) -> Json:
-    """Raises NotFound, Conflict, Gone."""
-    row = found(view, id)
-    return {"task_id": row["task_id"], **_told(at, state_at(view, row, at))}
+    """Return the task after an event.  Raises NotFound, Conflict, Gone."""
+    row = require_task(view, id)
+    return {"task_id": row["task_id"], **_state_members(at, state_at(view, row, at))}
 
 
-def _told(at: int, found: StateAt) -> Json:
-    state = {"task": found.task, "data": found.data, "checkpoint": found.checkpoint}
-    return {"version": at, "state": state}
+def _state_members(at: int, state: StateAt) -> Json:
+    members = {"task": state.task, "data": state.data, "checkpoint": state.checkpoint}
+    return {"version": at, "state": members}
 
 
 def state_at(view: ReadOnlyStore, row: Json, at: int) -> StateAt:
-    """Of an event-sourced task, folded from its events.  Raises NotFound, Conflict, Gone."""
+    """Fold the state of an event-sourced task from its events.  Raises NotFound, Conflict, Gone."""
     task_id = row["task_id"]
     if row["state_mode"] != EVENT_SOURCED:
         message = f"task {task_id} is not event-sourced: it has snapshots, and no state at {at}"
@@ -65,7 +65,7 @@ def state_at(view: ReadOnlyStore, row: Json, at: int) -> StateAt:
     last = last_version(view, row)
     if not 1 <= at <= last:
         raise NotFound(f"task {task_id} has versions 1 to {last}, not {at}", "version_not_found")
-    check_kept(row)
+    check_events_available(row)
     _, facts = _facts(view, task_id, at, _avro)
     state = replay((fact for _, fact in facts(None) if fact is not None), at)
     assert state is not None, "there is an event of that sequence"
@@ -73,28 +73,28 @@ def state_at(view: ReadOnlyStore, row: Json, at: int) -> StateAt:
 
 
 def last_version(view: ReadOnlyStore, row: Json) -> int:
-    """The sequence of the latest event that is here, 0 for none.
+    """Return the sequence of the latest event in the view, 0 for none.
 
     The row may be ahead of the events or behind them: they come from two topics.
     """
     if not row["events_available"]:
         return int(row["sequence"])
     newest = islice(view.scan(key("asap event") + text_key(row["task_id"]), reverse=True), 1)
-    return next((number_at_end(place) for place, _ in newest), 0)
+    return next((number_at_end(index_key) for index_key, _ in newest), 0)
 
 
 def fact_at(view: ReadOnlyStore, task_id: str, sequence: int) -> Any:
-    """The AsapEvent of that sequence, as Avro."""
-    (own,) = view.get_many([key("asap event") + text_key(task_id) + key(sequence)])
-    (fact,) = view.get_many([own or b""])
+    """Return the AsapEvent with that sequence, as Avro."""
+    (fact_key,) = view.get_many([key("asap event") + text_key(task_id) + key(sequence)])
+    (fact,) = view.get_many([fact_key or b""])
     return _avro(fact or b"")
 
 
 def last_checkpoint(view: ReadOnlyStore, task_id: str) -> int | None:
-    """The sequence of the latest event whose worker marked it as one."""
+    """Return the sequence of the latest event that its worker marked as a checkpoint."""
     prefix = key("asap event") + text_key(task_id)
     facts = rows_by_index(
-        view, rows_reversed(view, prefix, lambda own: own), partial(json_of, ASAP_EVENTS)
+        view, rows_reversed(view, prefix, lambda row_key: row_key), partial(json_of, ASAP_EVENTS)
     )
     for _, fact in facts(None):
         change = None if fact is None or fact["envelope"] is None else change_of(fact["envelope"])
@@ -106,10 +106,12 @@ def last_checkpoint(view: ReadOnlyStore, task_id: str) -> int | None:
 def _facts(
     view: ReadOnlyStore, task_id: str, last: int | None, item: Callable[[bytes], Any]
 ) -> tuple[bytes, Callable[[bytes | None], Entries]]:
-    """A task's facts by sequence, up to the last one wanted; and the prefix of their places."""
+    """Return the index prefix of a task's facts, and the facts up to the sequence `last`."""
     prefix = key("asap event") + text_key(task_id)
     end = None if last is None else prefix + key(last)
-    return prefix, rows_by_index(view, rows_of(view, prefix, lambda own: own, end=end), item)
+    return prefix, rows_by_index(
+        view, rows_of(view, prefix, lambda row_key: row_key, end=end), item
+    )
 
 
 def _avro(fact: bytes) -> Any:

@@ -1,14 +1,14 @@
-"""From records of the ASAP topics to rows.
+"""The view's rows of the ASAP topics.
 
 | key                                          | value                                           |
 |----------------------------------------------|-------------------------------------------------|
 | asap fact, partition, offset                 | AsapEvent about that record of `asap.envelopes` |
-| asap timed, partition, offset                | AsapEvent of a timer, by its own place          |
+| asap timed, partition, offset                | AsapEvent of a timer, by its own position       |
 | asap event, task, sequence                   | key of one of these                             |
 | asap message / asap artifact, task, sequence | the same, of these payloads                     |
-| asap verdict, envelope id, place             | key of the fact                                 |
+| asap verdict, envelope id, log order         | key of the fact                                 |
 | asap response, task                          | key of the fact that recorded it                |
-| asap part, task, part id                     | Part, as JSON; of its first holder              |
+| asap part, task, part id                     | Part, as JSON; of the first envelope with it    |
 | asap call, key                               | key of the fact that opened it                  |
 | asap call end, key                           | key of the fact that closed it                  |
 | asap redirect, request id                    | id of the older task that answers it            |
@@ -20,8 +20,8 @@
 | asap agent, URN                              | AsapManifest as on its topic, if it is valid    |
 | asap answer, recipient, correlation_id       | AsapEnvelope by which the service answered      |
 
-A place is (time, partition, offset).  Facts about manifests are not kept.  An empty row stands for
-the fact of a record that is answered by a dead letter, and for one that has expired.
+The log order is (time, partition, offset).  Facts about manifests are not stored.  An empty row
+replaces the fact of a record with a dead letter, and an expired fact.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from schemas.projection import Projection
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
 from streams.protocols.asap.queries import tasks_index
-from streams.protocols.asap.queries.parts import note_parts
+from streams.protocols.asap.queries.parts import store_parts
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.keys import key, text_key
@@ -54,7 +54,7 @@ from topology.asap import (
 from topology.declarations import Topic
 from topology.keys import split
 
-LONGEST_ID = 256
+MAX_ID_LENGTH = 256
 """Of an envelope, in characters; longer ones are refused and not looked up."""
 _FACTS = Projection(
     ASAP_EVENTS.record or "",
@@ -68,12 +68,12 @@ _ANSWERS = Projection(
     ("recipient", "payload/AsapTaskUpdate/task_id", "correlation_id", "extensions_json"),
 )
 _UPDATE = "AsapTaskUpdate"
-_KEPT_BY_TYPE = {"MessageSend": "asap message", "ArtifactNotify": "asap artifact"}
+_INDEX_BY_TYPE = {"MessageSend": "asap message", "ArtifactNotify": "asap artifact"}
 _FACT, _VERDICT, _EVENT = key("asap fact"), key("asap verdict"), key("asap event")
 
 
 def verdict_key(partition: int, offset: int) -> bytes:
-    """Of the AsapEvent about that record of `asap.envelopes`."""
+    """Return the key of the AsapEvent about that record of `asap.envelopes`."""
     return _FACT + key(partition, offset)
 
 
@@ -82,17 +82,17 @@ def task_row_key(task_id: str) -> bytes:
 
 
 def response_key(task_id: str) -> bytes:
-    """Of the row that holds the key of the AsapEvent that recorded a task's response."""
+    """Return the key of the row that points to the AsapEvent with a task's response."""
     return key("asap response") + text_key(task_id)
 
 
 def call_end_key(call_key: str) -> bytes:
-    """Of the row that holds the key of the AsapEvent that closed a call."""
+    """Return the key of the row that points to the AsapEvent that closed a call."""
     return key("asap call end") + text_key(call_key)
 
 
 def answer_key(recipient: str, correlation_id: str) -> bytes:
-    """Of the AsapEnvelope that answers a StateQuery or StateRestore of this agent."""
+    """Return the key of the AsapEnvelope that answers an agent's StateQuery or StateRestore."""
     return key("asap answer", recipient) + text_key(correlation_id)
 
 
@@ -105,61 +105,61 @@ def _events(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
 
 
 def _fact(record: Record, fact: dict[str, Any], rows: WriteBatch) -> None:
-    own = _own_key(record, fact["cause"])
-    rows[own] = record.value
+    fact_key = _fact_key(record, fact["cause"])
+    rows[fact_key] = record.value
     envelope_id = fact["envelope_id"]
-    if envelope_id is not None and len(envelope_id) <= LONGEST_ID:
-        place = key(fact["at"], record.partition, record.offset)
-        rows[_VERDICT + text_key(envelope_id) + place] = own
+    if envelope_id is not None and len(envelope_id) <= MAX_ID_LENGTH:
+        log_order = key(fact["at"], record.partition, record.offset)
+        rows[_VERDICT + text_key(envelope_id) + log_order] = fact_key
     if fact["sequence"] is not None:
-        _sequenced(record, fact, own, rows)
+        _index_event(record, fact, fact_key, rows)
     elif fact["rule"] == "same_idempotency_key":
         rows[key("asap redirect") + text_key(envelope_id)] = fact["task_id"].encode()
     elif fact["rule"] == "call_opened":
-        rows[key("asap call") + text_key(fact["call_key"])] = own
+        rows[key("asap call") + text_key(fact["call_key"])] = fact_key
         rows[call_end_key(fact["call_key"])] = None
     elif fact["rule"] in ("call_answered", "call_timeout"):
-        rows[call_end_key(fact["call_key"])] = own
+        rows[call_end_key(fact["call_key"])] = fact_key
 
 
-def _own_key(record: Record, cause: str) -> bytes:
+def _fact_key(record: Record, cause: str) -> bytes:
     if cause.startswith("timer/"):
         return key("asap timed", record.partition, record.offset)
     _, partition, offset = cause.rsplit("/", 2)
     return verdict_key(int(partition), int(offset))
 
 
-def _dead(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    """A record that is answered by a dead letter has no fact."""
+def _dead_letters(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    """Store an empty row for a record with a dead letter: it has no fact."""
     for record in records:
         if (cause := header(record, CAUSE)) is not None:
             _, partition, offset = cause.decode().rsplit("/", 2)
             rows[verdict_key(int(partition), int(offset))] = b""
 
 
-def _sequenced(record: Record, fact: dict[str, Any], own: bytes, rows: WriteBatch) -> None:
-    """An event of a task."""
+def _index_event(record: Record, fact: dict[str, Any], fact_key: bytes, rows: WriteBatch) -> None:
+    """Index an event of a task."""
     task_id, sequence = text_key(fact["task_id"]), key(fact["sequence"])
-    rows[_EVENT + task_id + sequence] = own
+    rows[_EVENT + task_id + sequence] = fact_key
     if fact["rule"] == "response_recorded":
-        rows[response_key(fact["task_id"])] = own
-    kept = _KEPT_BY_TYPE.get(fact["payload_type"] or "")
-    if kept is not None:
-        rows[key(kept) + task_id + sequence] = own
-        note_parts(record.value, rows)
+        rows[response_key(fact["task_id"])] = fact_key
+    index = _INDEX_BY_TYPE.get(fact["payload_type"] or "")
+    if index is not None:
+        rows[key(index) + task_id + sequence] = fact_key
+        store_parts(record.value, rows)
 
 
 def _expire(task_id: str, rows: WriteBatch) -> None:
-    """What the events of a task held goes, but for its response.
+    """Delete the events of a task, except for its response.
 
-    Where a fact was an empty row stays: its record is answered.
+    An empty row replaces each fact: its record has had its verdict.
     """
     task = text_key(task_id)
     response = rows.read(response_key(task_id))
-    for index, own in list(rows.under(_EVENT + task)):
+    for index, fact_key in list(rows.under(_EVENT + task)):
         rows[index] = None
-        if own != response:
-            rows[own] = b""
+        if fact_key != response:
+            rows[fact_key] = b""
     for name in ("asap message", "asap artifact", "asap part"):
         for index, _ in list(rows.under(key(name) + task)):
             rows[index] = None
@@ -174,29 +174,29 @@ def _snapshots(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> Non
 def _manifests(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record in records:
         urn = (record.key or b"").decode(errors="replace")
-        rows[key("asap agent", urn)] = record.value if _in_force(topic, record, urn) else None
+        rows[key("asap agent", urn)] = record.value if _is_valid(topic, record, urn) else None
 
 
-def _in_force(topic: Topic, record: Record, urn: str) -> bool:
+def _is_valid(topic: Topic, record: Record, urn: str) -> bool:
     if record.value is None:
         return False
     try:
-        judged = judge_manifest(decode(record.value, topic.record or "").value)
+        validated = judge_manifest(decode(record.value, topic.record or "").value)
     except Undecodable:
         return False
-    return not judged.problems and judged.manifest["id"] == urn
+    return not validated.problems and validated.manifest["id"] == urn
 
 
 def _answers(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
-    """Of the inbox only what the service itself wrote about a state."""
+    """Store the service's own envelopes about states; skip the rest of the inbox."""
     for record, envelope in decode_members(topic, records, _ANSWERS):
         is_update = envelope["payload"][0].endswith(_UPDATE)
-        if is_update and envelope["correlation_id"] and _tells_state(envelope["extensions_json"]):
+        if is_update and envelope["correlation_id"] and _has_state(envelope["extensions_json"]):
             rows[answer_key(envelope["recipient"], envelope["correlation_id"])] = record.value
 
 
-def _tells_state(extensions: str | None) -> bool:
-    """Whether they hold a snapshot as the service shows it; workers name none of its task."""
+def _has_state(extensions: str | None) -> bool:
+    """Return whether the snapshot extension is the service's: workers set no task_id in it."""
     if extensions is None or EXT_SNAPSHOT not in extensions:
         return False
     snapshot = orjson.loads(extensions).get(EXT_SNAPSHOT, ())
@@ -209,7 +209,7 @@ FOLLOWED: Mapping[str, Apply | None] = {
     ASAP_SNAPSHOTS.name: _snapshots,
     ASAP_MANIFESTS.name: _manifests,
     ASAP_INBOX.name: _answers,
-    ASAP_ENVELOPES_DLQ.name: _dead,
+    ASAP_ENVELOPES_DLQ.name: _dead_letters,
     ASAP_MANIFESTS_DLQ.name: None,
 }
 """As in `streams.view_store.rows`."""

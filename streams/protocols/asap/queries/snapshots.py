@@ -1,4 +1,4 @@
-"""Saved states of a task; of an event-sourced one the state after any event."""
+"""Queries of a task's saved states; for an event-sourced one, of the state after any event."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from streams.protocols.asap.queries.events import (
     last_version,
     state_at,
 )
-from streams.protocols.asap.queries.tasks import found
+from streams.protocols.asap.queries.tasks import require_task
 from streams.views.keys import key, text_key
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
@@ -21,35 +21,38 @@ from topology.asap import ASAP_SNAPSHOTS
 
 LATEST, CHECKPOINT = "latest", "checkpoint"
 _VERSION = re.compile(r"[1-9][0-9]{0,15}", re.ASCII)
-_LISTED = ("id", "version", "checkpoint", "created_at", "restored_from")
-_SHOWN = ("id", "task_id", "version", "data", "checkpoint", "created_at")
+_LIST_MEMBERS = ("id", "version", "checkpoint", "created_at", "restored_from")
+_SNAPSHOT_MEMBERS = ("id", "task_id", "version", "data", "checkpoint", "created_at")
 
 
 def snapshots(view: ReadOnlyStore, id: str) -> Json:
-    """Those that exist, ascending, without their data.  Raises NotFound."""
-    row = found(view, id)
+    """Return the existing snapshots, ascending, without their data.  Raises NotFound."""
+    row = require_task(view, id)
     stored = (_json(each) for _, each in view.scan(_prefix(row["task_id"])))
-    shown = [{name: each[name] for name in _LISTED} for each in stored]
+    rendered = [{name: each[name] for name in _LIST_MEMBERS} for each in stored]
     head = {"task_id": row["task_id"], "snapshot_mark": row["snapshot_mark"]}
-    return {**head, "snapshots": shown}
+    return {**head, "snapshots": rendered}
 
 
 def snapshot(view: ReadOnlyStore, id: str, version: str) -> Json:
-    """A StateSnapshot.  version: a number, `latest` or `checkpoint`.  Raises NotFound, Gone."""
-    row = found(view, id)
+    """Return a StateSnapshot.  version: a number, `latest` or `checkpoint`.
+
+    Raises NotFound, Gone.
+    """
+    row = require_task(view, id)
     task_id = row["task_id"]
     if row["state_mode"] == EVENT_SOURCED and row["events_available"]:
         version = _version_of(view, row, version)
-    stored = _stored(view, task_id, version)
-    if stored is None and _folds(view, row, version):
-        return _folded(view, row, int(version))
+    stored = _find_stored(view, task_id, version)
+    if stored is None and _can_fold(view, row, version):
+        return _fold_snapshot(view, row, int(version))
     if stored is None:
         raise NotFound(f"task {task_id} has no snapshot {version}", "snapshot_not_found")
-    return {name: stored[name] for name in _SHOWN}
+    return {name: stored[name] for name in _SNAPSHOT_MEMBERS}
 
 
 def _version_of(view: ReadOnlyStore, row: Json, version: str) -> str:
-    """Of an event-sourced task: the number that is meant, where there is one."""
+    """Return the number of a version of an event-sourced task, if it has one."""
     if version == LATEST:
         return str(last_version(view, row))
     if version == CHECKPOINT:
@@ -58,19 +61,19 @@ def _version_of(view: ReadOnlyStore, row: Json, version: str) -> str:
     return version
 
 
-def _folds(view: ReadOnlyStore, row: Json, version: str) -> bool:
-    """Whether the task was in a state of that version."""
-    is_one = row["state_mode"] == EVENT_SOURCED and _number(version)
-    return is_one and int(version) <= last_version(view, row)
+def _can_fold(view: ReadOnlyStore, row: Json, version: str) -> bool:
+    """Return whether the state of that version can be folded from events."""
+    is_version = row["state_mode"] == EVENT_SOURCED and _is_number(version)
+    return is_version and int(version) <= last_version(view, row)
 
 
-def _number(version: str) -> bool:
+def _is_number(version: str) -> bool:
     return _VERSION.fullmatch(version) is not None
 
 
-def _stored(view: ReadOnlyStore, task_id: str, version: str) -> Json | None:
+def _find_stored(view: ReadOnlyStore, task_id: str, version: str) -> Json | None:
     prefix = _prefix(task_id)
-    if _number(version):
+    if _is_number(version):
         (row,) = view.get_many([prefix + key(int(version))])
         return None if row is None else _json(row)
     if version not in (LATEST, CHECKPOINT):
@@ -79,7 +82,7 @@ def _stored(view: ReadOnlyStore, task_id: str, version: str) -> Json | None:
     return next((each for each in newest if version == LATEST or each["checkpoint"]), None)
 
 
-def _folded(view: ReadOnlyStore, row: Json, version: int) -> Json:
+def _fold_snapshot(view: ReadOnlyStore, row: Json, version: int) -> Json:
     state = state_at(view, row, version)
     return {
         "id": snapshot_id(row["task_id"], version),
@@ -96,5 +99,5 @@ def _prefix(task_id: str) -> bytes:
 
 
 def _json(row: bytes) -> Json:
-    """An AsapSnapshot."""
+    """Return an AsapSnapshot as JSON."""
     return json_of(ASAP_SNAPSHOTS, row)

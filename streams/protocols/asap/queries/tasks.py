@@ -1,4 +1,4 @@
-"""Tasks: one by any of its names, many by what they are."""
+"""Queries of tasks: one by any of its ids, or a filtered list."""
 
 from __future__ import annotations
 
@@ -28,31 +28,34 @@ TASKS_PARAMS = (
     Parameter("parent_task_id", "that are part of this task"),
     *PAGED,
 )
-_BESIDE = (
+_ROW_MEMBERS = (
     *("requester", "worker", "skill_id", "depth", "sequence", "state_mode"),
     *("event_retention_hours", "events_available", "timeout_at", "idempotency_key", "trace_id"),
     *("aliases", "input_request", "config"),
 )
-_LAST = ("error_code", "snapshot_version", "snapshot_mark")
+_STATE_MEMBERS = ("error_code", "snapshot_version", "snapshot_mark")
 
 
 def task(view: ReadOnlyStore, id: str) -> Json:
-    """id: of the task, foreign, or of a request that an older task answers.  Raises NotFound."""
-    row = found(view, id)
+    """Return a task.  Raises NotFound.
+
+    id: of the task, a worker's alias, or of a request that was redirected to an older task.
+    """
+    row = require_task(view, id)
     response = row["response"] or _response(view, row["task_id"])
     return {
-        **_shown(row),
+        **_render(row),
         "response": response,
-        **{name: row[name] for name in _LAST},
+        **{name: row[name] for name in _STATE_MEMBERS},
     }
 
 
-def _shown(row: Json) -> Json:
-    return {"task": entity(row), **{name: row[name] for name in _BESIDE}}
+def _render(row: Json) -> Json:
+    return {"task": entity(row), **{name: row[name] for name in _ROW_MEMBERS}}
 
 
 def entity(row: Json) -> Json:
-    """The Task of a row."""
+    """Return the Task of a row."""
     return {
         "id": row["task_id"],
         "conversation_id": row["conversation_id"],
@@ -64,8 +67,8 @@ def entity(row: Json) -> Json:
     }
 
 
-def found(view: ReadOnlyStore, id: str) -> Json:
-    """The AsapTask of that name.  Raises NotFound."""
+def require_task(view: ReadOnlyStore, id: str) -> Json:
+    """Return the AsapTask with that id or alias.  Raises NotFound."""
     row = task_of(view, id)
     if row is None:
         raise NotFound(f"there is no task {id}", "task_not_found")
@@ -73,8 +76,8 @@ def found(view: ReadOnlyStore, id: str) -> Json:
 
 
 def task_of(view: ReadOnlyStore, id: str) -> Json | None:
-    """The AsapTask, its times as ASAP writes them."""
-    row = _row(view, id) or _row(view, _other(view, id))
+    """Return the AsapTask, with times in ASAP's form."""
+    row = _row(view, id) or _row(view, _redirect_or_alias(view, id))
     return None if row is None else _json(row)
 
 
@@ -82,19 +85,19 @@ def _row(view: ReadOnlyStore, task_id: str | None) -> bytes | None:
     return None if task_id is None else view.get_many([task_row_key(task_id)])[0]
 
 
-def _other(view: ReadOnlyStore, id: str) -> str | None:
-    """The task that answers a request, or the newest one that its worker calls so."""
+def _redirect_or_alias(view: ReadOnlyStore, id: str) -> str | None:
+    """Return the task that a request was redirected to, or the newest one with this alias."""
     (redirect,) = view.get_many([key("asap redirect") + text_key(id)])
     if redirect is not None:
         return redirect.decode()
     prefix = ALIAS + text_key(id)
     newest = islice(view.scan(prefix, reverse=True), 1)
-    return next((task_id_at_end(place, prefix) for place, _ in newest), None)
+    return next((task_id_at_end(row_key, prefix) for row_key, _ in newest), None)
 
 
-def task_id_at_end(place: bytes, prefix: bytes) -> str:
-    """Of a key made of a prefix, a time and a task's id."""
-    text = place[len(prefix) + len(key(0)) : -len(text_key(""))]
+def task_id_at_end(row_key: bytes, prefix: bytes) -> str:
+    """Return the task's id in a key of prefix, time and id."""
+    text = row_key[len(prefix) + len(key(0)) : -len(text_key(""))]
     return text.replace(b"\0\xff", b"\0").decode()
 
 
@@ -106,15 +109,15 @@ def _json(row: bytes) -> Json:
 
 
 def _response(view: ReadOnlyStore, task_id: str) -> Json | None:
-    """Of a task whose row leaves it to the event."""
-    (own,) = view.get_many([response_key(task_id)])
-    (fact,) = view.get_many([own]) if own is not None else (None,)
+    """Return the response of a task whose row does not contain it."""
+    (fact_key,) = view.get_many([response_key(task_id)])
+    (fact,) = view.get_many([fact_key]) if fact_key is not None else (None,)
     response: Json | None = None if fact is None else json_of(ASAP_EVENTS, fact)["envelope"]
     return response
 
 
 def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """By created_at, then id."""
+    """Return the tasks by created_at, then id."""
     members = filters_of(params, (*TASKS.fixed, TASKS.state))
     prefix = TASKS.among(members)
 
@@ -122,14 +125,14 @@ def tasks(view: ReadOnlyStore, params: QueryParams) -> Json:
         value = _json(row)
         if not matches(value, members):
             return None
-        return {**_shown(value), **{name: value[name] for name in _LAST}}
+        return {**_render(value), **{name: value[name] for name in _STATE_MEMBERS}}
 
     index = rows_of(view, prefix, lambda row: row)
     return paged("tasks", page_of(params, prefix, rows_by_index(view, index, item)))
 
 
 def tasks_in(view: ReadOnlyStore, conversation_id: str) -> Iterator[Json]:
-    """AsapTasks, by created_at, then id."""
+    """Yield the AsapTasks of a conversation by created_at, then id."""
     prefix = TASKS.filtered("conversation_id", conversation_id)
     rows = rows_by_index(view, rows_of(view, prefix, lambda row: row), _json)
     return (row for _, row in rows(None) if row is not None)

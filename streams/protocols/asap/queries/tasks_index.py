@@ -1,6 +1,6 @@
-"""The row of a task, and where lists find it.
+"""The rows of tasks, and their index for lists.
 
-All that lists filter by is fixed when a task is created, but for its status.
+All members that lists filter by are fixed when a task is created, except its status.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ def apply(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
         (record, row, ROW + text_key(row["task_id"]))
         for record, row in decode_members(topic, records, _ROWS)
     ]
-    rows.load([own for _, _, own in changed])
-    for record, row, own in changed:
-        kept = rows.read(own)
-        rows[own] = record.value
-        before = None if kept is None else _ROWS.of(kept)
-        TASKS.note(row, before, own, rows)
+    rows.load([row_key for _, _, row_key in changed])
+    for record, row, row_key in changed:
+        stored = rows.read(row_key)
+        rows[row_key] = record.value
+        before = None if stored is None else _ROWS.of(stored)
+        TASKS.note(row, before, row_key, rows)
         for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
             rows[ALIAS + text_key(alias) + TASKS.place(row)] = b""

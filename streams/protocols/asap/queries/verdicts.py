@@ -1,4 +1,4 @@
-"""Every verdict on the envelopes with an id, and what came of calls."""
+"""Queries of the verdicts on the envelopes with an id, and of calls."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ VERDICT_PARAMS = (Parameter("sender", "sent by this agent", example="urn:asap:ag
 
 
 def verdicts(view: ReadOnlyStore, envelope_id: str, params: QueryParams) -> Json:
-    """AsapEvents, in log order; of an id that nobody used, none."""
+    """Return the AsapEvents in log order; empty for an unknown id."""
     sender = filters_of(params, ("sender",))
-    index = rows_of(view, key("asap verdict") + text_key(envelope_id), lambda own: own)
-    facts = rows_by_index(view, index, _kept)(None)
+    index = rows_of(view, key("asap verdict") + text_key(envelope_id), lambda row_key: row_key)
+    facts = rows_by_index(view, index, _render_fact)(None)
     return {"events": [fact for _, fact in facts if fact is not None and matches(fact, sender)]}
 
 
-def _kept(row: bytes) -> Json | None:
-    """None for a fact that has expired."""
+def _render_fact(row: bytes) -> Json | None:
+    """Return the fact as JSON; None if it has expired."""
     return json_of(ASAP_EVENTS, row) if row else None
 
 
 def call(view: ReadOnlyStore, call_key: str) -> Json:
-    """Raises NotFound."""
-    opened = _fact(view, key("asap call") + text_key(call_key))
+    """Return a call and its answer.  Raises NotFound."""
+    opened = _fact_at_pointer(view, key("asap call") + text_key(call_key))
     if opened is None:
         raise NotFound(f"there is no call {call_key}", "call_not_found")
-    closed = _fact(view, call_end_key(call_key))
+    closed = _fact_at_pointer(view, call_end_key(call_key))
     return {
         "key": call_key,
         "kind": "tool" if opened["payload_type"] == "McpToolCall" else "resource",
@@ -53,7 +53,7 @@ def _state(closed: Json | None) -> str:
     return "answered" if closed["rule"] == "call_answered" else "timed_out"
 
 
-def _fact(view: ReadOnlyStore, pointer: bytes) -> Json | None:
-    (own,) = view.get_many([pointer])
-    (row,) = view.get_many([own]) if own is not None else (None,)
+def _fact_at_pointer(view: ReadOnlyStore, pointer: bytes) -> Json | None:
+    (fact_key,) = view.get_many([pointer])
+    (row,) = view.get_many([fact_key]) if fact_key is not None else (None,)
     return None if row is None else json_of(ASAP_EVENTS, row)

@@ -231,7 +231,7 @@ def test_a_held_record_that_cannot_be_decided_is_set_aside(monkeypatch: pytest.M
     def fail(case: object, change: object) -> None:
         raise RuntimeError("a fault of this version")
 
-    monkeypatch.setattr(updates, "_JUDGES", {**updates._JUDGES, "TaskUpdate": fail})
+    monkeypatch.setattr(updates, "_HANDLERS", {**updates._HANDLERS, "TaskUpdate": fail})
     asked = requested("T")
     asked["payload"]["config"] = {"idempotency_key": "k"}
     message = envelope("MessageSend", {"task_id": "T", "sender": INDEXER}, id="m")

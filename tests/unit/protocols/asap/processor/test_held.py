@@ -79,7 +79,7 @@ def message(i: int) -> Json:
 def test_the_largest_records_of_a_queue_fit_one_step() -> None:
     """Each of them, and the request before the first, causes a fact and at most two envelopes."""
     largest = ASAP_EVENTS.max_bytes + 2 * ASAP_INBOX.max_bytes
-    assert (dispatch.AT_ONCE + 1) * largest <= STEP_BYTES
+    assert (dispatch.MAX_PER_STEP + 1) * largest <= STEP_BYTES
 
 
 def test_what_comes_while_a_long_queue_is_decided_waits_behind_it() -> None:

@@ -179,7 +179,7 @@ def test_the_ids_of_the_spec() -> None:
     def judge(work: StepWork) -> None:
         ctx = DecisionContext(work, cause, AT)
         command = Command(value, T.encode(), AT, cause, None, work.settings)
-        outcome = admission.judge(command, ctx)
+        outcome = admission.handle_request(command, ctx)
         assert outcome is not None
         verdicts.publish(command, outcome, ctx)
 

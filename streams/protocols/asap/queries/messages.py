@@ -1,4 +1,4 @@
-"""What the agents of a task said to each other, and what they made (spec 2.6)."""
+"""Queries of the messages and artifacts of a task (spec 2.6)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from schemas.asap import EXT_PARTS, iso_of_ms
 from schemas.formats import parse_ms
-from streams.protocols.asap.queries.events import check_kept
-from streams.protocols.asap.queries.parts import resolved
-from streams.protocols.asap.queries.tasks import found
+from streams.protocols.asap.queries.events import check_events_available
+from streams.protocols.asap.queries.parts import resolve_parts
+from streams.protocols.asap.queries.tasks import require_task
 from streams.views.keys import key, text_key
 from streams.views.pages import rows_by_index, rows_of
 from streams.views.reads import ReadOnlyStore
@@ -17,7 +17,7 @@ from topology.asap import ASAP_EVENTS
 
 
 def messages(view: ReadOnlyStore, id: str) -> Json:
-    """Messages of a task, in order.  Raises NotFound, Gone."""
+    """Return the messages of a task, in order.  Raises NotFound, Gone."""
     task_id = _task(view, id)
     return {
         "messages": [_message(view, task_id, fact) for fact in _facts(view, "message", task_id)]
@@ -31,13 +31,13 @@ def _message(view: ReadOnlyStore, task_id: str, fact: Json) -> Json:
         "task_id": task_id,
         "sender": payload["sender"],
         "role": payload["role"],
-        "parts": resolved(view, task_id, payload["parts"]),
+        "parts": resolve_parts(view, task_id, payload["parts"]),
         "timestamp": fact["envelope"]["timestamp"],
     }
 
 
 def artifacts(view: ReadOnlyStore, id: str) -> Json:
-    """Artifacts of a task, by their first notice, as the last one has them.
+    """Return the latest form of each artifact of a task, ordered by its first notice.
 
     Raises NotFound, Gone.
     """
@@ -56,19 +56,19 @@ def _artifact(view: ReadOnlyStore, task_id: str, fact: Json) -> Json:
         "id": payload["artifact_id"],
         "task_id": task_id,
         "name": payload["name"] or "",
-        "parts": resolved(view, task_id, [held["id"] for held in parts]),
+        "parts": resolve_parts(view, task_id, [part["id"] for part in parts]),
         "created_at": iso_of_ms(parse_ms(fact["at"]) or 0),
     }
 
 
 def _task(view: ReadOnlyStore, id: str) -> str:
-    row = found(view, id)
-    check_kept(row)
+    row = require_task(view, id)
+    check_events_available(row)
     task_id: str = row["task_id"]
     return task_id
 
 
 def _facts(view: ReadOnlyStore, what: str, task_id: str) -> Iterator[Json]:
-    index = rows_of(view, key(f"asap {what}") + text_key(task_id), lambda own: own)
+    index = rows_of(view, key(f"asap {what}") + text_key(task_id), lambda row_key: row_key)
     facts = rows_by_index(view, index, lambda row: json_of(ASAP_EVENTS, row))
     return (fact for _, fact in facts(None) if fact is not None)
