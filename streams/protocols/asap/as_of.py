@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from schemas import encode
 from streams.protocols.asap.fold import FOLD
-from streams.protocols.asap.queries.events import check_events_available
 from streams.protocols.asap.queries.rows import response_key, task_row_key
+from streams.protocols.asap.queries.states import check_events_available
 from streams.protocols.asap.queries.tasks import task_of
 from streams.replay.as_of.overlay import Rows
 from streams.replay.as_of.query import AsOfQuery, value_of

@@ -21,7 +21,7 @@ from streams.engine.records import Output, Record, position
 from streams.errors import InvalidInput
 from streams.processing.encode import to_output
 from streams.protocols.asap import as_of, ingress
-from streams.protocols.asap.queries import agents, events, messages, snapshots, tasks, verdicts
+from streams.protocols.asap.queries import messages, states, tasks, verdicts
 from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 _TASK = "/v1/asap/tasks/{id}"
@@ -54,7 +54,7 @@ def _read_task(call: Call) -> Any:
     at = call.params.number("at")
     if at is None:
         return tasks.task(call.view, **call.ids)
-    return events.task_at(call.view, call.ids["id"], at)
+    return states.task_at(call.view, call.ids["id"], at)
 
 
 def _manifest_output(call: Call) -> Output:
@@ -96,23 +96,23 @@ ROUTES: tuple[Route, ...] = (
         "get_asap_task",
         Query(_read_task, past=as_of.task),
         "one task: where it stands and its response; or what it was after an event",
-        (events.AT,),
+        (states.AT,),
         "AsapTaskAnswer",
     ),
     Route(
         "GET",
         f"{_TASK}/events",
         "list_task_events",
-        _query(events.events, paged=True)._replace(past=as_of.task),
+        _query(states.events, paged=True)._replace(past=as_of.task),
         "what happened to a task; with `at` also the state that it came to",
-        events.EVENTS_PARAMS,
+        states.EVENTS_PARAMS,
         "AsapEvents",
     ),
     Route(
         "GET",
         f"{_TASK}/snapshots",
         "list_snapshots",
-        _query(snapshots.snapshots),
+        _query(states.snapshots),
         "the saved states of a task, without their data",
         answer="AsapSnapshots",
     ),
@@ -120,7 +120,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         f"{_TASK}/snapshots/{{version}}",
         "get_snapshot",
-        _query(snapshots.snapshot),
+        _query(states.snapshot),
         "one saved state of a task",
         answer="AsapStateSnapshot",
     ),
@@ -161,7 +161,7 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/conversations/{id}",
         "get_conversation",
-        _query(agents.conversation),
+        _query(tasks.conversation),
         "a conversation: who takes part in it, and its tasks",
         answer="AsapConversation",
     ),
@@ -169,16 +169,16 @@ ROUTES: tuple[Route, ...] = (
         "GET",
         "/v1/asap/agents",
         "list_agents",
-        _query(agents.agents, paged=True),
+        _query(tasks.agents, paged=True),
         "the manifests in force",
-        agents.AGENTS_PARAMS,
+        tasks.AGENTS_PARAMS,
         "AsapAgents",
     ),
     Route(
         "GET",
         _AGENT,
         "get_agent",
-        _query(agents.agent, brief=True),
+        _query(tasks.agent, brief=True),
         "the manifest of an agent",
         answer="AsapAgentManifest",
     ),

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
 
 from schemas.asap import EXT_PARTS, iso_of_ms
 from schemas.formats import parse_ms
-from streams.protocols.asap.queries.events import check_events_available
-from streams.protocols.asap.queries.parts import resolve_parts
+from streams.protocols.asap.queries.rows import part_key
+from streams.protocols.asap.queries.states import check_events_available
 from streams.protocols.asap.queries.tasks import require_task
 from streams.views.keys import key, text_key
 from streams.views.pages import rows_by_index, rows_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, json_of
 from topology.asap import ASAP_EVENTS
+
+
+def resolve_parts(view: ReadOnlyStore, task_id: str, items: Sequence[Any]) -> list[Any]:
+    """Replace every known id among ids and parts by its Part."""
+    ids = [item for item in items if isinstance(item, str)]
+    rows = view.get_many([part_key(task_id, part_id) for part_id in ids])
+    known = {
+        part_id: orjson.loads(row)
+        for part_id, row in zip(ids, rows, strict=True)
+        if row is not None
+    }
+    return [known.get(item, item) if isinstance(item, str) else item for item in items]
 
 
 def messages(view: ReadOnlyStore, id: str) -> Json:

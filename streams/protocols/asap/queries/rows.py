@@ -26,22 +26,22 @@ replaces the fact of a record with a dead letter, and an expired fact.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from schemas import Undecodable, decode
-from schemas.asap import EXT_SNAPSHOT, judge_manifest
+from schemas.asap import EXT_PARTS, EXT_SNAPSHOT, Part, judge_manifest
 from schemas.projection import Projection
 from streams.engine.headers import CAUSE
 from streams.engine.records import Record, header
-from streams.protocols.asap.queries import tasks_index
-from streams.protocols.asap.queries.parts import store_parts
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
+from streams.views.index import Index
 from streams.views.keys import key, text_key
 from streams.views.projection import Apply
+from streams.views.values import Json, json_of
 from topology.asap import (
     ASAP_ENVELOPES_DLQ,
     ASAP_EVENTS,
@@ -53,6 +53,56 @@ from topology.asap import (
 )
 from topology.declarations import Topic
 from topology.keys import split
+
+ROW, ALIAS = key("asap task"), key("asap alias")
+STATUS = "status"
+TASKS = Index(
+    all=key("asap all"),
+    of=key("asap of"),
+    fixed=("parent_task_id", "conversation_id", "requester", "worker", "skill_id"),
+    state=STATUS,
+    created_at="created_at",
+    id="task_id",
+)
+_ROWS = Projection(ASAP_TASKS.record or "", (*TASKS.members, "aliases"))
+
+
+def _tasks(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
+    changed = [
+        (record, row, ROW + text_key(row["task_id"]))
+        for record, row in decode_members(topic, records, _ROWS)
+    ]
+    rows.load([row_key for _, _, row_key in changed])
+    for record, row, row_key in changed:
+        stored = rows.read(row_key)
+        rows[row_key] = record.value
+        before = None if stored is None else _ROWS.of(stored)
+        TASKS.note(row, before, row_key, rows)
+        for alias in row["aliases"][0 if before is None else len(before["aliases"]) :]:
+            rows[ALIAS + text_key(alias) + TASKS.place(row)] = b""
+
+
+def part_key(task_id: str, part_id: str) -> bytes:
+    return key("asap part") + text_key(task_id) + text_key(part_id)
+
+
+def store_parts(fact: bytes | None, rows: WriteBatch) -> None:
+    """Store the parts of an accepted message or artifact, except for ids that exist."""
+    event = json_of(ASAP_EVENTS, fact or b"")
+    for part_id, part in parts_of(event["envelope"]):
+        row_key = part_key(event["task_id"], part_id)
+        if rows.read(row_key) is None:
+            rows[row_key] = orjson.dumps(part)
+
+
+def parts_of(envelope: Json) -> Iterator[tuple[str, Any]]:
+    """Yield the parts in an envelope, each with its id (spec 2.6)."""
+    for index, part in enumerate(envelope["payload"].get("parts") or ()):
+        if isinstance(part, dict):
+            yield f"{envelope['id']}#{index}", part
+    for item in (envelope["extensions"] or {}).get(EXT_PARTS, ()):
+        yield item["id"], Part.dump_python(Part.validate_python(item["part"]), mode="json")
+
 
 MAX_ID_LENGTH = 256
 """Of an envelope, in characters; longer ones are refused and not looked up."""
@@ -78,7 +128,7 @@ def verdict_key(partition: int, offset: int) -> bytes:
 
 
 def task_row_key(task_id: str) -> bytes:
-    return tasks_index.ROW + text_key(task_id)
+    return ROW + text_key(task_id)
 
 
 def response_key(task_id: str) -> bytes:
@@ -205,7 +255,7 @@ def _has_state(extensions: str | None) -> bool:
 
 FOLLOWED: Mapping[str, Apply | None] = {
     ASAP_EVENTS.name: _events,
-    ASAP_TASKS.name: tasks_index.apply,
+    ASAP_TASKS.name: _tasks,
     ASAP_SNAPSHOTS.name: _snapshots,
     ASAP_MANIFESTS.name: _manifests,
     ASAP_INBOX.name: _answers,

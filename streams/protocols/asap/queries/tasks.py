@@ -1,4 +1,7 @@
-"""Queries of tasks: one by any of its ids, or a filtered list."""
+"""Queries of tasks, conversations and agents.
+
+A task has several ids: its own, its worker's aliases, and those of requests redirected to it.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,22 @@ from itertools import islice
 from schemas import decode, to_json
 from schemas.asap import TaskStatus, iso_of_ms
 from streams.errors import NotFound
-from streams.protocols.asap.queries.common import PAGED, paged
-from streams.protocols.asap.queries.rows import response_key, task_row_key
-from streams.protocols.asap.queries.tasks_index import ALIAS, STATUS, TASKS
+from streams.protocols.asap.queries.rows import ALIAS, STATUS, TASKS, response_key, task_row_key
 from streams.views.keys import key, text_key
 from streams.views.pages import page_of, rows_by_index, rows_of
 from streams.views.parse import QueryParams
-from streams.views.query_params import Parameter, one_of
+from streams.views.query_params import CURSOR, Parameter, limit, one_of
 from streams.views.reads import ReadOnlyStore
 from streams.views.values import Json, filters_of, json_of, matches
-from topology.asap import ASAP_EVENTS, ASAP_TASKS
+from topology.asap import ASAP_EVENTS, ASAP_MANIFESTS, ASAP_TASKS
+
+PAGED = (limit(100, 1000), CURSOR)
+
+
+def paged(name: str, page: Json) -> Json:
+    """Return a page of a list with ASAP's member names."""
+    return {name: page["items"], "cursor": page["next"]}
+
 
 TASKS_PARAMS = (
     one_of(STATUS, "in this state", tuple(status.value for status in TaskStatus)),
@@ -136,3 +145,40 @@ def tasks_in(view: ReadOnlyStore, conversation_id: str) -> Iterator[Json]:
     prefix = TASKS.filtered("conversation_id", conversation_id)
     rows = rows_by_index(view, rows_of(view, prefix, lambda row: row), _json)
     return (row for _, row in rows(None) if row is not None)
+
+
+AGENTS_PARAMS = PAGED
+
+
+def agents(view: ReadOnlyStore, params: QueryParams) -> Json:
+    """Return the valid manifests, by URN."""
+    prefix = key("asap agent")
+    rows = rows_of(view, prefix, _manifest)
+    return paged("agents", page_of(params, prefix, rows))
+
+
+def agent(view: ReadOnlyStore, urn: str) -> Json:
+    """Return the manifest of an agent.  Raises NotFound."""
+    row = view.get("asap agent", urn)
+    if row is None:
+        raise NotFound(f"there is no valid manifest of {urn}", "agent_not_found")
+    return _manifest(row)
+
+
+def _manifest(row: bytes) -> Json:
+    return json_of(ASAP_MANIFESTS, row)
+
+
+def conversation(view: ReadOnlyStore, id: str) -> Json:
+    """Return a conversation with its tasks by age, and its participants.  Raises NotFound."""
+    rows = list(tasks_in(view, id))
+    if not rows:
+        raise NotFound(f"there is no conversation {id}", "conversation_not_found")
+    participants = dict.fromkeys(urn for row in rows for urn in (row["requester"], row["worker"]))
+    entity = {
+        "id": id,
+        "participants": list(participants),
+        "created_at": rows[0]["created_at"],
+        "metadata": None,
+    }
+    return {"conversation": entity, "tasks": [row["task_id"] for row in rows]}
