@@ -22,11 +22,11 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import header, position
+from streams.processing.envelope import partition_mismatch
 from streams.protocols.apc.lineage.effectiveness import decay_decision, judge_decay
 from streams.protocols.apc.lineage.rows import evolve_run, evolve_total, run_key, total_key
 from topology.apc import APC_DECISIONS, APC_LINEAGE_PROCESSOR, APC_LINEAGE_TABLE
 from topology.declarations import Topic
-from topology.keys import partition_of
 
 
 class Foreign(ValueError):
@@ -76,7 +76,7 @@ def _check(message: Message, work: ProcessorContext) -> None:
     key = delta["protocol_id"].encode()
     if record.key != key:
         raise Foreign("the key is not the protocol's")
-    if partition_of(key, work.partitions) != record.partition:
+    if partition_mismatch(key, record.partition, work) is not None:
         raise Foreign("the partition is not the protocol's")
     if (delta["kind"] == "arbitration") is (delta["decision"] is None):
         raise Foreign("an arbitration, and nothing else, comes with its decision")

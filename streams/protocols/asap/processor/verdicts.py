@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from schemas import Problem, canonical_json
 from schemas.asap import EXT_ANSWERS, rules
 from streams.engine.processor import AvroValue, ProcessorContext
+from streams.processing import envelope
 from streams.processing.graph import LineageEdge
 from streams.protocols.asap.processor import snapshots
 from streams.protocols.asap.processor.command import Command
@@ -29,7 +30,7 @@ from streams.protocols.asap.processor.decision import (
 from streams.protocols.asap.processor.task import TaskAggregate
 from topology.asap import ASAP_EVENTS, ASAP_SEEN
 from topology.declarations import Topic
-from topology.keys import composite, partition_of
+from topology.keys import composite
 
 TRANSITION = "headrace.rtes.TaskTransition"
 NO_STATE = "none"
@@ -151,8 +152,8 @@ def too_large(topic: Topic, size: int) -> Outcome:
 
 def partition_mismatch(key: str, work: ProcessorContext) -> Outcome | None:
     """Return a rejection for a record on a partition where its key's rows are not."""
-    expected = partition_of(key.encode(), work.partitions)
-    if expected == work.partition:
+    expected = envelope.partition_mismatch(key.encode(), work.partition, work)
+    if expected is None:
         return None
     detail = f"The record lies on partition {work.partition}; its key makes it {expected}."
     figures = {"partition": work.partition, "expected": expected}

@@ -23,6 +23,7 @@ from schemas.saop import rules
 from streams.engine.processor import Message, ProcessorContext, Timer
 from streams.engine.records import header, position
 from streams.processing.decision import Decision
+from streams.processing.envelope import partition_mismatch
 from streams.protocols.saop.processor import escalations, journal, ordering
 from streams.protocols.saop.processor.journal import WriteBudget
 from streams.protocols.saop.processor.ordering import (
@@ -39,7 +40,7 @@ from streams.protocols.saop.processor.turn import (
     send_verdict,
 )
 from topology.declarations import Topic
-from topology.keys import composite, partition_of, split
+from topology.keys import composite, split
 from topology.retention import MIB
 from topology.saop import (
     SAOP_DETECTORS,
@@ -164,7 +165,7 @@ def _check_record(turn: TurnRecord, work: ProcessorContext) -> Verdict | None:
     if record.key != turn.key:
         sent = None if record.key is None else record.key.decode(errors="backslashreplace")
         return Verdict(rules.KEY_MISMATCH, {"key": sent, "expected": turn.task_id}, path)
-    if partition_of(turn.key, work.partitions) != record.partition:
+    if partition_mismatch(turn.key, record.partition, work) is not None:
         return Verdict(rules.PARTITION_MISMATCH, path=path)
     if len(turn.key) > LONGEST_ID:
         return Verdict(rules.OUTPUT_TOO_LARGE, path=path)

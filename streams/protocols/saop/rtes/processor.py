@@ -25,13 +25,13 @@ from schemas.rtes import rules, validate_event
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.masking import Masker
 from streams.masking.configured import masker_of
+from streams.processing.envelope import partition_mismatch
 from streams.protocols.saop.rtes import rewinds
 from streams.protocols.saop.rtes.event import Event, Recording, Refusal
 from streams.protocols.saop.rtes.event_handlers import BY_RECORD, load_rows
 from streams.protocols.saop.rtes.masking import MaskedPayload, digest_of
 from streams.protocols.saop.rtes.session import SessionState, check_repeated, expire, remember_id
 from topology.declarations import Topic
-from topology.keys import partition_of
 from topology.saop import RTES_EVENTS, RTES_PROCESSOR, RTES_REJECTIONS, SAOP_REWINDS
 
 _RULES = {rule.code: rule for rule in rules.ALL}
@@ -87,7 +87,7 @@ def _check_record(event: Event, work: ProcessorContext) -> Refusal | None:
     if record.key != key:
         sent = None if record.key is None else record.key.decode(errors="backslashreplace")
         return Refusal(rules.KEY_MISMATCH, {"key": sent, "expected": session_id}, "/session_id")
-    if partition_of(key, work.partitions) != record.partition:
+    if partition_mismatch(key, record.partition, work) is not None:
         return Refusal(rules.PARTITION_MISMATCH, path="/session_id")
     return None
 

@@ -22,12 +22,13 @@ from schemas import to_json
 from schemas.rules import Rule
 from schemas.saop import rules, validate_rewind
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
+from streams.processing.envelope import partition_mismatch
 from streams.protocols.saop.rtes import rewind_log
 from streams.protocols.saop.rtes.rewind_log import Command, Outcome, apply, traceparent_of_row
 from streams.protocols.saop.rtes.rewind_plan import Target, Tasks, moves_json, plan, target_of
 from streams.protocols.saop.rtes.session import SessionState
 from streams.protocols.saop.rtes.tasks import own_tasks
-from topology.keys import composite, partition_of, split
+from topology.keys import composite, split
 from topology.machine import step
 from topology.machines.saop_rewind import MACHINE, RewindEvent, RewindState
 from topology.saop import REWINDS, RTES_SESSIONS
@@ -104,7 +105,7 @@ def _check_record(message: Message, work: ProcessorContext) -> Rule | None:
     key = message.value["session_id"].encode()
     if message.record.key != key:
         return rules.KEY_MISMATCH
-    if partition_of(key, work.partitions) != message.record.partition:
+    if partition_mismatch(key, message.record.partition, work) is not None:
         return rules.PARTITION_MISMATCH
     return None
 

@@ -24,11 +24,11 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import position
+from streams.processing.envelope import partition_mismatch
 from streams.protocols.sap.constitution import constitution_of
 from streams.protocols.sap.learning import aggregates, heuristics, playbooks
 from streams.protocols.sap.learning.heuristics import CapabilityCounts
 from topology.declarations import Topic
-from topology.keys import partition_of
 from topology.sap import (
     SAP_HEURISTICS_TABLE,
     SAP_KNOWLEDGE_TABLE,
@@ -87,7 +87,7 @@ def _check(message: Message, work: ProcessorContext) -> None:
     record, key = message.record, message.value["capability"].encode()
     if record.key != key:
         raise Foreign("the key is not the capability")
-    if partition_of(key, work.partitions) != record.partition:
+    if partition_mismatch(key, record.partition, work) is not None:
         raise Foreign("the partition is not the capability's")
 
 

@@ -17,12 +17,12 @@ from schemas.sap import rules
 from schemas.sap.constants import MAX_ENVELOPE_BYTES
 from streams.engine.processor import AvroValue, Message
 from streams.engine.records import Headers, header, position
+from streams.processing.envelope import partition_mismatch
 from streams.protocols.sap.decision import DecisionContext
 from streams.protocols.sap.processor.aggregate import is_overdue
 from streams.protocols.sap.processor.authorization import authorization_of
 from streams.protocols.sap.task_row import reply_endpoint
 from topology.declarations import Topic
-from topology.keys import partition_of
 from topology.machines.sap_task import MACHINE
 from topology.sap import REPLY_TO, SAP_ACKS, SAP_RESULTS, SAP_SIGNALS, SAP_TASKS
 
@@ -169,12 +169,11 @@ def check_record(command: Command, ctx: DecisionContext) -> Verdict | None:
         figures: Json = {"key": key, "expected": expected}
         reason = f"The record key is {rendered}; taskId makes it '{expected}'."
         return Verdict(rules.KEY_MISMATCH.code, reason, _PATH, figures)
-    partition = partition_of(expected.encode(), ctx.work.partitions)
-    if partition != command.message.record.partition:
-        figures = {"partition": command.message.record.partition, "expected": partition}
-        reason = (
-            f"The record lies on partition {figures['partition']}; its key makes it {partition}."
-        )
+    actual = command.message.record.partition
+    partition = partition_mismatch(expected.encode(), actual, ctx.work)
+    if partition is not None:
+        figures = {"partition": actual, "expected": partition}
+        reason = f"The record lies on partition {actual}; its key makes it {partition}."
         return Verdict("partition_mismatch", reason, _PATH, figures)
     return None
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from schemas import Problem
 from schemas.summit import rule_message, rules
 from streams.engine.processor import ProcessorContext
+from streams.processing import envelope
 from streams.protocols.summit.processor.decision import DecisionContext
 from streams.protocols.summit.processor.inbound import Inbound
-from topology.keys import partition_of
 from topology.summit import SUMMIT_EVENTS
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def partition_mismatch(key: str, work: ProcessorContext) -> Verdict | None:
 
     Its task does not have the rows of the key.
     """
-    if partition_of(key.encode(), work.partitions) == work.partition:
+    if envelope.partition_mismatch(key.encode(), work.partition, work) is None:
         return None
     return refuse(rules.PARTITION_MISMATCH.code)
 
