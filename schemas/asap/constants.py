@@ -17,14 +17,14 @@ MAX_ENVELOPE_BYTES = 900_000
 MAX_RETENTION_HOURS = 8760
 
 DEFAULT_RETENTION_HOURS = 168
-"""Of an event-sourced task's events, after its end."""
+"""The retention of an event-sourced task's events after its end."""
 MAX_TIMEOUT_SECONDS = 31_536_000
 
 SNAPSHOT_MODE = "snapshot"
 EVENT_SOURCED_MODE = "event-sourced"
 STATE_MODES = (SNAPSHOT_MODE, EVENT_SOURCED_MODE)
 
-# Extensions that mean something here.
+# Extensions that the log interprets.
 RESERVED = "dev.headrace."
 EXT_SNAPSHOT = "dev.headrace.snapshot"
 EXT_PARTS = "dev.headrace.parts"

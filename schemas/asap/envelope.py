@@ -21,7 +21,7 @@ from schemas.asap.payloads import AnyPayload, parse_payload
 from schemas.asap.spelling import normalize_payload_type
 
 ANSWERS = frozenset({"TaskResponse", "McpToolResult", "McpResourceData"})
-"""Payload types that say what they answer."""
+"""The payload types that require a correlation_id."""
 
 
 def _now() -> datetime:

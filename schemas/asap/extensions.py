@@ -24,7 +24,7 @@ from schemas.problems import pointer
 
 JsonObject = dict[str, Any]
 PathProblems = Iterator[tuple[str, str]]
-"""Places as JSON Pointers, and what is wrong there."""
+"""Pairs of a JSON Pointer and what is wrong there."""
 
 _PAYLOADS: dict[str, tuple[str, ...]] = {
     EXT_SNAPSHOT: ("TaskUpdate",),
@@ -32,7 +32,7 @@ _PAYLOADS: dict[str, tuple[str, ...]] = {
     EXT_ERROR: (),
     EXT_RESTORE: (),
 }
-"""The payloads of agents that an extension goes with; one that is not here goes with all."""
+"""The payload types that an agent may use an extension with; all types for one not listed."""
 _CHANGES = ("data", "patch", "delete")
 _TIME = TypeAdapter(datetime)
 

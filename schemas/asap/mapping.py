@@ -6,7 +6,7 @@ from schemas.json_mapping.mapping import Codes, Discriminator, JsonMapping, Open
 
 NAMESPACE = "dev.headrace.asap"
 ASAP = f"{NAMESPACE}.Asap"
-"""What the names of ASAP's records begin with; a payload's goes on with its payload_type."""
+"""The prefix of the names of ASAP's records; a payload's record adds its payload_type."""
 
 PAYLOAD_RECORDS = {
     payload_type: ASAP + payload_type
@@ -31,7 +31,7 @@ PARTS = {
     f"{ASAP}{word.capitalize()}Part": word
     for word in ("text", "data", "file", "resource", "template")
 }
-"""Record of a part → the word its JSON form has as member `type`."""
+"""Record of a part → the member `type` of its JSON form."""
 
 MAPPING = JsonMapping(
     namespaces=(NAMESPACE,),

@@ -22,7 +22,7 @@ def _check_mime(text: str) -> str:
 
 
 def _check_base64(text: str) -> str:
-    """Python's own decoder passes over padding that does not belong there."""
+    """Check the padding, which Python's own decoder does not."""
     if len(text) % 4 != 0 or _BASE64.fullmatch(text) is None:
         raise PydanticCustomError("base64", "inline_data must be valid base64")
     return text
@@ -106,4 +106,4 @@ Item = Annotated[
     | Annotated[TemplatePart, Tag("template")],
     Discriminator(_kind),
 ]
-"""What stands in `parts`: the id of a part, or the part itself."""
+"""An item of `parts`: the id of a part, or the part itself."""

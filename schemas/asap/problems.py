@@ -22,7 +22,7 @@ _RULES: dict[str, str] = {
 _RULE_TYPES = frozenset(
     rule.code for rule in (rules.BAD_URN, rules.PAYLOAD_TYPE_MISMATCH, rules.MISSING_CORRELATION)
 )
-"""Types of our own errors that are rules of an envelope."""
+"""Types of pydantic's custom errors that are rule codes of an envelope."""
 _TEXTS: dict[str, str] = {
     "missing": "is missing",
     "extra_forbidden": "is no member of this object",
@@ -53,7 +53,7 @@ _BOUNDS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 _COMPLETE_MESSAGES = ("percent", "mime_type", "base64", "version")
 _SUBPATHS = {"percent": ("percent",), "payload_type_mismatch": ("payload_type",)}
-"""Where in the member that pydantic names the fault is."""
+"""The path of the problem below the member that pydantic reports."""
 
 
 class Violation(Problem):

@@ -17,7 +17,7 @@ _NO_TASK = "asap:task/not_found"
 _ENDED = "asap:task/already_completed"
 
 ASAP_ERRORS: dict[str, str] = {}
-"""Rule code → code of the taxonomy, of the rules that refuse and of timeouts."""
+"""Rule code → code of the taxonomy, for refusing rules and timeouts."""
 
 
 def _shape(code: str, asap_error: str, meaning: str, where: Where = Where.BOTH) -> Rule:

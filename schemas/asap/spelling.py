@@ -16,7 +16,7 @@ _WORD = re.compile("[A-Z][a-z]*")
 _BY_LETTERS = {name.lower(): name for name in PAYLOAD_TYPES}
 _SEPARATORS = "._-"
 _MAX_CACHED_CHARS = 64
-"""Longer texts are not remembered: a sender may make them as long as a request."""
+"""Longer texts are not cached: a sender may make them as long as a request."""
 
 
 def normalize_payload_type(text: str) -> str | None:

@@ -21,7 +21,7 @@ Fact = dict[str, Any]
 
 _TIME = TypeAdapter(datetime)
 _WITHOUT_UPDATE = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
-"""Rules of facts that leave `updated_at` as it was (spec 5.4)."""
+"""The rules of facts that do not change `updated_at` (spec 5.4)."""
 
 
 class Change(NamedTuple):

@@ -225,7 +225,7 @@ def _check_size(
         try:
             size = len(canonical_json(canonical_form(envelope) if sound else envelope))
         except (ValueError, TypeError, RecursionError):
-            return  # other rules say why
+            return  # other rules report it
     if size > limits.max_envelope_bytes:
         what = f"has {size} bytes of canonical JSON, {limits.max_envelope_bytes} are allowed"
         yield _problem(rules.ENVELOPE_TOO_LARGE, (), what)

@@ -11,7 +11,7 @@ from streams.asap.blocking import run_in_thread
 from streams.asap.faults import AUTH_INVALID, AUTH_REQUIRED, RpcFault
 
 TokenValidator = Callable[[str], str | Awaitable[str | None] | None]
-"""From a token to the URN of the agent whose it is; None for one that nobody has."""
+"""Returns the URN of a token's agent; None for an unknown token."""
 
 
 class Authenticator:

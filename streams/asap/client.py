@@ -39,7 +39,7 @@ from streams.asap.jsonrpc import MANIFEST_PATH, PATH
 
 _MAX_IDLE_CONNECTIONS = 100
 _MARGIN_S = 5.0
-"""How much longer than a wait its answer may take."""
+"""The time limit of a waiting request exceeds its wait by this."""
 
 
 class ASAPClient:
@@ -243,6 +243,6 @@ def send_task_sync(
             try:
                 return await session.send_task(request, **options)
             finally:
-                client._recipient = session._recipient  # whose server it is is asked once
+                client._recipient = session._recipient  # the manifest is fetched once
 
     return run_blocking(once())

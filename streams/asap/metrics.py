@@ -46,7 +46,7 @@ class ServerMetrics:
     """The metrics of one server, in their own registry."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # they are in no declaration
+        disable_created_metrics()  # they are not declared
         self._registry = CollectorRegistry()
         self._series: dict[str, Any] = {
             each.name: create_metric(each, self._registry) for each in ALL

@@ -21,7 +21,7 @@ from schemas.asap import (
 from streams.asap.blocking import run_in_thread
 
 Handler = Callable[[Envelope, Manifest], Envelope | Awaitable[Envelope]]
-"""Takes an envelope and the manifest of the agent it came to; gives the reply."""
+"""Takes an envelope and the manifest of its recipient; returns the reply."""
 
 _SEPARATORS = re.compile("[^a-z0-9]")
 

@@ -67,7 +67,7 @@ class ReplyCache:
                 return entry.reply, False
             self._entries.pop(key, None)
             reply: Future[Envelope] = Future()
-            reply.set_running_or_notify_cancel()  # who waits for it and gives up leaves it as it is
+            reply.set_running_or_notify_cancel()  # a cancelled waiter must not cancel it
             self._entries[key] = _CachedReply(now, reply)
             while len(self._entries) > MAX_REPLIES:
                 self._entries.popitem(last=False)

@@ -48,7 +48,7 @@ from streams.asap.request import (
 from streams.asap.stream import Hosted, Served, Stream
 
 UNKNOWN = "unknown"
-"""The payload type of the metrics where it is none that ASAP or a handler knows."""
+"""The metrics' payload type for a type that neither ASAP nor a handler knows."""
 
 log = logging.getLogger(__name__)
 
@@ -179,7 +179,7 @@ class Server:
         try:
             reply: Any = await self._registry.dispatch_async(envelope, self.manifest)
             if isinstance(reply, Envelope):
-                json_form(reply)  # it can be sent
+                json_form(reply)  # raises if it cannot be sent
                 return reply
         except asyncio.CancelledError as exc:
             if _is_cancelled():

@@ -45,7 +45,7 @@ def verdict_row(position: str) -> bytes:
 
 def verdict(view: ReadOnlyStore, position: str) -> EnvelopeVerdict | None:
     (row,) = view.get_many([verdict_row(position)])
-    if not row:  # none, or of a dead letter
+    if not row:  # no row yet, or a dead letter's
         return None
     fact = _FACT.of(row)
     return EnvelopeVerdict(position, **fact)

@@ -218,7 +218,7 @@ class LogStream:
         try:
             await self._append_and_decide(reply, request.headers)
         except RpcFault:
-            return  # the task's timer ends it, or something has ended it already
+            return  # the task has ended, or its timer will end it
 
     def _timeout_fault(self, what: str, position: str) -> RpcFault:
         message = f"The {what} was not seen within {self._verdict_s:g} s."

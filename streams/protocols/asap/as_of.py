@@ -31,7 +31,7 @@ def task(query: AsOfQuery) -> Rows:
     rows: Rows = dict.fromkeys(step.row for step in steps[count:])
     row = query.folded(FOLD, steps[:count], composite(task_id))
     if row is not None and name in now["aliases"] and name not in row["aliases"]:
-        row = None  # it had another name only
+        row = None  # it did not have this alias yet
     if not any(step.value["rule"] == _RESPONSE for step in steps[:count]):
         rows[response_key(task_id)] = None
     encoded = None if row is None else encode(FOLD.table.record, visible_members(row))

@@ -33,7 +33,7 @@ _NO_LIMITS = {
     "ASAP_MAX_RETENTION_HOURS": 1 << 40,
 }
 _SETTING_RULES = frozenset({"envelope_too_large", "reserved_urn", "bad_config", "bad_extension"})
-"""Rules of the shape that settings have a part in, which may have been others then."""
+"""Rules of the shape that depend on settings, which may have changed since."""
 _MISMATCH_RULES = ("key_mismatch", "partition_mismatch")
 
 

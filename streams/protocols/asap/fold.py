@@ -22,7 +22,7 @@ from topology.keys import composite
 from topology.machines.asap_task import MACHINE
 
 _WITHOUT_UPDATE = frozenset({"state_read", "state_saved", "message_forwarded", "artifact_noted"})
-"""Rules of facts that leave `updated_at` as it was."""
+"""The rules of facts that do not change `updated_at`."""
 _OPEN_MEMBERS = ("result_json", "final_state_json", "metrics_json")
 _VERSIONS = "_versions"
 

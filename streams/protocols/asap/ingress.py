@@ -13,7 +13,7 @@ from topology.asap import ASAP_ENVELOPES, ASAP_MANIFESTS
 
 MAX_ERRORS = 1000
 SENDER_MISMATCH = "sender_mismatch"
-"""Its JSON-RPC error is of `streams.asap`."""
+"""The rule of the HTTP API; `streams.asap` has the JSON-RPC error."""
 
 
 def _prepare_envelope(value: Any, now_ms: int) -> Prepared:

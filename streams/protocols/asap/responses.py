@@ -203,4 +203,4 @@ RESPONSES: Mapping[str, Response] = {
     "AsapAgents": AsapAgents,
     "AsapAgentManifest": Row.of(ASAP_MANIFESTS),
 }
-"""By the names of the route table."""
+"""The response models by their names in the route table."""

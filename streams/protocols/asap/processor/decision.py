@@ -22,7 +22,7 @@ from topology.keys import composite
 
 HOUR_MS = 3_600_000
 _FACT, _SNAPSHOT, _FIRST_ENVELOPE = 0, 1, 2
-"""Numbers of the ids that one decision makes (spec 1)."""
+"""The numbers of the ids within one decision (spec 1)."""
 
 
 class DecisionContext(Decision):
@@ -128,7 +128,7 @@ TTL_TABLES: Mapping[str, ExpiringTable] = {
     REDIRECT: ExpiringTable(ASAP_REDIRECTS, "at", "ASAP_DEDUPE_HOURS"),
     CLOSED_CALL: ExpiringTable(ASAP_CALLS, "closed_at", "ASAP_DEDUPE_HOURS"),
 }
-"""By the kind of their timers."""
+"""The expiring tables by the kind of their timers."""
 
 
 def expire_later(kind: str, key: str, ctx: DecisionContext) -> None:

@@ -40,11 +40,11 @@ _HANDLERS: Mapping[str, Handler] = {
     **calls.HANDLERS,
 }
 DRAIN = "drain"
-"""The timer of a queue that is longer than what is decided at once."""
+"""The timer of a queue that takes more than one step."""
 MAX_PER_STEP = 4
-"""Records of a queue decided in one step: so few that the largest together stay a small step."""
+"""The records of a queue decided in one step: few, so that the largest ones fit one transaction."""
 _MAX_KEY_CHARS = 1024
-"""Characters of a wrong key that its fact shows."""
+"""The characters of a wrong key that its fact contains."""
 
 
 def decide(command: Command, ctx: DecisionContext, *, draining: bool = False) -> bool:

@@ -22,7 +22,7 @@ from topology.asap import ASAP_ADMISSIONS, ASAP_HELD
 from topology.keys import composite
 
 MAX_BEHIND = 100
-"""Records that may wait behind a request."""
+"""The records that may wait behind a request."""
 
 
 class HeldCommand(NamedTuple):

@@ -50,7 +50,7 @@ _TIMERS: Mapping[str, Callable[[Timer, ProcessorContext], None]] = {
     **dict.fromkeys(TTL_TABLES, expire),
 }
 _END_TIMERS = frozenset({TASK, EXPIRY, calls.CALL})
-"""Timers that end something: what came before they were due still counts."""
+"""Timers that end a task or a call: records from before the due time are decided first."""
 
 
 class AsapProcessor:

@@ -37,9 +37,9 @@ from topology.keys import composite
 Ranges = list[int]
 Json = dict[str, Any]
 _MAX_STATE_BYTES = ASAP_SNAPSHOTS.max_bytes - (64 << 10)
-"""Bytes of a state that a row can hold."""
+"""The bytes of a state that fit in a row."""
 _NO_EVENT: AvroValue = {"previous": 0, "patch_json": None}
-"""What stands before the first event, and before the first one after `close_history`."""
+"""The row before the first event, and before the first one after `close_history`."""
 
 
 class NewSnapshot(NamedTuple):

@@ -22,10 +22,10 @@ from topology.machines.asap_task import MACHINE
 Json = dict[str, Any]
 
 TASK, EXPIRY = "task", "expiry"
-"""Timers: a task's time is over; its events need not be kept any more."""
+"""The timers of a task's timeout and of the expiry of its events."""
 EVENT_SOURCED = "event-sourced"
 RESPONSE_IN_ROW = 8192
-"""Characters of JSON up to which a response stands in the task's row (spec 9.20)."""
+"""The characters of JSON up to which a response is stored in the task's row (spec 9.20)."""
 
 
 class TaskAggregate:
@@ -38,9 +38,9 @@ class TaskAggregate:
         self.snapshot_version: int | None = None
         """The version that this decision saved."""
         self.patch_json: str | None = None
-        """The merge patch that this decision brought to an event-sourced task."""
+        """The merge patch of this decision, for an event-sourced task."""
         self.checkpoint = False
-        """The state after this decision is a point to return to."""
+        """The state after this decision is a checkpoint."""
 
     @property
     def task_id(self) -> str:

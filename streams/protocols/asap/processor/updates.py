@@ -61,7 +61,7 @@ ROLES: Mapping[str, Role] = {
     "StateQuery": Role(_BOTH, service=True),
     "StateRestore": Role(_BOTH, service=True),
 }
-"""By payload; what does not go to the service goes to the other participant."""
+"""The roles by payload type; the recipient is the other participant, or the service."""
 
 
 def handle_update(command: Command, ctx: DecisionContext) -> Outcome:

@@ -34,7 +34,7 @@ from topology.keys import composite
 
 TRANSITION = "headrace.rtes.TaskTransition"
 NO_STATE = "none"
-"""The state of a task before its first, as RTES is told it."""
+"""The state before a task's first one, in events to RTES."""
 
 _EMPTY_FACT: Mapping[str, Any] = {
     "verdict": None,
@@ -83,9 +83,9 @@ class Outcome(NamedTuple):
 
 
 Handler = Callable[[Command, DecisionContext], Outcome | None]
-"""Judges one payload, and does what is its own of an accepted one: rows, timers, RTES, edges.
+"""Decides one payload type; an accepted one gets its specific rows, timers, RTES events, edges.
 
-`publish` does the rest.  None: nothing is decided yet, the record is held.
+`publish` has the common effects.  None: nothing is decided yet, the record is held.
 """
 
 

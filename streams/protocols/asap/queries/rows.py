@@ -105,7 +105,7 @@ def parts_of(envelope: Json) -> Iterator[tuple[str, Any]]:
 
 
 MAX_ID_LENGTH = 256
-"""Of an envelope, in characters; longer ones are refused and not looked up."""
+"""The characters of an envelope's id; longer ones are refused and not indexed."""
 _FACTS = Projection(
     ASAP_EVENTS.record or "",
     (
@@ -262,4 +262,4 @@ FOLLOWED: Mapping[str, Apply | None] = {
     ASAP_ENVELOPES_DLQ.name: _dead_letters,
     ASAP_MANIFESTS_DLQ.name: None,
 }
-"""As in `streams.view_store.rows`."""
+"""The functions that apply a topic's records to the view, as in `streams.view_store.rows`."""
