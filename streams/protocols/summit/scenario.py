@@ -64,7 +64,9 @@ def answer(
         check_type(headers, (JSON_TYPE,))
         if len(text) > MAX_BODY_BYTES:
             return problem(413, f"the body is above {MAX_BODY_BYTES} bytes", "too_large")
-        reply = run_without_loop(Server(PlayHost(context)).answer(text, headers, parse_after(query)))
+        reply = run_without_loop(
+            Server(PlayHost(context)).answer(text, headers, parse_after(query))
+        )
     except Refused as exc:
         return exc.response
     except HeadraceError as exc:
