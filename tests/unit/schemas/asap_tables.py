@@ -160,7 +160,7 @@ class Field(NamedTuple):
     default: Any = ...
     nullable: bool = False
     items: bool = False
-    least: int = 0
+    min_items: int = 0
     tag: str | None = None
 
     def good(self) -> tuple[Any, ...]:
@@ -168,7 +168,7 @@ class Field(NamedTuple):
             return (self.tag,)
         values = GOOD[self.type]
         if self.items:
-            return (*([] if self.least else [[]]), *([value] for value in values), list(values))
+            return (*([] if self.min_items else [[]]), *([value] for value in values), list(values))
         return (*values, None) if self.nullable else values
 
     def bad(self) -> tuple[Any, ...]:
@@ -176,7 +176,7 @@ class Field(NamedTuple):
             return ("other", None, 1, self.tag.upper())
         values = BAD[self.type]
         if self.items:
-            return (*_NO_LIST, *([[]] if self.least else []), *([value] for value in values))
+            return (*_NO_LIST, *([[]] if self.min_items else []), *([value] for value in values))
         return tuple(value for value in values if value is not None or not self.nullable)
 
 
@@ -184,15 +184,15 @@ _DEFAULTS = {"0.1": "0.1", "[]": [], "false": False}
 
 
 def _field(text: str) -> Field:
-    name, kind, *rest = text.split()
+    name, kind, *defaults = text.split()
     if kind.endswith("!"):
         return Field(name, "tag", tag=kind[1:-1])
-    default = _DEFAULTS[rest[0][1:]] if rest else ...
-    least, kind = int(kind.endswith("+")), kind.removesuffix("+")
+    default = _DEFAULTS[defaults[0][1:]] if defaults else ...
+    min_items, kind = int(kind.endswith("+")), kind.removesuffix("+")
     nullable, kind = kind.endswith("?"), kind.removesuffix("?")
     items = kind.startswith("list[")
     kind = kind[5:-1] if items else kind
-    return Field(name, kind, None if nullable else default, nullable, items, least)
+    return Field(name, kind, None if nullable else default, nullable, items, min_items)
 
 
 FIELDS = {name: [_field(text) for text in row.split(", ")] for name, row in TABLES.items()}

@@ -73,6 +73,6 @@ def changed(base: dict[str, Any], **members: Any) -> dict[str, Any]:
 
 
 def _read(folder: str) -> dict[str, dict[str, Any]]:
-    found = files("schemas").joinpath(f"examples/{folder}").iterdir()
-    texts = {file.name: file.read_text("utf-8") for file in found if file.name.endswith(".json")}
+    entries = files("schemas").joinpath(f"examples/{folder}").iterdir()
+    texts = {file.name: file.read_text("utf-8") for file in entries if file.name.endswith(".json")}
     return {name.removesuffix(".json"): json.loads(text) for name, text in sorted(texts.items())}

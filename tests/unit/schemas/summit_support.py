@@ -51,7 +51,7 @@ JUDGES: dict[str, Any] = {
 }
 
 
-def shown(problems: list[Problem]) -> list[tuple[str, str]]:
+def rules_and_paths(problems: list[Problem]) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in problems]
 
 

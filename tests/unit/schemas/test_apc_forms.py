@@ -24,8 +24,8 @@ def test_hashes_are_over_the_canonical_form_with_and_without_created_at() -> Non
     packet = VALID["idea"]
     whole, identity = apc.packet_hashes(packet)
     assert whole == hashlib.sha256(rfc8785.dumps(packet)).hexdigest()
-    rest = {name: member for name, member in packet.items() if name != "created_at"}
-    assert identity == hashlib.sha256(rfc8785.dumps(rest)).hexdigest()
+    without_time = {name: member for name, member in packet.items() if name != "created_at"}
+    assert identity == hashlib.sha256(rfc8785.dumps(without_time)).hexdigest()
 
 
 @given(PACKETS, st.booleans())
@@ -36,8 +36,8 @@ def test_hashes_of_any_packet_are_over_its_canonical_form(
     if repeated:
         packet["metadata"] = {"a": 1, "created_at": packet["created_at"]}
     folded = apc.fold_ids(packet)
-    rest = {name: member for name, member in folded.items() if name != "created_at"}
-    expected = [hashlib.sha256(canonical_json(form)).hexdigest() for form in (folded, rest)]
+    without_time = {name: member for name, member in folded.items() if name != "created_at"}
+    expected = [hashlib.sha256(canonical_json(form)).hexdigest() for form in (folded, without_time)]
     assert list(apc.packet_hashes(packet)) == expected
 
 

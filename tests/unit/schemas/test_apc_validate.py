@@ -33,7 +33,7 @@ CODES = {
 }
 
 
-def found(packet: object, **options: Any) -> list[tuple[str, str]]:
+def problems_of(packet: object, **options: Any) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in apc.validate(packet, **options)]
 
 
@@ -67,12 +67,12 @@ def test_each_invalid_example_breaks_its_rule_at_its_path(name: str) -> None:
             parse_ijson(case["text"])
         assert (caught.value.rule, caught.value.path) == (case["rule"], case["path"])
     else:
-        assert found(case["packet"]) == [(case["rule"], case["path"])]
+        assert problems_of(case["packet"]) == [(case["rule"], case["path"])]
 
 
 def test_every_edge_rule_of_the_shape_has_an_invalid_example() -> None:
-    shown = {case["rule"] for case in examples.invalid("apc").values()}
-    assert CODES[Where.EDGE] == shown
+    example_rules = {case["rule"] for case in examples.invalid("apc").values()}
+    assert CODES[Where.EDGE] == example_rules
 
 
 CARRIED = sorted(
@@ -92,7 +92,7 @@ def test_what_avro_carries_breaks_the_same_rule_in_the_processor(name: str) -> N
 
 @pytest.mark.parametrize("value", [None, [], "x", 5, [{}]])
 def test_what_is_no_object_is_json_invalid(value: object) -> None:
-    assert found(value) == [("json_invalid", "")]
+    assert problems_of(value) == [("json_invalid", "")]
 
 
 def test_all_errors_are_collected_and_sorted_by_path_then_rule() -> None:
@@ -105,7 +105,7 @@ def test_all_errors_are_collected_and_sorted_by_path_then_rule() -> None:
         created_at="x",
         extra=1,
     )
-    assert found(packet) == [
+    assert problems_of(packet) == [
         ("number_range", "/confidence"),
         ("format_time", "/created_at"),
         ("member_unknown", "/extra"),
@@ -117,14 +117,14 @@ def test_all_errors_are_collected_and_sorted_by_path_then_rule() -> None:
 
 
 def test_an_empty_object_misses_every_required_member() -> None:
-    assert {rule for rule, _ in found({})} == {"member_missing"}
-    assert "/packet_type" in {path for _, path in found({})}
+    assert {rule for rule, _ in problems_of({})} == {"member_missing"}
+    assert "/packet_type" in {path for _, path in problems_of({})}
 
 
 def test_an_unknown_type_leaves_the_payload_unread_and_the_rest_judged() -> None:
     packet = changed("idea", packet_type="GOSSIP", confidence="x", payload__nothing=None)
-    assert found(packet) == [("member_type", "/confidence"), ("enum_value", "/packet_type")]
-    assert ("member_type", "/payload") in found(changed("idea", packet_type=1, payload=[]))
+    assert problems_of(packet) == [("member_type", "/confidence"), ("enum_value", "/packet_type")]
+    assert ("member_type", "/payload") in problems_of(changed("idea", packet_type=1, payload=[]))
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_an_unknown_type_leaves_the_payload_unread_and_the_rest_judged() -> None
     ],
 )
 def test_a_member_of_the_wrong_form(change: Any, rule: str | None, path: str | None) -> None:
-    problems = found(changed("idea", **change))
+    problems = problems_of(changed("idea", **change))
     if rule is None:
         assert problems == [
             ("member_missing", "/payload/failure_modes/0/description"),
@@ -185,30 +185,34 @@ def test_a_member_of_the_wrong_form(change: Any, rule: str | None, path: str | N
 
 
 def test_null_is_a_value_in_open_members_only() -> None:
-    assert found(changed("idea", metadata={"free": None})) == []
-    assert found(changed("error", payload__details={"free": [None]})) == []
-    assert found(changed("error", payload__details=None)) == [("member_type", "/payload/details")]
+    assert problems_of(changed("idea", metadata={"free": None})) == []
+    assert problems_of(changed("error", payload__details={"free": [None]})) == []
+    assert problems_of(changed("error", payload__details=None)) == [
+        ("member_type", "/payload/details")
+    ]
 
 
 def test_integers_may_be_spelled_with_a_fraction_of_zero() -> None:
-    assert found(changed("idea", routing__ttl_ms=2.0, trace__generation=4.0)) == []
+    assert problems_of(changed("idea", routing__ttl_ms=2.0, trace__generation=4.0)) == []
 
 
 def test_an_empty_proof_bundle_counts_as_present() -> None:
-    assert found(changed("claim", proof_bundle={})) == []
-    assert found(changed("claim", proof_bundle=None)) == [("member_type", "/proof_bundle")]
+    assert problems_of(changed("claim", proof_bundle={})) == []
+    assert problems_of(changed("claim", proof_bundle=None)) == [("member_type", "/proof_bundle")]
 
 
 def test_an_ir_object_without_a_type_is_named() -> None:
     packet = changed("task_ir", payload__objects=[{"id": "x"}, 5])
-    assert found(packet) == [
+    assert problems_of(packet) == [
         ("member_missing", "/payload/objects/0/type"),
         ("member_type", "/payload/objects/1"),
     ]
-    assert found(changed("task_ir", payload__objects__0__id=1)) == [
+    assert problems_of(changed("task_ir", payload__objects__0__id=1)) == [
         ("member_type", "/payload/objects/0/id")
     ]
-    assert found(changed("task_ir", payload__objects=[])) == [("array_size", "/payload/objects")]
+    assert problems_of(changed("task_ir", payload__objects=[])) == [
+        ("array_size", "/payload/objects")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -223,17 +227,17 @@ def test_an_ir_object_without_a_type_is_named() -> None:
 )
 def test_a_formula_bundle_has_something_in_it(bundle: dict[str, Any], empty: bool) -> None:
     expected = [("formula_empty", "/payload/formula_bundle")] if empty else []
-    assert found(changed("artifact", payload__formula_bundle=bundle)) == expected
+    assert problems_of(changed("artifact", payload__formula_bundle=bundle)) == expected
 
 
 def test_a_packet_at_the_bound_passes_and_one_byte_more_does_not() -> None:
     packet = changed("idea", metadata={"fill": ""})
     fill = apc.MAX_PACKET_BYTES - len(canonical_json(packet))
     packet["metadata"]["fill"] = "x" * fill
-    assert found(packet) == []
+    assert problems_of(packet) == []
     packet["metadata"]["fill"] += "x"
-    assert found(packet) == [("packet_too_large", "")]
-    assert found(VALID["idea"], max_bytes=100) == [("packet_too_large", "")]
+    assert problems_of(packet) == [("packet_too_large", "")]
+    assert problems_of(VALID["idea"], max_bytes=100) == [("packet_too_large", "")]
 
 
 @pytest.mark.parametrize("levels", [63, 64, 200, 900])
@@ -242,8 +246,8 @@ def test_nesting_is_bounded_wherever_it_stands(levels: int) -> None:
     for _ in range(levels - 1):
         deep = {"d": deep}
     expected = [("packet_too_large", "")] if levels > 63 else []
-    assert found(changed("idea", metadata=deep)) == expected
-    assert ("packet_too_large", "") in found({"x": deep, "y": [deep]}) or levels == 63
+    assert problems_of(changed("idea", metadata=deep)) == expected
+    assert ("packet_too_large", "") in problems_of({"x": deep, "y": [deep]}) or levels == 63
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a":1,"a":2}', '"x"', '{"a":1e400}'])
@@ -253,9 +257,9 @@ def test_open_members_of_avro_hold_an_object_of_ijson(text: str) -> None:
         owner = value if member == "metadata_json" else value["payload"][1]
         owner[member] = text
         path = "/metadata" if member == "metadata_json" else "/payload/details"
-        shown = apc.packet_json(value)
-        assert [(p.rule, p.path) for p in apc.validate_avro(value, shown)] == [("json_text", path)]
-        assert len(apc.packet_hashes(shown)[0]) == 64
+        packet = apc.packet_json(value)
+        assert [(p.rule, p.path) for p in apc.validate_avro(value, packet)] == [("json_text", path)]
+        assert len(apc.packet_hashes(packet)[0]) == 64
 
 
 def test_a_payload_of_another_type_is_a_mismatch() -> None:
@@ -316,10 +320,10 @@ def test_any_packet_gets_known_rules_or_can_be_encoded(packet: Any) -> None:
 
 @given(PACKETS | values(PACKET))
 def test_any_avro_packet_gets_known_rules_and_hashes(value: dict[str, Any]) -> None:
-    shown = apc.packet_json(value)
-    problems: list[Problem] = apc.validate_avro(value, shown)
+    packet = apc.packet_json(value)
+    problems: list[Problem] = apc.validate_avro(value, packet)
     assert {problem.rule for problem in problems} <= CODES[Where.PROCESSOR]
-    assert apc.packet_hashes(shown)[0] != apc.packet_hashes(shown)[1]
+    assert apc.packet_hashes(packet)[0] != apc.packet_hashes(packet)[1]
 
 
 @given(JSON)

@@ -23,8 +23,8 @@ SENDER, RECIPIENT = REQUEST["sender"], REQUEST["recipient"]
 
 def envelope(**members: Any) -> Envelope:
     """Of the example; `...` takes a member out."""
-    told = {**REQUEST, **members}
-    return Envelope.model_validate({k: v for k, v in told.items() if v is not ...})
+    fields = {**REQUEST, **members}
+    return Envelope.model_validate({k: v for k, v in fields.items() if v is not ...})
 
 
 @pytest.mark.parametrize("name", ["asap_version", "sender", "recipient", "payload_type", "payload"])
@@ -95,19 +95,19 @@ def test_a_known_one_keeps_its_spelling_and_has_its_name(name: str, text: str) -
 @pytest.mark.parametrize("empty", [None, ""])
 def test_answers_say_what_they_answer(name: str, empty: str | None) -> None:
     for text in spellings(name):
-        told: dict[str, Any] = {"payload_type": text, "payload": {}, "correlation_id": empty}
+        fields: dict[str, Any] = {"payload_type": text, "payload": {}, "correlation_id": empty}
         if name in ANSWERS:
             with pytest.raises(ValidationError, match="must have correlation_id"):
-                envelope(**told)
+                envelope(**fields)
         else:
-            assert envelope(**told).correlation_id == empty
+            assert envelope(**fields).correlation_id == empty
 
 
 def test_the_payloads_own_type_agrees_and_is_not_sent() -> None:
     made = envelope(payload={**REQUEST["payload"], "payload_type": "task_request"})
     assert made.payload["payload_type"] == "task_request"
-    for shown in (made.model_dump(), made.model_dump(mode="json")):
-        assert "payload_type" not in shown["payload"]
+    for dump in (made.model_dump(), made.model_dump(mode="json")):
+        assert "payload_type" not in dump["payload"]
     assert '"payload":{"conversation_id"' in made.model_dump_json()
     for other in ("TaskUpdate", "TaskPause", "", None, 1):
         with pytest.raises(ValidationError, match="payload_type_mismatch"):
@@ -172,7 +172,7 @@ def test_an_envelope_is_made_around_a_payload() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "answered"),
+    ("request_type", "reply_type"),
     [
         ("TaskRequest", "TaskUpdate"),
         ("task.request", "task.update"),
@@ -181,17 +181,19 @@ def test_an_envelope_is_made_around_a_payload() -> None:
         ("TASKREQUEST", "TaskUpdate"),
     ],
 )
-def test_a_reply_goes_back_with_the_trace_in_the_same_style(asked: str, answered: str) -> None:
+def test_a_reply_goes_back_with_the_trace_in_the_same_style(
+    request_type: str, reply_type: str
+) -> None:
     update = asap.TaskUpdate(
         task_id="t",
         update_type=asap.UpdateType.PROGRESS,
         status=asap.TaskStatus.WORKING,
     )
-    request = envelope(payload_type=asked, asap_version="0.1.7")
+    request = envelope(payload_type=request_type, asap_version="0.1.7")
     reply = reply_to(request, update, extensions={"org.example.a": 1})
     assert (reply.sender, reply.recipient) == (RECIPIENT, SENDER)
     assert (reply.correlation_id, reply.trace_id) == (request.id, request.trace_id)
-    assert (reply.asap_version, reply.payload_type) == ("0.1.7", answered)
+    assert (reply.asap_version, reply.payload_type) == ("0.1.7", reply_type)
     assert reply.typed_payload() == update
     assert reply.extensions == {"org.example.a": 1}
     assert reply_to(request, update, sender="urn:asap:agent:x").sender == "urn:asap:agent:x"

@@ -35,21 +35,21 @@ def test_the_example_of_the_spec() -> None:
 @pytest.mark.parametrize("name", examples.valid("asap"))
 def test_envelopes_come_back_from_the_log_in_canonical_form(name: str) -> None:
     canonical = canonical_form(examples.valid("asap")[name])
-    judged = judge(through_avro(ENVELOPE_RECORD, canonical))
-    assert judged.envelope == canonical
-    assert judged.problems == []
-    assert judged.sha256 == asap.hash_of(canonical)
-    assert judged.payload_type == canonical["payload_type"] in PAYLOADS
+    validation = judge(through_avro(ENVELOPE_RECORD, canonical))
+    assert validation.envelope == canonical
+    assert validation.problems == []
+    assert validation.sha256 == asap.hash_of(canonical)
+    assert validation.payload_type == canonical["payload_type"] in PAYLOADS
     assert canonical_form(canonical) == canonical
 
 
 @pytest.mark.parametrize("name", examples.valid("asap/manifests"))
 def test_manifests_come_back_with_all_their_members(name: str) -> None:
     whole = asap.manifest_form(examples.valid("asap/manifests")[name])
-    judged = asap.judge_manifest(through_avro(MANIFEST_RECORD, whole))
-    assert judged.manifest == whole
-    assert judged.problems == []
-    assert judged.sha256 == asap.hash_of(whole)
+    validation = asap.judge_manifest(through_avro(MANIFEST_RECORD, whole))
+    assert validation.manifest == whole
+    assert validation.problems == []
+    assert validation.sha256 == asap.hash_of(whole)
 
 
 def test_a_manifest_whose_schema_is_no_object_is_bad() -> None:

@@ -35,18 +35,23 @@ def test_the_key_is_that_of_the_table(name: str, correlation: str | None) -> Non
     payload |= {id: text for id, text in (("task_id", "T"), ("request_id", "R")) if id in payload}
     expected = KEYS[name][0 if correlation else 1]
     for text in spellings(name):
-        told = {"id": "E", "payload_type": text, "payload": payload, "correlation_id": correlation}
+        fields = {
+            "id": "E",
+            "payload_type": text,
+            "payload": payload,
+            "correlation_id": correlation,
+        }
         if expected is None:
             continue
-        assert task_key(told) == expected
-        whole = {**told, "asap_version": "0.1"}
+        assert task_key(fields) == expected
+        whole = {**fields, "asap_version": "0.1"}
         whole |= {"sender": "urn:asap:agent:a", "recipient": "urn:asap:agent:b"}
         if correlation or name not in ("TaskResponse", "McpToolResult"):
             assert task_key(Envelope.model_validate(whole)) == expected
 
 
 def test_where_there_is_no_key_it_is_said() -> None:
-    for told in (
+    for fields in (
         {"payload_type": "TaskPause", "payload": {}},
         {"payload_type": None},
         {},
@@ -56,7 +61,7 @@ def test_where_there_is_no_key_it_is_said() -> None:
         {"payload_type": "McpToolCall", "payload": {"request_id": 1}},
     ):
         with pytest.raises(MalformedEnvelopeError):
-            task_key(told)
+            task_key(fields)
 
 
 def test_the_claim_of_the_spec() -> None:

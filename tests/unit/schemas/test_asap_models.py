@@ -27,8 +27,8 @@ PARTS = ("TextPart", "DataPart", "FilePart", "ResourcePart", "TemplatePart")
 
 
 def model(name: str) -> type[ASAPBaseModel]:
-    found: type[ASAPBaseModel] = getattr(asap, name)
-    return found
+    model_class: type[ASAPBaseModel] = getattr(asap, name)
+    return model_class
 
 
 def cases(good: bool) -> Iterator[Any]:
@@ -42,11 +42,11 @@ def cases(good: bool) -> Iterator[Any]:
 @pytest.mark.parametrize(("name", "field", "value"), [*cases(good=True)])
 def test_values_of_a_fields_type_are_taken(name: str, field: Field, value: Any) -> None:
     made = model(name).model_validate({**example(name), field.name: value})
-    shown = made.model_dump(mode="json")[field.name]
+    output = made.model_dump(mode="json")[field.name]
     if field.type in ("str", "urn", "version", "mime", "base64", "obj", "progress"):
-        assert shown == value
+        assert output == value
     if value is None:
-        assert shown is None
+        assert output is None
 
 
 @pytest.mark.parametrize(("name", "field", "value"), [*cases(good=False)])
@@ -64,17 +64,17 @@ def test_fields_without_default_are_required_and_the_others_have_theirs(name: st
     assert schema["type"] == "object"
     assert schema["title"] == name
     assert schema["additionalProperties"] is False
-    least = {member: value for member, value in example(name).items() if member in needed}
+    minimal = {member: value for member, value in example(name).items() if member in needed}
     if name == "McpToolResult":
-        least["result"] = {}
-    shown = model(name).model_validate(least).model_dump(mode="json")
+        minimal["result"] = {}
+    output = model(name).model_validate(minimal).model_dump(mode="json")
     for field in FIELDS[name]:
-        if field.default is not ... and field.name not in least:
-            assert shown[field.name] == field.default
+        if field.default is not ... and field.name not in minimal:
+            assert output[field.name] == field.default
     for member in needed:
-        rest = {other: value for other, value in least.items() if other != member}
+        incomplete = {other: value for other, value in minimal.items() if other != member}
         with pytest.raises(ValidationError):
-            model(name).model_validate(rest)
+            model(name).model_validate(incomplete)
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -95,10 +95,10 @@ def test_models_are_frozen_and_copied_without_checks(name: str) -> None:
 @pytest.mark.parametrize("name", FIELDS)
 def test_what_is_shown_has_all_members_and_is_read_again(name: str) -> None:
     made = model(name).model_validate(example(name))
-    shown = made.model_dump_json()
-    own = {"payload_type"} if name in PAYLOADS else set()
-    assert set(json.loads(shown)) == {field.name for field in FIELDS[name]} | own
-    assert model(name).model_validate_json(shown) == made
+    text = made.model_dump_json()
+    extra_members = {"payload_type"} if name in PAYLOADS else set()
+    assert set(json.loads(text)) == {field.name for field in FIELDS[name]} | extra_members
+    assert model(name).model_validate_json(text) == made
 
 
 def test_texts_that_callers_match() -> None:
@@ -132,43 +132,43 @@ def test_texts_that_callers_match() -> None:
 def test_a_tool_result_has_a_result_or_an_error(
     success: bool, result: Any, error: Any, valid: bool
 ) -> None:
-    told = {"request_id": "r", "success": success, "result": result, "error": error}
+    fields = {"request_id": "r", "success": success, "result": result, "error": error}
     if valid:
-        asap.McpToolResult.model_validate(told)
+        asap.McpToolResult.model_validate(fields)
     else:
         with pytest.raises(ValidationError, match="when success is"):
-            asap.McpToolResult.model_validate(told)
+            asap.McpToolResult.model_validate(fields)
 
 
 def test_datetimes_show_six_digits_when_there_are_microseconds_and_keep_no_zone_if_naive() -> None:
-    for given, shown in (
+    for text, expected in (
         ("2026-11-21T10:00:00Z", "2026-11-21T10:00:00Z"),
         ("2026-11-21T10:00:00.5Z", "2026-11-21T10:00:00.500000Z"),
         ("2026-11-21T10:00:00", "2026-11-21T10:00:00"),
     ):
-        task = asap.Task.model_validate({**example("Task"), "created_at": given})
-        assert task.model_dump(mode="json")["created_at"] == shown
+        task = asap.Task.model_validate({**example("Task"), "created_at": text})
+        assert task.model_dump(mode="json")["created_at"] == expected
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_part_adapter_reads_and_writes_each_part(name: str) -> None:
-    told = example(name)
-    part = Part.validate_python(told)
+    fields = example(name)
+    part = Part.validate_python(fields)
     assert type(part).__name__ == name
-    assert Part.validate_json(json.dumps(told)) == part
+    assert Part.validate_json(json.dumps(fields)) == part
     assert Part.dump_python(part) == part.model_dump()
     assert json.loads(Part.dump_json(part)) == part.model_dump(mode="json")
     annotation: Any = GenericAlias(list, (Part,))
     parts: TypeAdapter[Any] = TypeAdapter(annotation)
-    assert parts.validate_python([told]) == [part]
+    assert parts.validate_python([fields]) == [part]
 
 
 def test_a_wrong_tag_and_a_missing_tag_are_two_errors() -> None:
     for adapter, tag in ((Part, "type"), (Payload, "payload_type")):
         kinds = []
-        for told in ({tag: "sound"}, {"content": ""}):
+        for value in ({tag: "sound"}, {"content": ""}):
             with pytest.raises(ValidationError) as caught:
-                adapter.validate_python(told)
+                adapter.validate_python(value)
             kinds.append(caught.value.errors()[0]["type"])
         assert kinds == ["union_tag_invalid", "union_tag_not_found"]
 
@@ -180,8 +180,8 @@ def test_parts_and_payloads_have_schemas() -> None:
 
 
 def spellings(name: str) -> list[str]:
-    own = (name, name.lower(), name.upper(), dotted(name), snake(name), kebab(name))
-    return [*own, dotted(name).upper(), f" {kebab(name)}! "]
+    styles = (name, name.lower(), name.upper(), dotted(name), snake(name), kebab(name))
+    return [*styles, dotted(name).upper(), f" {kebab(name)}! "]
 
 
 @pytest.mark.parametrize(
@@ -189,11 +189,11 @@ def spellings(name: str) -> list[str]:
 )
 def test_payload_types_are_taken_in_any_spelling(name: str, text: str) -> None:
     assert normalize_payload_type(text) == name
-    told = {**example(name), "payload_type": text}
+    fields = {**example(name), "payload_type": text}
     for made in (
-        model(name).model_validate(told),
-        Payload.validate_python(told),
-        Payload.validate_json(json.dumps(told)),
+        model(name).model_validate(fields),
+        Payload.validate_python(fields),
+        Payload.validate_json(json.dumps(fields)),
         asap.parse_payload(text, example(name)),
     ):
         assert isinstance(made, BaseModel)
@@ -238,14 +238,14 @@ def test_a_payload_that_does_not_fit_says_why() -> None:
 
 
 def test_styles_of_payload_types_are_kept() -> None:
-    for like, shown in (
+    for like, expected in (
         ("TaskRequest", "McpToolResult"),
         ("task.request", "mcp.tool.result"),
         ("task_request", "mcp_tool_result"),
         ("TASK-REQUEST", "mcp-tool-result"),
         ("taskrequest", "McpToolResult"),
     ):
-        assert respell("McpToolResult", like) == shown
+        assert respell("McpToolResult", like) == expected
 
 
 def test_statuses_know_which_are_terminal() -> None:

@@ -21,7 +21,7 @@ from tests.unit.schemas.asap_carried import (
     SNAPSHOT,
     carrying,
     off_the_log,
-    shown,
+    rules_and_paths,
 )
 from tests.unit.schemas.asap_tables import FIELDS, PAYLOADS
 from tests.unit.schemas.examples import changed
@@ -41,7 +41,7 @@ def test_valid_examples_break_no_rule(folder: str, name: str) -> None:
 def test_an_invalid_example_breaks_its_rule_and_no_other(folder: str, name: str) -> None:
     case = examples.invalid(folder)[name]
     problems = validate(examples.KINDS[folder], case[examples.CASES[folder]])
-    assert shown(problems) == [(case["rule"], case["path"])]
+    assert rules_and_paths(problems) == [(case["rule"], case["path"])]
     assert problems[0].message.endswith(".")
 
 
@@ -52,19 +52,21 @@ def test_off_the_log_an_example_breaks_the_same_rule(name: str) -> None:
         problems = off_the_log(case["envelope"])
     except ShapeError as exc:
         problems = [exc.problem]
-    told = problems[0] if len(problems) == 1 else None
+    problem = problems[0] if len(problems) == 1 else None
     if case["rule"] == "payload_type_mismatch":
         assert problems == [], "the log carries the type once"
     else:
-        assert told is not None
-        assert told.rule == case["rule"]
-        assert told.path.startswith(case["path"])
+        assert problem is not None
+        assert problem.rule == case["rule"]
+        assert problem.path.startswith(case["path"])
 
 
 def test_every_rule_of_the_edges_has_an_example() -> None:
-    told = {case["rule"] for folder in FOLDERS for case in examples.invalid(folder).values()}
+    example_rules = {
+        case["rule"] for folder in FOLDERS for case in examples.invalid(folder).values()
+    }
     stateless = {rule.code for rule in rules.ALL if rule.stage is Stage.SCHEMA}
-    assert told == stateless - {"envelope_too_large"} | {"bad_manifest"}
+    assert example_rules == stateless - {"envelope_too_large"} | {"bad_manifest"}
 
 
 def test_the_rules_that_refuse_have_codes_of_the_taxonomy() -> None:
@@ -79,9 +81,9 @@ def test_the_rules_that_refuse_have_codes_of_the_taxonomy() -> None:
 def test_each_payload_is_valid_with_all_its_members_and_with_the_least(name: str) -> None:
     whole = carrying(name)
     assert asap.validate(whole) == off_the_log(whole) == []
-    kept = {field.name for field in FIELDS[name] if field.default is ...} | {"result"}
-    least = {member: value for member, value in whole["payload"].items() if member in kept}
-    assert asap.validate({**whole, "payload": least}) == []
+    names = {field.name for field in FIELDS[name] if field.default is ...} | {"result"}
+    minimal = {member: value for member, value in whole["payload"].items() if member in names}
+    assert asap.validate({**whole, "payload": minimal}) == []
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
@@ -89,7 +91,9 @@ def test_each_required_member_of_a_payload_is_missed(name: str) -> None:
     for field in FIELDS[name]:
         if field.default is ...:
             missing = changed(carrying(name), **{f"payload__{field.name}": ...})
-            assert shown(asap.validate(missing)) == [("bad_payload", f"/payload/{field.name}")]
+            assert rules_and_paths(asap.validate(missing)) == [
+                ("bad_payload", f"/payload/{field.name}")
+            ]
 
 
 PLACES = [
@@ -109,7 +113,9 @@ def test_ids_have_1_to_256_characters_none_of_control(name: str, place: str) -> 
     for bad in ("", "x" * 257, *map(chr, range(32)), "a\x7f"):
         expected = [] if place == "correlation_id" and bad == "" else [("bad_id", path)]
         sent = changed(base, **{place: bad})
-        assert shown(asap.validate(sent)) == shown(off_the_log(sent)) == expected
+        assert (
+            rules_and_paths(asap.validate(sent)) == rules_and_paths(off_the_log(sent)) == expected
+        )
 
 
 OPEN = [
@@ -128,7 +134,7 @@ def test_open_members_are_objects_that_rfc_8785_can_carry(name: str, place: str)
     deep: Any = 1
     for _ in range(200):
         deep = [deep]
-    broken: tuple[Any, ...] = (
+    bad_values: tuple[Any, ...] = (
         {"a": 2**53},
         {"a": [-(2**53)]},
         {"a": float("nan")},
@@ -140,8 +146,8 @@ def test_open_members_are_objects_that_rfc_8785_can_carry(name: str, place: str)
         "text",
         7,
     )
-    for bad in broken:
-        rules_found = shown(asap.validate(changed(base, **{place: bad})))
+    for bad in bad_values:
+        rules_found = rules_and_paths(asap.validate(changed(base, **{place: bad})))
         assert rules_found == [("bad_json", path)]
 
 
@@ -165,7 +171,7 @@ def test_so_they_are_off_the_log_where_they_are_texts(name: str, place: str) -> 
         else:
             member = place.removeprefix("payload__") + "_json"
             sent = {**value, "payload": (record, {**payload, member: text})}
-        assert shown(judge(sent).problems) == [("bad_json", path)]
+        assert rules_and_paths(judge(sent).problems) == [("bad_json", path)]
         assert judge(sent).envelope["id"] == value["id"]
 
 
@@ -181,8 +187,8 @@ def test_version_of_a_query_fits_its_field() -> None:
         (2**63, ["bad_payload"]),
         (-(2**64), ["bad_payload"]),
     ):
-        found = asap.validate(changed(query, payload__version=version))
-        assert [problem.rule for problem in found] == expected
+        problems = asap.validate(changed(query, payload__version=version))
+        assert [problem.rule for problem in problems] == expected
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
@@ -190,24 +196,26 @@ def test_nobody_is_the_service_and_it_takes_no_work(name: str) -> None:
     sent = changed(carrying(name), sender=SERVICE)
     if name == "MessageSend":
         sent["payload"]["sender"] = SERVICE
-    assert shown(asap.validate(sent)) == [("reserved_urn", "/sender")]
+    assert rules_and_paths(asap.validate(sent)) == [("reserved_urn", "/sender")]
     received = changed(carrying(name), recipient=SERVICE)
     if name == "TaskUpdate":
         received["extensions"] = {SNAPSHOT: {"data": {}}}
     work = name == "TaskRequest" or name.startswith("Mcp")
-    assert shown(asap.validate(received)) == ([("reserved_urn", "/recipient")] if work else [])
+    assert rules_and_paths(asap.validate(received)) == (
+        [("reserved_urn", "/recipient")] if work else []
+    )
 
 
 def test_settings_are_those_given() -> None:
-    own = Limits(REQUEST["recipient"], 300, 10)
+    limits = Limits(REQUEST["recipient"], 300, 10)
     sent = changed(REQUEST, payload__config={"event_retention_hours": 11})
-    assert [problem.rule for problem in asap.validate(sent, own)] == [
+    assert [problem.rule for problem in asap.validate(sent, limits)] == [
         "reserved_urn",
         "bad_config",
         "envelope_too_large",
     ]
     value = from_json(ENVELOPE_RECORD, sent)
-    assert judge(value, own).problems == asap.validate(sent, own)
+    assert judge(value, limits).problems == asap.validate(sent, limits)
 
 
 def test_size_is_that_of_the_canonical_form() -> None:
@@ -216,8 +224,8 @@ def test_size_is_that_of_the_canonical_form() -> None:
     minimal = changed(REQUEST, correlation_id=..., extensions=..., payload__parent_task_id=...)
     for sent in (REQUEST, minimal):
         assert asap.validate(sent, Limits(max_envelope_bytes=400)) == []
-        found = asap.validate(sent, Limits(max_envelope_bytes=399))
-        assert shown(found) == [("envelope_too_large", "")]
+        problems = asap.validate(sent, Limits(max_envelope_bytes=399))
+        assert rules_and_paths(problems) == [("envelope_too_large", "")]
 
 
 def test_all_stateless_violations_are_told_in_the_order_of_the_table() -> None:
@@ -251,7 +259,7 @@ def test_all_stateless_violations_are_told_in_the_order_of_the_table() -> None:
 
 def test_an_unknown_type_comes_before_what_its_payload_might_break() -> None:
     sent = changed(REQUEST, payload_type="Task/Pause", payload={"parts": [1]})
-    assert shown(asap.validate(sent)) == [("unknown_payload_type", "/payload_type")]
+    assert rules_and_paths(asap.validate(sent)) == [("unknown_payload_type", "/payload_type")]
 
 
 def test_problems_are_read_by_attribute_and_by_name() -> None:
@@ -267,13 +275,13 @@ def test_problems_are_read_by_attribute_and_by_name() -> None:
 
 def test_a_time_that_utc_has_not_is_refused() -> None:
     for text in ("0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00"):
-        assert shown(asap.validate(changed(REQUEST, timestamp=text))) == [
+        assert rules_and_paths(asap.validate(changed(REQUEST, timestamp=text))) == [
             ("malformed_envelope", "/timestamp")
         ]
     value = from_json(ENVELOPE_RECORD, REQUEST)
     for micros in (-(2**63), 2**63 - 1, 253_402_300_800_000_000, -62_135_596_800_000_001):
-        found = judge({**value, "timestamp": micros}).problems
-        assert shown(found) == [("malformed_envelope", "/timestamp")]
+        problems = judge({**value, "timestamp": micros}).problems
+        assert rules_and_paths(problems) == [("malformed_envelope", "/timestamp")]
     for micros in (253_402_300_799_999_999, -62_135_596_800_000_000, 0, -1):
         assert judge({**value, "timestamp": micros}).problems == []
 
@@ -297,13 +305,13 @@ def test_any_member_may_be_anything(place: tuple[str, int], junk: Any) -> None:
 
 @given(values(ENVELOPE_RECORD))
 def test_any_record_is_judged(value: dict[str, Any]) -> None:
-    judged = judge(value)
-    assert judged.envelope["payload_type"] in PAYLOADS
-    assert judged.problems == asap.validate(judged.envelope)
+    validation = judge(value)
+    assert validation.envelope["payload_type"] in PAYLOADS
+    assert validation.problems == asap.validate(validation.envelope)
 
 
 @given(values(MANIFEST_RECORD))
 def test_any_manifest_is_judged(value: dict[str, Any]) -> None:
-    judged = judge_manifest(value)
-    assert {problem.rule for problem in judged.problems} <= {"bad_manifest"}
-    assert judged.sha256 is not None
+    validation = judge_manifest(value)
+    assert {problem.rule for problem in validation.problems} <= {"bad_manifest"}
+    assert validation.sha256 is not None

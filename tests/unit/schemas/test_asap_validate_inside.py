@@ -13,14 +13,14 @@ from tests.unit.schemas.asap_carried import (
     UPDATE,
     carrying,
     off_the_log,
-    shown,
+    rules_and_paths,
 )
 from tests.unit.schemas.asap_tables import PAYLOADS
 from tests.unit.schemas.examples import changed
 
 
 @pytest.mark.parametrize(
-    ("config", "broken"),
+    ("config", "bad_members"),
     [
         ({}, []),
         ({"other": [True, None]}, []),
@@ -44,10 +44,12 @@ from tests.unit.schemas.examples import changed
         ),
     ],
 )
-def test_members_of_config_that_mean_something(config: dict[str, Any], broken: list[str]) -> None:
+def test_members_of_config_that_mean_something(
+    config: dict[str, Any], bad_members: list[str]
+) -> None:
     sent = changed(REQUEST, payload__config=config)
-    expected = [("bad_config", f"/payload/config/{name}") for name in broken]
-    assert shown(asap.validate(sent)) == shown(off_the_log(sent)) == expected
+    expected = [("bad_config", f"/payload/config/{name}") for name in bad_members]
+    assert rules_and_paths(asap.validate(sent)) == rules_and_paths(off_the_log(sent)) == expected
 
 
 def test_a_valid_config_is_read() -> None:
@@ -65,7 +67,7 @@ def test_a_valid_config_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "broken"),
+    ("snapshot", "bad_path"),
     [
         ({"data": {}}, None),
         ({"data": {"a": 1}, "checkpoint": True, "version": 3, "id": "s"}, None),
@@ -97,10 +99,10 @@ def test_a_valid_config_is_read() -> None:
         ({"data": {}, "more": 1}, "/more"),
     ],
 )
-def test_the_form_of_a_snapshot_in_an_update(told: Any, broken: str | None) -> None:
-    found = shown(asap.validate(changed(UPDATE, extensions={SNAPSHOT: told})))
-    path = f"/extensions/{SNAPSHOT}{broken}"
-    assert found == ([] if broken is None else [("bad_extension", path)])
+def test_the_form_of_a_snapshot_in_an_update(snapshot: Any, bad_path: str | None) -> None:
+    problems = rules_and_paths(asap.validate(changed(UPDATE, extensions={SNAPSHOT: snapshot})))
+    path = f"/extensions/{SNAPSHOT}{bad_path}"
+    assert problems == ([] if bad_path is None else [("bad_extension", path)])
 
 
 @pytest.mark.parametrize("name", PAYLOADS)
@@ -123,9 +125,11 @@ def test_which_extension_goes_with_which_payload(name: str) -> None:
         "org.example.a": True,
     }
     for extension, form in forms.items():
-        found = shown(asap.validate(changed(carrying(name), extensions={extension: form})))
-        broken = [("bad_extension", f"/extensions/{extension}")]
-        assert found == ([] if taken.get(extension) else broken)
+        problems = rules_and_paths(
+            asap.validate(changed(carrying(name), extensions={extension: form}))
+        )
+        problem = [("bad_extension", f"/extensions/{extension}")]
+        assert problems == ([] if taken.get(extension) else problem)
 
 
 @pytest.mark.parametrize(

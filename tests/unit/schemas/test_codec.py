@@ -172,8 +172,8 @@ def test_a_union_of_plain_types_is_told_by_the_type_of_its_value(
     place = 5 + len(b"\x062.0")
     assert framed[place] == index
     assert decode(framed, CALL_RECORD).value == {**CALL, "id": id}
-    broken = framed[:place] + b"\x06" + framed[place + 1 :]
-    assert code_of(broken, CALL_RECORD) == "body_invalid"
+    bad_frame = framed[:place] + b"\x06" + framed[place + 1 :]
+    assert code_of(bad_frame, CALL_RECORD) == "body_invalid"
 
 
 @pytest.mark.parametrize("id", [True, 1.0, b"7", 2**63])

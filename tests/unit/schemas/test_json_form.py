@@ -30,10 +30,10 @@ METHODS = {record: method for method, record in PARAMS.items()}
 
 @given(PACKETS)
 def test_packets_of_every_type_go_from_avro_to_json_and_back(packet: dict[str, Any]) -> None:
-    shown = to_json(PACKET, packet)
-    again = parse_ijson(canonical_json(shown))
+    as_json = to_json(PACKET, packet)
+    again = parse_ijson(canonical_json(as_json))
     read = from_json(PACKET, again)
-    assert to_json(PACKET, decode(encode(PACKET, read), PACKET).value) == shown
+    assert to_json(PACKET, decode(encode(PACKET, read), PACKET).value) == as_json
 
 
 @pytest.mark.parametrize("record", [r for r in CATALOGUE.records() if r != PACKET])
@@ -41,9 +41,9 @@ def test_other_records_go_from_avro_to_json_and_back(record: str) -> None:
     @given(values(record))
     def check(value: dict[str, Any]) -> None:
         _match_packet(value)
-        shown = to_json(record, value)
-        json.dumps(shown)
-        assert to_json(record, from_json(record, shown)) == shown
+        as_json = to_json(record, value)
+        json.dumps(as_json)
+        assert to_json(record, from_json(record, as_json)) == as_json
 
     check()
 
@@ -82,16 +82,16 @@ def test_absent_members_of_protocol_objects_are_left_out_and_nulls_of_facts_are_
         "deadline_at": 1_777_881_600_123,
         "ack_due_at": None,
     }
-    shown = to_json("headrace.apc.ApcDelivery", delivery)
-    assert shown["ack_due_at"] is None
-    assert shown["deadline_at"] == "2026-05-04T08:00:00.123Z"
-    assert shown["packet"] == examples.valid("apc")["idea"]
+    as_json = to_json("headrace.apc.ApcDelivery", delivery)
+    assert as_json["ack_due_at"] is None
+    assert as_json["deadline_at"] == "2026-05-04T08:00:00.123Z"
+    assert as_json["packet"] == examples.valid("apc")["idea"]
 
 
 def test_numbers_are_shown_as_json_has_them() -> None:
     packet = from_json(PACKET, examples.valid("apc")["transfer"])
     name, payload = packet["payload"]
-    for given_number, shown in (
+    for given_number, expected in (
         (1.0, "1"),
         (-0.0, "0"),
         (0.1, "0.1"),
@@ -101,7 +101,7 @@ def test_numbers_are_shown_as_json_has_them() -> None:
         (2.0**60, str(2.0**60)),
     ):
         packet["payload"] = (name, {**payload, "sender_score": given_number})
-        assert json.dumps(to_json(PACKET, packet)["payload"]["sender_score"]) == shown
+        assert json.dumps(to_json(PACKET, packet)["payload"]["sender_score"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -139,18 +139,18 @@ TRANSITION = {
 @given(values("headrace.apc.ApcEvent"))
 def test_transitions_take_time_and_cause_from_their_fact(event: dict[str, Any]) -> None:
     event |= {"at": 5, "cause": "t/0/1", "transitions": [dict(TRANSITION)]}
-    (shown,) = to_json("headrace.apc.ApcEvent", event)["transitions"]
-    assert (shown["at"], shown["cause"]) == ("1970-01-01T00:00:00.005Z", "t/0/1")
-    assert shown["metadata"] == {"reason": "x"}
-    assert shown["from_state"] is None
+    (transition,) = to_json("headrace.apc.ApcEvent", event)["transitions"]
+    assert (transition["at"], transition["cause"]) == ("1970-01-01T00:00:00.005Z", "t/0/1")
+    assert transition["metadata"] == {"reason": "x"}
+    assert transition["from_state"] is None
 
 
 @given(values("headrace.apc.ApcPacketState"))
 def test_transitions_take_time_and_cause_from_their_row(row: dict[str, Any]) -> None:
-    own = {**TRANSITION, "at": 9, "cause": "t/0/2"}
-    row |= {"logged_at": 5, "position": "t/0/1", "history": [dict(TRANSITION), own]}
-    shown = to_json("headrace.apc.ApcPacketState", row)["history"]
-    assert [t["cause"] for t in shown] == ["t/0/1", "t/0/2"]
+    second = {**TRANSITION, "at": 9, "cause": "t/0/2"}
+    row |= {"logged_at": 5, "position": "t/0/1", "history": [dict(TRANSITION), second]}
+    history = to_json("headrace.apc.ApcPacketState", row)["history"]
+    assert [t["cause"] for t in history] == ["t/0/1", "t/0/2"]
 
 
 PATHS = [

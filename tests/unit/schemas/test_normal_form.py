@@ -41,26 +41,26 @@ def test_the_table_is_what_unicode_14_leaves_unassigned() -> None:
 @pytest.mark.parametrize("form", FORMS)
 @given(text=texts)
 def test_a_python_of_unicode_14_gives_the_same(form: Form, text: str) -> None:
-    found = normal(form, text)
+    result = normal(form, text)
     if unicodedata.unidata_version == "14.0.0" or not later & set(text):
-        assert found == unicodedata.normalize(form, text)
-    assert normal(form, found) == found
+        assert result == unicodedata.normalize(form, text)
+    assert normal(form, result) == result
 
 
 @pytest.mark.parametrize("form", FORMS)
 @given(text=texts)
 def test_what_is_later_is_never_asked_about(form: Form, text: str) -> None:
     """So a Python that knows it does nothing with it."""
-    asked: list[str] = []
+    parts: list[str] = []
 
-    def knowing_all(wanted: str, part: str) -> str:
-        asked.append(part)
+    def knowing_all(form_name: str, part: str) -> str:
+        parts.append(part)
         return unicodedata.normalize(form, part)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(normal_form, "normalize", knowing_all)
         normal(form, text)
-    assert not later & set("".join(asked))
+    assert not later & set("".join(parts))
 
 
 def test_a_mark_of_unicode_15_stays_where_it_is() -> None:

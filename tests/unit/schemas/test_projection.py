@@ -29,26 +29,26 @@ def _steps(schema: Any, known: dict[str, Any], depth: int = 3) -> Iterator[tuple
             first = (name["name"],) if len(branches) > 1 else ()
             if first:
                 yield first
-            yield from ((*first, *rest) for rest in _steps(branch, known, depth - len(first)))
+            yield from ((*first, *tail) for tail in _steps(branch, known, depth - len(first)))
     elif isinstance(schema, dict) and schema.get("type") == "record" and depth > 0:
         for field in schema["fields"]:
             yield (field["name"],)
-            for rest in _steps(field["type"], known, depth - 1):
-                yield field["name"], *rest
+            for tail in _steps(field["type"], known, depth - 1):
+                yield field["name"], *tail
 
 
-def _named(schema: Any, found: dict[str, Any]) -> dict[str, Any]:
+def _named(schema: Any, by_name: dict[str, Any]) -> dict[str, Any]:
     if isinstance(schema, list):
         for branch in schema:
-            _named(branch, found)
+            _named(branch, by_name)
     elif isinstance(schema, dict):
         if "name" in schema:
-            found[f"{schema['namespace']}.{schema['name']}"] = schema
+            by_name[f"{schema['namespace']}.{schema['name']}"] = schema
         for inner in (schema.get("items"), schema.get("values"), schema.get("type")):
-            _named(inner, found)
+            _named(inner, by_name)
         for field in schema.get("fields", ()):
-            _named(field["type"], found)
-    return found
+            _named(field["type"], by_name)
+    return by_name
 
 
 def paths_of(record: str) -> list[str]:
@@ -63,8 +63,8 @@ def picked(value: Any, paths: list[tuple[str, ...]]) -> Any:
     if isinstance(value, tuple):
         name, inner = value
         short = name.rpartition(".")[2]
-        own = [path[1:] for path in paths if path[0] == short]
-        return name, picked(inner, own) if own else {}
+        inner_paths = [path[1:] for path in paths if path[0] == short]
+        return name, picked(inner, inner_paths) if inner_paths else {}
     first = dict.fromkeys(path[0] for path in paths)
     return {
         name: picked(value[name], [path[1:] for path in paths if path[0] == name]) for name in first
@@ -94,12 +94,12 @@ def test_bytes_that_decode_are_read_and_others_are_read_or_refused(
 ) -> None:
     framed = bytearray(encode(PACKET, from_json(PACKET, examples.valid("apc")[name])))
     framed[at % len(framed)] = byte
-    (found,) = _SOME.many([bytes(framed)])
+    (projection,) = _SOME.many([bytes(framed)])
     try:
         value = decode(bytes(framed), PACKET).value
     except Undecodable:
         return
-    assert found == {"packet_id": value["packet_id"], "metadata_json": value["metadata_json"]}
+    assert projection == {"packet_id": value["packet_id"], "metadata_json": value["metadata_json"]}
 
 
 _SOME = Projection(PACKET, ("packet_id", "metadata_json"))
@@ -109,11 +109,11 @@ _SOME = Projection(PACKET, ("packet_id", "metadata_json"))
     "value", [None, b"", b"{}", b"\0\0\0\0\7x", b"\0" + CATALOGUE.id_of(PACKET).to_bytes(4, "big")]
 )
 def test_what_is_no_record_is_refused_as_the_decoder_refuses_it(value: bytes | None) -> None:
-    with pytest.raises(Undecodable) as wanted:
+    with pytest.raises(Undecodable) as expected:
         decode(value, PACKET)
     with pytest.raises(Undecodable) as caught:
         _SOME.of(value)
-    assert caught.value.code == wanted.value.code
+    assert caught.value.code == expected.value.code
 
 
 def test_another_framing_is_read_too() -> None:

@@ -18,7 +18,7 @@ VALID = examples.valid("rtes")
 CODES = {rule.code for rule in rules.ALL if rule.stage is Stage.SCHEMA}
 
 
-def found(event: object, **options: bool) -> list[tuple[str, str]]:
+def problems_of(event: object, **options: bool) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in rtes.validate_event(event, **options)]
 
 
@@ -45,17 +45,17 @@ def test_the_model_reads_each_example(name: str) -> None:
 @pytest.mark.parametrize("name", examples.invalid("rtes"))
 def test_each_invalid_example_breaks_its_rule_at_its_path(name: str) -> None:
     case = examples.invalid("rtes")[name]
-    assert found(case["event"]) == [(case["rule"], case["path"])]
+    assert problems_of(case["event"]) == [(case["rule"], case["path"])]
 
 
 def test_every_rule_of_the_shape_has_an_invalid_example() -> None:
-    shown = {case["rule"] for case in examples.invalid("rtes").values()}
-    assert CODES - {"json_invalid"} == shown
+    example_rules = {case["rule"] for case in examples.invalid("rtes").values()}
+    assert CODES - {"json_invalid"} == example_rules
 
 
 def test_problems_come_in_the_order_of_the_specs_tables() -> None:
     event = {"payload": {"type": "TASK_TRANSITION", "timestamp": 1, "task_id": 2}, "event_id": ""}
-    assert found(event) == [
+    assert problems_of(event) == [
         ("event_id_invalid", "/event_id"),
         ("schema_invalid", "/session_id"),
         ("schema_invalid", "/payload/task_id"),
@@ -67,8 +67,10 @@ def test_problems_come_in_the_order_of_the_specs_tables() -> None:
 
 @pytest.mark.parametrize("value", [None, 5, [], "x"])
 def test_what_is_no_object_is_schema_invalid(value: object) -> None:
-    assert found(value) == [("schema_invalid", "")]
-    assert found({**VALID["task_transition"], "payload": value}) == [("schema_invalid", "/payload")]
+    assert problems_of(value) == [("schema_invalid", "")]
+    assert problems_of({**VALID["task_transition"], "payload": value}) == [
+        ("schema_invalid", "/payload")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,19 +97,19 @@ def test_what_is_no_object_is_schema_invalid(value: object) -> None:
     ],
 )
 def test_a_member_of_the_wrong_form(name: str, member: str, value: Any, rule: str) -> None:
-    assert found(changed(name, **{member: value})) == [(rule, f"/payload/{member}")]
+    assert problems_of(changed(name, **{member: value})) == [(rule, f"/payload/{member}")]
 
 
 @pytest.mark.parametrize("value", [4, 4.0, 2**53 - 1, 0])
 def test_an_integral_number_is_a_turn_index_however_it_is_written(value: float) -> None:
-    assert found(changed("thought_stream", turn_index=value)) == []
+    assert problems_of(changed("thought_stream", turn_index=value)) == []
 
 
 def test_non_finite_doubles_of_avro_are_invalid_durations() -> None:
     value = from_json(EVENT, VALID["tool_lifecycle_completed"])
     value["payload"][1]["duration_ms"] = math.nan
-    shown = rtes.event_json(value)
-    assert found(shown, avro=True) == [("duration_invalid", "/payload/duration_ms")]
+    event = rtes.event_json(value)
+    assert problems_of(event, avro=True) == [("duration_invalid", "/payload/duration_ms")]
 
 
 def test_messages_never_quote_a_value() -> None:
@@ -121,7 +123,7 @@ def test_messages_never_quote_a_value() -> None:
 def test_unknown_members_pass_and_are_dropped_and_counted() -> None:
     event = changed("tool_lifecycle_invoked", extra={"a": [1, 2]}, arguments={"kept": {"x": 1}})
     event |= {"origin": "apc", "note": 1}
-    assert found(event) == []
+    assert problems_of(event) == []
     clean, dropped = rtes.drop_unknown(event)
     assert dropped == 3
     assert clean["payload"]["arguments"] == {"kept": {"x": 1}}
@@ -140,6 +142,6 @@ def test_the_content_hash_folds_the_event_id_and_nothing_else() -> None:
 
 @given(values(EVENT))
 def test_any_avro_event_gets_known_rules(value: dict[str, Any]) -> None:
-    shown = rtes.event_json(value)
-    assert {problem.rule for problem in rtes.validate_event(shown, avro=True)} <= CODES
-    rtes.drop_unknown(shown)
+    event = rtes.event_json(value)
+    assert {problem.rule for problem in rtes.validate_event(event, avro=True)} <= CODES
+    rtes.drop_unknown(event)

@@ -24,11 +24,11 @@ COMMANDS = examples.valid("saop/rewinds")
 SHAPE = {rule.code for rule in rules.ALL if rule.stage is Stage.SCHEMA}
 
 
-def found(turn: object, **options: bool) -> list[tuple[str, str]]:
+def problems_of(turn: object, **options: bool) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in saop.validate_turn(turn, **options)]
 
 
-def found_in_rewind(command: object) -> list[tuple[str, str]]:
+def rewind_problems_of(command: object) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in saop.validate_rewind(command)]
 
 
@@ -54,10 +54,10 @@ def test_valid_turns_are_valid_at_the_edge_and_as_avro(name: str) -> None:
 def test_valid_commands_are_valid_at_the_edge_and_as_avro(name: str) -> None:
     assert validate("saop.rewind", COMMANDS[name]) == []
     value = decode(encode(REWIND, from_json(REWIND, COMMANDS[name])), REWIND).value
-    shown = to_json(REWIND, value)
-    assert shown == COMMANDS[name]
-    assert saop.validate_rewind({"task_id": None, "git_hash": None, "reason": None} | shown) == []
-    assert saop.validate_rewind(shown) == []
+    as_json = to_json(REWIND, value)
+    assert as_json == COMMANDS[name]
+    assert saop.validate_rewind({"task_id": None, "git_hash": None, "reason": None} | as_json) == []
+    assert saop.validate_rewind(as_json) == []
 
 
 def test_the_models_read_each_example() -> None:
@@ -70,24 +70,26 @@ def test_the_models_read_each_example() -> None:
 @pytest.mark.parametrize("name", examples.invalid("saop"))
 def test_each_invalid_turn_breaks_its_rule_at_its_path(name: str) -> None:
     case = examples.invalid("saop")[name]
-    assert found(case["turn"]) == [(case["rule"], case["path"])]
+    assert problems_of(case["turn"]) == [(case["rule"], case["path"])]
 
 
 @pytest.mark.parametrize("name", examples.invalid("saop/rewinds"))
 def test_each_invalid_command_breaks_its_rule_at_its_path(name: str) -> None:
     case = examples.invalid("saop/rewinds")[name]
-    assert found_in_rewind(case["command"]) == [(case["rule"], case["path"])]
+    assert rewind_problems_of(case["command"]) == [(case["rule"], case["path"])]
 
 
 def test_every_rule_of_the_shape_has_an_invalid_example() -> None:
     folders = ("saop", "saop/rewinds")
-    shown = {case["rule"] for folder in folders for case in examples.invalid(folder).values()}
-    assert SHAPE - {"json_invalid"} == shown
+    example_rules = {
+        case["rule"] for folder in folders for case in examples.invalid(folder).values()
+    }
+    assert SHAPE - {"json_invalid"} == example_rules
 
 
 def test_problems_come_in_the_order_of_the_specs_table() -> None:
     turn = {"metadata": {"confidence": 2, "version": 1}, "content": {}, "agent_id": "poet"}
-    assert found(turn) == [
+    assert problems_of(turn) == [
         ("schema_invalid", "/turn_index"),
         ("agent_unknown", "/agent_id"),
         ("schema_invalid", "/role"),
@@ -104,7 +106,7 @@ def test_problems_come_in_the_order_of_the_specs_table() -> None:
 
 @pytest.mark.parametrize("value", [None, 5, [], "x"])
 def test_what_is_no_object_is_schema_invalid(value: object) -> None:
-    assert found(value) == found_in_rewind(value) == [("schema_invalid", "")]
+    assert problems_of(value) == rewind_problems_of(value) == [("schema_invalid", "")]
 
 
 @pytest.mark.parametrize(
@@ -133,18 +135,18 @@ def test_what_is_no_object_is_schema_invalid(value: object) -> None:
     ],
 )
 def test_a_member_of_the_wrong_form(place: str, value: Any, rule: str) -> None:
-    assert found(changed(place, value)) == [(rule, "/" + place.replace(".", "/"))]
+    assert problems_of(changed(place, value)) == [(rule, "/" + place.replace(".", "/"))]
 
 
 @pytest.mark.parametrize("value", [4, 4.0, 2**53 - 1, 0])
 def test_an_integral_number_is_a_turn_index_however_it_is_written(value: float) -> None:
-    assert found(changed("turn_index", value)) == []
+    assert problems_of(changed("turn_index", value)) == []
 
 
 def test_a_non_finite_double_of_avro_is_out_of_range() -> None:
     value = from_json(TURN, VALID["turn"])
     value["metadata"]["confidence"] = math.nan
-    assert found(saop.turn_json(value), avro=True) == [
+    assert problems_of(saop.turn_json(value), avro=True) == [
         ("confidence_out_of_range", "/metadata/confidence")
     ]
 
@@ -162,7 +164,7 @@ def test_unknown_members_pass_and_are_dropped_and_counted() -> None:
     turn = changed("content.mood", {"a": [1, 2]})
     turn |= {"origin": "apc"}
     turn["metadata"]["note"] = None
-    assert found(turn) == []
+    assert problems_of(turn) == []
     clean, dropped = saop.drop_unknown_turn(turn)
     assert (clean, dropped) == (VALID["turn"], 3)
     assert saop.drop_unknown_turn(clean) == (clean, 0)
@@ -172,11 +174,11 @@ def test_unknown_members_pass_and_are_dropped_and_counted() -> None:
 
 
 @pytest.mark.parametrize("phase", PHASES)
-@pytest.mark.parametrize("given", [(), ("task_id",), ("git_hash",), ("task_id", "git_hash")])
-def test_what_a_phase_names(phase: str, given: tuple[str, ...]) -> None:
-    command = {**COMMANDS["apply"], "task_id": None, "phase": phase} | dict.fromkeys(given, "5c0f")
-    wanted = 1 if phase in ("prepare", "apply") else 0
-    assert (found_in_rewind(command) == []) is (len(given) == wanted)
+@pytest.mark.parametrize("names", [(), ("task_id",), ("git_hash",), ("task_id", "git_hash")])
+def test_what_a_phase_names(phase: str, names: tuple[str, ...]) -> None:
+    command = {**COMMANDS["apply"], "task_id": None, "phase": phase} | dict.fromkeys(names, "5c0f")
+    expected = 1 if phase in ("prepare", "apply") else 0
+    assert (rewind_problems_of(command) == []) is (len(names) == expected)
 
 
 def test_the_hash_of_a_turn_is_over_all_it_says() -> None:
@@ -201,5 +203,5 @@ def test_any_avro_turn_gets_known_rules(value: dict[str, Any]) -> None:
 
 @given(values(REWIND), st.booleans())
 def test_any_avro_command_gets_known_rules(value: dict[str, Any], lapse: bool) -> None:
-    shown = to_json(REWIND, value) | ({"phase": "lapse"} if lapse else {})
-    assert {problem.rule for problem in saop.validate_rewind(shown)} <= SHAPE
+    command = to_json(REWIND, value) | ({"phase": "lapse"} if lapse else {})
+    assert {problem.rule for problem in saop.validate_rewind(command)} <= SHAPE

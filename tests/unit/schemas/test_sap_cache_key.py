@@ -51,8 +51,8 @@ def key(task: dict[str, Any]) -> str:
 
 
 def test_the_spec_example() -> None:
-    found = sap.cache_key(TASK, VOLATILE)
-    assert found == sap.CacheKey(KEY, FINGERPRINT, ["requestId"], HASHED)
+    cache_key = sap.cache_key(TASK, VOLATILE)
+    assert cache_key == sap.CacheKey(KEY, FINGERPRINT, ["requestId"], HASHED)
     assert sha256_hex(HASHED.encode()) == KEY
     assert key(with_context(territory=...)) == WITHOUT_TERRITORY
 
@@ -181,8 +181,8 @@ def test_principles_are_sorted_by_code_point() -> None:
 
 def test_removed_names_are_those_that_were_there() -> None:
     payload = {"nonce": None, "a": 1, "requestId": 2}
-    found = sap.cache_key({**TASK, "payload": payload}, [*VOLATILE, "b", "nonce"])
-    assert found.removed == ["nonce", "requestId"]
+    cache_key = sap.cache_key({**TASK, "payload": payload}, [*VOLATILE, "b", "nonce"])
+    assert cache_key.removed == ["nonce", "requestId"]
 
 
 CODE = (
@@ -229,7 +229,7 @@ def test_another_process_finds_the_same_keys_of_any_task() -> None:
         check=True,
         env={"PYTHONHASHSEED": "17", "PYTHONPATH": ":".join(sys.path)},
     )
-    assert json.loads(answer.stdout) == [found for _, found in drawn]
+    assert json.loads(answer.stdout) == [cache_key for _, cache_key in drawn]
     assert len(drawn) >= count
 
 

@@ -22,11 +22,11 @@ SHAPE = [rule.code for rule in rules.ALL if rule.stage is Stage.SCHEMA]
 
 
 def expected() -> dict[str, tuple[str, int]]:
-    found: dict[str, tuple[str, int]] = {}
+    by_code: dict[str, tuple[str, int]] = {}
     for line in TABLE.strip().splitlines():
         *codes, name, status = line.split()
-        found |= {code: (name, int(status)) for code in codes}
-    return found
+        by_code |= {code: (name, int(status)) for code in codes}
+    return by_code
 
 
 def test_refusals_are_those_of_the_table() -> None:

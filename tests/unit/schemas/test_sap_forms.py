@@ -55,11 +55,11 @@ def rules_of(kind: str, value: dict[str, Any]) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(("kind", "name"), EXAMPLES)
 def test_an_example_is_judged_alike_as_json_and_as_a_record(kind: str, name: str) -> None:
     value = examples.valid(f"sap/{kind}s")[name]
-    judged = sap.judge(kind, avro(kind, value))
-    assert judged.problems == []
-    assert canonical_json(judged.json) == canonical_json(without_nulls(ENVELOPES[kind], value))
-    assert judged.sha256 == sap.envelope_hash(without_nulls(ENVELOPES[kind], value))
-    assert to_json(RECORDS[kind], avro(kind, value)) == judged.json
+    validation = sap.judge(kind, avro(kind, value))
+    assert validation.problems == []
+    assert canonical_json(validation.json) == canonical_json(without_nulls(ENVELOPES[kind], value))
+    assert validation.sha256 == sap.envelope_hash(without_nulls(ENVELOPES[kind], value))
+    assert to_json(RECORDS[kind], avro(kind, value)) == validation.json
 
 
 @pytest.mark.parametrize("kind", RECORDS)
@@ -101,9 +101,9 @@ def test_any_json_is_an_output_and_stays_what_it_is(output: Any) -> None:
 def test_an_output_of_null_is_none() -> None:
     assert avro("result", {**RESULT, "output": None})["output_json"] is None
     null = {**avro("result", RESULT), "output_json": "null"}
-    judged = sap.judge("result", null)
-    assert judged.problems == []
-    assert "output" not in judged.json
+    validation = sap.judge("result", null)
+    assert validation.problems == []
+    assert "output" not in validation.json
 
 
 def test_text_that_is_not_canonical_is_accepted_and_hashed_in_canonical_form() -> None:
@@ -143,10 +143,10 @@ def test_text_that_is_no_i_json_is_told_with_its_member(text: str) -> None:
 
 
 def test_what_cannot_be_read_has_no_hash_and_is_not_shown() -> None:
-    judged = sap.judge("task", {**avro("task", TASK), "payload_json": "{"})
-    assert judged.sha256 is None
-    assert "payload" not in judged.json
-    assert judged.json["taskId"] == TASK["taskId"]
+    validation = sap.judge("task", {**avro("task", TASK), "payload_json": "{"})
+    assert validation.sha256 is None
+    assert "payload" not in validation.json
+    assert validation.json["taskId"] == TASK["taskId"]
 
 
 @pytest.mark.parametrize("text", ["[]", "1", '"x"', "null", '{"taskId": null}', '{"payload":{}}'])
@@ -180,25 +180,25 @@ def test_any_record_is_judged_without_raising(kind: str) -> None:
     @settings(max_examples=example_count(60))
     @given(values(RECORDS[kind]))
     def check(value: dict[str, Any]) -> None:
-        judged = sap.judge(kind, value)
-        canonical_json([problem._asdict() for problem in judged.problems])
+        validation = sap.judge(kind, value)
+        canonical_json([problem._asdict() for problem in validation.problems])
 
     check()
 
 
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=6), JSON))
 def test_any_payload_survives(payload: dict[str, Any]) -> None:
-    judged = sap.judge("task", avro("task", {**TASK, "payload": payload}))
-    assert judged.problems == []
-    assert canonical_json(judged.json["payload"]) == canonical_json(payload)
+    validation = sap.judge("task", avro("task", {**TASK, "payload": payload}))
+    assert validation.problems == []
+    assert canonical_json(validation.json["payload"]) == canonical_json(payload)
 
 
 @pytest.mark.parametrize("number", [2.0**53, -1e20, 1e300])
 def test_a_large_double_does_not_become_an_integer_on_its_way(number: float) -> None:
-    judged = sap.judge("task", avro("task", {**TASK, "payload": {"a": [number]}}))
-    assert judged.problems == []
-    assert judged.json["payload"] == {"a": [number]}
-    assert judged.sha256 == sap.envelope_hash({**TASK, "payload": {"a": [number]}})
+    validation = sap.judge("task", avro("task", {**TASK, "payload": {"a": [number]}}))
+    assert validation.problems == []
+    assert validation.json["payload"] == {"a": [number]}
+    assert validation.sha256 == sap.envelope_hash({**TASK, "payload": {"a": [number]}})
 
 
 def test_beside_a_large_double_other_numbers_stay_canonical() -> None:
@@ -231,7 +231,7 @@ def test_a_record_hash_leaves_out_nulls_but_not_those_of_open_json() -> None:
         "output": {"a": None},
         "recordSha256": "x",
     }
-    shown = {
+    expected = {
         "cacheKey": "k",
         "outputContract": {"schema": {"const": None}, "strict": None},
         "policyChecks": [{"principle": "p", "status": "PASS"}],
@@ -239,7 +239,7 @@ def test_a_record_hash_leaves_out_nulls_but_not_those_of_open_json() -> None:
         "output": {"a": None},
     }
     before = copy.deepcopy(record)
-    assert sap.record_sha256(record) == sha256_hex(canonical_json(shown))
+    assert sap.record_sha256(record) == sha256_hex(canonical_json(expected))
     assert record == before
 
 
@@ -294,13 +294,13 @@ def test_an_exact_sum_is_shown_as_a_number() -> None:
         "lastAt": 0,
         "heuristicsVersion": 0,
     }
-    shown = to_json("headrace.sap.SapLearning", row)["metrics"]["tokens"]
-    assert shown == {"count": 2, "sum": 815.3, "min": 0.3, "max": 815}
+    tokens = to_json("headrace.sap.SapLearning", row)["metrics"]["tokens"]
+    assert tokens == {"count": 2, "sum": 815.3, "min": 0.3, "max": 815}
 
 
 @pytest.mark.parametrize(("kind", "name"), EXAMPLES)
 def test_an_example_fits_the_json_schema_of_its_record(kind: str, name: str) -> None:
     rows = RowSchemas("#/$defs/")
     schema = {**rows.add(RECORDS[kind]), "$defs": rows.found}
-    shown = to_json(RECORDS[kind], avro(kind, examples.valid(f"sap/{kind}s")[name]))
-    assert list(Draft202012Validator(schema).iter_errors(shown)) == []
+    as_json = to_json(RECORDS[kind], avro(kind, examples.valid(f"sap/{kind}s")[name]))
+    assert list(Draft202012Validator(schema).iter_errors(as_json)) == []

@@ -60,7 +60,7 @@ def test_a_model_holds_what_is_wrong_and_says_so() -> None:
     task = sap.SapTask.from_json({**TASK, "issuer": "me", "payload": ...})
     problem = task.validate()[0]
     assert isinstance(problem, Problem)
-    assert [(found.rule, found.path) for found in task.validate()] == [
+    assert [(each.rule, each.path) for each in task.validate()] == [
         ("bad_type", "/issuer"),
         ("bad_json", "/payload"),
         ("bad_type", "/payload"),
@@ -130,14 +130,14 @@ SECRETS = {
 @pytest.mark.parametrize("text", SECRETS)
 def test_a_payload_with_what_looks_like_a_secret_is_warned_of(text: str) -> None:
     for payload in ({"a": [{"b": text}]}, {text: 1}):
-        found = sap.task_warnings({**TASK, "payload": payload})
-        assert ("payload_secret_suspected" in found) is SECRETS[text]
+        warnings = sap.task_warnings({**TASK, "payload": payload})
+        assert ("payload_secret_suspected" in warnings) is SECRETS[text]
 
 
 def test_pressure_for_a_principle_that_is_not_listed_is_warned_of() -> None:
     context = {**TASK["constitutionalContext"], "principles": ["strategic_pause"]}
-    found = sap.task_warnings({**TASK, "constitutionalContext": context})
-    assert found == ["pressure_for_unlisted_principle"]
+    warnings = sap.task_warnings({**TASK, "constitutionalContext": context})
+    assert warnings == ["pressure_for_unlisted_principle"]
     assert sap.task_warnings(TASK) == []
 
 

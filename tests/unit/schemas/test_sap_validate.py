@@ -30,7 +30,7 @@ INVALID = [(folder, name) for folder in FOLDERS for name in examples.invalid(fol
 VALID = [(folder, name) for folder in FOLDERS for name in examples.valid(folder)]
 
 
-def shown(problems: list[Problem]) -> list[tuple[str, str]]:
+def rules_and_paths(problems: list[Problem]) -> list[tuple[str, str]]:
     return [(problem.rule, problem.path) for problem in problems]
 
 
@@ -43,7 +43,7 @@ def test_valid_examples_break_no_rule(folder: str, name: str) -> None:
 def test_an_invalid_example_breaks_its_rule_and_no_other(folder: str, name: str) -> None:
     case = examples.invalid(folder)[name]
     problems = validate(examples.KINDS[folder], case["envelope"])
-    assert shown(problems) == [(case["rule"], case["path"])]
+    assert rules_and_paths(problems) == [(case["rule"], case["path"])]
 
 
 def test_every_rule_of_the_edges_has_an_example() -> None:
@@ -62,7 +62,9 @@ def test_an_envelope_is_too_large_by_its_canonical_form() -> None:
     room = constants.MAX_ENVELOPE_BYTES - len(canonical_json(TASK))
     fits = changed(TASK, payload__document=TASK["payload"]["document"] + "x" * room)
     assert validate("sap.task", fits) == []
-    assert shown(validate("sap.task", changed(fits, meta={"a": 1}))) == [("too_large", "")]
+    assert rules_and_paths(validate("sap.task", changed(fits, meta={"a": 1}))) == [
+        ("too_large", "")
+    ]
     spaced = changed(fits, parentTaskId=None)
     assert validate("sap.task", spaced) == []
 
@@ -98,7 +100,7 @@ def test_problems_are_told_by_path() -> None:
     value = changed(
         TASK, protocolVersion="1.0", taskId="x", issuedAt="now", issuer__agentKind="x", payload=...
     )
-    assert shown(validate("sap.task", value)) == [
+    assert rules_and_paths(validate("sap.task", value)) == [
         ("bad_timestamp", "/issuedAt"),
         ("bad_enum", "/issuer/agentKind"),
         ("missing_field", "/payload"),
@@ -110,12 +112,17 @@ def test_problems_are_told_by_path() -> None:
 def test_of_one_path_the_table_of_rules_decides() -> None:
     value = changed(TASK, constitutionalContext__territory=" " * 1025)
     path = "/constitutionalContext/territory"
-    assert shown(validate("sap.task", value)) == [("empty_string", path), ("too_long", path)]
+    assert rules_and_paths(validate("sap.task", value)) == [
+        ("empty_string", path),
+        ("too_long", path),
+    ]
 
 
 def test_a_code_that_names_the_thing_wins_over_a_general_one() -> None:
     value = changed(RESULT, status="FAILED", error={"message": "\u3000" * 5000})
-    assert shown(validate("sap.result", value)) == [("error_message_missing", "/error/message")]
+    assert rules_and_paths(validate("sap.result", value)) == [
+        ("error_message_missing", "/error/message")
+    ]
 
 
 def test_null_is_as_good_as_absent_for_members_that_may_be_absent() -> None:
@@ -135,7 +142,7 @@ def test_an_integral_number_is_an_integer(number: float) -> None:
 def test_a_pressure_is_finite_and_within_bounds(number: float) -> None:
     value = changed(TASK, constitutionalContext__pressure__strategic_pause=number)
     path = "/constitutionalContext/pressure/strategic_pause"
-    assert shown(validate("sap.task", value)) == [("out_of_range", path)]
+    assert rules_and_paths(validate("sap.task", value)) == [("out_of_range", path)]
 
 
 def test_readings_have_no_bounds() -> None:
@@ -153,10 +160,10 @@ def nested(levels: int) -> Any:
 def test_a_body_nests_64_levels_and_no_more() -> None:
     assert validate("sap.task", changed(TASK, payload={"a": nested(62)})) == []
     deep = changed(TASK, payload={"a": nested(63)})
-    assert shown(validate("sap.task", deep)) == [("bad_json", "/payload")]
+    assert rules_and_paths(validate("sap.task", deep)) == [("bad_json", "/payload")]
     assert validate("sap.task", changed(TASK, target__routingHints={"a": nested(61)})) == []
     deeper = changed(TASK, target__routingHints={"a": nested(62)})
-    assert shown(validate("sap.task", deeper)) == [("bad_json", "/target/routingHints")]
+    assert rules_and_paths(validate("sap.task", deeper)) == [("bad_json", "/target/routingHints")]
 
 
 def test_lengths_are_counted_in_code_points() -> None:
@@ -195,8 +202,8 @@ def test_alignment_goes_with_the_status_and_the_code(status: str, coded: bool) -
             RESULT, status=status, error=error, constitutionalEvidence__alignment=alignment
         )
         allowed = verdict == "ok" and (not coded or alignment == "NON_CONSTITUTIONAL")
-        found = [problem.rule for problem in validate("sap.result", value)]
-        assert found == ([] if allowed else ["alignment_status_mismatch"])
+        rules = [problem.rule for problem in validate("sap.result", value)]
+        assert rules == ([] if allowed else ["alignment_status_mismatch"])
 
 
 OPTIONS = {"rating": (None, 5), "decision": (None, "rejected"), "note": (None, "Well done.")}
@@ -209,8 +216,8 @@ def test_the_kind_says_what_a_signal_holds(kind: str) -> None:
         right = (rating is not None) is (kind == "rating")
         right &= (decision is not None) is (kind == "approval")
         right &= note is not None or kind != "note"
-        found = {problem.rule for problem in validate("sap.signal", value)}
-        assert found == (set() if right else {"bad_signal"})
+        rules = {problem.rule for problem in validate("sap.signal", value)}
+        assert rules == (set() if right else {"bad_signal"})
 
 
 @pytest.mark.parametrize("rating", [1, 2, 3, 4, 5, 5.0])
@@ -221,11 +228,11 @@ def test_ratings_are_one_to_five(rating: float) -> None:
 def test_what_is_told_is_bounded_and_the_verdict_is_not_changed_by_that() -> None:
     tags: list[Any] = ["t" * 1025] * 300 + [7]
     problems = validate("sap.task", changed(TASK, tags=tags))
-    assert shown(problems)[:2] == [("too_many_items", "/tags"), ("too_long", "/tags/0")]
+    assert rules_and_paths(problems)[:2] == [("too_many_items", "/tags"), ("too_long", "/tags/0")]
     assert len(problems) == 1 + 256 + 1
     named = changed(TASK, constitutionalContext__pressure={"p" * 100_000: 101})
     named["x" * 100_000] = 2**60
-    assert shown(validate("sap.task", named)) == [
+    assert rules_and_paths(validate("sap.task", named)) == [
         ("bad_json", ""),
         ("out_of_range", "/constitutionalContext/pressure"),
         ("too_long", "/constitutionalContext/pressure"),
@@ -246,8 +253,8 @@ LIMITS = {f"limit {n}": n for n in range(255)}
 def test_a_budget_is_a_map_like_others(budget: dict[str, Any], fits: bool) -> None:
     """Each number in it is a limit."""
     value = changed(TASK, telemetry={"budget": budget})
-    wanted = [] if fits else [("too_many_items", "/telemetry/budget")]
-    assert shown(validate("sap.task", value)) == wanted
+    expected = [] if fits else [("too_many_items", "/telemetry/budget")]
+    assert rules_and_paths(validate("sap.task", value)) == expected
     text = files("schemas").joinpath("json/sap/task.json").read_text("utf-8")
     assert Draft202012Validator(json.loads(text)).is_valid(value) is fits
 

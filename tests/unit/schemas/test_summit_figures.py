@@ -19,7 +19,7 @@ METRICS = st.fixed_dictionaries({"tokens": st.integers(0, 2**53 - 1), "cost_usd"
 
 
 @pytest.mark.parametrize(
-    ("usd", "cost", "broken"),
+    ("usd", "cost", "over_budget"),
     [
         (1.25, 0.75, False),
         (1.25, 1.25, False),
@@ -35,9 +35,9 @@ METRICS = st.fixed_dictionaries({"tokens": st.integers(0, 2**53 - 1), "cost_usd"
         (1_000_000, 1_000_000, False),
     ],
 )
-def test_money_is_compared_at_nine_places(usd: float, cost: float, broken: bool) -> None:
-    found = summit.broken_budget({"usd": usd}, {"tokens": 0, "cost_usd": cost})
-    assert found == ("budget.usd" if broken else None)
+def test_money_is_compared_at_nine_places(usd: float, cost: float, over_budget: bool) -> None:
+    rule = summit.broken_budget({"usd": usd}, {"tokens": 0, "cost_usd": cost})
+    assert rule == ("budget.usd" if over_budget else None)
 
 
 @given(MONEY)
@@ -71,10 +71,12 @@ def test_seconds_alone_are_no_budget(budget: Any, there: bool) -> None:
 
 @given(METRICS, METRICS)
 def test_effective_metrics_never_go_down(reply: dict[str, Any], row: dict[str, Any]) -> None:
-    found = summit.effective_metrics(reply, row)
+    metrics = summit.effective_metrics(reply, row)
     for name in ("tokens", "cost_usd"):
-        assert found[name] == max(reply[name], row[name])
-    assert summit.effective_metrics(found, row) == summit.effective_metrics(None, found) == found
+        assert metrics[name] == max(reply[name], row[name])
+    assert (
+        summit.effective_metrics(metrics, row) == summit.effective_metrics(None, metrics) == metrics
+    )
 
 
 def test_latency_is_what_was_said_last() -> None:

@@ -32,18 +32,18 @@ def avro(record: str, value: dict[str, Any]) -> dict[str, Any]:
 def test_the_manifest() -> None:
     text = files("schemas").joinpath("examples/summit/manifests/word-stats.yaml").read_text("utf-8")
     assert summit.read_manifest(text) == MANIFEST
-    judged = summit.judge_manifest(avro(MANIFEST_RECORD, MANIFEST))
-    assert judged.problem is None
-    assert judged.hash == summit.manifest_hash(MANIFEST) == MANIFEST_HASH
+    validation = summit.judge_manifest(avro(MANIFEST_RECORD, MANIFEST))
+    assert validation.problem is None
+    assert validation.hash == summit.manifest_hash(MANIFEST) == MANIFEST_HASH
 
 
 def test_the_call_and_its_inputs() -> None:
-    judged = summit.judge_call(avro(CALL_RECORD, CALL))
-    assert tuple(judged) == (CALL, None, CALL_HASH)
+    validation = summit.judge_call(avro(CALL_RECORD, CALL))
+    assert tuple(validation) == (CALL, None, CALL_HASH)
     schema = summit.schema_of(
         avro(MANIFEST_RECORD, MANIFEST)["spec"]["interface"]["inputSchema_json"]
     )
-    inputs = schema.filled(judged.json["params"]["inputs"])
+    inputs = schema.filled(validation.json["params"]["inputs"])
     assert inputs == {"text": "to be or not to be", "top": 3}
     assert schema.errors(inputs, "/params/inputs") == []
     assert summit.json_hash(inputs) == INPUT_HASH
@@ -51,9 +51,9 @@ def test_the_call_and_its_inputs() -> None:
 
 
 def test_the_reply_and_its_output() -> None:
-    judged = summit.judge_reply(avro(REPLY_RECORD, REPLY))
-    assert tuple(judged) == (REPLY, None, REPLY_HASH)
-    content = summit.reply_content(judged.json, "invoke")
+    validation = summit.judge_reply(avro(REPLY_RECORD, REPLY))
+    assert tuple(validation) == (REPLY, None, REPLY_HASH)
+    content = summit.reply_content(validation.json, "invoke")
     assert (content.problem, content.late, content.output_hash) == (None, None, OUTPUT_HASH)
 
 
@@ -86,8 +86,8 @@ def test_empty_tools_and_resources_are_none(member: str, empty: Any) -> None:
 def test_an_empty_list_of_checks_is_none() -> None:
     reply = copy.deepcopy(examples.valid("summit/replies")["verification"])
     del reply["verification"]["checks"]
-    shown = {**reply, "verification": {**reply["verification"], "checks": []}}
-    assert summit.reply_hash(reply) == summit.reply_hash(shown)
+    with_empty_list = {**reply, "verification": {**reply["verification"], "checks": []}}
+    assert summit.reply_hash(reply) == summit.reply_hash(with_empty_list)
     assert summit.judge_reply(avro(REPLY_RECORD, reply)).hash == summit.reply_hash(reply)
 
 
@@ -104,30 +104,32 @@ def test_the_spelling_of_open_json_does_not_matter() -> None:
     value = avro(CALL_RECORD, CALL)
     record, params = value["params"]
     spelled = '{ "text" : "to be or not\\u0020to be" }'
-    judged = summit.judge_call({**value, "params": (record, {**params, "inputs_json": spelled})})
-    assert judged == (CALL, None, CALL_HASH)
+    validation = summit.judge_call(
+        {**value, "params": (record, {**params, "inputs_json": spelled})}
+    )
+    assert validation == (CALL, None, CALL_HASH)
 
 
 def test_null_stays_where_it_is_a_value() -> None:
     tool = {**examples.valid("summit/replies")["tool_output"], "output": None}
-    judged = summit.judge_reply(avro(REPLY_RECORD, tool))
-    assert judged.json == tool
-    content = summit.reply_content(judged.json, "tool")
+    validation = summit.judge_reply(avro(REPLY_RECORD, tool))
+    assert validation.json == tool
+    content = summit.reply_content(validation.json, "tool")
     assert (content.output, content.late) == (None, None)
     assert content.output_hash == sha256_hex(b"null")
     without = {name: member for name, member in tool.items() if name != "output"}
-    assert summit.reply_hash(without) != judged.hash
+    assert summit.reply_hash(without) != validation.hash
     assert summit.reply_content(without, "tool").output is summit.ABSENT
 
 
 @pytest.mark.parametrize("text", ['{"a":1,"a":2}', "{", "", "NaN", "1e400", '"\\ud800"'])
 def test_what_cannot_be_parsed_is_hashed_as_a_string(text: str) -> None:
     value = avro(REPLY_RECORD, REPLY)
-    judged = summit.judge_reply({**value, "output_json": text})
-    assert judged.hash == summit.reply_hash({**REPLY, "output": text})
-    assert isinstance(judged.json["output"], summit.UnparsableJson)
-    assert summit.reply_content(judged.json, "tool").output_hash is None
-    assert json.dumps(judged.json["output"]) == json.dumps(text)
+    validation = summit.judge_reply({**value, "output_json": text})
+    assert validation.hash == summit.reply_hash({**REPLY, "output": text})
+    assert isinstance(validation.json["output"], summit.UnparsableJson)
+    assert summit.reply_content(validation.json, "tool").output_hash is None
+    assert json.dumps(validation.json["output"]) == json.dumps(text)
 
 
 def test_what_is_not_finite_has_a_hash_too() -> None:
@@ -136,6 +138,6 @@ def test_what_is_not_finite_has_a_hash_too() -> None:
     assert len(summit.judge_reply(value).hash) == 64
     call = avro(CALL_RECORD, CALL)
     call["params"][1]["context"]["budget"]["usd"] = float("inf")
-    judged = summit.judge_call(call)
-    assert judged.problem is not None
-    assert (judged.problem.rule, len(judged.hash)) == ("budget.value", 64)
+    validation = summit.judge_call(call)
+    assert validation.problem is not None
+    assert (validation.problem.rule, len(validation.hash)) == ("budget.value", 64)

@@ -102,10 +102,10 @@ def test_any_avro_value_goes_to_a_model_and_back(name: str) -> None:
 
 def test_params_are_those_of_the_method() -> None:
     calls = examples.valid("summit/calls")
-    found = {name: type(SummitCall.from_json(call).params) for name, call in calls.items()}
-    assert found["seed"] is found["invoke"] is InvokeParams
-    assert found["tool_call"] is ToolCallParams
-    assert found["cancel"] is found["cancel_notification"] is CancelParams
+    types = {name: type(SummitCall.from_json(call).params) for name, call in calls.items()}
+    assert types["seed"] is types["invoke"] is InvokeParams
+    assert types["tool_call"] is ToolCallParams
+    assert types["cancel"] is types["cancel_notification"] is CancelParams
     other = SummitCall.from_json({**calls["cancel"], "method": "agent.stop"})
     assert other.to_json()["params"] == calls["cancel"]["params"]
     assert other.check()[0].rule == "rpc.method"
@@ -174,7 +174,7 @@ def test_what_is_no_object_is_refused(model: Any, value: Any, rule: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "expected"),
     [
         (Budget(usd=1), []),
         (Budget(usd=-1), [("budget.value", "/usd")]),
@@ -203,8 +203,8 @@ def test_what_is_no_object_is_refused(model: Any, value: Any, rule: str) -> None
         ),
     ],
 )
-def test_parts_are_checked_by_themselves(part: SummitObject, told: list[Any]) -> None:
-    assert [(problem.rule, problem.path) for problem in part.check()] == told
+def test_parts_are_checked_by_themselves(part: SummitObject, expected: list[Any]) -> None:
+    assert [(problem.rule, problem.path) for problem in part.check()] == expected
 
 
 def test_tools_are_read_and_written_as_mcp_has_them() -> None:

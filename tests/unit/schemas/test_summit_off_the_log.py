@@ -36,15 +36,15 @@ def test_what_avro_carries_breaks_the_same_rule_on_the_log(folder: str, name: st
         avro = off_the_log(record, form)
     except ShapeError:
         return  # no record can be made of it
-    judged = judge(avro)
-    if folder == "summit/replies" and judged.problem is None:
-        content = summit.reply_content(judged.json, "invoke")
-        found = content.problem or content.late
+    validation = judge(avro)
+    if folder == "summit/replies" and validation.problem is None:
+        content = summit.reply_content(validation.json, "invoke")
+        content_problem = content.problem or content.late
         # Open JSON of a final reply, a null, and an empty list have no rule of their own there.
-        assert found is not None or name in ("json.invalid-output", "status.value-type")
-        if found is not None and case["rule"] != "json.invalid":
-            assert (found.rule, found.path) == (case["rule"], case["path"])
-    elif judged.problem is None:
+        assert content_problem is not None or name in ("json.invalid-output", "status.value-type")
+        if content_problem is not None and case["rule"] != "json.invalid":
+            assert (content_problem.rule, content_problem.path) == (case["rule"], case["path"])
+    elif validation.problem is None:
         assert name in (
             "params.shape-context",
             "rpc.id",
@@ -52,7 +52,7 @@ def test_what_avro_carries_breaks_the_same_rule_on_the_log(folder: str, name: st
             "params.shape-delivery",
         )
     elif name != "rpc.id":
-        assert (judged.problem.rule, judged.problem.path) == (case["rule"], case["path"])
+        assert (validation.problem.rule, validation.problem.path) == (case["rule"], case["path"])
 
 
 @pytest.mark.parametrize(
@@ -74,9 +74,9 @@ def test_open_json_off_the_log_has_to_be_ijson(text: str) -> None:
     assert (problem.rule, problem.path) == ("json.invalid", "/spec/interface/outputSchema")
 
     reply = off_the_log(words.REPLY_RECORD, RESULT)
-    judged = summit.judge_reply({**reply, "output_json": text})
-    assert judged.problem is None
-    late = summit.reply_content(judged.json, "invoke").late
+    validation = summit.judge_reply({**reply, "output_json": text})
+    assert validation.problem is None
+    late = summit.reply_content(validation.json, "invoke").late
     assert late is not None
     assert (late.rule, late.path) == ("output.value", "/output")
 
@@ -88,8 +88,8 @@ def test_open_json_off_the_log_has_to_be_ijson(text: str) -> None:
 def test_extras_are_an_object_of_other_members(text: str, reply: Any, rule: str) -> None:
     value = off_the_log(words.REPLY_RECORD, reply)
     value["provenance"]["extra_json"] = text
-    judged = summit.judge_reply(value)
-    problem = judged.problem or summit.reply_content(judged.json, "invoke").problem
+    validation = summit.judge_reply(value)
+    problem = validation.problem or summit.reply_content(validation.json, "invoke").problem
     assert problem is not None
     assert (problem.rule, problem.path) == (rule, "/provenance/extra_json")
 
@@ -98,9 +98,9 @@ def test_extras_do_not_speak_for_members() -> None:
     value = off_the_log(words.CALL_RECORD, changed(CALL, params__context__traceId=...))
     context = value["params"][1]["context"]
     context["extra_json"] = '{"traceId":"tr-1"}'
-    judged = summit.judge_call(value)
-    assert judged.problem is not None
-    assert (judged.problem.rule, judged.problem.path) == (
+    validation = summit.judge_call(value)
+    assert validation.problem is not None
+    assert (validation.problem.rule, validation.problem.path) == (
         "json.invalid",
         "/params/context/extra_json",
     )
@@ -155,19 +155,19 @@ def test_a_delivery_is_the_services() -> None:
         "dueAt": 0,
         "reason": None,
     }
-    judged = summit.judge_call({**call, "delivery": delivery})
-    assert judged.problem is not None
-    assert (judged.problem.rule, judged.problem.path) == ("params.shape", "/delivery")
-    assert judged.json == CALL
+    validation = summit.judge_call({**call, "delivery": delivery})
+    assert validation.problem is not None
+    assert (validation.problem.rule, validation.problem.path) == ("params.shape", "/delivery")
+    assert validation.json == CALL
 
 
 @settings(max_examples=example_count(100), deadline=None)
 @given(values(words.CALL_RECORD), values(words.REPLY_RECORD), values(words.MANIFEST_RECORD))
 def test_any_record_is_judged(call: Any, reply: Any, manifest: Any) -> None:
-    for judged in (summit.judge_call(call), summit.judge_manifest(manifest)):
-        assert len(judged.hash) == 64
-    judged = summit.judge_reply(reply)
-    if judged.problem is None:
+    for validation in (summit.judge_call(call), summit.judge_manifest(manifest)):
+        assert len(validation.hash) == 64
+    validation = summit.judge_reply(reply)
+    if validation.problem is None:
         for kind in ("invoke", "tool"):
-            content = summit.reply_content(judged.json, kind)
-            assert content.metrics is None or content.metrics == judged.json["metrics"]
+            content = summit.reply_content(validation.json, kind)
+            assert content.metrics is None or content.metrics == validation.json["metrics"]

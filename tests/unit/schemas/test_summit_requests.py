@@ -8,7 +8,7 @@ import pytest
 
 from schemas import ShapeError, summit
 from schemas.summit.calls import call_problems
-from tests.unit.schemas.summit_support import CALL, shown
+from tests.unit.schemas.summit_support import CALL, rules_and_paths
 
 
 @pytest.mark.parametrize(
@@ -41,11 +41,11 @@ def test_queries_have_params_too(method: str, params: Any, rule: str | None) -> 
     request = {"jsonrpc": "2.0", "id": 1, "method": method}
     if params is not ...:
         request["params"] = params
-    found = summit.check_request(request)
-    assert [problem.rule for problem in found][:1] == ([] if rule is None else [rule])
+    problems = summit.check_request(request)
+    assert [problem.rule for problem in problems][:1] == ([] if rule is None else [rule])
     if rule is None:
-        assert shown(summit.check_call(request)) == [("rpc.method", "/method")]
-        assert shown(summit.check_request({**request, "id": ...}))[0] == ("rpc.id", "/id")
+        assert rules_and_paths(summit.check_call(request)) == [("rpc.method", "/method")]
+        assert rules_and_paths(summit.check_request({**request, "id": ...}))[0] == ("rpc.id", "/id")
 
 
 @pytest.mark.parametrize(

@@ -50,14 +50,14 @@ def test_the_seeds_response_with_its_verification() -> None:
 def test_the_effective_status_goes_out() -> None:
     claimed = {"status": "passed", "checks": [{"name": "sources", "passed": False}]}
     row = {**RUN, "verification": summit.row_verification(claimed)}
-    shown = summit.run_result(row, {})["verification"]
-    assert shown == {"status": "failed", "checks": claimed["checks"]}
+    verification = summit.run_result(row, {})["verification"]
+    assert verification == {"status": "failed", "checks": claimed["checks"]}
 
 
 def test_without_latency_it_is_the_time_between_the_records() -> None:
     row = {**RUN, "metrics": {"tokens": 1, "cost_usd": 0.5}}
-    found = summit.run_result(row, {})["metrics"]
-    assert found == {"tokens": 1, "cost_usd": 0.5, "latency_ms": 412}
+    metrics = summit.run_result(row, {})["metrics"]
+    assert metrics == {"tokens": 1, "cost_usd": 0.5, "latency_ms": 412}
 
 
 def test_without_provenance_nobody_knows() -> None:
@@ -117,8 +117,10 @@ def test_each_rule_that_ends_a_run_has_its_code() -> None:
 
 def test_an_error_says_where_and_what_the_agent_said() -> None:
     errors = [{"path": "/output/words", "keyword": "type"}]
-    own = {"code": 7, "message": "no"}
-    error = summit.run_error("output.schema", path="/output", errors=errors, agent_error=own)
+    agent_error = {"code": 7, "message": "no"}
+    error = summit.run_error(
+        "output.schema", path="/output", errors=errors, agent_error=agent_error
+    )
     assert error == {
         "code": -32010,
         "message": "output.schema: /output/words: type",
@@ -126,7 +128,7 @@ def test_an_error_says_where_and_what_the_agent_said() -> None:
             "rule": "output.schema",
             "path": "/output",
             "errors": errors,
-            "agentError": own,
+            "agentError": agent_error,
         },
     }
 

@@ -154,10 +154,10 @@ FILLING: list[tuple[dict[str, Any], Any, Any]] = [
 @pytest.mark.parametrize(("made", "value", "filled"), FILLING)
 def test_defaults_are_filled_in(made: dict[str, Any], value: Any, filled: Any) -> None:
     compiled, before = schema(**made), copy.deepcopy(value)
-    found = compiled.filled(value)
-    assert found == filled
+    result = compiled.filled(value)
+    assert result == filled
     assert value == before
-    assert compiled.filled(found) == summit.schema_of(json.dumps(made)).filled(filled)
+    assert compiled.filled(result) == summit.schema_of(json.dumps(made)).filled(filled)
 
 
 def test_each_default_is_a_copy() -> None:
@@ -167,7 +167,7 @@ def test_each_default_is_a_copy() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keywords", "value", "told"),
+    ("keywords", "value", "expected"),
     [
         ({"required": ["a", "b"]}, {}, [("/a", "required"), ("/b", "required")]),
         ({"dependentRequired": {"a": ["b"]}}, {"a": 1}, [("/b", "dependentRequired")]),
@@ -225,17 +225,17 @@ def test_each_default_is_a_copy() -> None:
     ],
 )
 def test_errors_are_paths_and_keywords(
-    keywords: dict[str, Any], value: Any, told: list[tuple[str, str]]
+    keywords: dict[str, Any], value: Any, expected: list[tuple[str, str]]
 ) -> None:
-    assert errors(value, **keywords) == [(f"/output{path}", keyword) for path, keyword in told]
+    assert errors(value, **keywords) == [(f"/output{path}", keyword) for path, keyword in expected]
     slow = summit.schema_of(json.dumps({**OBJECT, **keywords}))._counted(value, "/output")
     assert [(e["path"], e["keyword"]) for e in slow] == errors(value, **keywords)
 
 
 def test_errors_are_ten_at_most_sorted_and_cut() -> None:
     names = [f"n{i:02}" for i in range(20)]
-    found = errors({}, required=names[::-1])
-    assert found == [(f"/output/{name}", "required") for name in names[:10]]
+    first_ten = errors({}, required=names[::-1])
+    assert first_ten == [(f"/output/{name}", "required") for name in names[:10]]
     [(path, keyword)] = errors({"x" * 600: 1}, additionalProperties={"type": "null"})
     assert (path, keyword) == (f"/output/{'x' * 492}", "type")
     astral = errors({"\ufffd": 1, "\U00010000": 1}, additionalProperties=False)
@@ -249,7 +249,7 @@ def test_the_same_error_is_told_once() -> None:
 
 
 def test_the_message_names_the_first() -> None:
-    found = schema(required=["a", "b"]).errors({}, "/params/inputs")
+    schema_errors = schema(required=["a", "b"]).errors({}, "/params/inputs")
     message = "inputs.schema: /params/inputs/a: required"
-    assert summit.schema_message("inputs.schema", found) == message
-    assert summit.rule_message("inputs.schema", found) == message
+    assert summit.schema_message("inputs.schema", schema_errors) == message
+    assert summit.rule_message("inputs.schema", schema_errors) == message

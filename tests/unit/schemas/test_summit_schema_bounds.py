@@ -70,8 +70,8 @@ def test_a_schema_that_takes_too_long_is_given_up(
     made: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("schemas.json_schema.keywords.MOST_STEPS", 5000)
-    found = schema(**made).errors(nested(50), "/params/inputs")
-    assert found == [{"path": "/params/inputs", "keyword": GIVEN_UP}]
+    schema_errors = schema(**made).errors(nested(50), "/params/inputs")
+    assert schema_errors == [{"path": "/params/inputs", "keyword": GIVEN_UP}]
 
 
 def test_a_costly_schema_is_kept_to_where_it_can_be() -> None:
@@ -171,5 +171,5 @@ def test_any_object_is_taken_or_refused(made: Any, value: Any) -> None:
     made = {**OBJECT, "properties": made, **made}
     if not schema_problems(made, ("s",)):
         compiled = summit.schema_of(json.dumps(made))
-        told = compiled.errors(compiled.filled({"a": value}), "/x")
-        assert told == sorted(told, key=lambda e: (e["path"], e["keyword"]))
+        schema_errors = compiled.errors(compiled.filled({"a": value}), "/x")
+        assert schema_errors == sorted(schema_errors, key=lambda e: (e["path"], e["keyword"]))

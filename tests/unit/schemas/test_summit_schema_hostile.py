@@ -33,9 +33,9 @@ LISTS = {
 @pytest.mark.parametrize("keyword", LISTS)
 def test_more_errors_than_memory_holds_are_not_listed(keyword: str) -> None:
     schema, item, path = LISTS[keyword]
-    found = errors(schema, {"a": [item] * 40_000})
-    assert found[0] == {"path": path, "keyword": keyword}
-    assert len(found) == 10
+    first_errors = errors(schema, {"a": [item] * 40_000})
+    assert first_errors[0] == {"path": path, "keyword": keyword}
+    assert len(first_errors) == 10
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_a_large_value_of_a_plain_schema_is_valid() -> None:
     ],
 )
 def test_a_name_may_be_empty(schema: Json, value: Json, error: tuple[str, str]) -> None:
-    (found,) = errors({"type": "object", **schema}, value)
-    assert (found["path"], found["keyword"]) == (error[0], error[1] or "minProperties")
+    (actual,) = errors({"type": "object", **schema}, value)
+    assert (actual["path"], actual["keyword"]) == (error[0], error[1] or "minProperties")
 
 
 def test_many_defaults_are_looked_at_once() -> None:

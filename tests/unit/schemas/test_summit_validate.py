@@ -32,7 +32,7 @@ from tests.unit.schemas.summit_support import (
     deep,
     extra,
     off_the_log,
-    shown,
+    rules_and_paths,
 )
 
 ELSEWHERE = {
@@ -63,17 +63,17 @@ def test_valid_examples_break_no_rule(folder: str, name: str) -> None:
 def test_an_invalid_example_breaks_its_rule_and_no_other(folder: str, name: str) -> None:
     case = examples.invalid(folder)[name]
     problems = validate(examples.KINDS[folder], case[examples.CASES[folder]])
-    assert shown(problems)[0] == (case["rule"], case["path"])
+    assert rules_and_paths(problems)[0] == (case["rule"], case["path"])
     assert {problem.rule for problem in problems} == {case["rule"]}
     assert name.partition("-")[0] == case["rule"]
     assert all(problem.message.endswith(".") for problem in problems)
 
 
 def test_every_rule_of_the_edges_has_an_example() -> None:
-    told = {examples.invalid(folder)[name]["rule"] for folder, name in INVALID}
+    example_rules = {examples.invalid(folder)[name]["rule"] for folder, name in INVALID}
     edges = {rule.code for rule in rules.ALL if rule.where is not Where.PROCESSOR}
-    assert told | ELSEWHERE.keys() == edges
-    assert not told & ELSEWHERE.keys()
+    assert example_rules | ELSEWHERE.keys() == edges
+    assert not example_rules & ELSEWHERE.keys()
 
 
 def with_extra(size: int) -> dict[str, Any]:
@@ -117,27 +117,29 @@ SIZES: list[tuple[str, Any, Any, int]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "make", "check", "most"), SIZES)
-def test_sizes_are_counted_in_canonical_bytes(rule: str, make: Any, check: Any, most: int) -> None:
-    assert check(make(most)) == []
-    assert [problem.rule for problem in check(make(most + 1))] == [rule]
+@pytest.mark.parametrize(("rule", "make", "check", "max_size"), SIZES)
+def test_sizes_are_counted_in_canonical_bytes(
+    rule: str, make: Any, check: Any, max_size: int
+) -> None:
+    assert check(make(max_size)) == []
+    assert [problem.rule for problem in check(make(max_size + 1))] == [rule]
 
 
 def test_the_size_of_a_manifest_is_that_of_its_form_on_the_log() -> None:
     small = changed(MANIFEST, spec__interface__inputSchema__description="")
-    for most, told in ((262_144, []), (262_145, ["manifest.size"])):
-        text = "x" * (most - len(json.dumps(small, separators=(",", ":"))))
+    for size, expected in ((262_144, []), (262_145, ["manifest.size"])):
+        text = "x" * (size - len(json.dumps(small, separators=(",", ":"))))
         value = changed(small, spec__interface__inputSchema__description=text)
-        assert [problem.rule for problem in summit.check_manifest(value)] == told
+        assert [problem.rule for problem in summit.check_manifest(value)] == expected
 
 
 def test_the_root_is_level_one() -> None:
     assert summit.check_call(changed(CALL, params__inputs=deep(62))) == []
-    assert shown(summit.check_call(changed(CALL, params__inputs=deep(63)))) == [
+    assert rules_and_paths(summit.check_call(changed(CALL, params__inputs=deep(63)))) == [
         ("json.invalid", "/params/inputs")
     ]
     assert summit.check_reply(changed(RESULT, output=deep(63))) == []
-    assert shown(summit.check_reply(changed(RESULT, output=deep(64)))) == [
+    assert rules_and_paths(summit.check_reply(changed(RESULT, output=deep(64)))) == [
         ("json.invalid", "/output")
     ]
 
@@ -160,9 +162,9 @@ ORDER: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("first", range(len(ORDER)))
 def test_the_first_rule_of_a_call_decides(first: int) -> None:
-    broken = {place: value for _, places in ORDER[first:] for place, value in places.items()}
-    found = [problem.rule for problem in summit.check_call(changed(CALL, **broken))]
-    assert found == [rule for rule, _ in ORDER[first:]]
+    bad_members = {place: value for _, places in ORDER[first:] for place, value in places.items()}
+    codes = [problem.rule for problem in summit.check_call(changed(CALL, **bad_members))]
+    assert codes == [rule for rule, _ in ORDER[first:]]
 
 
 REPLY_ORDER: list[tuple[str, dict[str, Any]]] = [
@@ -177,8 +179,8 @@ REPLY_ORDER: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.parametrize("first", range(len(REPLY_ORDER)))
 def test_the_first_rule_of_a_reply_decides(first: int) -> None:
-    broken = {p: value for _, places in REPLY_ORDER[first:] for p, value in places.items()}
-    reply = changed(RESULT, **broken)
+    bad_members = {p: value for _, places in REPLY_ORDER[first:] for p, value in places.items()}
+    reply = changed(RESULT, **bad_members)
     assert [p.rule for p in summit.check_reply(reply)] == [rule for rule, _ in REPLY_ORDER[first:]]
     if 0 < first < len(REPLY_ORDER) - 1:
         content = summit.reply_content(reply, "invoke")
@@ -250,10 +252,10 @@ def test_which_members_a_kind_has(kind: str, member: str) -> None:
     sample = {"result": "completed", "error": "failed"}.get(kind, "x")
     with_it = {**KINDS[kind], member: SAMPLES[member] or sample}
     without = {name: value for name, value in KINDS[kind].items() if name != member}
-    told = [] if cell in "RO" else [("reply.shape", f"/{member}")]
-    assert shown(summit.check_reply(with_it)) == told
+    expected = [] if cell in "RO" else [("reply.shape", f"/{member}")]
+    assert rules_and_paths(summit.check_reply(with_it)) == expected
     missing = [(MISSING[member], f"/{member}")] if cell == "R" else []
-    assert shown(summit.check_reply(without)) == missing
+    assert rules_and_paths(summit.check_reply(without)) == missing
 
 
 @settings(max_examples=example_count(200), deadline=None)
@@ -268,7 +270,7 @@ def test_any_json_is_judged(value: Any, folder: str, data: st.DataObject) -> Non
     if names:
         names[-1][0][names[-1][1]] = value
     for one in (value, base):
-        found = validate(examples.KINDS[folder], one)
-        assert all(problem.rule in {rule.code for rule in rules.ALL} for problem in found)
-        order = [problem.rule for problem in found]
+        problems = validate(examples.KINDS[folder], one)
+        assert all(problem.rule in {rule.code for rule in rules.ALL} for problem in problems)
+        order = [problem.rule for problem in problems]
         assert order == sorted(order, key=order.index)

@@ -69,8 +69,8 @@ def outcome(text: str) -> tuple[Any, str | None]:
     ],
 )
 def test_the_core_schema(text: str, value: Any) -> None:
-    found = read_manifest(text)["a"]
-    assert (found, type(found)) == (value, type(value))
+    actual = read_manifest(text)["a"]
+    assert (actual, type(actual)) == (value, type(value))
 
 
 @pytest.mark.parametrize(
@@ -144,9 +144,9 @@ def test_size_counts_what_aliases_stand_for() -> None:
 @given(st.dictionaries(st.text("abc é", min_size=1), JSON, max_size=3))
 def test_the_canonical_json_of_anything_is_read_back(value: dict[str, Any]) -> None:
     text = canonical_json(value).decode()
-    found, refused = outcome(text)
+    document, refused = outcome(text)
     if refused is None:
-        assert canonical_json(found).decode() == text
+        assert canonical_json(document).decode() == text
     else:  # doubles that it writes as large integers
         assert refused == "json.invalid"
 
@@ -164,7 +164,7 @@ def test_manifests_are_loaded_from_paths_and_texts(tmp_path: Path) -> None:
     text = FOLDER.joinpath("seed.yaml").read_text("utf-8")
     path = tmp_path / "agent.yaml"
     path.write_text(text, "utf-8")
-    loaded = [load_manifest(told) for told in (path, str(path), text, text.encode())]
+    loaded = [load_manifest(source) for source in (path, str(path), text, text.encode())]
     for manifest in loaded:
         assert manifest.check() == []
         assert manifest.to_json() == examples.valid("summit/manifests")["seed"]
@@ -179,5 +179,5 @@ def test_loading_says_what_is_no_manifest(tmp_path: Path) -> None:
     assert refused.value.rule == "manifest.shape"
     with pytest.raises(FileNotFoundError):
         load_manifest(str(tmp_path / "missing.yaml"))
-    broken = load_manifest("kind: Agent\nspec: 1\n")
-    assert broken.check()[0].rule == "manifest.shape"
+    manifest = load_manifest("kind: Agent\nspec: 1\n")
+    assert manifest.check()[0].rule == "manifest.shape"
