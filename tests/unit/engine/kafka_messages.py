@@ -11,7 +11,7 @@ END, GONE = -191, -1
 TP = TopicPartition(TOPIC, 0)
 
 
-class Place(NamedTuple):
+class PartitionOffset(NamedTuple):
     topic: str
     partition: int
     offset: int = -1

@@ -82,9 +82,9 @@ def test_who_does_not_wait_any_more_is_left_alone() -> None:
     appender = Appender(lambda: client)
     given_up = appender.submit(outputs("a"))
     assert given_up.cancel()
-    kept = appender.submit(outputs("b"))
+    pending = appender.submit(outputs("b"))
     client.held = False
-    assert [record.value for record in kept.result(60)] == [b"b"]
+    assert [record.value for record in pending.result(60)] == [b"b"]
     appender.close()
 
 

@@ -53,10 +53,10 @@ def test_as_few_numbers_move_as_an_even_share_allows(
     owner = [random.choice([*names, None]) for _ in range(partitions)]
     claims = {n: frozenset(p for p in range(partitions) if owner[p] == n) for n in names}
     shares = assign({n: Member(ALL, claims[n]) for n in names}, partitions)
-    kept = sum(len(claims[n].intersection(shares[n].numbers)) for n in names)
-    least, extra = divmod(partitions, count)
-    rich = sum(len(c) > least for c in claims.values())
-    assert kept == sum(min(len(c), least) for c in claims.values()) + min(extra, rich)
+    stays = sum(len(claims[n].intersection(shares[n].numbers)) for n in names)
+    min_share, extra = divmod(partitions, count)
+    rich = sum(len(c) > min_share for c in claims.values())
+    assert stays == sum(min(len(c), min_share) for c in claims.values()) + min(extra, rich)
 
 
 def test_a_late_member_takes_its_share_and_no_more() -> None:

@@ -66,7 +66,7 @@ def test_records_of_a_backlog_change_nothing(machine: Machine) -> None:
 
 
 def test_each_step_is_said_once(machine: Machine, caplog: pytest.LogCaptureFixture) -> None:
-    def said(step: int) -> list[str]:
+    def messages_of(step: int) -> list[str]:
         caplog.clear()
         machine.off = step
         for _ in range(3):
@@ -74,11 +74,11 @@ def test_each_step_is_said_once(machine: Machine, caplog: pytest.LogCaptureFixtu
         return caplog.messages
 
     with caplog.at_level(logging.WARNING):
-        assert said(400) == []
-        (ahead,) = said(HOUR)
+        assert messages_of(400) == []
+        (ahead,) = messages_of(HOUR)
         assert "+3600000 ms" in ahead
-        assert said(0) == []
-        (back,) = said(-HOUR)
+        assert messages_of(0) == []
+        (back,) = messages_of(-HOUR)
         assert "-3600000 ms" in back
 
 

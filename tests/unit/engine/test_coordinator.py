@@ -35,5 +35,5 @@ def test_it_is_asked_for_again_when_no_broker_is_known() -> None:
 
 
 def test_it_is_what_a_broker_says() -> None:
-    found = asyncio.run(coordinator_of(Client(7), GROUP, "headrace"))
-    assert found == (7, GROUP, "headrace")
+    coordinator = asyncio.run(coordinator_of(Client(7), GROUP, "headrace"))
+    assert coordinator == (7, GROUP, "headrace")

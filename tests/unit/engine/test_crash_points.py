@@ -7,12 +7,12 @@ from streams.errors import UsageError
 
 
 @pytest.mark.parametrize(
-    "wanted", ["nowhere", "after-commit:0", "after-commit:x", "after-commit:-1"]
+    "point", ["nowhere", "after-commit:0", "after-commit:x", "after-commit:-1"]
 )
-def test_what_names_no_point_is_refused_with_the_names_there_are(wanted: str) -> None:
+def test_what_names_no_point_is_refused_with_the_names_there_are(point: str) -> None:
     with pytest.raises(UsageError) as refused:
-        install(wanted)
-    assert wanted in str(refused.value)
+        install(point)
+    assert point in str(refused.value)
     assert all(name in refused.value.advice for name in POINTS)
 
 

@@ -42,11 +42,11 @@ class Broker:
         if not isinstance(request, FetchRequest):
             return request
         assert node_id == 1
-        asked = request.build(self.version)
-        asked.encode()
+        wire_request = request.build(self.version)
+        wire_request.encode()
         if self.fault == "lost on the way":
             raise KafkaConnectionError
-        answer = self._answer(asked)
+        answer = self._answer(wire_request)
         if self.fault == "answer lost":
             raise asyncio.CancelledError
         return answer
@@ -55,14 +55,14 @@ class Broker:
         """As if a request had come that was never sent."""
         self._epoch += 1
 
-    def _answer(self, asked: Any) -> Any:
-        news = _places(asked.topics)
+    def _answer(self, request: Any) -> Any:
+        news = _places(request.topics)
         self.named = len(news)
         if self.version.API_VERSION < 7:
             self.understood = news
             return SimpleNamespace(API_VERSION=self.version.API_VERSION)
-        if asked.session_epoch == 0:
-            if asked.session_id == self.id:
+        if request.session_epoch == 0:
+            if request.session_id == self.id:
                 self.closed.append(self.id)
                 self.session = None
             self.understood = news
@@ -70,12 +70,12 @@ class Broker:
                 return self._reply(0, 0)
             self.id, self._epoch, self.session = self.id + 1, 1, dict(news)
             return self._reply(0, self.id)
-        if self.session is None or asked.session_id != self.id:
+        if self.session is None or request.session_id != self.id:
             return self._reply(UNKNOWN_SESSION, 0)
-        if asked.session_epoch != self._epoch:
+        if request.session_epoch != self._epoch:
             return self._reply(INVALID_EPOCH, 0)
         self._epoch += 1
-        for topic, partitions in asked.forgotten_topics_data:
+        for topic, partitions in request.forgotten_topics_data:
             for partition in partitions:
                 del self.session[topic, partition]
         self.session.update(news)

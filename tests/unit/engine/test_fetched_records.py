@@ -49,11 +49,11 @@ def test_every_record_comes_once_and_a_bad_one_without_headers(compression: int)
     data, sent = fetched(
         ("good", 0), ("bad", 0), ("good", 0), ("bad", 0), ("good", 0), compression=compression
     )
-    found = read(data)
-    assert [r.offset for r in found] == list(range(25))
-    assert [(r.key, r.value) for r in found] == [(o.key, o.value) for o in sent]
-    told = [list(r.headers) for r in found]
-    assert told == [[] if n in (7, 17) else PLAIN for n in range(25)]
+    records = read(data)
+    assert [r.offset for r in records] == list(range(25))
+    assert [(r.key, r.value) for r in records] == [(o.key, o.value) for o in sent]
+    headers = [list(r.headers) for r in records]
+    assert headers == [[] if n in (7, 17) else PLAIN for n in range(25)]
 
 
 def test_reading_may_begin_within_the_first_batch() -> None:
@@ -64,8 +64,8 @@ def test_reading_may_begin_within_the_first_batch() -> None:
 def test_what_was_aborted_stays_out() -> None:
     """Producer 7's first batch was aborted; its marker is not in this fetch."""
     data, _ = fetched(("good", 8), ("good", 7), ("bad", 8), ("bad", 7), ("good", 8))
-    found = read(data, aborted=[(7, 5)])
-    assert [r.offset for r in found] == [*range(5), *range(10, 15), *range(20, 25)]
+    records = read(data, aborted=[(7, 5)])
+    assert [r.offset for r in records] == [*range(5), *range(10, 15), *range(20, 25)]
 
 
 def test_sound_batches_are_read_as_ever() -> None:

@@ -8,34 +8,34 @@ from tests.toy import FACTS, INPUT, RECORD, ROWS
 
 
 def test_a_fact_carries_cloud_events_and_its_cause() -> None:
-    found = headers.output_headers(
+    pairs = headers.output_headers(
         FACTS, "toy", b"k", "id-1", 1_767_225_600_001, "t/0/7", b"00-aa-bb-01"
     )
-    assert dict(found) == {
+    assert dict(pairs) == {
         "headrace-cause": b"t/0/7",
         "headrace-principal": b"unauthenticated",
         "traceparent": b"00-aa-bb-01",
         "ce_specversion": b"1.0",
         "ce_type": RECORD.encode(),
         "ce_source": b"/headrace/toy",
-        "ce_dataschema": dict(found)["ce_dataschema"],
+        "ce_dataschema": dict(pairs)["ce_dataschema"],
         "ce_id": b"id-1",
         "ce_subject": b"k",
         "ce_time": b"2026-01-01T00:00:00.001Z",
     }
-    assert dict(found)["ce_dataschema"].startswith(b"/schemas/ids/")
-    assert len(found) == len(dict(found))
+    assert dict(pairs)["ce_dataschema"].startswith(b"/schemas/ids/")
+    assert len(pairs) == len(dict(pairs))
 
 
 def test_internal_and_table_records_carry_their_cause_only() -> None:
     for topic in (INPUT, ROWS):
-        found = headers.output_headers(topic, "toy", b"k", "id", 0, "t/0/7", None)
-        assert found == [("headrace-cause", b"t/0/7")]
+        pairs = headers.output_headers(topic, "toy", b"k", "id", 0, "t/0/7", None)
+        assert pairs == [("headrace-cause", b"t/0/7")]
 
 
 def test_a_trace_that_cannot_be_one_is_left_out() -> None:
-    found = headers.output_headers(ROWS, "toy", b"k", "id", 0, "c", b"0" * 129)
-    assert found == [("headrace-cause", b"c")]
+    pairs = headers.output_headers(ROWS, "toy", b"k", "id", 0, "c", b"0" * 129)
+    assert pairs == [("headrace-cause", b"c")]
 
 
 FORGED = [(name, b"x") for name in ("headrace-cause", "headrace-oversize", "kafka_dlt-own")]
@@ -46,8 +46,8 @@ def test_a_dead_letter_keeps_its_headers_and_says_where_it_came_from() -> None:
     record = LogRecord(
         "p.toy.in", 3, 2**40, 1_700_000_000_000, b"k", b"v", [("own", b"x"), *FORGED]
     )
-    found = headers.dead_letter_headers(record, "body_invalid", "trailing bytes", original=True)
-    assert list(found) == [
+    pairs = headers.dead_letter_headers(record, "body_invalid", "trailing bytes", original=True)
+    assert list(pairs) == [
         ("own", b"x"),
         ("kafka_dlt-original-topic", b"p.toy.in"),
         ("kafka_dlt-original-partition", struct.pack(">i", 3)),
@@ -62,5 +62,5 @@ def test_a_dead_letter_keeps_its_headers_and_says_where_it_came_from() -> None:
 
 def test_a_dead_letter_that_may_not_show_its_original_keeps_nothing_of_the_sender() -> None:
     record = LogRecord("t", 0, 1, 0, b"k", b"secret", [("own", b"secret")])
-    found = headers.dead_letter_headers(record, "decide_failed", "", original=False)
-    assert b"secret" not in [value for _, value in found]
+    pairs = headers.dead_letter_headers(record, "decide_failed", "", original=False)
+    assert b"secret" not in [value for _, value in pairs]

@@ -10,7 +10,7 @@ import pytest
 from streams.engine.kafka_group import KafkaGroup
 from streams.engine.records import TopicPartition
 from streams.errors import AccessDenied, BrokerUnavailable
-from tests.unit.engine.kafka_messages import END, GONE, TOPIC, TP, Fault, Message, Place
+from tests.unit.engine.kafka_messages import END, GONE, TOPIC, TP, Fault, Message, PartitionOffset
 
 OTHER = TopicPartition(TOPIC, 1)
 
@@ -26,7 +26,7 @@ class Consumer:
 
     def __init__(self, *polls: list[Message] | Behind | Callable[[Consumer], object]) -> None:
         self.polls = list(polls)
-        self.stored: list[Place] = []
+        self.stored: list[PartitionOffset] = []
         self.closed = False
 
     def subscribe(self, topics: list[str], **callbacks: Any) -> None:
@@ -36,16 +36,16 @@ class Consumer:
     def consume(self, count: int, timeout_s: float) -> list[Message]:
         if not timeout_s and not (self.polls and isinstance(self.polls[0], list | Behind)):
             return []
-        found = self.polls.pop(0) if self.polls else []
-        if isinstance(found, list):
-            if len(found) > count:
-                self.polls.insert(0, found[count:])
-            return found[:count]
-        happens = found.happens if isinstance(found, Behind) else found
+        step = self.polls.pop(0) if self.polls else []
+        if isinstance(step, list):
+            if len(step) > count:
+                self.polls.insert(0, step[count:])
+            return step[:count]
+        happens = step.happens if isinstance(step, Behind) else step
         happens(self)
         return []
 
-    def store_offsets(self, offsets: list[Place]) -> None:
+    def store_offsets(self, offsets: list[PartitionOffset]) -> None:
         self.stored += offsets
 
     def close(self) -> None:
@@ -53,27 +53,27 @@ class Consumer:
 
 
 def taken(*tps: TopicPartition) -> Callable[[Consumer], object]:
-    return lambda one: one.on["on_assign"](one, [Place(*tp) for tp in tps])
+    return lambda one: one.on["on_assign"](one, [PartitionOffset(*tp) for tp in tps])
 
 
 def lost(way: str, *tps: TopicPartition) -> Callable[[Consumer], object]:
-    return lambda one: one.on[way](one, [Place(*tp) for tp in tps])
+    return lambda one: one.on[way](one, [PartitionOffset(*tp) for tp in tps])
 
 
 def group(*polls: Any) -> tuple[KafkaGroup, Consumer]:
     consumer = Consumer(*polls)
-    return KafkaGroup(consumer, Place, TOPIC, END), consumer
+    return KafkaGroup(consumer, PartitionOffset, TOPIC, END), consumer
 
 
 def test_a_poll_brings_records_and_ends() -> None:
     member, _ = group([Message(4), Message(5), Message(6, Fault(END)), Message(9, None, OTHER)])
-    found = member.poll(1)
-    assert [(record.partition, record.offset) for record in found.records] == [
+    result = member.poll(1)
+    assert [(record.partition, record.offset) for record in result.records] == [
         (0, 4),
         (0, 5),
         (1, 9),
     ]
-    assert (found.ends, found.joined) == ({TP}, False)
+    assert (result.ends, result.joined) == ({TP}, False)
 
 
 def test_partitions_are_told_once() -> None:
@@ -96,8 +96,8 @@ def test_what_is_taken_again_was_lost_first() -> None:
 
     member, _ = group(taken(TP), both)
     member.poll(1)
-    found = member.poll(1)
-    assert (found.lost, found.taken) == ({TP}, {TP})
+    result = member.poll(1)
+    assert (result.lost, result.taken) == ({TP}, {TP})
 
 
 @pytest.mark.parametrize("way", ["on_revoke", "on_lost"])
@@ -110,7 +110,7 @@ def test_only_what_is_held_can_be_done(way: str) -> None:
     member.done(TP, 6)
     member.done(OTHER, 7)
     member.close()
-    assert consumer.stored == [Place(*TP, 5), Place(*TP, 6)]
+    assert consumer.stored == [PartitionOffset(*TP, 5), PartitionOffset(*TP, 6)]
 
 
 def test_only_who_polls_speaks_to_the_client() -> None:
@@ -121,7 +121,7 @@ def test_only_who_polls_speaks_to_the_client() -> None:
     member.done(TP, 5)
     assert consumer.stored == []
     member.poll(1)
-    assert consumer.stored == [Place(*TP, 5)]
+    assert consumer.stored == [PartitionOffset(*TP, 5)]
 
 
 def test_what_is_done_is_stored_before_its_partition_goes() -> None:
@@ -134,23 +134,23 @@ def test_what_is_done_is_stored_before_its_partition_goes() -> None:
     member, consumer = group(taken(TP), done_and_lost)
     member.poll(1)
     member.poll(1)
-    assert consumer.stored == [Place(*TP, 8)]
+    assert consumer.stored == [PartitionOffset(*TP, 8)]
 
 
 def test_a_record_whose_partition_goes_as_it_comes_is_left_to_who_has_it_then() -> None:
     first = [Message(4)]
     member, _ = group(taken(TP, OTHER), first, Behind(lost("on_revoke", TP)))
     member.poll(1)
-    found = member.poll(1)
-    assert (found.records, found.lost) == ([], {TP})
+    result = member.poll(1)
+    assert (result.records, result.lost) == ([], {TP})
 
 
 def test_a_record_of_a_partition_that_stays_is_kept() -> None:
     first = [Message(4)]
     member, _ = group(taken(TP, OTHER), first, Behind(lost("on_revoke", OTHER)))
     member.poll(1)
-    found = member.poll(1)
-    assert ([record.offset for record in found.records], found.lost) == ([4], {OTHER})
+    result = member.poll(1)
+    assert ([record.offset for record in result.records], result.lost) == ([4], {OTHER})
 
 
 def test_a_group_that_is_not_ours_to_join_is_said() -> None:

@@ -7,7 +7,7 @@ import pytest
 from streams.engine.kafka_reader import KafkaReader
 from streams.engine.records import TopicPartition
 from streams.errors import AccessDenied, BrokerUnavailable
-from tests.unit.engine.kafka_messages import END, GONE, TOPIC, TP, Fault, Message, Place
+from tests.unit.engine.kafka_messages import END, GONE, TOPIC, TP, Fault, Message, PartitionOffset
 
 OTHER = TopicPartition(TOPIC, 1)
 REFUSED = Fault(GONE, called="TOPIC_AUTHORIZATION_FAILED")
@@ -20,16 +20,16 @@ class Consumer:
     def __init__(self, *messages: Message) -> None:
         self.messages = list(messages)
 
-    def assign(self, places: list[Place]) -> None:
+    def assign(self, places: list[PartitionOffset]) -> None:
         self.assigned = places
 
     def consume(self, count: int, timeout_s: float) -> list[Message]:
-        found, self.messages = self.messages[:count], self.messages[count:]
-        return found
+        messages, self.messages = self.messages[:count], self.messages[count:]
+        return messages
 
 
 def reader(*messages: Message) -> KafkaReader:
-    return KafkaReader(Consumer(*messages), Place, {TP: 4, OTHER: 0})
+    return KafkaReader(Consumer(*messages), PartitionOffset, {TP: 4, OTHER: 0})
 
 
 @pytest.mark.parametrize(("fault", "error"), [(REFUSED, AccessDenied), (RESET, BrokerUnavailable)])

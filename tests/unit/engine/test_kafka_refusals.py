@@ -33,7 +33,7 @@ DOWN = Said("_ALL_BROKERS_DOWN", "1/1 brokers are down")
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("error", "kind"),
     [
         (LOGIN, LoginFailed),
         (Said("_SSL", "ssl://k:1/1: SSL handshake failed: certificate verify failed"), TlsFailed),
@@ -45,14 +45,14 @@ DOWN = Said("_ALL_BROKERS_DOWN", "1/1 brokers are down")
         (DOWN, None),
     ],
 )
-def test_each_refusal_is_known(said: Said, kind: type[BrokerRefuses] | None) -> None:
-    assert type(refusal_of(said)) is (kind or type(None))
+def test_each_refusal_is_known(error: Said, kind: type[BrokerRefuses] | None) -> None:
+    assert type(refusal_of(error)) is (kind or type(None))
 
 
 def test_what_changes_with_each_attempt_is_left_out() -> None:
-    found = refusal_of(LOGIN)
-    assert found is not None
-    assert found.message == (
+    refusal = refusal_of(LOGIN)
+    assert refusal is not None
+    assert refusal.message == (
         "Kafka does not take the login: kafka:9093: SASL authentication error: Invalid username"
         " or password"
     )
@@ -88,7 +88,7 @@ def test_connections_that_end_again_and_again_are_no_use_to_wait_for() -> None:
         refusals(DOWN)
     assert refusals.hopeless() is None
     refusals(DOWN)
-    found = refusals.hopeless()
-    assert found is not None
-    assert "every connection to kafka:9093 ends" in found.message
-    assert "HEADRACE_SECURITY_PROTOCOL" in found.advice
+    refusal = refusals.hopeless()
+    assert refusal is not None
+    assert "every connection to kafka:9093 ends" in refusal.message
+    assert "HEADRACE_SECURITY_PROTOCOL" in refusal.advice

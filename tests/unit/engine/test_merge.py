@@ -32,12 +32,12 @@ def test_records_are_taken_by_time_then_declared_order_then_offset(
 ) -> None:
     buffers = [full(topic, log) for topic, log in zip(TOPICS, logs, strict=True)]
     order = {topic.name: n for n, topic in enumerate(TOPICS)}
-    found = []
+    sequence = []
     while taken := take(buffers, count):
         assert len(taken) <= count
-        found += [(r.timestamp, order[r.topic], r.offset) for _, r in taken]
-    assert found == sorted(found)
-    assert len(found) == sum(map(len, logs))
+        sequence += [(r.timestamp, order[r.topic], r.offset) for _, r in taken]
+    assert sequence == sorted(sequence)
+    assert len(sequence) == sum(map(len, logs))
     assert all(buffer.size == 0 for buffer in buffers)
 
 
@@ -48,7 +48,7 @@ def test_the_order_is_kept_however_the_fetches_arrive(
     """Ends are known at the start; records arrive in pieces, with cycles between them."""
     buffers = [Buffer(t, fetched=0, known=len(log)) for t, log in zip(TOPICS, logs, strict=True)]
     order = {topic.name: n for n, topic in enumerate(TOPICS)}
-    found = []
+    sequence = []
     for _ in range(200):
         n = random.randrange(3)
         buffer, log = buffers[n], logs[n]
@@ -56,13 +56,13 @@ def test_the_order_is_kept_however_the_fetches_arrive(
         buffer.put(records(TOPICS[n], log[buffer.next : buffer.next + some], buffer.next))
         buffer.fetched = buffer.next
         taken = take(buffers, random.randint(1, 5))
-        found += [(r.timestamp, order[r.topic], r.offset) for _, r in taken]
+        sequence += [(r.timestamp, order[r.topic], r.offset) for _, r in taken]
     for buffer, log in zip(buffers, logs, strict=True):
         buffer.put(records(buffer.topic, log[buffer.next :], buffer.next))
         buffer.fetched = buffer.next
-    found += [(r.timestamp, order[r.topic], r.offset) for _, r in take(buffers, 1000)]
-    assert found == sorted(found)
-    assert len(found) == sum(map(len, logs))
+    sequence += [(r.timestamp, order[r.topic], r.offset) for _, r in take(buffers, 1000)]
+    assert sequence == sorted(sequence)
+    assert len(sequence) == sum(map(len, logs))
 
 
 def test_it_stops_before_an_input_that_is_empty_but_behind() -> None:

@@ -42,14 +42,14 @@ class Bench:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.hosts: list[LocalHost] = []
-        self.metrics = WorkerMetrics(self.standing, RULE_CODES)
+        self.metrics = WorkerMetrics(self.status, RULE_CODES)
         monkeypatch.setattr(scenario, "LocalHost", self._host)
 
     def _host(self, log: Any, processors: Any, settings: Any, folder: Path) -> LocalHost:
         self.hosts.append(LocalHost(log, processors, settings, folder, self.metrics))
         return self.hosts[-1]
 
-    def standing(self) -> WorkerStatus:
+    def status(self) -> WorkerStatus:
         tasks = [local.task.measure(True) for host in self.hosts for local in host.tasks]
         return WorkerStatus(tasks, 7, assigned=True)
 
@@ -99,9 +99,9 @@ def test_dead_letters_records_and_timers_are_counted(bench: Bench) -> None:
     assert {dict(labels)["topic"] + ".dlq" for labels in counted} == set(letters)
     names = {declared.name for declared in PROCESSORS}
     for metric in ("headrace_decided_records_total", "headrace_fired_timers_total"):
-        found = bench.samples(metric)
-        assert sum(found.values()) > 0
-        assert {dict(labels)["processor"] for labels in found} <= names
+        samples = bench.samples(metric)
+        assert sum(samples.values()) > 0
+        assert {dict(labels)["processor"] for labels in samples} <= names
 
 
 def test_every_transaction_is_timed(bench: Bench) -> None:
@@ -136,8 +136,8 @@ class Served:
     """Figures over HTTP, of tasks that stand as the test says."""
 
     def __init__(self) -> None:
-        self.standing = WorkerStatus()
-        self.metrics = WorkerMetrics(lambda: self.standing, RULE_CODES)
+        self.status = WorkerStatus()
+        self.metrics = WorkerMetrics(lambda: self.status, RULE_CODES)
 
     def get(self, url: str) -> tuple[int, str]:
         try:
@@ -152,7 +152,7 @@ def door(caplog: pytest.LogCaptureFixture) -> Iterator[tuple[Served, str]]:
     made = Served()
     with (
         caplog.at_level("INFO", "streams.engine.metrics_server"),
-        serve_metrics("127.0.0.1:0", made.metrics, lambda: made.standing),
+        serve_metrics("127.0.0.1:0", made.metrics, lambda: made.status),
     ):
         yield made, caplog.records[-1].getMessage().split()[-1].removesuffix("/metrics")
 
@@ -165,7 +165,7 @@ def task(partition: int, ready: bool) -> TaskMeasurements:
 
 def test_what_is_served_is_what_is_declared(door: tuple[Served, str]) -> None:
     made, url = door
-    made.standing = WorkerStatus([task(0, True)], 0, assigned=True)
+    made.status = WorkerStatus([task(0, True)], 0, assigned=True)
     status, text = made.get(f"{url}/metrics")
     exported = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert (status, exported) == (200, {declared.name for declared in ALL})
@@ -176,12 +176,12 @@ def test_what_is_served_is_what_is_declared(door: tuple[Served, str]) -> None:
 def test_a_worker_is_ready_when_all_its_tasks_are(door: tuple[Served, str]) -> None:
     made, url = door
     assert made.get(f"{url}/readyz")[0] == 503
-    made.standing = WorkerStatus([task(0, True), task(1, False)], 0, assigned=True)
+    made.status = WorkerStatus([task(0, True), task(1, False)], 0, assigned=True)
     status, text = made.get(f"{url}/readyz")
     assert (status, json.loads(text)) == (503, {"ready": False, "tasks": [0], "opening": [1]})
-    made.standing = WorkerStatus([task(0, True), task(1, True)], 0, assigned=True)
+    made.status = WorkerStatus([task(0, True), task(1, True)], 0, assigned=True)
     assert made.get(f"{url}/readyz")[0] == 200
-    made.standing = WorkerStatus([], 0, assigned=True)
+    made.status = WorkerStatus([], 0, assigned=True)
     assert made.get(f"{url}/readyz")[0] == 200
 
 
@@ -193,7 +193,7 @@ def test_it_holds_so_many_connections(
     made = Served()
     with (
         caplog.at_level("INFO", "streams.engine.metrics_server"),
-        serve_metrics("127.0.0.1:0", made.metrics, lambda: made.standing),
+        serve_metrics("127.0.0.1:0", made.metrics, lambda: made.status),
     ):
         url = caplog.records[-1].getMessage().split()[-1].removesuffix("/metrics")
         place = "127.0.0.1", int(url.rpartition(":")[2])
@@ -213,7 +213,7 @@ def test_it_holds_so_many_connections(
 
 def test_an_address_that_is_taken_or_none_is_refused(door: tuple[Served, str]) -> None:
     made, url = door
-    again = partial(serve_metrics, metrics=made.metrics, standing=lambda: made.standing)
+    again = partial(serve_metrics, metrics=made.metrics, standing=lambda: made.status)
     with pytest.raises(AddressTaken, match="HEADRACE_METRICS"), again(url.removeprefix("http://")):
         pass
     with pytest.raises(SettingsError, match="HEADRACE_METRICS is host:port"), again("9464"):

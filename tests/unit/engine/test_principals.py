@@ -35,8 +35,8 @@ def signed(output: Output = OUTPUT, principals: Principals = OURS) -> LogRecord:
 
 
 def headed(record: LogRecord, name: str, value: bytes | None) -> LogRecord:
-    rest = [(n, v) for n, v in record.headers if n != name]
-    return record._replace(headers=rest if value is None else [*rest, (name, value)])
+    others = [(n, v) for n, v in record.headers if n != name]
+    return record._replace(headers=others if value is None else [*others, (name, value)])
 
 
 def test_a_record_says_who_sent_it() -> None:
@@ -143,13 +143,13 @@ class TestSenders:
         assert senders.shown("apc.packets/0/1") == SERVICE
         assert senders.proved("apc.packets/0/1") is None
 
-    @pytest.mark.parametrize(("told", "shown"), [("kim", b"kim"), (None, UNAUTHENTICATED)])
-    def test_what_has_waited_is_vouched_for(self, told: str | None, shown: bytes) -> None:
+    @pytest.mark.parametrize(("principal", "expected"), [("kim", b"kim"), (None, UNAUTHENTICATED)])
+    def test_what_has_waited_is_vouched_for(self, principal: str | None, expected: bytes) -> None:
         senders = self.known()
         senders.default = SERVICE
-        senders.vouch("saop.turns/0/1", told)
-        assert senders.shown("saop.turns/0/1") == shown
-        assert senders.proved("saop.turns/0/1") == told
+        senders.vouch("saop.turns/0/1", principal)
+        assert senders.shown("saop.turns/0/1") == expected
+        assert senders.proved("saop.turns/0/1") == principal
 
     def test_it_is_passed_on_with_a_proof_that_does_not_age(self) -> None:
         record = signed()

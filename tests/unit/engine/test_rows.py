@@ -21,20 +21,20 @@ layer = st.dictionaries(keys, st.none() | st.binary(max_size=2))
 def test_the_topmost_layer_that_has_a_key_hides_the_rest(
     layers: list[dict[bytes, bytes | None]],
     below: dict[bytes, bytes | None],
-    wanted: list[bytes],
+    read_keys: list[bytes],
 ) -> None:
-    asked: list[bytes] = []
+    lookups: list[bytes] = []
 
     def store(keys: Sequence[bytes]) -> list[bytes | None]:
-        asked.extend(keys)
+        lookups.extend(keys)
         return [below.get(key) for key in keys]
 
-    found = layered(layers, store)(wanted)
+    rows = layered(layers, store)(read_keys)
     merged: dict[bytes, bytes | None] = dict(below)
     for each in reversed(layers):
         merged.update(each)
-    assert found == [merged.get(key) for key in wanted]
-    assert all(key not in each for key in asked for each in layers)
+    assert rows == [merged.get(key) for key in read_keys]
+    assert all(key not in each for key in lookups for each in layers)
 
 
 def test_a_row_of_a_later_version_is_no_fault_of_the_record_that_asks_for_it() -> None:
@@ -100,5 +100,5 @@ def test_changes_keep_the_order_of_their_first_change_and_the_last_cause() -> No
     table.cause.position = "c2"
     table.rows.put("b", row("3"))
     table.rows.delete("z")
-    found = [(k, v and decode(v, RECORD).value, cause) for k, v, cause in table.rows.encoded()]
-    assert found == [("b", row("3"), "c2"), ("a", row("2"), "c1"), ("z", None, "c2")]
+    changes = [(k, v and decode(v, RECORD).value, cause) for k, v, cause in table.rows.encoded()]
+    assert changes == [("b", row("3"), "c2"), ("a", row("2"), "c1"), ("z", None, "c2")]

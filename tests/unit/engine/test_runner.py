@@ -227,7 +227,7 @@ def test_a_commit_that_fails_while_its_task_is_closed_is_no_unseen_error() -> No
     unseen: list[dict[str, Any]] = []
 
     async def test() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda _, told: unseen.append(told))
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
         task = FakeTask(todo=1)
         task.gate = threading.Event()
         task.commit_errors = [CommitFailed("x")]

@@ -70,12 +70,12 @@ def test_who_keeps_the_error_of_a_bad_block_does_not_keep_the_store(tmp_path: Pa
         data = file.read_bytes()
         file.write_bytes(data[:9000] + b"\xff" * 3000 + data[12000:])
     store = Store(tmp_path / "db")
-    with pytest.raises(StoreFailed) as kept:
+    with pytest.raises(StoreFailed) as failure:
         list(store.scan(b"k"))
     store.close()
     with Store(tmp_path / "db") as again:
         assert list(again.scan(b"k")) == []
-    assert "Corruption" in str(kept.value)
+    assert "Corruption" in str(failure.value)
 
 
 def test_rows_survive_closing(tmp_path: Path) -> None:

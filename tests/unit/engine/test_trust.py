@@ -92,6 +92,6 @@ def test_a_certificate_that_names_no_key_of_its_issuer(authority: Authority) -> 
 def test_the_doctor_tells_what_a_worker_would_not_trust(tmp_path: Path, address: str) -> None:
     ca = str(Authority(tmp_path, "other").ca)
     security = {"SECURITY_PROTOCOL": "SSL", "SECURITY_SSL_CA_LOCATION": ca}
-    found = services.broker_version(Settings(bootstrap=address).assign(security))
-    assert found.level is Level.FAIL
-    assert found.said.startswith("tls_failed: ")
+    check = services.broker_version(Settings(bootstrap=address).assign(security))
+    assert check.level is Level.FAIL
+    assert check.said.startswith("tls_failed: ")

@@ -62,19 +62,19 @@ def test_a_part_counts_as_a_whole_or_not_at_all() -> None:
     step.cause = "before"
     step.rows(COUNTS).put("k", {"data": {"n": "1"}})
 
-    def part(own: ProcessorContext) -> None:
-        own.cause = "p.toy.in/3/1"
-        row = own.rows(COUNTS).get("k")
+    def part(ctx: ProcessorContext) -> None:
+        ctx.cause = "p.toy.in/3/1"
+        row = ctx.rows(COUNTS).get("k")
         assert row == {"data": {"n": "1"}}
         row["data"]["n"] = "2"
-        own.rows(COUNTS).put("k", row)
-        own.set_timer(Timer(5, "toy.wait", "k", {}))
-        own.send(FACTS, "k", {"data": {}}, id="i", at=0, cause=own.cause)
+        ctx.rows(COUNTS).put("k", row)
+        ctx.set_timer(Timer(5, "toy.wait", "k", {}))
+        ctx.send(FACTS, "k", {"data": {}}, id="i", at=0, cause=ctx.cause)
 
-    def wide(own: ProcessorContext) -> None:
-        part(own)
+    def wide(ctx: ProcessorContext) -> None:
+        part(ctx)
         value = {"data": {"a": "x" * FACTS.max_bytes}}
-        own.send(FACTS, "k", value, id="j", at=0, cause=own.cause)
+        ctx.send(FACTS, "k", value, id="j", at=0, cause=ctx.cause)
 
     assert isinstance(step.savepoint(wide), TooLarge)
     assert step.rows(COUNTS).get("k") == {"data": {"n": "1"}}
