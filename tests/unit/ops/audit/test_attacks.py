@@ -71,10 +71,10 @@ def test_a_chain_without_its_beginning_shows_nothing_of_what_it_sealed(
     bench: Bench, key: Signer
 ) -> None:
     sealed(bench, key)
-    own, _ = on_events(bench)
-    own[0] = changed(own[0], value=b"forged")
+    records, _ = on_events(bench)
+    records[0] = changed(records[0], value=b"forged")
     keys = {key.verifier.id: key.verifier}
-    (finding,) = verify(own, own_chain(bench)[1:], [EVENTS], keys).findings
+    (finding,) = verify(records, own_chain(bench)[1:], [EVENTS], keys).findings
     assert finding.code == "chain_broken"
     assert "nothing shows what lies below" in finding.what
 
@@ -86,40 +86,44 @@ def test_records_below_the_beginning_of_a_chain_are_too_many(bench: Bench, key: 
     bench.create()
     sealed(bench, key, rounds=1)
     assert account(bench, key).findings == ()
-    (first, *rest), others = on_events(bench)
-    found = [changed(first, offset=0), first, *rest, *others]
-    (finding,) = account(bench, key, found).findings
+    (first, *later), others = on_events(bench)
+    records = [changed(first, offset=0), first, *later, *others]
+    (finding,) = account(bench, key, records).findings
     assert (finding.code, finding.first, finding.last) == ("records_differ", 0, 0)
 
 
 def of_segment(path: Path, key: Signer) -> AuditResult:
-    found = segment.read(path)
-    return verify(found.records, found.checkpoints, (), {key.verifier.id: key.verifier})
+    content = segment.read(path)
+    return verify(content.records, content.checkpoints, (), {key.verifier.id: key.verifier})
 
 
 def edited(bench: Bench, path: Path, edit: Callable[[Json], Json | None]) -> None:
     """A segment whose lines behind the first went through `edit`."""
     segment.write(path, checkpoints(bench.log, ""), facts(bench))
     head, *lines = path.read_text("utf-8").splitlines()
-    found = [edit(json.loads(line)) for line in lines]
-    kept = [json.dumps(line) for line in found if line is not None]
-    path.write_text("\n".join([head, *kept]) + "\n", "utf-8")
+    objects = [edit(json.loads(line)) for line in lines]
+    texts = [json.dumps(line) for line in objects if line is not None]
+    path.write_text("\n".join([head, *texts]) + "\n", "utf-8")
 
 
 def test_records_whose_checkpoints_were_left_out_are_not_covered(
     bench: Bench, key: Signer, tmp_path: Path
 ) -> None:
     sealed(bench, key)
-    own, _ = on_events(bench)
+    records, _ = on_events(bench)
     path = tmp_path / "a.jsonl"
 
     def without(line: Json) -> Json | None:
-        told = line.get("checkpoint")
-        return None if told and (told["topic"], told["partition"]) == EVENTS else line
+        checkpoint = line.get("checkpoint")
+        return (
+            None
+            if checkpoint and (checkpoint["topic"], checkpoint["partition"]) == EVENTS
+            else line
+        )
 
     edited(bench, path, without)
     (standing,) = [s for s in of_segment(path, key).partitions if s.place == "apc.events/1"]
-    assert (standing.sequence, standing.beyond) == (0, len(own))
+    assert (standing.sequence, standing.beyond) == (0, len(records))
 
 
 MALFORMED: tuple[Json, ...] = (
@@ -193,5 +197,5 @@ def test_a_place_of_no_partition_is_no_chain_of_ours(bench: Bench, key: Signer) 
     value = encode(AUDIT_CHECKPOINTS.record or "", stray)
     bench.log.append([Output(AUDIT_CHECKPOINTS.name, b"elsewhere/1", value)])
     sealed(bench, key, rounds=1)
-    found = account(bench, key).findings
-    assert [each.place for each in found] == ["elsewhere/1"]
+    findings = account(bench, key).findings
+    assert [each.place for each in findings] == ["elsewhere/1"]

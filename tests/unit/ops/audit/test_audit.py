@@ -51,39 +51,39 @@ def facts(bench: Bench) -> list[Record]:
     return list(records(bench.log, tps))
 
 
-def account(bench: Bench, key: Signer, found: Sequence[Record] | None = None) -> AuditResult:
+def account(bench: Bench, key: Signer, records: Sequence[Record] | None = None) -> AuditResult:
     tps = partitions(bench.log, [topic.name for topic in COVERED])
-    given = facts(bench) if found is None else found
-    return verify(given, checkpoints(bench.log, ""), tps, {key.verifier.id: key.verifier})
+    evidence = facts(bench) if records is None else records
+    return verify(evidence, checkpoints(bench.log, ""), tps, {key.verifier.id: key.verifier})
 
 
 def on_events(bench: Bench) -> tuple[list[Record], list[Record]]:
     """The facts of one partition, and all others."""
-    found = facts(bench)
-    own = [r for r in found if (r.topic, r.partition) == EVENTS]
-    return own, [record for record in found if record not in own]
+    records = facts(bench)
+    event_records = [r for r in records if (r.topic, r.partition) == EVENTS]
+    return event_records, [record for record in records if record not in event_records]
 
 
 def test_what_was_not_touched_holds(bench: Bench, key: Signer) -> None:
     sealed(bench, key)
-    found = account(bench, key)
-    assert found.findings == ()
-    (standing,) = [each for each in found.partitions if each.place == "apc.events/1"]
-    own, _ = on_events(bench)
-    assert (standing.sequence, standing.records, standing.beyond) == (3, len(own), 0)
-    assert standing.offset == own[-1].offset + 1
+    result = account(bench, key)
+    assert result.findings == ()
+    (standing,) = [each for each in result.partitions if each.place == "apc.events/1"]
+    records, _ = on_events(bench)
+    assert (standing.sequence, standing.records, standing.beyond) == (3, len(records), 0)
+    assert standing.offset == records[-1].offset + 1
 
 
 def test_what_lies_behind_the_last_checkpoint_is_counted_apart(bench: Bench, key: Signer) -> None:
     sealed(bench, key)
     bench.send("apc.packets", idea(99))
-    found = account(bench, key)
-    assert found.findings == ()
-    assert [each.beyond for each in found.partitions if each.place == "apc.events/1"] == [1]
+    result = account(bench, key)
+    assert result.findings == ()
+    assert [each.beyond for each in result.partitions if each.place == "apc.events/1"] == [1]
 
 
 def changed(record: Record, **members: Any) -> LogRecord:
-    own = LogRecord(
+    copy = LogRecord(
         record.topic,
         record.partition,
         record.offset,
@@ -92,7 +92,7 @@ def changed(record: Record, **members: Any) -> LogRecord:
         record.value,
         tuple(record.headers),
     )
-    return own._replace(**members)
+    return copy._replace(**members)
 
 
 CHANGES = ("value", "key", "timestamp", "header", "removed", "moved", "added", "offset")
@@ -104,36 +104,36 @@ def test_one_change_is_found_between_its_checkpoints(
     audited: tuple[Bench, Signer], place: int, change: str, bit: int
 ) -> None:
     bench, key = audited
-    own, others = on_events(bench)
-    n = place % len(own)
-    record = own[n]
+    records, others = on_events(bench)
+    n = place % len(records)
+    record = records[n]
     value = bytearray(record.value or b"")
     value[bit % len(value)] ^= 1 << bit % 8
     match change:
         case "value":
-            own[n] = changed(record, value=bytes(value))
+            records[n] = changed(record, value=bytes(value))
         case "key":
-            own[n] = changed(record, key=b"another")
+            records[n] = changed(record, key=b"another")
         case "timestamp":
-            own[n] = changed(record, timestamp=record.timestamp + 1)
+            records[n] = changed(record, timestamp=record.timestamp + 1)
         case "header":
-            own[n] = changed(record, headers=tuple(record.headers)[1:])
+            records[n] = changed(record, headers=tuple(record.headers)[1:])
         case "removed":
-            del own[n]
+            del records[n]
         case "moved":
-            other = (n + 1) % len(own)
-            first, second = own[n], own[other]
-            own[n] = changed(second, offset=first.offset)
-            own[other] = changed(first, offset=second.offset)
+            other = (n + 1) % len(records)
+            first, second = records[n], records[other]
+            records[n] = changed(second, offset=first.offset)
+            records[other] = changed(first, offset=second.offset)
         case "added":
-            own.insert(n, changed(record))
+            records.insert(n, changed(record))
         case _:
-            own[n] = changed(record, offset=record.offset + 1)
-    found = account(bench, key, [*own, *others])
-    assert found.findings
-    assert {finding.place for finding in found.findings} == {"apc.events/1"}
-    assert any(each.first <= record.offset <= each.last for each in found.findings)
-    assert len(found.findings) <= 2  # two where it moved from one segment to another
+            records[n] = changed(record, offset=record.offset + 1)
+    result = account(bench, key, [*records, *others])
+    assert result.findings
+    assert {finding.place for finding in result.findings} == {"apc.events/1"}
+    assert any(each.first <= record.offset <= each.last for each in result.findings)
+    assert len(result.findings) <= 2  # two where it moved from one segment to another
 
 
 @pytest.fixture(scope="module")
@@ -149,13 +149,13 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Bench, S
 def test_a_checkpoint_left_out_is_found(bench: Bench, key: Signer) -> None:
     sealed(bench, key)
     tps = [EVENTS]
-    own = [c for c in checkpoints(bench.log, "") if (c["topic"], c["partition"]) == EVENTS]
+    chain = [c for c in checkpoints(bench.log, "") if (c["topic"], c["partition"]) == EVENTS]
     keys = {key.verifier.id: key.verifier}
-    for n in range(len(own) - 1):
-        left = own[:n] + own[n + 1 :]
-        found = verify(on_events(bench)[0], left, tps, keys).findings
-        broken = [each.code for each in found]
-        assert broken == ["chain_broken"]
+    for n in range(len(chain) - 1):
+        left = chain[:n] + chain[n + 1 :]
+        findings = verify(on_events(bench)[0], left, tps, keys).findings
+        codes = [each.code for each in findings]
+        assert codes == ["chain_broken"]
 
 
 def test_a_forged_checkpoint_is_found_and_not_gone_on_from(
@@ -192,8 +192,8 @@ def test_a_second_writer_goes_on_with_the_one_chain(bench: Bench, key: Signer) -
             second.read()
             second.seal()
     assert account(bench, key).findings == ()
-    own = [c for c in checkpoints(bench.log, "") if (c["topic"], c["partition"]) == EVENTS]
-    assert [checkpoint["sequence"] for checkpoint in own] == [1, 2]
+    chain = [c for c in checkpoints(bench.log, "") if (c["topic"], c["partition"]) == EVENTS]
+    assert [checkpoint["sequence"] for checkpoint in chain] == [1, 2]
 
 
 def test_nothing_new_is_not_sealed_again(bench: Bench, key: Signer) -> None:
@@ -211,9 +211,9 @@ def test_long_logs_are_sealed_on_the_way(
     with writer(bench, key) as audit:
         while audit.read():
             audit.seal()
-    found = account(bench, key)
-    assert found.findings == ()
-    assert sum(standing.beyond for standing in found.partitions) == 0
+    result = account(bench, key)
+    assert result.findings == ()
+    assert sum(standing.beyond for standing in result.partitions) == 0
 
 
 def test_a_chain_is_not_gone_on_with_where_facts_were_removed(bench: Bench, key: Signer) -> None:
@@ -250,14 +250,14 @@ def test_an_exported_segment_is_checked_alone(
     sealed(bench, key)
     path, keys = tmp_path / name, {key.verifier.id: key.verifier}
     counts = segment.write(path, checkpoints(bench.log, ""), facts(bench))
-    found = segment.read(path)
-    there = verify(found.records, found.checkpoints, (), keys)
+    content = segment.read(path)
+    there = verify(content.records, content.checkpoints, (), keys)
     assert there.findings == ()
     assert sum(each.records for each in there.partitions) == counts[1]
-    own, others = on_events(bench)
-    segment.write(path, checkpoints(bench.log, ""), [*own[1:], *others])
-    found = segment.read(path)
-    (finding,) = verify(found.records, found.checkpoints, (), keys).findings
+    records, others = on_events(bench)
+    segment.write(path, checkpoints(bench.log, ""), [*records[1:], *others])
+    content = segment.read(path)
+    (finding,) = verify(content.records, content.checkpoints, (), keys).findings
     assert finding.code == "records_missing"
 
 

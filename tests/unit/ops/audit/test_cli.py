@@ -40,7 +40,7 @@ def run(*arguments: str, code: int = 0) -> Result:
     return result
 
 
-def found(*arguments: str, code: int = 0) -> Any:
+def verify(*arguments: str, code: int = 0) -> Any:
     return json.loads(run("verify", "--json", *arguments, code=code).stdout)
 
 
@@ -49,12 +49,12 @@ def test_facts_are_sealed_exported_and_verified(bench: Bench) -> None:
     bench.send("apc.packets", idea(1), idea(2))
     lines = run("write", "--once", "--json").stdout.splitlines()
     assert {json.loads(line)["sequence"] for line in lines} == {1}
-    assert found()["holds"] is True
+    assert verify()["holds"] is True
     assert "records are as they were sealed" in run("verify").stdout
     run("export", "all.jsonl.gz")
-    assert found("--segment", "all.jsonl.gz")["holds"] is True
+    assert verify("--segment", "all.jsonl.gz")["holds"] is True
     run("export", "some.jsonl", "--topic", "apc.events")
-    places = [each["place"] for each in found("--segment", "some.jsonl")["partitions"]]
+    places = [each["place"] for each in verify("--segment", "some.jsonl")["partitions"]]
     assert places == ["apc.events/1"]
 
 
@@ -67,7 +67,7 @@ def test_one_changed_byte_is_a_negative_answer(bench: Bench) -> None:
     record = json.loads(lines[-1])
     record["record"]["timestamp"] += 1
     Path("all.jsonl").write_text("\n".join([*lines[:-1], json.dumps(record)]) + "\n")
-    (finding,) = found("--segment", "all.jsonl", code=1)["findings"]
+    (finding,) = verify("--segment", "all.jsonl", code=1)["findings"]
     assert (finding["place"], finding["code"]) == ("apc.events/1", "records_differ")
     assert finding["first"] <= record["record"]["offset"] <= finding["last"]
 
@@ -75,7 +75,7 @@ def test_one_changed_byte_is_a_negative_answer(bench: Bench) -> None:
 def test_nothing_sealed_is_a_negative_answer(bench: Bench) -> None:
     run("key", "k.pem")
     bench.send("apc.packets", idea(1))
-    assert found(code=1)["findings"] == []
+    assert verify(code=1)["findings"] == []
 
 
 def test_another_key_does_not_vouch(bench: Bench) -> None:
@@ -83,9 +83,9 @@ def test_another_key_does_not_vouch(bench: Bench) -> None:
     run("key", "other.pem")
     bench.send("apc.packets", idea(1))
     run("write", "--once")
-    told = found("--public-key", "other.pem.pub", code=1)
-    assert {finding["code"] for finding in told["findings"]} == {"checkpoint_invalid"}
-    assert found("--public-key", "other.pem.pub", "--public-key", "k.pem.pub")["holds"] is True
+    report = verify("--public-key", "other.pem.pub", code=1)
+    assert {finding["code"] for finding in report["findings"]} == {"checkpoint_invalid"}
+    assert verify("--public-key", "other.pem.pub", "--public-key", "k.pem.pub")["holds"] is True
 
 
 def test_a_key_is_asked_for(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

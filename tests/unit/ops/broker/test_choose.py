@@ -42,7 +42,7 @@ def test_docker_is_taken_when_java_or_maven_will_not_do(
 
 
 @pytest.mark.parametrize(
-    ("programs", "java", "said"),
+    ("programs", "java", "message"),
     [
         ((), 17, "`java` is not on the PATH"),
         (("mvn",), 17, "`java` is not on the PATH"),
@@ -52,12 +52,12 @@ def test_docker_is_taken_when_java_or_maven_will_not_do(
     ],
 )
 def test_without_any_the_error_names_all_three(
-    tmp_path: Path, programs: tuple[str, ...], java: int | None, said: str
+    tmp_path: Path, programs: tuple[str, ...], java: int | None, message: str
 ) -> None:
     with pytest.raises(BrokerUnavailable) as caught:
         chosen(tmp_path, *programs, java=java)
     text = str(caught.value)
-    assert said in text
+    assert message in text
     for way in ("Java 17", "Maven", "Docker", "HEADRACE_BOOTSTRAP"):
         assert way in text
 

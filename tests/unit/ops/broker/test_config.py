@@ -4,9 +4,9 @@ from streams.ops.broker import config, container
 
 
 def test_both_listeners_are_on_loopback_only() -> None:
-    given = config.listeners(19640, 19641)
-    assert given["listeners"] == "CLIENTS://127.0.0.1:19640,CONTROLLER://127.0.0.1:19641"
-    assert given["advertised.listeners"] == "CLIENTS://127.0.0.1:19640"
+    properties = config.listeners(19640, 19641)
+    assert properties["listeners"] == "CLIENTS://127.0.0.1:19640,CONTROLLER://127.0.0.1:19641"
+    assert properties["advertised.listeners"] == "CLIENTS://127.0.0.1:19640"
 
 
 def test_nothing_is_deleted_unless_a_topic_says_so() -> None:

@@ -64,16 +64,16 @@ def test_a_command_ends_with_2_and_says_what_to_install(command: str, tmp_path: 
 @pytest.mark.usefixtures("without_extra")
 def test_docker_without_the_extra_does_not_stand_in_for_java(tmp_path: Path) -> None:
     settings = Settings(state_dir=tmp_path / "state")
-    found = {each.check: each for each in machine.tools(settings, docker_alone(tmp_path))}
-    assert {each.level for each in found.values()} == {Level.FAIL}
-    assert "Docker 28.1; Kafka in Docker needs the extra `container`" in found["docker"].said
-    assert all(INSTALL in each.advice for each in found.values())
+    checks = {each.check: each for each in machine.tools(settings, docker_alone(tmp_path))}
+    assert {each.level for each in checks.values()} == {Level.FAIL}
+    assert "Docker 28.1; Kafka in Docker needs the extra `container`" in checks["docker"].said
+    assert all(INSTALL in each.advice for each in checks.values())
 
 
 def test_docker_with_the_extra_stands_in(tmp_path: Path) -> None:
     settings = Settings(state_dir=tmp_path / "state")
-    found = machine.tools(settings, docker_alone(tmp_path))
-    assert {each.level for each in found} == {Level.OK}
+    checks = machine.tools(settings, docker_alone(tmp_path))
+    assert {each.level for each in checks} == {Level.OK}
 
 
 def test_only_a_missing_package_is_taken_for_a_missing_extra() -> None:

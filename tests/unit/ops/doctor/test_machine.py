@@ -54,25 +54,25 @@ def program(folder: Path, name: str, text: str) -> str:
 
 
 def test_without_any_tool_no_local_broker_can_run(settings: Settings) -> None:
-    found = by_check(machine.tools(settings, nothing))
-    assert {each.level for each in found.values()} == {Level.FAIL}
-    assert all("Install Java 17" in each.advice for each in found.values())
+    checks = by_check(machine.tools(settings, nothing))
+    assert {each.level for each in checks.values()} == {Level.FAIL}
+    assert all("Install Java 17" in each.advice for each in checks.values())
 
 
 def test_tools_are_not_needed_where_a_broker_is_set(settings: Settings) -> None:
     remote = Settings(bootstrap="kafka:9092", state_dir=settings.state_dir)
-    found = by_check(machine.tools(remote, nothing))
-    assert {each.level for each in found.values()} == {Level.OK}
-    assert all("HEADRACE_BOOTSTRAP is set" in each.said for each in found.values())
+    checks = by_check(machine.tools(remote, nothing))
+    assert {each.level for each in checks.values()} == {Level.OK}
+    assert all("HEADRACE_BOOTSTRAP is set" in each.said for each in checks.values())
 
 
 def test_docker_stands_in_for_java_that_is_too_old(settings: Settings, tmp_path: Path) -> None:
     java = program(tmp_path, "java", "echo 'openjdk version \"11.0.2\"' >&2")
     docker = program(tmp_path, "docker", "echo 28.1")
-    found = by_check(machine.tools(settings, {"java": java, "docker": docker}.get))
-    assert found["java"].level is Level.OK
-    assert f"Java 11 at {java}, and Kafka needs 17 or later; Docker" in found["java"].said
-    assert found["docker"].said == "Docker 28.1"
+    checks = by_check(machine.tools(settings, {"java": java, "docker": docker}.get))
+    assert checks["java"].level is Level.OK
+    assert f"Java 11 at {java}, and Kafka needs 17 or later; Docker" in checks["java"].said
+    assert checks["docker"].said == "Docker 28.1"
     dead = program(tmp_path, "docker", "exit 1")
     assert levels(machine.tools(settings, {"java": java, "docker": dead}.get)) == {
         "java": Level.FAIL,
@@ -83,10 +83,10 @@ def test_docker_stands_in_for_java_that_is_too_old(settings: Settings, tmp_path:
 
 def test_a_port_that_others_have_is_said(settings: Settings, taken: int) -> None:
     other = Settings(state_dir=settings.state_dir, gateway=f"127.0.0.1:{taken}", broker_port=taken)
-    found = by_check(machine.ports(other))
-    assert found["gateway port"].level is Level.FAIL
-    assert "HEADRACE_GATEWAY" in found["gateway port"].advice
-    assert found["broker port"].level is Level.WARN
+    checks = by_check(machine.ports(other))
+    assert checks["gateway port"].level is Level.FAIL
+    assert "HEADRACE_GATEWAY" in checks["gateway port"].advice
+    assert checks["broker port"].level is Level.WARN
     odd = Settings(state_dir=settings.state_dir, gateway="nowhere")
     assert by_check(machine.ports(odd))["gateway port"].said.startswith("settings_error: ")
 
@@ -100,10 +100,10 @@ def test_ports_that_are_free_are_fine(settings: Settings, taken: int) -> None:
 
 
 def test_the_state_directory_is_looked_at_and_not_made(settings: Settings) -> None:
-    found = by_check(machine.disk(settings))
-    assert found["state directory"].said == f"{settings.state_dir}, to be made"
+    checks = by_check(machine.disk(settings))
+    assert checks["state directory"].said == f"{settings.state_dir}, to be made"
     assert not settings.state_dir.exists()
-    assert found["locks"].said == "nobody uses the state directory"
+    assert checks["locks"].said == "nobody uses the state directory"
 
 
 def test_who_has_the_state_directory_is_named(settings: Settings) -> None:
@@ -117,9 +117,9 @@ def test_who_has_the_state_directory_is_named(settings: Settings) -> None:
 
 def test_a_state_directory_below_a_file_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    found = by_check(machine.disk(Settings(state_dir=tmp_path / "file" / "state")))
-    assert found["state directory"].level is Level.FAIL
-    assert "HEADRACE_STATE_DIR" in found["state directory"].advice
+    checks = by_check(machine.disk(Settings(state_dir=tmp_path / "file" / "state")))
+    assert checks["state directory"].level is Level.FAIL
+    assert "HEADRACE_STATE_DIR" in checks["state directory"].advice
 
 
 @pytest.mark.parametrize(("mib", "level"), [(255, Level.FAIL), (256, Level.WARN), (2048, Level.OK)])
@@ -134,9 +134,9 @@ def test_settings_that_cannot_be_are_the_one_finding() -> None:
     def load() -> Settings:
         raise SettingsError("HEADRACE_BOOTSTAP is unknown")
 
-    (found,) = examine(load)
-    assert (found.check, found.level) == ("settings", Level.FAIL)
-    assert "HEADRACE_BOOTSTAP is unknown" in found.said
+    (check,) = examine(load)
+    assert (check.check, check.level) == ("settings", Level.FAIL)
+    assert "HEADRACE_BOOTSTAP is unknown" in check.said
 
 
 @pytest.mark.parametrize(
@@ -150,9 +150,9 @@ def test_settings_that_cannot_be_are_the_one_finding() -> None:
     ],
 )
 def test_beyond_loopback_tokens_are_needed(gateway: str, level: Level) -> None:
-    (found,) = services.tokens(Settings(gateway=gateway))
-    assert found.level is level
-    assert (found.advice == "") is (level is Level.OK)
+    (check,) = services.tokens(Settings(gateway=gateway))
+    assert check.level is level
+    assert (check.advice == "") is (level is Level.OK)
 
 
 def test_a_token_file_is_read(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def answer(apis: dict[int, tuple[int, int]], error: int = 0) -> bytes:
 
 
 @contextmanager
-def broker(said: bytes) -> Iterator[str]:
+def broker(reply: bytes) -> Iterator[str]:
     """Answers one request with these bytes, and closes."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -51,7 +51,7 @@ def broker(said: bytes) -> Iterator[str]:
             connection, _ = listener.accept()
             with connection:
                 connection.recv(1024)
-                connection.sendall(said)
+                connection.sendall(reply)
 
         thread = threading.Thread(target=serve)
         thread.start()
@@ -68,19 +68,19 @@ def test_a_broker_is_asked_without_a_login() -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "reply",
     [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", struct.pack(">i", 10) + answer({}, error=35)],
     ids=["nothing", "no Kafka", "an error"],
 )
-def test_what_is_no_answer_is_an_error(said: bytes) -> None:
-    with broker(said) as address, pytest.raises(OSError):
+def test_what_is_no_answer_is_an_error(reply: bytes) -> None:
+    with broker(reply) as address, pytest.raises(OSError):
         api_versions.ask(address, {}, 5.0)
 
 
 def test_a_broker_that_is_set_and_away_fails(tmp_path: Path) -> None:
-    (found,) = services.kafka(Settings(bootstrap="127.0.0.1:9", state_dir=tmp_path))
-    assert found.level is Level.FAIL
-    assert found.said.startswith("broker_unavailable: ")
+    (check,) = services.kafka(Settings(bootstrap="127.0.0.1:9", state_dir=tmp_path))
+    assert check.level is Level.FAIL
+    assert check.said.startswith("broker_unavailable: ")
     (none,) = services.kafka(Settings(state_dir=tmp_path))
     assert (none.level, "headrace up" in none.advice) == (Level.WARN, True)
 

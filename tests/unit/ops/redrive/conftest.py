@@ -9,7 +9,7 @@ import pytest
 from streams.protocols.apc.processor import processor
 from tests.unit.views.bench import Bench
 
-Broken = Callable[..., list[str]]
+FailingSender = Callable[..., list[str]]
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def broken(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> Broken:
+def send_failing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> FailingSender:
     """Sends packets while the service cannot judge them; returns where they lie."""
 
     def send(*packets: Any) -> list[str]:

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from streams.cli import common, main
 from streams.settings import Settings
 from tests.unit.envelopes import idea
-from tests.unit.ops.redrive.conftest import Broken
+from tests.unit.ops.redrive.conftest import FailingSender
 from tests.unit.views.bench import Bench
 
 
@@ -33,12 +33,12 @@ def redrive(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["dlq", "redrive", *arguments])
 
 
-def test_a_dry_run_and_then_the_redrive(bench: Bench, broken: Broken) -> None:
-    (source,) = broken(idea(1))
+def test_a_dry_run_and_then_the_redrive(bench: Bench, send_failing: FailingSender) -> None:
+    (source,) = send_failing(idea(1))
     dry = redrive("--dry-run", "--json")
     assert dry.exit_code == 0, dry.output
-    told = json.loads(dry.stdout)
-    assert (told["source"], told["outcome"], told["rule"]) == (source, "accepted", "accepted")
+    row = json.loads(dry.stdout)
+    assert (row["source"], row["outcome"], row["rule"]) == (source, "accepted", "accepted")
     assert len(bench.records("apc.packets")) == 1
     sent = redrive("--topic", "acme.apc.packets", "--code", "decide_failed", "--operator", "ann")
     assert sent.exit_code == 0, sent.output
@@ -47,7 +47,9 @@ def test_a_dry_run_and_then_the_redrive(bench: Bench, broken: Broken) -> None:
     assert redrive().stdout.splitlines()[-1] == "1 done"
 
 
-def test_what_cannot_be_sent_is_a_negative_answer(bench: Bench, broken: Broken) -> None:
+def test_what_cannot_be_sent_is_a_negative_answer(
+    bench: Bench, send_failing: FailingSender
+) -> None:
     bench.send_bytes("apc.packets", b"else")
     answer = redrive()
     assert answer.exit_code == 1

@@ -28,7 +28,7 @@ from streams.ops.redrive.dead_letters import REDRIVEN_FROM
 from streams.processing.encode import to_output
 from streams.protocols.apc.processor import processor
 from tests.unit.envelopes import idea
-from tests.unit.ops.redrive.conftest import Broken, fail
+from tests.unit.ops.redrive.conftest import FailingSender, fail
 from tests.unit.views.bench import Bench
 from topology.apc import APC_PACKETS
 from topology.core import AUDIT_REDRIVES
@@ -38,11 +38,11 @@ ORDER = RedriveRequest("ann", "mended")
 
 
 def redrive(
-    bench: Bench, wanted: Selection = ALL, order: RedriveRequest = ORDER
+    bench: Bench, selection: Selection = ALL, order: RedriveRequest = ORDER
 ) -> list[tuple[DeadLetter, str | None]]:
     with Redrive(bench.log, bench.settings, lambda: bench.now) as open_redrive:
-        found = dead_letters(bench.log, "acme.", wanted, open_redrive.done)
-        sent = list(open_redrive.send(found, order))
+        letters = dead_letters(bench.log, "acme.", selection, open_redrive.done)
+        sent = list(open_redrive.send(letters, order))
     bench.host.run()
     return sent
 
@@ -52,9 +52,9 @@ def audit(bench: Bench) -> list[dict[str, Any]]:
     return [decode(r.value or b"", record).value for r in bench.records("audit.redrives")]
 
 
-def standings(bench: Bench, wanted: Selection = ALL) -> list[RedriveStatus]:
+def standings(bench: Bench, selection: Selection = ALL) -> list[RedriveStatus]:
     done = sent_back(bench.log, "acme.")
-    return [letter.standing for letter in dead_letters(bench.log, "acme.", wanted, done)]
+    return [letter.standing for letter in dead_letters(bench.log, "acme.", selection, done)]
 
 
 def verdicts(bench: Bench) -> list[tuple[str, str]]:
@@ -66,8 +66,8 @@ def _facts(bench: Bench) -> Sequence[LogRecord]:
     return bench.records("apc.events")
 
 
-def test_a_dead_letter_is_sent_back_and_judged(bench: Bench, broken: Broken) -> None:
-    (source,) = broken(idea(1))
+def test_a_dead_letter_is_sent_back_and_judged(bench: Bench, send_failing: FailingSender) -> None:
+    (source,) = send_failing(idea(1))
     assert verdicts(bench) == []
     ((letter, place),) = redrive(bench)
     assert (letter.source, letter.code) == (source, "decide_failed")
@@ -82,8 +82,10 @@ def test_a_dead_letter_is_sent_back_and_judged(bench: Bench, broken: Broken) -> 
     )
 
 
-def test_what_is_sent_is_what_came_and_says_whence(bench: Bench, broken: Broken) -> None:
-    broken(idea(1))
+def test_what_is_sent_is_what_came_and_says_whence(
+    bench: Bench, send_failing: FailingSender
+) -> None:
+    send_failing(idea(1))
     ((letter, place),) = redrive(bench)
     first, second = bench.records("apc.packets")
     assert (second.key, second.value) == (first.key, first.value)
@@ -92,8 +94,8 @@ def test_what_is_sent_is_what_came_and_says_whence(bench: Bench, broken: Broken)
     assert list(second.headers) == [*first.headers, *added]
 
 
-def test_a_second_redrive_sends_nothing(bench: Bench, broken: Broken) -> None:
-    broken(idea(1), idea(2))
+def test_a_second_redrive_sends_nothing(bench: Bench, send_failing: FailingSender) -> None:
+    send_failing(idea(1), idea(2))
     assert [place is not None for _, place in redrive(bench)] == [True, True]
     assert [letter.standing for letter, _ in redrive(bench)] == [
         RedriveStatus.DONE,
@@ -104,12 +106,12 @@ def test_a_second_redrive_sends_nothing(bench: Bench, broken: Broken) -> None:
 
 
 def test_what_fails_again_is_not_sent_for_ever(
-    bench: Bench, broken: Broken, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, send_failing: FailingSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken(idea(1))
+    send_failing(idea(1))
     with Redrive(bench.log, bench.settings, lambda: bench.now) as one:
         list(one.send(dead_letters(bench.log, "acme.", ALL, one.done), ORDER))
-    broken()  # the record that was sent back dies as the first did
+    send_failing()  # the record that was sent back dies as the first did
     assert standings(bench) == [RedriveStatus.DONE, RedriveStatus.FAILED_AGAIN]
     assert standings(bench, Selection(again=True)) == [RedriveStatus.DONE, RedriveStatus.READY]
 
@@ -120,9 +122,9 @@ class Killed(Exception):
 
 @pytest.mark.parametrize("lost", [True, False], ids=["written", "not written"])
 def test_each_is_sent_once_though_a_redrive_is_killed(
-    bench: Bench, broken: Broken, monkeypatch: pytest.MonkeyPatch, lost: bool
+    bench: Bench, send_failing: FailingSender, monkeypatch: pytest.MonkeyPatch, lost: bool
 ) -> None:
-    broken(*(idea(n) for n in range(5)))
+    send_failing(*(idea(n) for n in range(5)))
     commit = MemoryProducer.commit
     calls = 0
 
@@ -147,8 +149,8 @@ def test_each_is_sent_once_though_a_redrive_is_killed(
     assert sorted(verdict for _, verdict in verdicts(bench)) == ["accepted"] * 5
 
 
-def test_who_begins_fences_the_one_before(bench: Bench, broken: Broken) -> None:
-    broken(idea(1), idea(2))
+def test_who_begins_fences_the_one_before(bench: Bench, send_failing: FailingSender) -> None:
+    send_failing(idea(1), idea(2))
     with Redrive(bench.log, bench.settings, lambda: bench.now) as first:
         sending = first.send(dead_letters(bench.log, "acme.", ALL, first.done), ORDER)
         next(sending)
@@ -159,12 +161,12 @@ def test_who_begins_fences_the_one_before(bench: Bench, broken: Broken) -> None:
 
 
 def test_a_failed_transaction_says_what_to_do(
-    bench: Bench, broken: Broken, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, send_failing: FailingSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(self: MemoryProducer, outputs: Sequence[Output]) -> dict[TopicPartition, int]:
         raise CommitFailed("no")
 
-    broken(idea(1))
+    send_failing(idea(1))
     monkeypatch.setattr(MemoryProducer, "commit", failing)
     with pytest.raises(CommitFailed, match="Run the same command again"):
         redrive(bench)
@@ -187,23 +189,27 @@ def test_a_timer_that_failed_is_no_record(bench: Bench) -> None:
     assert standings(bench) == [RedriveStatus.NO_RECORD]
 
 
-def test_what_was_too_large_to_keep_is_read_where_it_lies(bench: Bench, broken: Broken) -> None:
-    broken(idea(1))
+def test_what_was_too_large_to_keep_is_read_where_it_lies(
+    bench: Bench, send_failing: FailingSender
+) -> None:
+    send_failing(idea(1))
     record = bench.records("apc.packets")[0]
     large = record._replace(value=bytes(APC_PACKETS.max_bytes + (1 << 17)))
-    kept = make_dead_letter(
+    dead_letter = make_dead_letter(
         "acme.", APC_PACKETS, large, (large.key, large.value), "decide_failed", ""
     )
-    assert kept.value is None
-    bench.log.append([kept])
-    found = list(dead_letters(bench.log, "acme.", ALL, ()))
-    assert [(one.standing, one.value) for one in found] == [(RedriveStatus.READY, record.value)] * 2
+    assert dead_letter.value is None
+    bench.log.append([dead_letter])
+    letters = list(dead_letters(bench.log, "acme.", ALL, ()))
+    assert [(one.standing, one.value) for one in letters] == [
+        (RedriveStatus.READY, record.value)
+    ] * 2
     bench.log.truncate(TopicPartition(record.topic, record.partition), record.offset + 1)
     assert standings(bench) == [RedriveStatus.READY, RedriveStatus.GONE]
 
 
-def test_only_what_is_wanted_is_sent(bench: Bench, broken: Broken) -> None:
-    sources = broken(idea(1), idea(2))
+def test_only_what_is_wanted_is_sent(bench: Bench, send_failing: FailingSender) -> None:
+    sources = send_failing(idea(1), idea(2))
     bench.send_bytes("sap.tasks", b"else")
     assert len(standings(bench, Selection(topics=frozenset({"apc.packets"})))) == 2
     assert len(standings(bench, Selection(codes=frozenset({"frame_unknown"})))) == 1
@@ -230,24 +236,26 @@ class Moments:
 
 @pytest.mark.parametrize(("slow", "waited"), [(0, [0, 2, 2, 2]), (0.5, [0, 1.5, 1.5, 1.5])])
 def test_no_more_are_sent_in_a_second_than_wanted(
-    bench: Bench, broken: Broken, slow: float, waited: list[float]
+    bench: Bench, send_failing: FailingSender, slow: float, waited: list[float]
 ) -> None:
-    broken(*(idea(n) for n in range(4)))
+    send_failing(*(idea(n) for n in range(4)))
     time = Moments()
 
-    def read(found: Iterable[DeadLetter]) -> Iterator[DeadLetter]:
-        for one in found:
+    def read(letters: Iterable[DeadLetter]) -> Iterator[DeadLetter]:
+        for one in letters:
             time.now += slow
             yield one
 
     with Redrive(bench.log, bench.settings, lambda: bench.now, time.pause, lambda: time.now) as one:
-        found = dead_letters(bench.log, "acme.", ALL, one.done)
-        list(one.send(read(found), RedriveRequest("ann", rate=0.5)))
+        letters = dead_letters(bench.log, "acme.", ALL, one.done)
+        list(one.send(read(letters), RedriveRequest("ann", rate=0.5)))
     assert time.waited == waited
 
 
-def test_time_that_passes_before_is_not_made_up_for(bench: Bench, broken: Broken) -> None:
-    broken(*(idea(n) for n in range(3)))
+def test_time_that_passes_before_is_not_made_up_for(
+    bench: Bench, send_failing: FailingSender
+) -> None:
+    send_failing(*(idea(n) for n in range(3)))
     time = Moments()
     with Redrive(bench.log, bench.settings, lambda: bench.now, time.pause, lambda: time.now) as one:
         sent = one.send(
@@ -260,14 +268,14 @@ def test_time_that_passes_before_is_not_made_up_for(bench: Bench, broken: Broken
 
 
 def test_a_sender_that_was_proved_stays_so(
-    bench: Bench, broken: Broken, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, send_failing: FailingSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(bench.settings, principal_key="a secret of many letters")
     principals = Principals.of(settings.principal_key)
     assert principals is not None
     output = to_output(ingress_topic_of("apc.packets"), idea(1), bench.now, bench.settings)
     bench.log.append([principals.signed(output, b"ann", bench.now)])
-    broken()
+    send_failing()
     bench.now += 3_600_000  # the signature is good for some minutes only
     with Redrive(bench.log, settings, lambda: bench.now) as one:
         list(one.send(dead_letters(bench.log, "acme.", ALL, one.done), ORDER))
@@ -275,8 +283,10 @@ def test_a_sender_that_was_proved_stays_so(
     assert principals.of_record(first) == principals.of_record(second) == b"ann"
 
 
-def test_a_wrong_number_of_partitions_sends_nothing(bench: Bench, broken: Broken) -> None:
-    broken(idea(1))
+def test_a_wrong_number_of_partitions_sends_nothing(
+    bench: Bench, send_failing: FailingSender
+) -> None:
+    send_failing(idea(1))
     wrong = replace(bench.settings, partitions=8)
     with (
         pytest.raises(TopicsMismatch, match="has 2, not 8"),
@@ -287,9 +297,9 @@ def test_a_wrong_number_of_partitions_sends_nothing(bench: Bench, broken: Broken
 
 
 def test_a_record_sent_again_says_which_letter_it_came_from_last(
-    bench: Bench, broken: Broken, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, send_failing: FailingSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken(idea(1))
+    send_failing(idea(1))
     with monkeypatch.context() as patch:
         patch.setattr(processor, "_judge", fail)
         redrive(bench)

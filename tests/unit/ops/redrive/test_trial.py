@@ -18,7 +18,7 @@ from streams.ops.redrive import (
 from streams.protocols.apc.processor import processor
 from streams.protocols.commands import all_processors
 from tests.unit.envelopes import idea
-from tests.unit.ops.redrive.conftest import Broken, fail
+from tests.unit.ops.redrive.conftest import FailingSender, fail
 from tests.unit.views.bench import Bench
 
 
@@ -27,32 +27,34 @@ def dry(bench: Bench, folder: Path) -> list[tuple[DeadLetter, Verdict | None]]:
         TopicPartition(t.name, n) for t in bench.log.topics().values() for n in range(t.partitions)
     ]
     before = bench.log.ends(tps)
-    found = dead_letters(bench.log, "acme.", Selection(), ())
-    told = list(simulate(found, bench.log, bench.settings, all_processors(), folder, bench.now))
+    letters = dead_letters(bench.log, "acme.", Selection(), ())
+    outcomes = list(
+        simulate(letters, bench.log, bench.settings, all_processors(), folder, bench.now)
+    )
     assert bench.log.ends(tps) == before
-    return told
+    return outcomes
 
 
 def test_it_says_the_verdict_that_a_redrive_would_bring(
-    bench: Bench, broken: Broken, tmp_path: Path
+    bench: Bench, send_failing: FailingSender, tmp_path: Path
 ) -> None:
     bench.send("apc.packets", idea(1))
-    broken(idea(1), idea(2), idea(3, run_phase="EXECUTION"), idea(2))
-    told = [verdict for _, verdict in dry(bench, tmp_path / "dry")]
-    assert [one and (one.verdict, one.rule) for one in told] == [
+    send_failing(idea(1), idea(2), idea(3, run_phase="EXECUTION"), idea(2))
+    verdicts = [verdict for _, verdict in dry(bench, tmp_path / "dry")]
+    assert [one and (one.verdict, one.rule) for one in verdicts] == [
         ("duplicate", "duplicate"),
         ("accepted", "accepted"),
         ("rejected", "phase_type"),
         ("duplicate", "duplicate"),  # of the one that would be sent before
     ]
-    assert told[2] is not None
-    assert told[2].message == "IDEA is not allowed in EXECUTION."
+    assert verdicts[2] is not None
+    assert verdicts[2].message == "IDEA is not allowed in EXECUTION."
 
 
 def test_a_record_that_still_fails_would_be_a_dead_letter_again(
-    bench: Bench, broken: Broken, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, send_failing: FailingSender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    broken(idea(1))
+    send_failing(idea(1))
     monkeypatch.setattr(processor, "_judge", fail)
     ((_, verdict),) = dry(bench, tmp_path / "dry")
     assert verdict is not None

@@ -22,13 +22,13 @@ def ledger(tree: Tree) -> Ledger:
 
 
 @pytest.fixture
-def said() -> list[str]:
+def messages() -> list[str]:
     return []
 
 
 @pytest.fixture
-def place(tree: Tree, ledger: Ledger, said: list[str]) -> RewindEnvironment:
-    return RewindEnvironment.of(tree.path, "gateway:1", ledger.connect, said.append)
+def environment(tree: Tree, ledger: Ledger, messages: list[str]) -> RewindEnvironment:
+    return RewindEnvironment.of(tree.path, "gateway:1", ledger.connect, messages.append)
 
 
 @pytest.fixture

@@ -47,8 +47,8 @@ class Ledger:
         return result
 
     def plan(self, session_id: str, target: Target) -> Json:
-        found: Json = self._call("plan", lambda: self._fact("", "none", self._hash(target)))
-        return found
+        fact: Json = self._call("plan", lambda: self._fact("", "none", self._hash(target)))
+        return fact
 
     def prepare(self, session_id: str, rewind_id: str, target: Target, reason: str | None) -> Json:
         def effect() -> Json:
@@ -58,24 +58,24 @@ class Ledger:
             self.states[rewind_id], self.targets[rewind_id] = "prepared", git_hash
             return self._fact(rewind_id, "prepared", git_hash)
 
-        found: Json = self._call("prepare", effect)
-        return found
+        fact: Json = self._call("prepare", effect)
+        return fact
 
     def confirm(self, session_id: str, rewind_id: str) -> Json:
-        found: Json = self._call("confirm", lambda: self._end(rewind_id, "applied"))
-        return found
+        fact: Json = self._call("confirm", lambda: self._end(rewind_id, "applied"))
+        return fact
 
     def abort(self, session_id: str, rewind_id: str) -> Json:
-        found: Json = self._call("abort", lambda: self._end(rewind_id, "aborted"))
-        return found
+        fact: Json = self._call("abort", lambda: self._end(rewind_id, "aborted"))
+        return fact
 
     def find(self, session_id: str, rewind_id: str) -> Json | None:
         def effect() -> Json | None:
             state = self.states.get(rewind_id)
             return None if state is None else self._fact(rewind_id, state, self.targets[rewind_id])
 
-        found: Json | None = self._call("find", effect)
-        return found
+        fact: Json | None = self._call("find", effect)
+        return fact
 
     def _end(self, rewind_id: str, state: str) -> Json:
         now = self.states.get(rewind_id)
@@ -102,13 +102,13 @@ class Ledger:
 
     def _fact(self, rewind_id: str, state: str, git_hash: str, verdict: str = "accepted") -> Json:
         move = {"task_id": "A", "from_state": "COMPLETED", "to_state": "IN_PROGRESS"}
-        moved = [move] if verdict == "accepted" else []
+        moves = [move] if verdict == "accepted" else []
         return {
             "rewind_id": rewind_id,
             "verdict": verdict,
             "state": state,
             "git_hash": git_hash,
-            "moved": moved,
+            "moved": moves,
             "unchanged": [],
         }
 

@@ -99,48 +99,48 @@ def refuse(ledger: Ledger) -> None:
 
 
 def test_a_detached_head_goes_back_to_its_commit(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger
 ) -> None:
     tree.git("checkout", "--quiet", "--detach", tree.commits[1])
     refuse(ledger)
     with pytest.raises(Undone):
-        rewind(place, TO_A)
+        rewind(environment, TO_A)
     assert tree.head == (tree.commits[1], None)
 
 
 @pytest.mark.parametrize("name", ["topic/x", "abcdef12", "app.py", "über"])
 def test_a_branch_of_any_name_is_gone_back_to(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, name: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, name: str
 ) -> None:
     tree.git("checkout", "--quiet", "-b", name)
     tree.git("tag", name, tree.commits[0])
     refuse(ledger)
     with pytest.raises(Undone):
-        rewind(place, TO_A)
+        rewind(environment, TO_A)
     assert tree.head == (tree.commits[2], name)
 
 
 def test_a_linked_work_tree_has_its_own_journal(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, tmp_path: Path
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, tmp_path: Path
 ) -> None:
     tree.git("worktree", "add", "--quiet", "-b", "linked", str(tmp_path / "linked"))
-    there = place._replace(git=Git.at(tmp_path / "linked"))
-    assert there.git.directory != place.git.directory
+    there = environment._replace(git=Git.at(tmp_path / "linked"))
+    assert there.git.directory != environment.git.directory
     rewind(there, TO_A)
     assert there.git.head() == Head(tree.commits[0], None)
     assert tree.head == (tree.commits[2], "main")
-    resume(place)
+    resume(environment)
 
 
 def test_file_modes_and_links_come_back(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger
 ) -> None:
     (tree.path / "link").symlink_to("app.py")
     (tree.path / "app.py").chmod(0o755)
     tree.commit({"data.bin": "\0\n"})
     refuse(ledger)
     with pytest.raises(Undone):
-        rewind(place, TO_A)
+        rewind(environment, TO_A)
     assert (tree.path / "link").is_symlink()
     assert (tree.path / "app.py").stat().st_mode & 0o111
     assert (tree.head, tree.status) == ((tree.commits[3], "main"), "")

@@ -25,8 +25,8 @@ class Answers:
         self.answer = Response(200, {"state": "prepared"})
         self.asked: list[Asked] = []
 
-    def __call__(self, *asked: Any) -> Response:
-        self.asked.append(asked)
+    def __call__(self, *arguments: Any) -> Response:
+        self.asked.append(arguments)
         return self.answer
 
 

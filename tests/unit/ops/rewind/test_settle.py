@@ -31,7 +31,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def half(
-    place: RewindEnvironment, tree: Tree, monkeypatch: pytest.MonkeyPatch
+    environment: RewindEnvironment, tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> RewindEnvironment:
     """A rewind to A that was killed while git wrote files: one is there, one gone, one not yet."""
 
@@ -44,10 +44,10 @@ def half(
     with monkeypatch.context() as patch:
         patch.setattr(Git, "checkout", cut)
         with pytest.raises(Killed):
-            rewind(place, Request(SESSION, Target("A")))
+            rewind(environment, Request(SESSION, Target("A")))
     assert json.loads(tree.journal.read_text())["step"] == "checking_out"
     assert tree.status
-    return place
+    return environment
 
 
 def test_a_checkout_that_was_cut_off_is_taken_back(
@@ -137,14 +137,14 @@ def test_a_stale_lock_of_the_index_is_named(half: RewindEnvironment, tree: Tree)
 
 
 @pytest.fixture
-def unsure(place: RewindEnvironment, ledger: Ledger, to: To) -> RewindEnvironment:
+def unsure(environment: RewindEnvironment, ledger: Ledger, to: To) -> RewindEnvironment:
     """A rewind to A whose confirm got no answer, though it had its effect."""
     ledger.after["confirm"] = OutcomeUnknown("too slow")
     with pytest.raises(Unresolved):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     ledger.after.clear()
     ledger.calls.clear()
-    return place
+    return environment
 
 
 def test_the_rewind_asked_for_was_applied_before(
@@ -223,42 +223,46 @@ def test_the_gateway_of_the_journal_is_asked(unsure: RewindEnvironment, ledger: 
     assert ledger.gateways == ["gateway:1", "gateway:1"]
 
 
-def test_nothing_to_settle(place: RewindEnvironment, ledger: Ledger) -> None:
-    resume(place)
+def test_nothing_to_settle(environment: RewindEnvironment, ledger: Ledger) -> None:
+    resume(environment)
     assert ledger.calls == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 2}', '{"format": 1, "step": "x"}'])
 def test_a_journal_that_cannot_be_understood(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, text: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, text: str
 ) -> None:
     tree.journal.write_text(text)
     with pytest.raises(GitFailed, match="journal"):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert ledger.calls == []
     assert tree.journal.read_text() == text
 
 
 def test_a_journal_that_cannot_be_written(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     tree.journal.with_suffix(".new").mkdir()
     with pytest.raises(GitFailed, match="journal"):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert ledger.calls == []
 
 
-def test_one_rewind_at_a_time(place: RewindEnvironment, tree: Tree, to: To) -> None:
+def test_one_rewind_at_a_time(environment: RewindEnvironment, tree: Tree, to: To) -> None:
     other = Git.at(tree.path)
     other.lock()
     with pytest.raises(GitFailed, match="another rewind"):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     other.unlock()
-    rewind(place, to("A"))
+    rewind(environment, to("A"))
 
 
 def test_the_lock_lasts_as_long_as_git_does(
-    place: RewindEnvironment, tree: Tree, to: To, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    environment: RewindEnvironment,
+    tree: Tree,
+    to: To,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A git that goes on after its rewind was killed keeps others away."""
     release, begun = tmp_path / "release", tmp_path / "begun"
@@ -273,8 +277,8 @@ def test_the_lock_lasts_as_long_as_git_does(
     begun.read_text()
     first.unlock()
     with pytest.raises(GitFailed, match="another rewind"):
-        place.git.lock()
+        environment.git.lock()
     release.write_text("")
     slow.join()
-    place.git.lock()
-    place.git.unlock()
+    environment.git.lock()
+    environment.git.unlock()

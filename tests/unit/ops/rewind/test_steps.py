@@ -34,9 +34,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_session_and_work_tree_move(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
-    fact = rewind(place, to("A"))
+    fact = rewind(environment, to("A"))
     assert fact["state"] == "applied"
     assert ledger.calls == ["prepare", "confirm"]
     assert tree.head == (tree.commits[0], None)
@@ -44,30 +44,34 @@ def test_session_and_work_tree_move(
     assert not tree.journal.exists()
 
 
-def test_a_commit_is_a_target_too(place: RewindEnvironment, tree: Tree) -> None:
-    fact = rewind(place, Request(SESSION, Target(git_hash=tree.commits[1][:8])))
+def test_a_commit_is_a_target_too(environment: RewindEnvironment, tree: Tree) -> None:
+    fact = rewind(environment, Request(SESSION, Target(git_hash=tree.commits[1][:8])))
     assert (fact["state"], tree.head) == ("applied", (tree.commits[1], None))
 
 
-def test_going_forward_again(place: RewindEnvironment, tree: Tree, to: To) -> None:
-    rewind(place, to("A"))
-    rewind(place, to("C"))
+def test_going_forward_again(environment: RewindEnvironment, tree: Tree, to: To) -> None:
+    rewind(environment, to("A"))
+    rewind(environment, to("C"))
     assert tree.head == (tree.commits[2], None)
     assert tree.files() == tree.files_of(tree.commits[2])
 
 
-def test_the_commit_at_which_the_work_tree_is(place: RewindEnvironment, tree: Tree, to: To) -> None:
-    rewind(place, to("C"))
+def test_the_commit_at_which_the_work_tree_is(
+    environment: RewindEnvironment, tree: Tree, to: To
+) -> None:
+    rewind(environment, to("C"))
     assert tree.head == (tree.commits[2], None)
 
 
-def test_no_branch_moves_and_hooks_do_not_run(place: RewindEnvironment, tree: Tree, to: To) -> None:
+def test_no_branch_moves_and_hooks_do_not_run(
+    environment: RewindEnvironment, tree: Tree, to: To
+) -> None:
     hook = tree.path / ".git" / "hooks" / "post-checkout"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\ntouch ran-anyway\n")
     hook.chmod(0o755)
     before = tree.branches
-    rewind(place, to("A"))
+    rewind(environment, to("A"))
     assert (tree.branches, tree.status) == (before, "")
 
 
@@ -84,21 +88,21 @@ def untouched(tree: Tree, ledger: Ledger) -> None:
     [(Target("Z"), "task_unknown"), (Target(git_hash="beefbeef"), "hash_unknown")],
 )
 def test_an_unknown_target(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, target: Target, rule: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, target: Target, rule: str
 ) -> None:
     with pytest.raises(TargetUnknown, match=rule) as caught:
-        rewind(place, Request(SESSION, target))
+        rewind(environment, Request(SESSION, target))
     assert caught.value.exit_code == 2
     untouched(tree, ledger)
 
 
 @pytest.mark.parametrize("rule", sorted(steps.UNKNOWN))
 def test_what_counts_as_an_unknown_target(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, rule: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, rule: str
 ) -> None:
     ledger.before["prepare"] = Refused("no", rule, "none")
     with pytest.raises(TargetUnknown):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     untouched(tree, ledger)
 
 
@@ -113,21 +117,21 @@ def test_what_counts_as_an_unknown_target(
     ],
 )
 def test_a_service_that_does_not_prepare(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, failure: Exception
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, failure: Exception
 ) -> None:
     ledger.before["prepare"] = failure
     with pytest.raises(ServiceFailed) as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 6
     untouched(tree, ledger)
 
 
 def test_a_prepare_without_an_answer_is_aborted(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.after["prepare"] = OutcomeUnknown("too slow")
     with pytest.raises(ServiceFailed):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert list(ledger.states.values()) == ["aborted"]
     untouched(tree, ledger)
 
@@ -137,22 +141,26 @@ def test_a_prepare_without_an_answer_is_aborted(
     [{"app.py": "mine\n"}, {"untracked.txt": "mine\n"}, {"old.txt": "mine\n"}, {"app.py": None}],
 )
 def test_a_work_tree_that_is_not_clean(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, change: dict[str, str | None]
+    environment: RewindEnvironment,
+    tree: Tree,
+    ledger: Ledger,
+    to: To,
+    change: dict[str, str | None],
 ) -> None:
     for name, text in change.items():
         tree.write(name, text)
     files = tree.files()
     with pytest.raises(TreeUnclean) as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 3
     assert (ledger.calls, tree.files()) == ([], files)
 
 
-def test_a_staged_change_is_not_clean(place: RewindEnvironment, tree: Tree, to: To) -> None:
+def test_a_staged_change_is_not_clean(environment: RewindEnvironment, tree: Tree, to: To) -> None:
     tree.write("app.py", "mine\n")
     tree.git("add", "app.py")
     with pytest.raises(TreeUnclean, match=r"app\.py"):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
 
 
 @pytest.mark.parametrize(
@@ -166,25 +174,25 @@ def test_a_staged_change_is_not_clean(place: RewindEnvironment, tree: Tree, to: 
     ],
 )
 def test_something_is_under_way(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, begin: list[str], what: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, begin: list[str], what: str
 ) -> None:
     tree.git("branch", "other", "HEAD~1")
     tree.git("checkout", "--quiet", "other")
     tree.commit({"app.py": "otherwise\n"})
     tree.git("checkout", "--quiet", "main")
-    done = place.git.ask(*begin)
-    assert place.git.under_way() is not None, done
+    done = environment.git.ask(*begin)
+    assert environment.git.under_way() is not None, done
     with pytest.raises(TreeUnclean, match=what):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert ledger.calls == []
 
 
 def test_a_change_that_comes_while_the_service_prepares(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.watch = lambda: tree.write("app.py", "just now\n")
     with pytest.raises(TreeUnclean):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert tree.files()["app.py"] == "just now\n"
     tree.git("checkout", "--quiet", "app.py")
     untouched(tree, ledger)
@@ -193,18 +201,18 @@ def test_a_change_that_comes_while_the_service_prepares(
 
 @pytest.mark.parametrize("recorded", ["beef" * 10, "not-a-hash", "", "--force", "HEAD"])
 def test_a_commit_that_the_repository_lacks(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, recorded: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, recorded: str
 ) -> None:
     ledger.hashes["A"] = recorded
     with pytest.raises(CommitMissing) as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 4
     untouched(tree, ledger)
     assert list(ledger.states.values()) == ["aborted"]
 
 
 def test_git_refuses_to_overwrite_an_ignored_file(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     tree.commit({"kept.log": "tracked\n", ".gitignore": ""})
     ledger.hashes["D"] = tree.commits[3]
@@ -212,7 +220,7 @@ def test_git_refuses_to_overwrite_an_ignored_file(
     tree.write("kept.log", "mine, and ignored\n")
     assert tree.status == ""
     with pytest.raises(GitFailed) as caught:
-        rewind(place, to("D"))
+        rewind(environment, to("D"))
     assert caught.value.exit_code == 5
     assert tree.files()["kept.log"] == "mine, and ignored\n"
     assert tree.head == (tree.commits[2], "side")
@@ -221,19 +229,19 @@ def test_git_refuses_to_overwrite_an_ignored_file(
 
 
 def test_a_locked_index_fails_the_checkout(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     lock = tree.path / ".git" / "index.lock"
     lock.touch()
     with pytest.raises(GitFailed, match=r"index\.lock"):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     lock.unlink()
     untouched(tree, ledger)
 
 
 @pytest.mark.parametrize("state", ["aborted", "lapsed"])
 def test_a_rewind_that_is_over_before_the_confirm(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, state: str
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, state: str
 ) -> None:
     def end() -> None:
         if ledger.calls[-1] == "confirm":
@@ -241,35 +249,35 @@ def test_a_rewind_that_is_over_before_the_confirm(
 
     ledger.watch = end
     with pytest.raises(Undone, match=f"rewind_{state}") as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 6
     untouched(tree, ledger)
 
 
 def test_a_confirm_that_never_reaches_the_service(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.before["confirm"] = Unreachable("nobody there")
     with pytest.raises(ServiceFailed, match="nobody there"):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert ledger.calls.count("confirm") > 1
     untouched(tree, ledger)
 
 
 @pytest.mark.parametrize("has_effect", [True, False])
 def test_a_confirm_without_an_answer_is_left_to_be_settled(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, has_effect: bool
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, has_effect: bool
 ) -> None:
     (ledger.after if has_effect else ledger.before)["confirm"] = OutcomeUnknown("too slow")
     with pytest.raises(Unresolved, match="unresolved") as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 6
     assert tree.head == (tree.commits[0], None)
     assert tree.journal.exists()
 
 
 def test_an_odd_refusal_after_an_unknown_outcome_decides_nothing(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     ledger.after["confirm"] = OutcomeUnknown("too slow")
 
@@ -279,13 +287,17 @@ def test_an_odd_refusal_after_an_unknown_outcome_decides_nothing(
 
     ledger.watch = later
     with pytest.raises(Unresolved):
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert ledger.is_applied()
     assert tree.head == (tree.commits[0], None)
 
 
 def test_a_confirm_that_is_answered_the_second_time(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To, monkeypatch: pytest.MonkeyPatch
+    environment: RewindEnvironment,
+    tree: Tree,
+    ledger: Ledger,
+    to: To,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(steps, "CONFIRM_S", 30)
     ledger.after["confirm"] = OutcomeUnknown("too slow")
@@ -295,14 +307,14 @@ def test_a_confirm_that_is_answered_the_second_time(
             ledger.after.pop("confirm", None)
 
     ledger.watch = later
-    fact = rewind(place, to("A"))
+    fact = rewind(environment, to("A"))
     assert ledger.calls == ["prepare", "confirm", "confirm", "find"]
     assert (fact["state"], len(fact["moved"])) == ("applied", 1)
     assert not tree.journal.exists()
 
 
 def test_a_work_tree_that_cannot_go_back_keeps_the_journal(
-    place: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
+    environment: RewindEnvironment, tree: Tree, ledger: Ledger, to: To
 ) -> None:
     def meddle() -> None:
         if ledger.calls[-1] == "confirm":
@@ -311,7 +323,7 @@ def test_a_work_tree_that_cannot_go_back_keeps_the_journal(
     ledger.watch = meddle
     ledger.before["confirm"] = Refused("no", "rewind_lapsed", "lapsed")
     with pytest.raises(GitFailed) as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 5
     assert tree.files()["app.py"] == "mine\n"
     assert tree.journal.exists()
@@ -319,7 +331,7 @@ def test_a_work_tree_that_cannot_go_back_keeps_the_journal(
 
 @pytest.mark.parametrize(("call", "ends_as"), [("prepare", Interrupted), ("confirm", Interrupted)])
 def test_an_interrupt_while_the_service_is_asked(
-    place: RewindEnvironment,
+    environment: RewindEnvironment,
     tree: Tree,
     ledger: Ledger,
     to: To,
@@ -328,7 +340,7 @@ def test_an_interrupt_while_the_service_is_asked(
 ) -> None:
     ledger.before[call] = KeyboardInterrupt()
     with pytest.raises(ends_as) as caught:
-        rewind(place, to("A"))
+        rewind(environment, to("A"))
     assert caught.value.exit_code == 130
     if call == "confirm":
         assert "unresolved" in caught.value.message
@@ -338,10 +350,13 @@ def test_an_interrupt_while_the_service_is_asked(
 
 
 def test_a_branch_without_a_commit(
-    tmp_path_factory: pytest.TempPathFactory, place: RewindEnvironment
+    tmp_path_factory: pytest.TempPathFactory, environment: RewindEnvironment
 ) -> None:
     empty = Tree.__new__(Tree)
     empty.path = tmp_path_factory.mktemp("empty")
     empty.git("init", "--quiet")
     with pytest.raises(GitFailed, match="no commit"):
-        rewind(place._replace(git=type(place.git).at(empty.path)), Request(SESSION, Target("A")))
+        rewind(
+            environment._replace(git=type(environment.git).at(empty.path)),
+            Request(SESSION, Target("A")),
+        )

@@ -46,10 +46,10 @@ def copy(log: MemoryLog, path: Path) -> Callable[..., list[str]]:
     """Bring the file to the end of the log; what was said."""
 
     def run(accept_gap: bool = False) -> list[str]:
-        said: list[str] = []
-        with Sink(log, path, "", accept_gap=accept_gap, on_gap=said.append) as sink:
+        messages: list[str] = []
+        with Sink(log, path, "", accept_gap=accept_gap, on_gap=messages.append) as sink:
             assert sink.run(once=True)
-        return said
+        return messages
 
     return run
 
@@ -69,8 +69,13 @@ def test_a_turn_is_a_row_with_its_envelope(log: MemoryLog, path: Path, copy: Any
     (row,) = rows(path, "SELECT * FROM agent_logs")
     assert json.loads(row["envelope_json"])["content"]["thought"] == "why\u0000 é 😀"
     assert json.loads(row["gap_json"]) == {"missing_from": 0, "missing_to": 0, "reason": "time"}
-    kept = {name: row[name] for name in ("kind", "task_id", "turn_index", "agent_id")}
-    assert kept == {"kind": "turn", "task_id": "paint-7", "turn_index": 3, "agent_id": "reviewer"}
+    columns = {name: row[name] for name in ("kind", "task_id", "turn_index", "agent_id")}
+    assert columns == {
+        "kind": "turn",
+        "task_id": "paint-7",
+        "turn_index": 3,
+        "agent_id": "reviewer",
+    }
     assert row["recorded_at"] == "2026-01-01T00:00:00.003Z"
     place = (row["topic"], row["partition"], row["offset"])
     assert place == (record.topic, record.partition, record.offset)
@@ -85,8 +90,8 @@ def test_an_event_is_a_row_with_what_was_sent(log: MemoryLog, path: Path, copy: 
     sent = json.loads(row["event_json"])
     assert sorted(sent) == ["event_id", "payload", "session_id"]
     assert sent["payload"]["chunk"] == "hm"
-    kept = (row["kind"], row["type"], row["session_id"], row["sequence"], row["task_id"])
-    assert kept == ("event", "THOUGHT_STREAM", "s1", 1, "paint-7")
+    columns = (row["kind"], row["type"], row["session_id"], row["sequence"], row["task_id"])
+    assert columns == ("event", "THOUGHT_STREAM", "s1", 1, "paint-7")
     assert (row["turn_index"], row["agent_id"]) == (4, "developer")
     assert (row["envelope_json"], row["gap_json"]) == (None, None)
 
@@ -97,14 +102,14 @@ def test_transitions_make_the_state_of_a_task(log: MemoryLog, path: Path, copy: 
     log.append([event("s1", 2, move("A", "COMPLETED")), event("s2", 1, move("A", "PENDING"))])
     log.append([event("s1", 3, move("A", "ROUTED", ""), origin="apc")])
     copy()
-    found = rows(path, "SELECT * FROM tasks ORDER BY session_id, origin")
-    assert [(row["session_id"], row["origin"], row["state"]) for row in found] == [
+    tasks = rows(path, "SELECT * FROM tasks ORDER BY session_id, origin")
+    assert [(row["session_id"], row["origin"], row["state"]) for row in tasks] == [
         ("s1", "", "COMPLETED"),
         ("s1", "apc", "ROUTED"),
         ("s2", "", "PENDING"),
     ]
-    assert [row["head_hash"] for row in found] == ["5c0ffee", None, None]
-    assert (found[0]["updated_sequence"], found[0]["updated_at"]) == (2, "2026-01-01T00:00:00.002Z")
+    assert [row["head_hash"] for row in tasks] == ["5c0ffee", None, None]
+    assert (tasks[0]["updated_sequence"], tasks[0]["updated_at"]) == (2, "2026-01-01T00:00:00.002Z")
 
 
 def test_a_task_known_by_its_turns_only(log: MemoryLog, path: Path, copy: Any) -> None:
@@ -129,8 +134,8 @@ def test_a_task_known_by_its_turns_only(log: MemoryLog, path: Path, copy: Any) -
 def test_turns_in_order(log: MemoryLog, path: Path, copy: Any) -> None:
     log.append([turn("B", 1), turn("A", 0), turn("B", 12), turn("A", 2)])
     copy()
-    found = rows(path, "SELECT task_id, turn_index FROM turns_in_order")
-    assert [tuple(row.values()) for row in found] == [("A", 0), ("A", 2), ("B", 1), ("B", 12)]
+    turns = rows(path, "SELECT task_id, turn_index FROM turns_in_order")
+    assert [tuple(row.values()) for row in turns] == [("A", 0), ("A", 2), ("B", 1), ("B", 12)]
 
 
 @st.composite
@@ -144,8 +149,8 @@ def stories(draw: st.DrawFn) -> tuple[list[Output], list[Output]]:
         sequences[session_id] += 1
         states = st.sampled_from(["PENDING", "IN_PROGRESS"])
         hashes = st.sampled_from([None, "", "c0ffee1", "c0ffee2"])
-        moved = move(draw(tasks), draw(states), draw(hashes))
-        payload = draw(st.sampled_from([moved, pulse("x")]))
+        transition = move(draw(tasks), draw(states), draw(hashes))
+        payload = draw(st.sampled_from([transition, pulse("x")]))
         origin = draw(st.sampled_from([None, "apc"]))
         events.append(event(session_id, sequences[session_id], payload, origin=origin))
     return turns, events
@@ -298,8 +303,8 @@ def test_records_that_are_gone_stop_it(log: MemoryLog, path: Path, gap: TopicPar
 def test_records_that_are_gone_are_given_up(
     log: MemoryLog, path: Path, copy: Any, gap: TopicPartition
 ) -> None:
-    (said,) = copy(accept_gap=True)
-    assert said.startswith(f"saop.log/{gap.partition} is kept from 6, the file goes to 3")
+    (message,) = copy(accept_gap=True)
+    assert message.startswith(f"saop.log/{gap.partition} is kept from 6, the file goes to 3")
     indexes = [row["turn_index"] for row in rows(path, "SELECT turn_index FROM turns_in_order")]
     assert indexes == [0, 1, 2, 6, 7, 8]
     assert copy() == []
