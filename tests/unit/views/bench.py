@@ -51,20 +51,20 @@ class Bench:
 
     def append(self, topic: str, *values: Any) -> list[str]:
         """Produce, one ms apart, and leave it there; returns the positions."""
-        found = []
+        positions = []
         for value in values:
             self.now += 1
             (record,) = self.log.append(
                 [to_output(ingress_topic_of(topic), value, self.now, self.settings)]
             )
-            found.append(position(record))
-        return found
+            positions.append(position(record))
+        return positions
 
     def send(self, topic: str, *values: Any) -> list[str]:
         """Produce, and let every processor come to rest."""
-        found = self.append(topic, *values)
+        positions = self.append(topic, *values)
         self.host.run()
-        return found
+        return positions
 
     def send_bytes(self, topic: str, value: bytes, key: bytes = b"s1") -> str:
         (record,) = self.log.append([Output(self.settings.prefix + topic, key, value)])

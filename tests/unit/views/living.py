@@ -35,7 +35,7 @@ def live_over(bench: Bench, folder: str = "live") -> LiveView:
     return LiveView(bench.log, bench.folder / folder, bench.settings, lambda: bench.now)
 
 
-def place(position: str) -> Position:
+def to_position(position: str) -> Position:
     return parse_position(position)
 
 

@@ -36,15 +36,15 @@ def test_memory_is_scanned_as_the_store_is(
     store, memory = stores
     if start is not None and not start.startswith(prefix):
         start = None
-    found = list(memory.scan(prefix, start, reverse=reverse))
-    assert found == list(store.scan(prefix, start, reverse=reverse))
+    rows = list(memory.scan(prefix, start, reverse=reverse))
+    assert rows == list(store.scan(prefix, start, reverse=reverse))
 
 
 def test_the_rows_under_a_prefix_are_those_that_will_be_there() -> None:
     memory = MemoryStore()
-    kept = WriteBatch(memory)
-    kept.update({key("a", 1): b"1", key("a", 2): b"2", key("b", 1): b"3"})
-    memory.write(kept)
+    base = WriteBatch(memory)
+    base.update({key("a", 1): b"1", key("a", 2): b"2", key("b", 1): b"3"})
+    memory.write(base)
     rows = WriteBatch(memory)
     rows.update({key("a", 1): None, key("a", 2): b"new", key("a", 3): b"", key("b", 2): b"4"})
     assert dict(rows.under(key("a"))) == {key("a", 2): b"new", key("a", 3): b""}
@@ -52,9 +52,9 @@ def test_the_rows_under_a_prefix_are_those_that_will_be_there() -> None:
 
 def test_rows_are_read_through_what_is_changed() -> None:
     memory = MemoryStore()
-    kept = WriteBatch(memory)
-    kept.update({b"a": b"1", b"b": b"2"})
-    memory.write(kept)
+    base = WriteBatch(memory)
+    base.update({b"a": b"1", b"b": b"2"})
+    memory.write(base)
     rows = WriteBatch(memory)
     rows.load([b"a", b"c"])
     assert [rows.read(each) for each in (b"a", b"b", b"c")] == [b"1", b"2", None]
@@ -86,12 +86,12 @@ def test_the_last_row_of_an_index() -> None:
 
 def test_a_cell_is_read_once_and_becomes_a_row_in_the_end() -> None:
     memory = MemoryStore()
-    kept = WriteBatch(memory)
-    kept[b"a"] = b"1"
-    memory.write(kept)
+    base = WriteBatch(memory)
+    base[b"a"] = b"1"
+    memory.write(base)
     rows = WriteBatch(memory)
     count = Cell[list[int]](
-        lambda row: [int(row or b"0")], lambda held: b"%d" % held[0] if held[0] else None
+        lambda row: [int(row or b"0")], lambda cell: b"%d" % cell[0] if cell[0] else None
     )
     rows.cell(b"a", count)[0] += 2
     rows.cell(b"a", count)[0] += 4

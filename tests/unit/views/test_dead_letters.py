@@ -12,8 +12,8 @@ def test_dead_letters_are_grouped_by_topic_and_code(bench: Bench) -> None:
     for value in (b"\x00nonsense", b"\x00more nonsense", b"else"):
         bench.send_bytes("apc.packets", value)
     bench.send_bytes("rtes.raw", b"else")
-    found = [(g["topic"], g["code"], g["count"]) for g in groups(bench.log, "")]
-    assert found == [
+    counts = [(g["topic"], g["code"], g["count"]) for g in groups(bench.log, "")]
+    assert counts == [
         ("apc.packets.dlq", "schema_unknown", 2),
         ("apc.packets.dlq", "frame_unknown", 1),
         ("rtes.raw.dlq", "frame_unknown", 1),
@@ -27,8 +27,8 @@ def test_a_dead_letter_is_found_by_its_place_or_its_sources(bench: Bench) -> Non
     assert (letter["source"], letter["key"], letter["code"]) == (source, "k", "schema_unknown")
     assert letter["value"] == {"raw_base64": "AG5vbnNlbnNl"}
     assert letter["headers"]["kafka_dlt-original-partition"] == int(partition)
-    own = Position("apc.packets.dlq", 0, int(letter["position"].rpartition("/")[2]))
-    assert find_dead_letter(bench.log, own, "") == letter
+    dlq_position = Position("apc.packets.dlq", 0, int(letter["position"].rpartition("/")[2]))
+    assert find_dead_letter(bench.log, dlq_position, "") == letter
 
 
 def test_a_dead_letter_of_masked_text(bench: Bench) -> None:

@@ -23,9 +23,9 @@ def test_a_key_is_a_prefix_only_of_keys_that_begin_with_its_parts(one: str, othe
 
 @given(TEXT, TEXT, TEXT)
 def test_what_comes_after_a_key_is_beyond_all_that_begin_with_it(
-    one: str, rest: str, other: str
+    one: str, suffix: str, other: str
 ) -> None:
-    assert key(one, rest) < after(key(one))
+    assert key(one, suffix) < after(key(one))
     if other > one:
         assert key(other) > after(key(one))
 

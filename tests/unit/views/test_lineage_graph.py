@@ -38,8 +38,8 @@ def node(number: int) -> str:
 
 
 def look(bench: Bench, name: str, **query: Any) -> Json:
-    found: Json = bench.look(GRAPH, urlencode({"node": name, **query}))
-    return found
+    page: Json = bench.look(GRAPH, urlencode({"node": name, **query}))
+    return page
 
 
 @pytest.fixture
@@ -58,8 +58,8 @@ def test_ancestors_of_a_packet(story: Bench) -> None:
 
 
 def test_the_blast_radius_of_a_retraction(story: Bench) -> None:
-    for asked in (node(2), node(4)):
-        page = look(story, asked, direction="blast_radius")
+    for node_name in (node(2), node(4)):
+        page = look(story, node_name, direction="blast_radius")
         assert names(page) == [
             f"{node(3)} child_of {node(2)}",
             f"{node(4)} retracts {node(2)}",
@@ -118,13 +118,13 @@ def test_read_your_writes(bench: Bench) -> None:
 
 
 def test_a_view_that_is_rebuilt_or_reopened_shows_the_same(story: Bench) -> None:
-    asked = {"direction": "both", "limit": 3}
-    before = look(story, node(2), **asked)
+    query = {"direction": "both", "limit": 3}
+    before = look(story, node(2), **query)
     story.reopen_view()
-    assert look(story, node(2), **asked) == before
+    assert look(story, node(2), **query) == before
     story.folder = story.folder / "another"
     story.reopen_view()
-    assert look(story, node(2), **asked) == before
+    assert look(story, node(2), **query) == before
 
 
 def test_the_route_is_described() -> None:

@@ -12,7 +12,7 @@ from streams.view_store.live import LiveView
 from streams.views.positions import ViewBehind
 from tests.unit.envelopes import IDEA_ID, idea, packet_id
 from tests.unit.views.bench import Bench
-from tests.unit.views.living import live_over, place, rows_of, until
+from tests.unit.views.living import live_over, rows_of, to_position, until
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_what_was_written_before_the_start_is_there_when_it_is_ready(
     bench.send("apc.packets", idea())
     until(live, "ready")
     (position,) = bench.send("apc.packets", idea(2))
-    live.wait(place(position), 20)
+    live.wait(to_position(position), 20)
     with live.reader() as reads:
         assert apc.packet(reads, "s1", IDEA_ID)["state"] == "ROUTED"
         assert apc.packet(reads, "s1", packet_id(2))["state"] == "ROUTED"
@@ -46,7 +46,7 @@ def test_what_was_written_before_the_start_is_there_when_it_is_ready(
 def test_a_live_view_and_a_driven_one_hold_the_same_rows(bench: Bench, live: LiveView) -> None:
     until(live, "ready")
     positions = bench.send("apc.packets", *[idea(number) for number in range(1, 30)])
-    live.wait(place(positions[-1]), 20)
+    live.wait(to_position(positions[-1]), 20)
     bench.view.catch_up(0)
     with live.reader() as reads:
         assert rows_of(reads) == rows_of(bench.view)
@@ -57,7 +57,7 @@ def test_a_reader_sees_one_state_of_all_rows(bench: Bench, live: LiveView) -> No
     with live.reader() as before:
         rows = rows_of(before)
         (position,) = bench.send("apc.packets", idea())
-        live.wait(place(position), 20)
+        live.wait(to_position(position), 20)
         with pytest.raises(NotFound):
             apc.packet(before, "s1", IDEA_ID)
         assert rows_of(before) == rows
@@ -71,9 +71,9 @@ def test_who_waits_is_served_once_the_answer_is_written(bench: Bench, live: Live
     until(live, "ready")
     (position,) = bench.append("apc.packets", idea())
     with pytest.raises(ViewBehind) as caught:
-        live.wait(place(position), 0)
+        live.wait(to_position(position), 0)
     assert caught.value.lag == 0
-    served = threading.Thread(target=live.wait, args=(place(position), 20))
+    served = threading.Thread(target=live.wait, args=(to_position(position), 20))
     served.start()
     bench.host.run()
     served.join()
@@ -82,7 +82,7 @@ def test_who_waits_is_served_once_the_answer_is_written(bench: Bench, live: Live
 
 
 def test_many_may_wait_at_once_without_threads(bench: Bench, live: LiveView) -> None:
-    positions = [place(p) for p in bench.send("apc.packets", *map(idea, range(1, 40)))]
+    positions = [to_position(p) for p in bench.send("apc.packets", *map(idea, range(1, 40)))]
     far = positions[-1]._replace(offset=10**6)
 
     async def wait() -> list[BaseException | None]:
@@ -106,7 +106,7 @@ def test_who_waits_when_it_stops_is_refused(bench: Bench, live: LiveView) -> Non
 
     def wait() -> None:
         try:
-            live.wait(place(position), 20)
+            live.wait(to_position(position), 20)
         except ViewNotReady as exc:
             refused.append(exc)
 
@@ -116,7 +116,7 @@ def test_who_waits_when_it_stops_is_refused(bench: Bench, live: LiveView) -> Non
     waiting.join()
     assert len(refused) == 1
     with pytest.raises(ViewNotReady):
-        live.wait(place(position), 20)
+        live.wait(to_position(position), 20)
 
 
 def test_starting_and_stopping_twice_changes_nothing(bench: Bench) -> None:
@@ -151,7 +151,7 @@ def test_a_directory_serves_one_process(bench: Bench, live: LiveView) -> None:
 def test_figures_are_kept(bench: Bench, live: LiveView) -> None:
     until(live, "ready")
     (position,) = bench.send("apc.packets", idea())
-    live.wait(place(position), 20)
+    live.wait(to_position(position), 20)
     live.stop()
     stats = live.stats()
     assert stats.applied == sum(

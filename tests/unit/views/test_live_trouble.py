@@ -20,7 +20,7 @@ from streams.views.positions import ViewBehind
 from tests.processes import wait_for
 from tests.unit.envelopes import IDEA_ID, idea, packet_id
 from tests.unit.views.bench import Bench
-from tests.unit.views.living import Outage, live_over, place, rows_file, rows_of, until
+from tests.unit.views.living import Outage, live_over, rows_file, rows_of, to_position, until
 
 
 @pytest.fixture(autouse=True)
@@ -85,16 +85,16 @@ def test_a_damaged_copy_is_noticed_and_rebuilt(
 def test_nobody_is_answered_while_it_is_rebuilt(
     bench: Bench, live: LiveView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = _Held(monkeypatch)
+    gate = _Held(monkeypatch)
     _delete(bench)
     until(live, "rebuilding")
     with pytest.raises(ViewNotReady, match="rebuilding"), live.reader():
         pass
     (position,) = bench.send("apc.packets", idea(2))
     with pytest.raises(ViewNotReady):
-        live.wait(place(position), 0.05)
-    held.clear()
-    live.wait(place(position), 20)
+        live.wait(to_position(position), 0.05)
+    gate.clear()
+    live.wait(to_position(position), 20)
     with live.reader() as reads:
         assert apc.packet(reads, "s1", packet_id(2))["state"] == "ROUTED"
 
@@ -146,14 +146,14 @@ def test_topics_that_were_away_are_looked_at_as_soon_as_they_are_back(
     bench: Bench, live: LiveView, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(end_offsets, "TOPICS_EVERY", 1_000_000)
-    held = _Held(monkeypatch)  # Kafka's reader just waits for a topic that is away
-    assert held.met.wait(60)
+    gate = _Held(monkeypatch)  # Kafka's reader just waits for a topic that is away
+    assert gate.met.wait(60)
     wait_for(lambda: live._watch.latest is not None, "the topics were looked at before")
     bench.log.delete("rtes.rejections")
     wait_for(lambda: "rtes.rejections" in (live.status().reason or ""), "it is missed")
     bench.create()
     wait_for(lambda: live.stats().rebuilds == 1, "the copy is begun anew")
-    held.clear()
+    gate.clear()
     until(live, "ready")
 
 
@@ -173,16 +173,16 @@ def test_without_a_broker_reads_are_served_and_it_goes_on_later(bench: Bench) ->
     view.start()
     until(view, "ready")
     (before,) = bench.send("apc.packets", idea())
-    view.wait(place(before), 20)
+    view.wait(to_position(before), 20)
     outage.away.set()
     until(view, "ready", "nobody answers")
     (position,) = bench.send("apc.packets", idea(2))
     with view.reader() as reads:
         assert apc.packet(reads, "s1", IDEA_ID)["state"] == "ROUTED"
     with pytest.raises(ViewBehind):
-        view.wait(place(position), 0.05)
+        view.wait(to_position(position), 0.05)
     outage.away.clear()
-    view.wait(place(position), 20)
+    view.wait(to_position(position), 20)
     with view.reader() as reads:
         assert apc.packet(reads, "s1", packet_id(2))["state"] == "ROUTED"
     wait_for(lambda: view.status().reason is None, "no trouble", 20)
@@ -204,7 +204,7 @@ def test_it_never_dies_in_silence(
     (position,) = bench.send("apc.packets", idea(2))
     until(live, "failed", "a defect")
     with pytest.raises(ViewNotReady, match="a defect"):
-        live.wait(place(position), 20)
+        live.wait(to_position(position), 20)
     with pytest.raises(ViewNotReady, match="a defect"), live.reader():
         pass
     assert "a defect" in caplog.text

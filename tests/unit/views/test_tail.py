@@ -26,11 +26,11 @@ def tail(
 
 def read(following: Tail) -> list[str]:
     """The ids of what is there, up to the end."""
-    found = []
+    ids = []
     for seen in following.follow(until_end=True):
         value = seen.value
-        found.append(str(value.get("sequence", value.get("event_id"))))
-    return found
+        ids.append(str(value.get("sequence", value.get("event_id"))))
+    return ids
 
 
 def three_events(bench: Bench, session_id: str = "s1") -> None:
@@ -89,8 +89,10 @@ def test_a_partition_that_a_cursor_does_not_name_is_read_from_its_beginning(benc
         three_events(bench, f"s{number}")
     whole = [seen.record for seen in tail(bench, RTES_EVENTS).follow(until_end=True)]
     end = max(record.offset for record in whole if record.partition == 0)
-    rest = [seen.record for seen in tail(bench, RTES_EVENTS, f"0:{end}").follow(until_end=True)]
-    assert rest == [record for record in whole if record.partition == 1]
+    remaining = [
+        seen.record for seen in tail(bench, RTES_EVENTS, f"0:{end}").follow(until_end=True)
+    ]
+    assert remaining == [record for record in whole if record.partition == 1]
 
 
 def test_filters(bench: Bench) -> None:
@@ -109,27 +111,29 @@ def test_filters_take_several_values_and_tasks(bench: Bench) -> None:
         three_events(bench, session_id)
     bench.send("apc.packets", idea(1, trace__task_id="t1"), idea(2, trace__task_id="t2"))
 
-    def found(topic: Topic, filters: Filters) -> int:
+    def count_of(topic: Topic, filters: Filters) -> int:
         following = Tail(bench.log, topic, bench.settings.prefix, filters, "earliest")
         return len(list(following.follow(until_end=True)))
 
-    assert found(RTES_EVENTS, Filters(["s1", "s2"], "TASK_TRANSITION")) == 7  # and the packets'
-    assert found(RTES_EVENTS, Filters(["s1", "s2"], task_id=["t0", "t2"])) == 4
-    assert found(RTES_EVENTS, Filters("s1", ["TASK_TRANSITION", "x"], "t1")) == 1
-    assert found(APC_INBOX, Filters(task_id="t2")) == 1
+    assert count_of(RTES_EVENTS, Filters(["s1", "s2"], "TASK_TRANSITION")) == 7  # and the packets'
+    assert count_of(RTES_EVENTS, Filters(["s1", "s2"], task_id=["t0", "t2"])) == 4
+    assert count_of(RTES_EVENTS, Filters("s1", ["TASK_TRANSITION", "x"], "t1")) == 1
+    assert count_of(APC_INBOX, Filters(task_id="t2")) == 1
 
 
 def test_a_tail_stops_behind_a_record_and_its_cursor_goes_on_with_the_next(bench: Bench) -> None:
     for number in range(4):
         bench.send("apc.packets", idea(number))
     following = tail(bench, APC_EVENTS)
-    found: list[str] = []
-    for seen in following.follow(until_end=True, stopped=lambda: len(found) == 2):
-        found.append(seen.value["packet_id"])
-    rest = [s.value["packet_id"] for s in tail(bench, APC_EVENTS, following.cursor()).follow(True)]
-    assert len(found) == 2
-    assert len(rest) == 2
-    assert not set(found) & set(rest)
+    first: list[str] = []
+    for seen in following.follow(until_end=True, stopped=lambda: len(first) == 2):
+        first.append(seen.value["packet_id"])
+    second = [
+        s.value["packet_id"] for s in tail(bench, APC_EVENTS, following.cursor()).follow(True)
+    ]
+    assert len(first) == 2
+    assert len(second) == 2
+    assert not set(first) & set(second)
 
 
 def test_dead_letters_are_shown_as_bytes(bench: Bench) -> None:

@@ -13,7 +13,7 @@ from topology.retention import DELETE_RETENTION_MS
 PACKET = f"/v1/apc/sessions/s1/packets/{IDEA_ID}"
 
 
-def place(text: str) -> Position:
+def to_position(text: str) -> Position:
     topic, partition, offset = text.split("/")
     return Position(topic, int(partition), int(offset))
 
@@ -108,25 +108,25 @@ def test_missing_topics_are_named(bench: Bench) -> None:
 def test_the_answer_to_a_record_is_its_verdict(bench: Bench) -> None:
     (position,) = bench.append("apc.packets", idea())
     with pytest.raises(ViewBehind):
-        bench.view.wait(place(position), 0)
+        bench.view.wait(to_position(position), 0)
     bench.host.run()
-    bench.view.wait(place(position), 0)
+    bench.view.wait(to_position(position), 0)
     assert bench.get(PACKET).status == 200
 
 
 def test_the_answer_to_a_record_may_be_a_dead_letter(bench: Bench) -> None:
     position = bench.send_bytes("apc.packets", b"nonsense")
-    bench.view.wait(place(position), 0)
+    bench.view.wait(to_position(position), 0)
 
 
 def test_the_answer_to_an_event_may_be_a_rejection(bench: Bench) -> None:
     (position,) = bench.send("rtes.raw", transition(to_state="COMPLETED"))
-    bench.view.wait(place(position), 0)
+    bench.view.wait(to_position(position), 0)
 
 
 def test_a_record_that_is_not_there_yet_has_no_answer(bench: Bench) -> None:
     (position,) = bench.send("apc.packets", idea())
-    later = place(position)
+    later = to_position(position)
     with pytest.raises(ViewBehind) as caught:
         bench.view.wait(later._replace(offset=later.offset + 1), 0)
     assert caught.value.lag == 0
@@ -136,9 +136,9 @@ def test_answers_are_remembered(bench: Bench) -> None:
     first, second = bench.send("apc.packets", idea(1), idea(2))
     bench.view.catch_up(0)
     bench.reopen_view()
-    assert bench.view.has_answer(place(first))
-    assert bench.view.has_answer(place(second))
-    assert not bench.view.has_answer(place(second)._replace(offset=99))
+    assert bench.view.has_answer(to_position(first))
+    assert bench.view.has_answer(to_position(second))
+    assert not bench.view.has_answer(to_position(second)._replace(offset=99))
 
 
 def test_a_fact_that_nobody_can_read_is_left_out(

@@ -12,14 +12,14 @@ FIRST, SECOND = Position("packets", 0, 1), Position("packets", 0, 2)
 
 
 class Fake:
-    """answered: the last offset of packets/0 that was.  at: where the view stands."""
+    """last_answered: the last offset of packets/0 that was.  at: where the view stands."""
 
-    def __init__(self, answered: int = -1, at: int = 0) -> None:
-        self.answered = answered
+    def __init__(self, last_answered: int = -1, at: int = 0) -> None:
+        self.last_answered = last_answered
         self.at = at
 
     def has_answer(self, position: Position) -> bool:
-        return position.offset <= self.answered
+        return position.offset <= self.last_answered
 
     def short_of(self, ends: Ends) -> int:
         return sum(max(0, end - self.at) for end in ends.values())
@@ -41,7 +41,7 @@ def test_without_an_answer_nobody_is_due() -> None:
 
 
 def test_an_answer_alone_is_not_enough() -> None:
-    waiters, view = OffsetWaiters(), Fake(answered=1, at=5)
+    waiters, view = OffsetWaiters(), Fake(last_answered=1, at=5)
     waiters.attach(view)
     done = waiters.add(FIRST)
     assert serve(waiters, view, 7) == 1
@@ -54,7 +54,7 @@ def test_an_answer_alone_is_not_enough() -> None:
 
 
 def test_one_question_serves_all_who_are_due() -> None:
-    waiters, view = OffsetWaiters(), Fake(answered=2, at=7)
+    waiters, view = OffsetWaiters(), Fake(last_answered=2, at=7)
     waiters.attach(view)
     done = [waiters.add(position) for position in (FIRST, SECOND, FIRST)]
     assert serve(waiters, view, 7) == 3
@@ -63,7 +63,7 @@ def test_one_question_serves_all_who_are_due() -> None:
 
 
 def test_who_came_after_the_question_needs_another() -> None:
-    waiters, view = OffsetWaiters(), Fake(answered=2, at=7)
+    waiters, view = OffsetWaiters(), Fake(last_answered=2, at=7)
     waiters.attach(view)
     waiters.add(FIRST)
     due = waiters.due(0)
@@ -75,7 +75,7 @@ def test_who_came_after_the_question_needs_another() -> None:
 
 
 def test_a_question_that_failed_is_asked_again() -> None:
-    waiters, view = OffsetWaiters(), Fake(answered=1, at=7)
+    waiters, view = OffsetWaiters(), Fake(last_answered=1, at=7)
     waiters.attach(view)
     done, gone = waiters.add(FIRST), waiters.add(FIRST)
     due = waiters.due(0)
@@ -85,22 +85,22 @@ def test_a_question_that_failed_is_asked_again() -> None:
     assert done.done()
 
 
-@pytest.mark.parametrize("asked", [False, True])
-def test_what_another_view_had_seen_counts_no_more(asked: bool) -> None:
-    waiters, before, after = OffsetWaiters(), Fake(answered=1, at=7), Fake()
+@pytest.mark.parametrize("passes_early", [False, True])
+def test_what_another_view_had_seen_counts_no_more(passes_early: bool) -> None:
+    waiters, before, after = OffsetWaiters(), Fake(last_answered=1, at=7), Fake()
     waiters.attach(before)
     done = waiters.add(FIRST)
     due = waiters.due(0)
-    if asked:
+    if passes_early:
         waiters.passing(due, {0: {FACTS: 9}}, before)
     waiters.attach(None)
     waiters.attach(after)
-    if not asked:
+    if not passes_early:
         waiters.passing(due, {0: {FACTS: 7}}, before)
     before.at = 9
     waiters.moved()
     assert not done.done()
-    after.answered, after.at = 1, 7
+    after.last_answered, after.at = 1, 7
     waiters.moved()
     assert serve(waiters, after, 7) == 1
     assert done.done()
@@ -111,15 +111,15 @@ def test_who_waits_on_nothing_is_forgotten() -> None:
     waiters.attach(view)
     done = waiters.add(FIRST)
     done.cancel()
-    view.answered = 0
+    view.last_answered = 0
     waiters.moved()
-    view.answered = 1
+    view.last_answered = 1
     waiters.moved()
     assert serve(waiters, view, 0) == 0
 
 
 def test_all_are_refused_when_it_closes() -> None:
-    waiters, view = OffsetWaiters(), Fake(answered=1, at=0)
+    waiters, view = OffsetWaiters(), Fake(last_answered=1, at=0)
     waiters.attach(view)
     done = [waiters.add(FIRST), waiters.add(SECOND)]
     serve(waiters, view, 9)

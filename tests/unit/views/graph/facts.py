@@ -48,9 +48,9 @@ def record(drawn: Drawn) -> LogRecord:
     sent: Any = _Sent()
     draw(drawn.edge, drawn.at, drawn.cause, sent)
     (value,) = sent.values
-    own = value["edge_id"].encode()
+    edge_key = value["edge_id"].encode()
     framed = encode(LINEAGE_EDGES.record or "", value)
-    return LogRecord(LINEAGE_EDGES.name, drawn.partition, drawn.offset, drawn.at, own, framed)
+    return LogRecord(LINEAGE_EDGES.name, drawn.partition, drawn.offset, drawn.at, edge_key, framed)
 
 
 class Graph(StoredRows):

@@ -25,10 +25,10 @@ def written(draw: st.DrawFn) -> list[Drawn]:
     """Edges, some more than once, each at a place of its own."""
     edges = draw(st.lists(EDGES, min_size=1, max_size=24))
     places = st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 500))
-    found = draw(
+    unique_places = draw(
         st.lists(places, min_size=len(edges), max_size=len(edges), unique_by=lambda p: p[1:])
     )
-    return [Drawn(edge, *place) for edge, place in zip(edges, found, strict=True)]
+    return [Drawn(edge, *place) for edge, place in zip(edges, unique_places, strict=True)]
 
 
 def cone(
@@ -40,16 +40,16 @@ def cone(
     stops: Collection[str] = (),
 ) -> Reached:
     """Edges and distances, by looking at every edge as often as there are steps."""
-    inside, shown, distance = set(start), set[LineageEdge](), dict.fromkeys(start, 0)
+    inside, cone_edges, distance = set(start), set[LineageEdge](), dict.fromkeys(start, 0)
     here = set(start)
     for step in range(1, depth + 1):
-        found = {edge for edge in edges if near(edge) in here}
-        shown |= found
-        for edge in found:
+        step_edges = {edge for edge in edges if near(edge) in here}
+        cone_edges |= step_edges
+        for edge in step_edges:
             distance.setdefault(far(edge), step)
-        here = {far(edge) for edge in found if edge.relation not in stops} - inside
+        here = {far(edge) for edge in step_edges if edge.relation not in stops} - inside
         inside |= here
-    return shown, distance
+    return cone_edges, distance
 
 
 def up(edges: Collection[LineageEdge], start: Collection[str], depth: int) -> Reached:
@@ -65,8 +65,10 @@ def down(
 def both(edges: Collection[LineageEdge], start: Collection[str], depth: int) -> Reached:
     (before, earlier), (behind, later) = up(edges, start, depth), down(edges, start, depth)
     names = earlier.keys() | later.keys()
-    most = DEPTH_OF_ALL + 1
-    return before | behind, {n: min(earlier.get(n, most), later.get(n, most)) for n in names}
+    max_distance = DEPTH_OF_ALL + 1
+    return before | behind, {
+        n: min(earlier.get(n, max_distance), later.get(n, max_distance)) for n in names
+    }
 
 
 def blast(edges: Collection[LineageEdge], start: Collection[str], depth: int) -> Reached:
@@ -105,9 +107,9 @@ def test_what_is_found_is_what_the_model_finds(
             graph.ask(node, direction=direction)
         return
     page = graph.ask(node, direction=direction, depth=depth)
-    shown, distance = model(links, [node], depth)
-    found = [LineageEdge(e["from_node"], e["relation"], e["to_node"]) for e in page["items"]]
-    assert sorted(found) == sorted(shown)
+    expected, distance = model(links, [node], depth)
+    page_edges = [LineageEdge(e["from_node"], e["relation"], e["to_node"]) for e in page["items"]]
+    assert sorted(page_edges) == sorted(expected)
     assert distances(page) == distance
     assert other.ask(node, direction=direction, depth=depth) == page
     pages = list(graph.pages(node, direction=direction, depth=depth, limit=limit))
@@ -115,9 +117,9 @@ def test_what_is_found_is_what_the_model_finds(
     assert pages[-1]["cut"] == page["cut"]
     if direction != "both":
         whole, _ = model(links, [node], DEPTH_OF_ALL)
-        assert (page["cut"] is not None) == (shown != whole)
+        assert (page["cut"] is not None) == (expected != whole)
     first = {each.edge: each for each in sorted(edges, key=lambda e: e[1:], reverse=True)}
-    for link, item in zip(found, page["items"], strict=True):
+    for link, item in zip(page_edges, page["items"], strict=True):
         assert item["cause"] == first[link].cause
 
 

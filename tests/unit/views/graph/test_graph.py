@@ -30,7 +30,7 @@ RETRACTED = drawn(
 
 
 @pytest.mark.parametrize(
-    ("direction", "found"),
+    ("direction", "expected"),
     [
         ("ancestors", ["child child_of parent", "parent child_of grandparent"]),
         ("descendants", ["grandchild child_of child"]),
@@ -40,9 +40,9 @@ RETRACTED = drawn(
         ),
     ],
 )
-def test_directions(direction: str, found: list[str]) -> None:
+def test_directions(direction: str, expected: list[str]) -> None:
     page = Graph(FAMILY).ask("child", direction=direction)
-    assert names(page) == found
+    assert names(page) == expected
     assert (page["node"], page["direction"]) == ("child", direction)
     assert (page["next"], page["cut"]) == (None, None)
 
@@ -63,9 +63,9 @@ def test_a_node_without_edges_on_that_side_stands_alone(direction: str) -> None:
 
 @pytest.mark.parametrize("node", ["chil", "child ", "child_of", "child\0", "CHILD"])
 def test_an_unknown_node_has_a_code(node: str) -> None:
-    with pytest.raises(NotFound) as told:
+    with pytest.raises(NotFound) as refusal:
         Graph(FAMILY).ask(node)
-    assert told.value.rule == "node_unknown"
+    assert refusal.value.rule == "node_unknown"
 
 
 def test_an_edge_written_again_is_shown_once_with_its_first_cause() -> None:
@@ -196,18 +196,18 @@ def test_pages_go_on_where_they_ended_while_edges_come() -> None:
     graph = Graph(drawn("b part_of hub", "d part_of hub", "f part_of hub"))
     first = graph.ask("hub", limit=2)
     graph.read([Drawn(LineageEdge(name, "part_of", "hub"), 9, 0, 9) for name in "ace"])
-    rest = graph.ask("hub", limit=9, cursor=first["next"])
+    second = graph.ask("hub", limit=9, cursor=first["next"])
     assert names(first) == ["b part_of hub", "d part_of hub"]
-    assert names(rest) == ["e part_of hub", "f part_of hub"]
+    assert names(second) == ["e part_of hub", "f part_of hub"]
 
 
 @pytest.mark.parametrize("other", [{"node": "d"}, {"direction": "both"}, {"depth": 11}])
 def test_a_cursor_is_of_one_question(other: dict[str, Any]) -> None:
     graph = Graph(drawn("b part_of hub", "d part_of hub"))
-    asked: dict[str, Any] = {"node": "hub", "direction": "descendants", "depth": 10}
-    cursor = graph.ask(**asked, limit=1)["next"]
+    query: dict[str, Any] = {"node": "hub", "direction": "descendants", "depth": 10}
+    cursor = graph.ask(**query, limit=1)["next"]
     with pytest.raises(QueryError, match="not a cursor of this query"):
-        graph.ask(**{**asked, **other}, limit=1, cursor=cursor)
+        graph.ask(**{**query, **other}, limit=1, cursor=cursor)
 
 
 @pytest.mark.parametrize(
@@ -215,9 +215,9 @@ def test_a_cursor_is_of_one_question(other: dict[str, Any]) -> None:
 )
 def test_a_wrong_question_is_refused(query: dict[str, Any]) -> None:
     (name,) = query
-    with pytest.raises(QueryError) as told:
+    with pytest.raises(QueryError) as refusal:
         Graph(FAMILY).ask("child", **query)
-    assert told.value.problems[0].path == name
+    assert refusal.value.problems[0].path == name
 
 
 def test_a_node_must_be_named() -> None:
@@ -236,7 +236,7 @@ def test_a_trace_is_found_however_it_is_written(number: int, way: str) -> None:
 
 
 def test_a_trace_that_is_written_in_one_way_only_is_found_by_the_other() -> None:
-    written, asked = node_names("trace:9e8d7c6b5a494837962514f3e2d1c0bf")
+    written, other_name = node_names("trace:9e8d7c6b5a494837962514f3e2d1c0bf")
     graph = Graph(drawn(f"turn same_trace {written}"))
-    page = graph.ask(asked)
+    page = graph.ask(other_name)
     assert distances(page) == {written: 0, "turn": 1}

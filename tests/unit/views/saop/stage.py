@@ -91,17 +91,17 @@ def ask(bench: Bench, path: str, **query: Any) -> Any:
 
 def items(bench: Bench, path: str, **query: Any) -> list[dict[str, Any]]:
     """Of all pages of two."""
-    found: list[dict[str, Any]] = []
+    every: list[dict[str, Any]] = []
     page = ask(bench, path, **query, limit=2)
     while True:
         assert len(page["items"]) <= 2
-        found += page["items"]
+        every += page["items"]
         if page["next"] is None:
             break
         assert len(page["items"]) == 2
         page = ask(bench, path, **query, limit=2, cursor=page["next"])
-    assert ask(bench, path, **query)["items"] == found
-    return found
+    assert ask(bench, path, **query)["items"] == every
+    return every
 
 
 def post(bench: Bench, path: str, body: Any = None) -> Response:

@@ -116,8 +116,8 @@ def test_another_agents_turn_is_another_item(bench: Bench) -> None:
     begin(bench)
     stream(bench, 0, "hm")
     bench.send("saop.turns", turn("A", 0, "reviewer", thought="hm"))
-    found = items(bench, AUDIT, task_id="A")
-    assert [(item["agent_id"], item["reason"]) for item in found] == [
+    entries = items(bench, AUDIT, task_id="A")
+    assert [(item["agent_id"], item["reason"]) for item in entries] == [
         ("developer", "no_turn"),
         ("reviewer", "no_stream"),
     ]
@@ -132,25 +132,25 @@ def test_a_session_has_many(bench: Bench) -> None:
         end(bench, task_id=task_id)
     stream(bench, 2, "loose")
     stream(bench, 7, "loose")
-    found = items(bench, AUDIT, session_id="s1")
+    entries = items(bench, AUDIT, session_id="s1")
     indexes = [(task_id, index) for task_id in ("A", "A\0x", "B") for index in (0, 1, 10)]
     expected = [*indexes, (None, 2), (None, 7)]
-    assert [(item["task_id"], item["turn_index"]) for item in found] == expected
+    assert [(item["task_id"], item["turn_index"]) for item in entries] == expected
 
 
 @given(
     thought=st.text(max_size=30),
-    said=st.none() | st.text(max_size=30),
+    stream_text=st.none() | st.text(max_size=30),
     cuts=st.lists(st.integers(0, 30), max_size=4),
 )
 @settings(
     max_examples=example_count(60), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 def test_any_split_of_a_thought_matches_it_and_nothing_else(
-    tmp_path_factory: pytest.TempPathFactory, thought: str, said: str | None, cuts: list[int]
+    tmp_path_factory: pytest.TempPathFactory, thought: str, stream_text: str | None, cuts: list[int]
 ) -> None:
     bench = Bench(tmp_path_factory.mktemp("bench"), partitions=1)
-    streamed = thought if said is None else said
+    streamed = thought if stream_text is None else stream_text
     places = [0, *sorted(cuts), 30]
     pieces = [streamed[a:b] for a, b in pairwise(places)]
     begin(bench)

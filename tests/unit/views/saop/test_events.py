@@ -25,7 +25,7 @@ TYPES = (
 
 
 @pytest.fixture
-def told(bench: Bench) -> Bench:
+def session_bench(bench: Bench) -> Bench:
     bench.send(
         "rtes.raw",
         pulse("s1"),
@@ -43,17 +43,17 @@ def told(bench: Bench) -> Bench:
     return bench
 
 
-def sequences(found: list[dict[str, Any]]) -> list[int]:
-    return [record["sequence"] for record in found]
+def sequences(records: list[dict[str, Any]]) -> list[int]:
+    return [record["sequence"] for record in records]
 
 
 @pytest.mark.parametrize("kind", [None, *TYPES])
 @pytest.mark.parametrize("task_id", [None, "A", "B", "C"])
 @pytest.mark.parametrize("past", [None, 0, 4, 99])
 def test_events_that_fit(
-    told: Bench, kind: str | None, task_id: str | None, past: int | None
+    session_bench: Bench, kind: str | None, task_id: str | None, past: int | None
 ) -> None:
-    every = items(told, EVENTS, session_id="s1")
+    every = items(session_bench, EVENTS, session_id="s1")
     assert sequences(every) == list(range(1, 11))
     expected = [
         record
@@ -62,14 +62,14 @@ def test_events_that_fit(
         and task_id in (None, record["task_id"])
         and record["sequence"] > (past or 0)
     ]
-    given = {"type": kind, "task_id": task_id, "after_sequence": past}
-    query = {name: value for name, value in given.items() if value is not None}
-    assert items(told, EVENTS, session_id="s1", **query) == expected
+    filters = {"type": kind, "task_id": task_id, "after_sequence": past}
+    query = {name: value for name, value in filters.items() if value is not None}
+    assert items(session_bench, EVENTS, session_id="s1", **query) == expected
 
 
-def test_sessions_do_not_mix(told: Bench) -> None:
-    assert sequences(items(told, EVENTS, session_id="s2")) == [1]
-    assert items(told, EVENTS, session_id="s") == []
+def test_sessions_do_not_mix(session_bench: Bench) -> None:
+    assert sequences(items(session_bench, EVENTS, session_id="s2")) == [1]
+    assert items(session_bench, EVENTS, session_id="s") == []
 
 
 def test_calls(bench: Bench) -> None:
@@ -107,17 +107,17 @@ def test_calls(bench: Bench) -> None:
     assert [call["call_id"] for call in items(bench, CALLS, session_id="s2")] == ["c1"]
 
 
-def test_refused_events_are_by_offset(told: Bench) -> None:
+def test_refused_events_are_by_offset(session_bench: Bench) -> None:
     wrong = move("s1", "A", "PENDING", "IN_PROGRESS")
     again = pulse("s1")
-    told.send("rtes.raw", again, wrong, again, wrong)
-    found = items(told, REJECTIONS, session_id="s1")
-    assert [rejection["rule"] for rejection in found] == [
+    session_bench.send("rtes.raw", again, wrong, again, wrong)
+    rejections = items(session_bench, REJECTIONS, session_id="s1")
+    assert [rejection["rule"] for rejection in rejections] == [
         "from_state_mismatch",
         "event_duplicate",
         "from_state_mismatch",
     ]
-    assert items(told, REJECTIONS, session_id="s2") == []
+    assert items(session_bench, REJECTIONS, session_id="s2") == []
 
 
 @pytest.fixture
@@ -152,8 +152,8 @@ def worked(bench: Bench) -> Bench:
 def test_tasks_that_fit(
     worked: Bench, query: dict[str, str], expected: list[tuple[str, str]]
 ) -> None:
-    found = items(worked, TASKS, **query)
-    assert [(task["session_id"], task["task_id"]) for task in found] == expected
+    tasks = items(worked, TASKS, **query)
+    assert [(task["session_id"], task["task_id"]) for task in tasks] == expected
 
 
 def test_what_sessions_come_to(worked: Bench) -> None:

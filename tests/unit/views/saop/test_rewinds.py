@@ -18,7 +18,7 @@ ID = "11111111-2222-4333-8444-ABCDEFABCDEF"
 
 
 @pytest.fixture
-def told(bench: Bench) -> Bench:
+def session_bench(bench: Bench) -> Bench:
     """The worked example of the spec: A completed, then B, then C at work."""
     session = "s/9"
     bench.send(
@@ -42,8 +42,8 @@ def rewind_of(bench: Bench, rewind_id: str = ID) -> tuple[int, Any]:
     return answer.status, answer.body
 
 
-def test_a_rewind_is_applied_and_answered(told: Bench) -> None:
-    answer = post(told, REWIND, {"task_id": "A", "reason": "wrong way"})
+def test_a_rewind_is_applied_and_answered(session_bench: Bench) -> None:
+    answer = post(session_bench, REWIND, {"task_id": "A", "reason": "wrong way"})
     assert answer.status == 200
     fact = answer.body
     assert (fact["verdict"], fact["rule"], fact["state"]) == (
@@ -61,45 +61,45 @@ def test_a_rewind_is_applied_and_answered(told: Bench) -> None:
     assert fact["unchanged"] == ["D"]
     assert uuid.UUID(fact["rewind_id"]).version == 4
     assert fact["requested_by"] == "unauthenticated"
-    assert rewind_of(told, fact["rewind_id"]) == (200, fact)
-    tasks = ask(told, "/v1/saop/tasks", session_id="s/9")["items"]
+    assert rewind_of(session_bench, fact["rewind_id"]) == (200, fact)
+    tasks = ask(session_bench, "/v1/saop/tasks", session_id="s/9")["items"]
     assert {task["state"] for task in tasks} == {"IN_PROGRESS", "PENDING"}
 
 
-def test_a_rewind_in_two_steps(told: Bench) -> None:
+def test_a_rewind_in_two_steps(session_bench: Bench) -> None:
     body = {"git_hash": "5C0FFEE1", "phase": "prepare", "rewind_id": ID}
-    prepared = post(told, REWIND, json.dumps(body).encode())
+    prepared = post(session_bench, REWIND, json.dumps(body).encode())
     assert (prepared.status, prepared.body["state"]) == (200, "prepared")
     assert prepared.body["git_hash"] == "5c0ffee1"
     assert {move["sequence"] for move in prepared.body["moved"]} == {None}
-    assert rewind_of(told)[1] == prepared.body
-    confirmed = post(told, f"{SESSION}/rewinds/{ID}/confirm")
+    assert rewind_of(session_bench)[1] == prepared.body
+    confirmed = post(session_bench, f"{SESSION}/rewinds/{ID}/confirm")
     assert (confirmed.status, confirmed.body["state"]) == (200, "applied")
-    assert rewind_of(told, ID.lower()) == (200, confirmed.body)
-    again = post(told, f"{SESSION}/rewinds/{ID}/confirm", b"")
+    assert rewind_of(session_bench, ID.lower()) == (200, confirmed.body)
+    again = post(session_bench, f"{SESSION}/rewinds/{ID}/confirm", b"")
     assert (again.status, again.body["verdict"]) == (200, "duplicate")
-    assert rewind_of(told) == (200, confirmed.body)
-    late = post(told, f"{SESSION}/rewinds/{ID}/abort")
+    assert rewind_of(session_bench) == (200, confirmed.body)
+    late = post(session_bench, f"{SESSION}/rewinds/{ID}/abort")
     assert (late.status, late.body["rule"]) == (409, "rewind_already_applied")
     assert late.body["fact"]["state"] == "applied"
 
 
-def test_a_rewind_that_is_given_up(told: Bench) -> None:
-    post(told, REWIND, {"task_id": "A", "phase": "prepare", "rewind_id": ID})
-    aborted = post(told, f"{SESSION}/rewinds/{ID}/abort")
+def test_a_rewind_that_is_given_up(session_bench: Bench) -> None:
+    post(session_bench, REWIND, {"task_id": "A", "phase": "prepare", "rewind_id": ID})
+    aborted = post(session_bench, f"{SESSION}/rewinds/{ID}/abort")
     assert (aborted.status, aborted.body["state"]) == (200, "aborted")
-    late = post(told, f"{SESSION}/rewinds/{ID}/confirm")
+    late = post(session_bench, f"{SESSION}/rewinds/{ID}/confirm")
     assert (late.status, late.body["rule"]) == (409, "rewind_aborted")
-    assert rewind_of(told) == (200, aborted.body)
+    assert rewind_of(session_bench) == (200, aborted.body)
 
 
-def test_a_rewind_that_lapses(told: Bench) -> None:
-    post(told, REWIND, {"task_id": "A", "phase": "prepare", "rewind_id": ID})
-    told.now += 600_000
-    told.host.run()
-    status, fact = rewind_of(told)
+def test_a_rewind_that_lapses(session_bench: Bench) -> None:
+    post(session_bench, REWIND, {"task_id": "A", "phase": "prepare", "rewind_id": ID})
+    session_bench.now += 600_000
+    session_bench.host.run()
+    status, fact = rewind_of(session_bench)
     assert (status, fact["rule"], fact["state"]) == (200, "lapsed", "lapsed")
-    late = post(told, f"{SESSION}/rewinds/{ID}/confirm")
+    late = post(session_bench, f"{SESSION}/rewinds/{ID}/confirm")
     assert (late.status, late.body["rule"]) == (409, "rewind_lapsed")
 
 
@@ -113,65 +113,65 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("body", "status", "rule"), REFUSALS)
-def test_a_refusal(told: Bench, body: dict[str, Any], status: int, rule: str) -> None:
-    answer = post(told, REWIND, body)
+def test_a_refusal(session_bench: Bench, body: dict[str, Any], status: int, rule: str) -> None:
+    answer = post(session_bench, REWIND, body)
     assert (answer.status, answer.body["rule"]) == (status, rule)
     assert answer.body["status"] == status
     fact = answer.body["fact"]
     assert (fact["verdict"], fact["rule"]) == ("rejected", rule)
-    assert rewind_of(told, fact["rewind_id"])[0] == 404
+    assert rewind_of(session_bench, fact["rewind_id"])[0] == 404
 
 
 @pytest.mark.parametrize(("body", "status", "rule"), REFUSALS)
 def test_a_plan_is_refused_like_the_rewind(
-    told: Bench, body: dict[str, Any], status: int, rule: str
+    session_bench: Bench, body: dict[str, Any], status: int, rule: str
 ) -> None:
     (name,) = {"task_id", "git_hash"} & set(body)
-    told.view.catch_up(0)
-    answer = told.get(PLAN, f"{name}={body[name]}")
+    session_bench.view.catch_up(0)
+    answer = session_bench.get(PLAN, f"{name}={body[name]}")
     if rule == "task_without_hash":
         assert (answer.status, answer.body["git_hash"]) == (200, None)
     else:
         assert (answer.status, answer.body["rule"]) == (status, rule)
 
 
-def test_a_session_that_is_not_there(told: Bench) -> None:
-    answer = post(told, "/v1/saop/sessions/nowhere/rewind", {"task_id": "A"})
+def test_a_session_that_is_not_there(session_bench: Bench) -> None:
+    answer = post(session_bench, "/v1/saop/sessions/nowhere/rewind", {"task_id": "A"})
     assert (answer.status, answer.body["rule"]) == (404, "session_unknown")
-    answer = told.get("/v1/saop/sessions/nowhere/rewind-plan", "task_id=A")
-    assert (answer.status, answer.body["rule"]) == (404, "session_unknown")
-
-
-def test_a_session_of_refused_events_only_is_not_there(told: Bench) -> None:
-    told.send("rtes.raw", move("odd", "A", "NOWHERE", "PENDING"))
-    told.view.catch_up(0)
-    answer = told.get("/v1/saop/sessions/odd/rewind-plan", "task_id=A")
+    answer = session_bench.get("/v1/saop/sessions/nowhere/rewind-plan", "task_id=A")
     assert (answer.status, answer.body["rule"]) == (404, "session_unknown")
 
 
-def test_another_rewind_is_prepared(told: Bench) -> None:
-    post(told, REWIND, {"task_id": "A", "phase": "prepare", "rewind_id": ID})
-    answer = post(told, REWIND, {"task_id": "B"})
+def test_a_session_of_refused_events_only_is_not_there(session_bench: Bench) -> None:
+    session_bench.send("rtes.raw", move("odd", "A", "NOWHERE", "PENDING"))
+    session_bench.view.catch_up(0)
+    answer = session_bench.get("/v1/saop/sessions/odd/rewind-plan", "task_id=A")
+    assert (answer.status, answer.body["rule"]) == (404, "session_unknown")
+
+
+def test_another_rewind_is_prepared(session_bench: Bench) -> None:
+    post(session_bench, REWIND, {"task_id": "A", "phase": "prepare", "rewind_id": ID})
+    answer = post(session_bench, REWIND, {"task_id": "B"})
     assert (answer.status, answer.body["rule"]) == (409, "rewind_in_progress")
 
 
-def test_another_rewind_of_that_id(told: Bench) -> None:
-    post(told, REWIND, {"task_id": "A", "rewind_id": ID})
-    answer = post(told, REWIND, {"task_id": "B", "rewind_id": ID})
+def test_another_rewind_of_that_id(session_bench: Bench) -> None:
+    post(session_bench, REWIND, {"task_id": "A", "rewind_id": ID})
+    answer = post(session_bench, REWIND, {"task_id": "B", "rewind_id": ID})
     assert (answer.status, answer.body["rule"]) == (409, "rewind_conflict")
 
 
-def test_a_rewind_that_was_never_prepared(told: Bench) -> None:
+def test_a_rewind_that_was_never_prepared(session_bench: Bench) -> None:
     for what in ("confirm", "abort"):
-        answer = post(told, f"{SESSION}/rewinds/{ID}/{what}")
+        answer = post(session_bench, f"{SESSION}/rewinds/{ID}/{what}")
         assert (answer.status, answer.body["rule"]) == (409, "rewind_unknown")
-    assert rewind_of(told)[0] == 404
+    assert rewind_of(session_bench)[0] == 404
 
 
-def test_a_plan_is_what_a_rewind_then_does(told: Bench) -> None:
-    plan = ask(told, PLAN, task_id="A")
-    assert told.records("saop.rewinds") == []
-    fact = post(told, REWIND, {"task_id": "A"}).body
+def test_a_plan_is_what_a_rewind_then_does(session_bench: Bench) -> None:
+    plan = ask(session_bench, PLAN, task_id="A")
+    assert session_bench.records("saop.rewinds") == []
+    fact = post(session_bench, REWIND, {"task_id": "A"}).body
     assert sorted(plan) == ["cut_sequence", "git_hash", "moved", "target_task_id", "unchanged"]
     assert [m | {"sequence": None} for m in fact["moved"]] == plan["moved"]
     assert {name: fact[name] for name in plan if name != "moved"} == {
@@ -195,49 +195,51 @@ def test_a_plan_is_what_a_rewind_then_does(told: Bench) -> None:
         (b"", "json_invalid", ""),
     ],
 )
-def test_a_bad_order_is_not_written(told: Bench, body: Any, rule: str, path: str) -> None:
-    answer = post(told, REWIND, body)
+def test_a_bad_order_is_not_written(session_bench: Bench, body: Any, rule: str, path: str) -> None:
+    answer = post(session_bench, REWIND, body)
     assert (answer.status, answer.body["rule"], answer.body["path"]) == (422, rule, path)
-    assert told.records("saop.rewinds") == []
+    assert session_bench.records("saop.rewinds") == []
 
 
-def test_a_bad_id_in_the_path(told: Bench) -> None:
-    answer = post(told, f"{SESSION}/rewinds/x/confirm")
+def test_a_bad_id_in_the_path(session_bench: Bench) -> None:
+    answer = post(session_bench, f"{SESSION}/rewinds/x/confirm")
     assert (answer.status, answer.body["rule"]) == (422, "rewind_id_invalid")
 
 
-def test_nobody_orders_in_anothers_name(told: Bench) -> None:
+def test_nobody_orders_in_anothers_name(session_bench: Bench) -> None:
     body = {"task_id": "A", "requested_by": "root", "session_id": "other", "colour": "red"}
-    answer = post(told, REWIND, body)
+    answer = post(session_bench, REWIND, body)
     assert (answer.status, answer.body["session_id"]) == (200, "s/9")
     assert answer.body["requested_by"] == "unauthenticated"
 
 
-def test_an_answer_that_is_late_names_the_position(told: Bench) -> None:
-    answer = told.routes.handle("POST", REWIND, "", {}, {"task_id": "A"})
+def test_an_answer_that_is_late_names_the_position(session_bench: Bench) -> None:
+    answer = session_bench.routes.handle("POST", REWIND, "", {}, {"task_id": "A"})
     assert (answer.status, answer.body["rule"]) == (504, "not_seen_in_time")
     assert answer.body["position"].startswith("saop.rewinds/")
-    told.host.run()
-    tasks = ask(told, "/v1/saop/tasks", session_id="s/9", after=answer.body["position"])
+    session_bench.host.run()
+    tasks = ask(session_bench, "/v1/saop/tasks", session_id="s/9", after=answer.body["position"])
     assert tasks["items"][0]["state"] == "IN_PROGRESS"
 
 
 @pytest.mark.parametrize("query", ["", "task_id=A&git_hash=beef0001"])
-def test_a_plan_has_one_target(told: Bench, query: str) -> None:
-    assert told.get(PLAN, query).status == 422
+def test_a_plan_has_one_target(session_bench: Bench, query: str) -> None:
+    assert session_bench.get(PLAN, query).status == 422
 
 
-def test_the_trace_context_goes_with_the_order(told: Bench) -> None:
+def test_the_trace_context_goes_with_the_order(session_bench: Bench) -> None:
     context = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     headers = {"Traceparent": context}
-    routes_of(told).handle("POST", REWIND, "", headers, {"task_id": "A"})
-    (record,) = told.records("saop.rewinds")
+    routes_of(session_bench).handle("POST", REWIND, "", headers, {"task_id": "A"})
+    (record,) = session_bench.records("saop.rewinds")
     assert ("traceparent", context.encode()) in list(record.headers)
 
 
-def test_events_of_a_rewind_are_found_by_their_task(told: Bench) -> None:
-    told.send("rtes.raw", pulse("s/9"))
-    fact = post(told, REWIND, {"task_id": "A"}).body
-    found = ask(told, "/v1/rtes/events", session_id="s/9", task_id="B", type="TASK_TRANSITION")
-    last = found["items"][-1]
+def test_events_of_a_rewind_are_found_by_their_task(session_bench: Bench) -> None:
+    session_bench.send("rtes.raw", pulse("s/9"))
+    fact = post(session_bench, REWIND, {"task_id": "A"}).body
+    events = ask(
+        session_bench, "/v1/rtes/events", session_id="s/9", task_id="B", type="TASK_TRANSITION"
+    )
+    last = events["items"][-1]
     assert (last["rule"], last["rewind_id"]) == ("rewind", fact["rewind_id"])

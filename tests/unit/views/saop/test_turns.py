@@ -13,12 +13,12 @@ TURNS, VERDICTS, ESCALATIONS = "/v1/saop/turns", "/v1/saop/verdicts", "/v1/saop/
 AGENTS = ("researcher", "architect", "developer", "reviewer")
 
 
-def indexes(found: list[dict[str, Any]]) -> list[int]:
-    return [logged["turn"]["turn_index"] for logged in found]
+def indexes(logged_turns: list[dict[str, Any]]) -> list[int]:
+    return [logged["turn"]["turn_index"] for logged in logged_turns]
 
 
 @pytest.fixture
-def told(bench: Bench) -> Bench:
+def turns_bench(bench: Bench) -> Bench:
     """Eight turns of A, in an order of their own, and one of B."""
     for index in (0, 2, 1, 3, 7, 6, 5, 4):
         bench.send("saop.turns", turn("A", index, AGENTS[index % 4]))
@@ -26,38 +26,40 @@ def told(bench: Bench) -> Bench:
     return bench
 
 
-def test_turns_are_in_order(told: Bench) -> None:
-    assert indexes(items(told, TURNS, task_id="A")) == list(range(8))
-    assert indexes(items(told, TURNS, task_id="B")) == [0]
-    assert items(told, TURNS, task_id="C") == []
+def test_turns_are_in_order(turns_bench: Bench) -> None:
+    assert indexes(items(turns_bench, TURNS, task_id="A")) == list(range(8))
+    assert indexes(items(turns_bench, TURNS, task_id="B")) == [0]
+    assert items(turns_bench, TURNS, task_id="C") == []
 
 
 @pytest.mark.parametrize("first", [0, 1, 3, 8, 2**53 - 1])
-def test_turns_from_an_index_on(told: Bench, first: int) -> None:
-    assert indexes(items(told, TURNS, task_id="A", from_index=first)) == list(range(8))[first:]
+def test_turns_from_an_index_on(turns_bench: Bench, first: int) -> None:
+    assert (
+        indexes(items(turns_bench, TURNS, task_id="A", from_index=first)) == list(range(8))[first:]
+    )
 
 
 @pytest.mark.parametrize("index", [0, 3, 8])
-def test_one_turn(told: Bench, index: int) -> None:
+def test_one_turn(turns_bench: Bench, index: int) -> None:
     expected = [index] if index < 8 else []
-    assert indexes(items(told, TURNS, task_id="A", turn_index=index)) == expected
-    assert items(told, TURNS, task_id="A", turn_index=index, from_index=index + 1) == []
+    assert indexes(items(turns_bench, TURNS, task_id="A", turn_index=index)) == expected
+    assert items(turns_bench, TURNS, task_id="A", turn_index=index, from_index=index + 1) == []
 
 
 @pytest.mark.parametrize("agent_id", AGENTS)
-def test_turns_of_an_agent(told: Bench, agent_id: str) -> None:
+def test_turns_of_an_agent(turns_bench: Bench, agent_id: str) -> None:
     expected = [index for index in range(8) if AGENTS[index % 4] == agent_id]
-    assert indexes(items(told, TURNS, task_id="A", agent_id=agent_id)) == expected
+    assert indexes(items(turns_bench, TURNS, task_id="A", agent_id=agent_id)) == expected
 
 
-def test_verdicts_are_by_offset(told: Bench) -> None:
-    found = items(told, VERDICTS, task_id="A")
-    assert [verdict["turn_index"] for verdict in found] == [0, 2, 1, 3, 7, 6, 5, 4, 0, 0]
-    assert [v["rule"] for v in items(told, VERDICTS, task_id="A", verdict="rejected")] == [
+def test_verdicts_are_by_offset(turns_bench: Bench) -> None:
+    verdicts = items(turns_bench, VERDICTS, task_id="A")
+    assert [verdict["turn_index"] for verdict in verdicts] == [0, 2, 1, 3, 7, 6, 5, 4, 0, 0]
+    assert [v["rule"] for v in items(turns_bench, VERDICTS, task_id="A", verdict="rejected")] == [
         "turn_conflict"
     ]
-    assert len(items(told, VERDICTS, task_id="A", verdict="duplicate")) == 1
-    assert len(items(told, VERDICTS, task_id="A", verdict="accepted")) == 8
+    assert len(items(turns_bench, VERDICTS, task_id="A", verdict="duplicate")) == 1
+    assert len(items(turns_bench, VERDICTS, task_id="A", verdict="accepted")) == 8
 
 
 @pytest.fixture
@@ -75,8 +77,8 @@ def alarmed(bench: Bench) -> Bench:
 
 
 def test_escalations_are_newest_first(alarmed: Bench) -> None:
-    found = items(alarmed, ESCALATIONS)
-    assert [(e["task_id"], e["detector"]) for e in found] == [
+    escalations = items(alarmed, ESCALATIONS)
+    assert [(e["task_id"], e["detector"]) for e in escalations] == [
         ("C", "failures"),
         ("B", "repetition"),
         ("A", "repetition"),
@@ -120,9 +122,9 @@ def test_a_bad_query_is_named(bench: Bench, path: str, query: str, rule: str, na
     assert (answer.status, answer.body["rule"], answer.body["path"]) == (422, rule, name)
 
 
-def test_a_cursor_of_another_task_is_refused(told: Bench) -> None:
-    cursor = ask(told, TURNS, task_id="A", limit=1)["next"]
-    answer = told.get(TURNS, f"task_id=B&cursor={cursor}")
+def test_a_cursor_of_another_task_is_refused(turns_bench: Bench) -> None:
+    cursor = ask(turns_bench, TURNS, task_id="A", limit=1)["next"]
+    answer = turns_bench.get(TURNS, f"task_id=B&cursor={cursor}")
     assert (answer.status, answer.body["path"]) == (422, "cursor")
 
 

@@ -26,7 +26,7 @@ def task_id(number: int) -> str:
 def task(number: int = 1, **more: Any) -> Json:
     """more: members, by name; of the context by `context__` and its name."""
     context: Json = {"pressureLevel": "consulted", "territory": "NORDIC"}
-    own = {name: value for name, value in more.items() if not name.startswith("context__")}
+    members = {name: value for name, value in more.items() if not name.startswith("context__")}
     changed = {name[9:]: value for name, value in more.items() if name.startswith("context__")}
     return {
         "protocolVersion": "2.0",
@@ -37,7 +37,7 @@ def task(number: int = 1, **more: Any) -> Json:
         "target": {"capability": "report.summarise"},
         "constitutionalContext": {**context, **changed},
         "payload": {"document": "ledger-2026-10"},
-        **own,
+        **members,
     }
 
 
@@ -90,12 +90,14 @@ class Desk:
                 return count
             self._seen |= inbox.keys()
             for record in waiting:
-                found = to_json(
+                delivery = to_json(
                     SAP_INBOX.record or "",
                     decode(record.value or b"", SAP_INBOX.record or "").value,
                 )
-                if self._clerk.takes(found):
-                    self._bench.send("sap.results", *self._clerk.results(found, record.timestamp))
+                if self._clerk.takes(delivery):
+                    self._bench.send(
+                        "sap.results", *self._clerk.results(delivery, record.timestamp)
+                    )
                     count += 1
 
 

@@ -59,20 +59,20 @@ def stored(bench: Bench, *records: Json) -> None:
 
 
 def chain(count: int, key: str = KEY) -> list[Json]:
-    found: list[Json] = []
+    records: list[Json] = []
     for version in range(1, count + 1):
-        before = found[-1]["recordSha256"] if found else "0" * 64
-        found.append(record(version, before, key))
-    return found
+        before = records[-1]["recordSha256"] if records else "0" * 64
+        records.append(record(version, before, key))
+    return records
 
 
 def test_the_newest_is_shown_with_its_age(bench: Bench) -> None:
     records = chain(3)
     stored(bench, *records)
     bench.now += 90_900
-    found = bench.look(f"/v1/sap/cache/{KEY}")
+    newest = bench.look(f"/v1/sap/cache/{KEY}")
     more = {"ageSec": 90, "versions": 3, "refusedWrites": 0}
-    assert found == {**records[-1], **more}
+    assert newest == {**records[-1], **more}
 
 
 def test_an_age_is_never_negative(bench: Bench) -> None:
@@ -83,11 +83,11 @@ def test_an_age_is_never_negative(bench: Bench) -> None:
 def test_versions_are_newest_first_and_verified(bench: Bench) -> None:
     records = chain(12)
     stored(bench, *records, *chain(1, "cd" * 32))
-    found = bench.look(f"/v1/sap/cache/{KEY}/versions")
-    assert tuple(found) == ("cacheKey", "versions")
-    assert [each["version"] for each in found["versions"]] == list(range(12, 0, -1))
-    assert found["versions"][0] == {**records[-1], "ageSec": 0, "verified": True}
-    assert all(each["verified"] for each in found["versions"])
+    page = bench.look(f"/v1/sap/cache/{KEY}/versions")
+    assert tuple(page) == ("cacheKey", "versions")
+    assert [each["version"] for each in page["versions"]] == list(range(12, 0, -1))
+    assert page["versions"][0] == {**records[-1], "ageSec": 0, "verified": True}
+    assert all(each["verified"] for each in page["versions"])
 
 
 @pytest.mark.parametrize(
@@ -102,27 +102,27 @@ def test_a_changed_record_is_found(bench: Bench, change: Json, bad: list[int]) -
     """A change of its content shows in the record and in the one that follows."""
     one, two, three = chain(3)
     stored(bench, one, {**two, **change}, three)
-    found = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
-    assert [each["version"] for each in found if not each["verified"]] == bad[::-1]
+    versions = bench.look(f"/v1/sap/cache/{KEY}/versions")["versions"]
+    assert [each["version"] for each in versions if not each["verified"]] == bad[::-1]
 
 
 def test_a_missing_record_is_found(bench: Bench) -> None:
     one, _, three = chain(3)
     stored(bench, one, three, *chain(2, "cd" * 32))
     bench.view.catch_up(0)
-    found = [
+    results = [
         (each["cacheKey"][:2], each["version"], holds)
         for each, holds in verified_records(bench.view)
     ]
-    assert found == [("ab", 1, True), ("ab", 3, False), ("cd", 1, True), ("cd", 2, True)]
+    assert results == [("ab", 1, True), ("ab", 3, False), ("cd", 1, True), ("cd", 2, True)]
 
 
 def test_a_key_that_nobody_has(bench: Bench) -> None:
     stored(bench, *chain(1))
-    for asked in ("cd" * 32, "ab", KEY.upper(), "%2F"):
+    for cache_key in ("cd" * 32, "ab", KEY.upper(), "%2F"):
         for below in ("", "/versions"):
             bench.view.catch_up(0)
-            assert bench.get(f"/v1/sap/cache/{asked}{below}").status == 404
+            assert bench.get(f"/v1/sap/cache/{cache_key}{below}").status == 404
 
 
 def test_refused_writes_are_counted(bench: Bench, desk: Desk) -> None:
@@ -161,6 +161,6 @@ def test_what_the_service_stores_is_verified(bench: Bench, desk: Desk) -> None:
     bench.send("sap.tasks", of)
     desk.work()
     key = bench.look(f"/v1/sap/tasks/{of['taskId']}")["cache"]["cacheKey"]
-    (found,) = bench.look(f"/v1/sap/cache/{key}/versions")["versions"]
-    assert found["verified"]
-    assert found["output"] == {"capability": "report.summarise", "sections": ["ledger-2026-10"]}
+    (version,) = bench.look(f"/v1/sap/cache/{key}/versions")["versions"]
+    assert version["verified"]
+    assert version["output"] == {"capability": "report.summarise", "sections": ["ledger-2026-10"]}

@@ -112,9 +112,9 @@ def learned(bench: Bench) -> Bench:
     return bench
 
 
-def keys(found: list[Json]) -> list[tuple[Any, ...]]:
+def keys(rows: list[Json]) -> list[tuple[Any, ...]]:
     return sorted(
-        ((row["capability"], row["territory"], row["fingerprint"]) for row in found),
+        ((row["capability"], row["territory"], row["fingerprint"]) for row in rows),
         key=lambda row: (row[0], row[1] or "", row[2]),
     )
 
@@ -142,8 +142,8 @@ def test_rows_that_fit_page_by_page(learned: Bench, query: dict[str, str]) -> No
             query.get(name) in (None, value or "") for name, value in zip(names, row, strict=True)
         )
     ]
-    found = items(learned, PATH, **query)
-    assert keys(found) == sorted(expected, key=lambda row: (row[0], row[1] or "", row[2]))
+    rows = items(learned, PATH, **query)
+    assert keys(rows) == sorted(expected, key=lambda row: (row[0], row[1] or "", row[2]))
 
 
 def test_means_and_the_playbook_are_added(bench: Bench) -> None:
@@ -178,9 +178,9 @@ def test_what_the_service_learns_is_shown(bench: Bench, desk: Desk) -> None:
     bench.send("sap.tasks", of, task(2, payload={"document": "other"}))
     desk.work()
     bench.send("sap.signals", signal(of, rating=4))
-    found = items(bench, PATH, capability="report.summarise", territory="NORDIC")
-    assert sorted(row["ratings"]["count"] for row in found) == [0, 1]
-    assert [row["computed"] for row in found] == [1, 1]
-    (rated,) = [row for row in found if row["ratings"]["count"]]
+    rows = items(bench, PATH, capability="report.summarise", territory="NORDIC")
+    assert sorted(row["ratings"]["count"] for row in rows) == [0, 1]
+    assert [row["computed"] for row in rows] == [1, 1]
+    (rated,) = [row for row in rows if row["ratings"]["count"]]
     assert rated["ratings"]["mean"] == 4
     assert rated["metrics"]["tokensIn"]["mean"] == 1

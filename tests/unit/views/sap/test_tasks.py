@@ -30,16 +30,16 @@ def test_an_accepted_task_has_all_members(bench: Bench) -> None:
     parent = "0000aaaa-0000-0000-0000-000000000000"
     of = cached(parentTaskId=parent, telemetry={"deadline": "2030-01-01T00:00:00Z"}, colour="red")
     (position,) = bench.send("sap.tasks", of)
-    found = look(bench, of["taskId"])
-    assert tuple(found) == MEMBERS
-    assert tuple(found["cache"]) == CACHE
-    assert (found["state"], found["position"], found["closedAt"]) == ("QUEUED", position, None)
-    assert (found["parentTaskId"], found["deadline"]) == (parent, "2030-01-01T00:00:00Z")
-    assert found["acceptedAt"] == "2026-01-01T00:00:00.001Z"
-    assert found["task"] == of
-    assert [ack["position"] for ack in found["acks"]] == [position]
-    assert found["outcomes"] == []
-    assert (found["cache"]["state"], found["cache"]["leader"]) == ("missed", True)
+    body = look(bench, of["taskId"])
+    assert tuple(body) == MEMBERS
+    assert tuple(body["cache"]) == CACHE
+    assert (body["state"], body["position"], body["closedAt"]) == ("QUEUED", position, None)
+    assert (body["parentTaskId"], body["deadline"]) == (parent, "2030-01-01T00:00:00Z")
+    assert body["acceptedAt"] == "2026-01-01T00:00:00.001Z"
+    assert body["task"] == of
+    assert [ack["position"] for ack in body["acks"]] == [position]
+    assert body["outcomes"] == []
+    assert (body["cache"]["state"], body["cache"]["leader"]) == ("missed", True)
 
 
 def test_outcomes_are_by_seq_and_acks_by_time(bench: Bench, desk: Desk) -> None:
@@ -48,10 +48,10 @@ def test_outcomes_are_by_seq_and_acks_by_time(bench: Bench, desk: Desk) -> None:
     desk.work()
     bench.send("sap.tasks", of)
     bench.send("sap.signals", signal(of, rating=4), signal(of, rating=4))
-    found = look(bench, of["taskId"])
-    assert [o["meta"]["headrace"]["seq"] for o in found["outcomes"]] == [1, 2]
-    assert [o["status"] for o in found["outcomes"]] == ["RUNNING", "SUCCEEDED"]
-    assert [(ack["subject"], ack["verdict"]) for ack in found["acks"]] == [
+    body = look(bench, of["taskId"])
+    assert [o["meta"]["headrace"]["seq"] for o in body["outcomes"]] == [1, 2]
+    assert [o["status"] for o in body["outcomes"]] == ["RUNNING", "SUCCEEDED"]
+    assert [(ack["subject"], ack["verdict"]) for ack in body["acks"]] == [
         ("TASK", "accepted"),
         ("RESULT", "accepted"),
         ("RESULT", "accepted"),
@@ -59,33 +59,33 @@ def test_outcomes_are_by_seq_and_acks_by_time(bench: Bench, desk: Desk) -> None:
         ("SIGNAL", "accepted"),
         ("SIGNAL", "duplicate"),
     ]
-    assert found["producer"] == {"agentId": "A-ml-001", "agentKind": "agent"}
-    assert (found["state"], found["cache"]["storedVersion"]) == ("SUCCEEDED", 1)
+    assert body["producer"] == {"agentId": "A-ml-001", "agentKind": "agent"}
+    assert (body["state"], body["cache"]["storedVersion"]) == ("SUCCEEDED", 1)
 
 
 def test_a_task_is_found_in_any_case(bench: Bench) -> None:
     of = task()
     of["taskId"] = of["taskId"].upper()
     bench.send("sap.tasks", of)
-    for asked in (of["taskId"], of["taskId"].lower()):
-        found = look(bench, asked)
-        assert found["taskId"] == of["taskId"].lower()
-        assert found["task"]["taskId"] == of["taskId"]
+    for spelling in (of["taskId"], of["taskId"].lower()):
+        body = look(bench, spelling)
+        assert body["taskId"] == of["taskId"].lower()
+        assert body["task"]["taskId"] == of["taskId"]
 
 
 def test_of_a_refused_task_only_the_refusals_are_known(bench: Bench) -> None:
     of = task()
     bench.send("sap.results", result(of))
-    found = look(bench, of["taskId"])
-    assert tuple(found) == MEMBERS
+    body = look(bench, of["taskId"])
+    assert tuple(body) == MEMBERS
     known = {"taskId": of["taskId"], "correlationId": TRACE, "outcomes": []}
-    assert {k: v for k, v in found.items() if v is not None and k != "acks"} == known
-    assert [ack["rule"] for ack in found["acks"]] == ["unknown_task"]
+    assert {k: v for k, v in body.items() if v is not None and k != "acks"} == known
+    assert [ack["rule"] for ack in body["acks"]] == ["unknown_task"]
 
 
 def test_a_task_of_which_nothing_is_known(bench: Bench) -> None:
-    for asked in (task()["taskId"], "nothing", "%FF"):
-        answer = bench.get(f"/v1/sap/tasks/{asked}")
+    for id_text in (task()["taskId"], "nothing", "%FF"):
+        answer = bench.get(f"/v1/sap/tasks/{id_text}")
         assert answer.status == 404
 
 

@@ -33,7 +33,7 @@ def manifest(name: str = AGENT, version: str = "1.2.0", **spec: Any) -> Json:
     """spec: members of it, instead of the example's."""
     top = {"type": "integer", "minimum": 1, "maximum": 9, "default": 3}
     words = {"type": "array", "items": {"type": "string"}}
-    own = {
+    base = {
         "role": "x-text",
         "capabilities": ["text:count"],
         "interface": {
@@ -56,7 +56,7 @@ def manifest(name: str = AGENT, version: str = "1.2.0", **spec: Any) -> Json:
         "apiVersion": "summit.io/v1",
         "kind": "Agent",
         "metadata": metadata,
-        "spec": {**own, **spec},
+        "spec": {**base, **spec},
     }
 
 
@@ -87,8 +87,8 @@ def invoke(run: str = RUN, agent: str = AGENT, *, inputs: Any = None, **context:
 
 
 def tool_call(run: str = "tool-1", agent: str = AGENT, name: str = "slugify") -> Json:
-    own = {"id": "t/1", "name": name, "arguments": {"title": "To Be"}}
-    params = {"agentId": agent, "runId": run, "toolCall": own}
+    call = {"id": "t/1", "name": name, "arguments": {"title": "To Be"}}
+    params = {"agentId": agent, "runId": run, "toolCall": call}
     return {"jsonrpc": "2.0", "id": 7, "method": "tool.call", "params": params}
 
 
@@ -117,21 +117,21 @@ def result(run: str = RUN, output: Any = None, *, agent: str = AGENT, **more: An
 
 
 def progress(run: str = RUN, reply: str = "start", *, agent: str = AGENT, **more: Any) -> Json:
-    own = {"replyId": reply, "runId": run, "agentId": agent, "kind": "progress"}
-    return {**own, "metrics": {"tokens": 0, "cost_usd": 0}, **more}
+    base = {"replyId": reply, "runId": run, "agentId": agent, "kind": "progress"}
+    return {**base, "metrics": {"tokens": 0, "cost_usd": 0}, **more}
 
 
 def judgement(run: str = RUN, *, agent: str = "fact-check", **verification: Any) -> Json:
-    own = {"replyId": f"by-{agent}", "runId": run, "agentId": agent, "kind": "verification"}
-    given = verification or {"status": "passed", "score": 0.9}
-    return {**own, "verification": given, "provenance": MADE}
+    base = {"replyId": f"by-{agent}", "runId": run, "agentId": agent, "kind": "verification"}
+    content = verification or {"status": "passed", "score": 0.9}
+    return {**base, "verification": content, "provenance": MADE}
 
 
 def failure(run: str = RUN, *, agent: str = AGENT) -> Json:
     """An error reply."""
-    own = {"replyId": "final", "runId": run, "agentId": agent, "kind": "error"}
+    base = {"replyId": "final", "runId": run, "agentId": agent, "kind": "error"}
     error = {"code": 1, "message": "it broke"}
-    return {**own, "error": error, "metrics": NO_COST, "provenance": MADE}
+    return {**base, "error": error, "metrics": NO_COST, "provenance": MADE}
 
 
 def registered(bench: Bench, *manifests: Json) -> None:

@@ -68,7 +68,7 @@ def test_a_withdrawn_agent_is_still_shown(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("", ["a-agent", "fact-check", AGENT]),
         ("role=critic", ["fact-check"]),
@@ -81,17 +81,17 @@ def test_a_withdrawn_agent_is_still_shown(bench: Bench) -> None:
         ("role=writer", []),
     ],
 )
-def test_agents_are_found_by_what_they_are(bench: Bench, query: str, found: list[str]) -> None:
+def test_agents_are_found_by_what_they_are(bench: Bench, query: str, expected: list[str]) -> None:
     registered(bench, critic(), manifest("a-agent", capabilities=["web:search"]))
     withdraw(bench)
-    assert ids(bench.look(AGENTS, query)) == found
+    assert ids(bench.look(AGENTS, query)) == expected
 
 
 def test_agents_come_in_pages(bench: Bench) -> None:
     registered(bench, critic(), manifest("a-agent"))
     page = bench.look(AGENTS, "limit=2")
-    rest = bench.look(AGENTS, f"limit=2&cursor={page['next']}")
-    assert (ids(page), ids(rest), rest["next"]) == (["a-agent", "fact-check"], [AGENT], None)
+    second = bench.look(AGENTS, f"limit=2&cursor={page['next']}")
+    assert (ids(page), ids(second), second["next"]) == (["a-agent", "fact-check"], [AGENT], None)
 
 
 def test_events_of_an_agent_are_those_about_its_manifests(bench: Bench) -> None:

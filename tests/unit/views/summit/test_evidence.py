@@ -58,9 +58,9 @@ def wrong(bench: Bench, run_id: str, member: str, place: str | None) -> dict[str
             return read(position)
         return None if place is None else read(place)
 
-    found = checks(run, fetch, kept(bench.view))
-    assert {check.check for check in found} == ALL
-    return {check.check: check.result for check in found if check.result != "ok"}
+    outcomes = checks(run, fetch, kept(bench.view))
+    assert {check.check for check in outcomes} == ALL
+    return {check.check: check.result for check in outcomes if check.result != "ok"}
 
 
 @pytest.mark.parametrize("run_id", [RUN, TOOL_RUN])
@@ -71,7 +71,7 @@ def test_nothing_is_wrong_with_what_was_left_alone(bench: Bench, run_id: str) ->
 
 
 @pytest.mark.parametrize(
-    ("run_id", "call", "broken"),
+    ("run_id", "call", "bad_checks"),
     [
         (RUN, invoke("r-2"), {"callHash"}),
         (RUN, invoke(inputs={"text": "other"}), {"callHash", "inputHash"}),
@@ -81,14 +81,14 @@ def test_nothing_is_wrong_with_what_was_left_alone(bench: Bench, run_id: str) ->
         (TOOL_RUN, cancel(), {"callHash", "inputHash"}),
     ],
 )
-def test_another_call(bench: Bench, run_id: str, call: Json, broken: set[str]) -> None:
+def test_another_call(bench: Bench, run_id: str, call: Json, bad_checks: set[str]) -> None:
     (place,) = bench.append(CALLS, call)
-    expected = dict.fromkeys(broken, "mismatch")
+    expected = dict.fromkeys(bad_checks, "mismatch")
     assert wrong(bench, run_id, "callPosition", place) == expected
 
 
 @pytest.mark.parametrize(
-    ("reply", "broken"),
+    ("reply", "bad_checks"),
     [
         (result("r-2"), {"replyHash"}),
         (result(output={"words": 7}), {"replyHash", "outputHash"}),
@@ -96,46 +96,48 @@ def test_another_call(bench: Bench, run_id: str, call: Json, broken: set[str]) -
         (failure(), {"replyHash", "outputHash"}),
     ],
 )
-def test_another_reply(bench: Bench, reply: Json, broken: set[str]) -> None:
+def test_another_reply(bench: Bench, reply: Json, bad_checks: set[str]) -> None:
     (place,) = bench.append(REPLIES, reply)
-    assert wrong(bench, RUN, "replyPosition", place) == dict.fromkeys(broken, "mismatch")
+    assert wrong(bench, RUN, "replyPosition", place) == dict.fromkeys(bad_checks, "mismatch")
 
 
 @pytest.mark.parametrize(
-    ("run_id", "other", "broken"),
+    ("run_id", "other", "bad_checks"),
     [
         (RUN, manifest(tools=[]), {"manifestHash"}),
         (TOOL_RUN, manifest(tools=[]), {"manifestHash", "inputHash"}),
         (TOOL_RUN, manifest(tools=[tool("sing")]), {"manifestHash", "inputHash"}),
     ],
 )
-def test_another_manifest(bench: Bench, run_id: str, other: Json, broken: set[str]) -> None:
+def test_another_manifest(bench: Bench, run_id: str, other: Json, bad_checks: set[str]) -> None:
     (place,) = bench.append(MANIFESTS, other)
-    expected = dict.fromkeys(broken, "mismatch")
+    expected = dict.fromkeys(bad_checks, "mismatch")
     assert wrong(bench, run_id, "manifestPosition", place) == expected
 
 
 @pytest.mark.parametrize(
-    ("member", "topic", "broken"),
+    ("member", "topic", "bad_checks"),
     [
         ("callPosition", CALLS, {"callHash", "inputHash"}),
         ("replyPosition", REPLIES, {"replyHash", "outputHash"}),
         ("manifestPosition", MANIFESTS, {"manifestHash", "inputHash"}),
     ],
 )
-def test_bytes_that_are_no_record(bench: Bench, member: str, topic: str, broken: set[str]) -> None:
+def test_bytes_that_are_no_record(
+    bench: Bench, member: str, topic: str, bad_checks: set[str]
+) -> None:
     place = bench.send_bytes(topic, b"\0\0\0\0\7abc")
-    assert wrong(bench, RUN, member, place) == dict.fromkeys(broken, "mismatch")
+    assert wrong(bench, RUN, member, place) == dict.fromkeys(bad_checks, "mismatch")
 
 
 @pytest.mark.parametrize(
-    ("member", "broken"),
+    ("member", "bad_checks"),
     [
         ("callPosition", {"callHash", "inputHash"}),
         ("replyPosition", {"replyHash", "outputHash"}),
         ("manifestPosition", set()),
     ],
 )
-def test_records_that_are_there_no_more(bench: Bench, member: str, broken: set[str]) -> None:
+def test_records_that_are_there_no_more(bench: Bench, member: str, bad_checks: set[str]) -> None:
     """Of a manifest its row is left."""
-    assert wrong(bench, RUN, member, None) == dict.fromkeys(broken, "missing")
+    assert wrong(bench, RUN, member, None) == dict.fromkeys(bad_checks, "missing")

@@ -101,7 +101,7 @@ def several(bench: Bench) -> Bench:
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("", ["t", "c", "b", "a"]),
         (f"agentId={AGENT}", ["t", "c", "a"]),
@@ -117,8 +117,8 @@ def several(bench: Bench) -> Bench:
         ("traceId=none", []),
     ],
 )
-def test_runs_are_found_by_what_they_are(several: Bench, query: str, found: list[str]) -> None:
-    assert ids(several.look(RUNS, query)) == found
+def test_runs_are_found_by_what_they_are(several: Bench, query: str, expected: list[str]) -> None:
+    assert ids(several.look(RUNS, query)) == expected
 
 
 def test_runs_are_listed_without_inputs_and_output(several: Bench) -> None:
@@ -151,8 +151,8 @@ def test_events_of_a_run_are_in_log_order(bench: Bench) -> None:
     page = bench.look(f"{RUNS}/{RUN}/events", "limit=3")
     rules = [event["rule"] for event in page["items"]]
     assert rules == ["call.accepted", "reply.progress", "reply.result"]
-    rest = bench.look(f"{RUNS}/{RUN}/events", f"cursor={page['next']}")
-    rules = [event["rule"] for event in rest["items"]]
+    second = bench.look(f"{RUNS}/{RUN}/events", f"cursor={page['next']}")
+    rules = [event["rule"] for event in second["items"]]
     assert rules == ["reply.duplicate", "reply.verification", "run.terminal"]
     assert bench.look(f"{RUNS}/none/events") == {"items": [], "next": None}
 
@@ -177,8 +177,8 @@ def test_a_timeout_is_among_the_events(bench: Bench) -> None:
 
 def test_a_view_that_is_built_anew_is_the_same(several: Bench) -> None:
     several.send(MANIFESTS, manifest(version="1.3.0"))
-    asked = [(RUNS, ""), (f"{RUNS}/a", ""), (f"{RUNS}/a/events", ""), ("/v1/summit/agents", "")]
-    before = [several.look(*each) for each in asked]
+    queries = [(RUNS, ""), (f"{RUNS}/a", ""), (f"{RUNS}/a/events", ""), ("/v1/summit/agents", "")]
+    before = [several.look(*each) for each in queries]
     several.view.drop()
     several.view = several.open_view()
-    assert [several.look(*each) for each in asked] == before
+    assert [several.look(*each) for each in queries] == before
