@@ -61,13 +61,13 @@ class Collected:
 @pytest.fixture
 def collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Collected]:
     """Of every cycle from now on; only what is made from now on is looked at."""
-    found = Collected()
+    cycles = Collected()
     for part in ("next_batch", "fire"):
-        monkeypatch.setattr(Task, part, found.around(getattr(Task, part)))
+        monkeypatch.setattr(Task, part, cycles.around(getattr(Task, part)))
     gc.collect()
     gc.freeze()
     gc.disable()
-    yield found
+    yield cycles
     gc.enable()
     gc.unfreeze()
 

@@ -110,10 +110,10 @@ def test_as_the_service_what_avro_cannot_carry_is_still_refused() -> None:
 
 def test_the_origin_of_an_event_is_for_the_service_only() -> None:
     dropped = run(event(transition() | {"origin": "apc"}))
-    kept = run(event(transition() | {"origin": "apc"}, **{"as": "service"}))
+    from_service = run(event(transition() | {"origin": "apc"}, **{"as": "service"}))
     assert on(dropped, "rtes.events")[0]["value"]["origin"] is None
     assert on(dropped, "rtes.events")[0]["value"]["dropped_keys"] == 1
-    assert on(kept, "rtes.events")[0]["value"]["origin"] == "apc"
+    assert on(from_service, "rtes.events")[0]["value"]["origin"] == "apc"
 
 
 @pytest.mark.parametrize("key", ["wrong", None])

@@ -42,14 +42,14 @@ def test_a_wait_that_is_not_met_at_once_is_timed_out() -> None:
         posted("tasks", task(1)),
         {"query": f"GET /v1/sap/tasks/{task_id(1)}"},
     )
-    found = answers(*lines)
-    assert found[0] == (
+    responses = answers(*lines)
+    assert responses[0] == (
         202,
         {"positions": ["sap.tasks/0/0"], "taskId": task_id(1), "state": "QUEUED"},
     )
-    assert (found[1][0], found[1][1]["verdict"]) == (200, "accepted")
-    assert (found[2][0], found[2][1]["status"]) == (200, "SUCCEEDED")
-    assert found[3][1]["state"] == "SUCCEEDED"
+    assert (responses[1][0], responses[1][1]["verdict"]) == (200, "accepted")
+    assert (responses[2][0], responses[2][1]["status"]) == (200, "SUCCEEDED")
+    assert responses[3][1]["state"] == "SUCCEEDED"
     assert run(*lines) == run(*lines)
 
 

@@ -37,7 +37,7 @@ def called(body: Any, **headers: str) -> Json:
     return {"query": "POST /summit", "headers": headers, "body": body}
 
 
-def asked(path: str, method: str = "GET", **more: Any) -> Json:
+def query_line(path: str, method: str = "GET", **more: Any) -> Json:
     return {"query": f"{method} /v1/summit/{path}", **more}
 
 
@@ -82,8 +82,8 @@ def test_a_batch_of_calls_and_queries() -> None:
 
 
 def test_notifications_alone_have_no_answer() -> None:
-    told = {k: v for k, v in cancel().items() if k != "id"}
-    (answer,) = answers(REGISTERED, sent("calls", invoke()), called(told))
+    notification = {k: v for k, v in cancel().items() if k != "id"}
+    (answer,) = answers(REGISTERED, sent("calls", invoke()), called(notification))
     assert (answer["status"], answer["body"]) == (204, None)
 
 
@@ -112,16 +112,16 @@ def test_bodies_that_are_none(body: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["application/yaml", "text/yaml; charset=utf-8"])
 def test_a_manifest_in_yaml(kind: str) -> None:
-    line = asked("manifests", "POST", headers={"Content-Type": kind}, body=YAML)
-    posted, shown = answers(line, asked(f"agents/{AGENT}"))
+    line = query_line("manifests", "POST", headers={"Content-Type": kind}, body=YAML)
+    posted, agent = answers(line, query_line(f"agents/{AGENT}"))
     assert (posted["status"], posted["body"]) == (202, {"positions": ["summit.manifests/0/0"]})
-    assert shown["body"]["manifest"] == manifest(resources={})
+    assert agent["body"]["manifest"] == manifest(resources={})
 
 
 def test_bad_yaml_is_not_produced() -> None:
     headers = {"content-type": "application/yaml"}
     for text in ("a: 1\na: 2", "--- 1\n--- 2\n", "a: !x 1", "{"):
-        (answer,) = answers(asked("manifests", "POST", headers=headers, body=text))
+        (answer,) = answers(query_line("manifests", "POST", headers=headers, body=text))
         (error,) = answer["body"]["errors"]
         assert (answer["status"], error["index"], error["rule"]) == (422, 0, "manifest.yaml")
 
@@ -138,7 +138,7 @@ def test_bad_yaml_is_not_produced() -> None:
 )
 def test_texts_break_the_same_rule_over_rest_and_json_rpc(text: str, rule: str) -> None:
     whole, *sent_over_rest = answers(
-        called(text), *(asked(path, "POST", body=text) for path in ("manifests", "calls"))
+        called(text), *(query_line(path, "POST", body=text) for path in ("manifests", "calls"))
     )
     assert whole["body"]["error"]["data"]["rule"] == rule
     for answer in sent_over_rest:
@@ -148,15 +148,15 @@ def test_texts_break_the_same_rule_over_rest_and_json_rpc(text: str, rule: str) 
 def test_waiting_for_verdicts() -> None:
     headers = {"Prefer": "wait=1"}
     lines = (
-        asked("manifests", "POST", headers=headers, body=[manifest(), manifest("other")]),
-        asked("calls", "POST", headers=headers, body=[invoke(), invoke(agent="nobody")]),
-        asked("replies", "POST", headers=headers, body=progress()),
-        asked(f"manifests/{AGENT}", "DELETE", headers=headers),
-        asked("calls", "POST", body=invoke("late")),
+        query_line("manifests", "POST", headers=headers, body=[manifest(), manifest("other")]),
+        query_line("calls", "POST", headers=headers, body=[invoke(), invoke(agent="nobody")]),
+        query_line("replies", "POST", headers=headers, body=progress()),
+        query_line(f"manifests/{AGENT}", "DELETE", headers=headers),
+        query_line("calls", "POST", body=invoke("late")),
     )
-    found = answers(*lines)
-    assert [answer["status"] for answer in found] == [200, 200, 200, 200, 202]
-    rules = [[fact["rule"] for fact in each["body"].get("verdicts", [])] for each in found]
+    responses = answers(*lines)
+    assert [answer["status"] for answer in responses] == [200, 200, 200, 200, 202]
+    rules = [[fact["rule"] for fact in each["body"].get("verdicts", [])] for each in responses]
     assert rules == [
         ["manifest.accepted"] * 2,
         ["call.accepted", "run.conflict"],
@@ -164,16 +164,18 @@ def test_waiting_for_verdicts() -> None:
         ["manifest.withdrawn"],
         [],
     ]
-    assert found[1]["body"]["positions"] == ["summit.calls/0/0", "summit.calls/0/1"]
+    assert responses[1]["body"]["positions"] == ["summit.calls/0/0", "summit.calls/0/1"]
 
 
 def test_one_bad_item_and_nothing_is_produced() -> None:
     body = [invoke(), {**invoke(), "method": "agent.list"}, {**invoke(), "jsonrpc": "1"}]
-    posted, shown = answers(asked("calls", "POST", body=body), asked(f"runs/{RUN}/events"))
+    posted, events = answers(
+        query_line("calls", "POST", body=body), query_line(f"runs/{RUN}/events")
+    )
     errors = [(error["index"], error["rule"]) for error in posted["body"]["errors"]]
     assert posted["status"] == 422
     assert errors == [(1, "rpc.method"), (2, "rpc.version")]
-    assert shown["body"]["items"] == []
+    assert events["body"]["items"] == []
 
 
 @pytest.mark.parametrize(
@@ -187,12 +189,12 @@ def test_one_bad_item_and_nothing_is_produced() -> None:
     ],
 )
 def test_what_breaks_a_rule_is_told_by_its_code(path: str, value: Any, rule: str) -> None:
-    (answer,) = answers(asked(path, "POST", body=value))
+    (answer,) = answers(query_line(path, "POST", body=value))
     assert (answer["status"], answer["body"]["errors"][0]["rule"]) == (422, rule)
 
 
 def test_a_name_that_no_agent_has_cannot_be_withdrawn() -> None:
-    (answer,) = answers(asked("manifests/No%20one", "DELETE"))
+    (answer,) = answers(query_line("manifests/No%20one", "DELETE"))
     assert (answer["status"], answer["body"]["rule"]) == (422, "manifest.name")
 
 
@@ -205,15 +207,15 @@ def test_records_by_topic_get_what_the_edge_says() -> None:
 
 def test_a_null_value_withdraws() -> None:
     gone = {"topic": "summit.manifests", "key": AGENT, "value": None}
-    found = [line for line in run(REGISTERED, gone) if line["topic"] == "summit.events"]
-    assert [line["value"]["rule"] for line in found] == ["manifest.accepted", "manifest.withdrawn"]
+    facts = [line for line in run(REGISTERED, gone) if line["topic"] == "summit.events"]
+    assert [line["value"]["rule"] for line in facts] == ["manifest.accepted", "manifest.withdrawn"]
 
 
 def test_restarts_change_nothing() -> None:
     lines = (REGISTERED, called(invoke()), sent("replies", result()), called(invoke()))
     with_restarts = [each for line in lines for each in (line, {"restart": True})]
-    shown = [{**line, "input": 0} for line in run(*lines)]
-    assert [{**line, "input": 0} for line in run(*with_restarts)] == shown
+    expected = [{**line, "input": 0} for line in run(*lines)]
+    assert [{**line, "input": 0} for line in run(*with_restarts)] == expected
 
 
 def test_a_setting_bounds_a_batch() -> None:

@@ -80,9 +80,9 @@ def test_what_a_record_causes_belongs_to_its_trace(name: str, tmp_path: Path) ->
         cause = header(record, "headrace-cause")
         if topic.kind in _NOT_CARRIED or cause is None:  # who writes no cause is a client
             continue
-        own, caused_by = header(record, "traceparent"), log.get(cause.decode())
-        assert own is not None, place
+        context, caused_by = header(record, "traceparent"), log.get(cause.decode())
+        assert context is not None, place
         if caused_by is not None:  # else a timer, which has kept the context of who set it
-            assert own == header(caused_by, "traceparent"), place
+            assert context == header(caused_by, "traceparent"), place
         reached.add(topic.name)
     assert reached >= CASES[name]
