@@ -159,4 +159,4 @@ def test_a_value_is_refused_alike_here_and_there(
         assert remote.problems == local.problems
         assert remote.indexes == local.indexes
         assert str(remote) == str(local)
-        assert all(isinstance(found, Problem) for found in remote.problems)
+        assert all(isinstance(each, Problem) for each in remote.problems)

@@ -41,8 +41,8 @@ def test_a_thousand_sends_take_few_deliveries_and_keep_their_order(run: Run) -> 
         way = Way()
         way.go.set()
         batches = Batches(way.deliver)
-        found = await asyncio.gather(*[batches.send(parcel(n)) for n in range(2500)])
-        assert found == [[str(n)] for n in range(2500)]
+        positions = await asyncio.gather(*[batches.send(parcel(n)) for n in range(2500)])
+        assert positions == [[str(n)] for n in range(2500)]
         assert sizes(way) == [MOST_AT_ONCE, MOST_AT_ONCE, 500]
         order = [one.values[0] for batch in way.batches for one in batch]
         assert order == list(range(2500))

@@ -34,12 +34,12 @@ def send(bench: Bench, *numbers: int) -> None:
 
 
 async def take(steps: AsyncGenerator[Step, None], count: int) -> list[TailRecord]:
-    found: list[TailRecord] = []
+    records: list[TailRecord] = []
     async for step in steps:
-        found += step.records
-        if len(found) >= count:
+        records += step.records
+        if len(records) >= count:
             break
-    return found
+    return records
 
 
 def tasks(records: list[TailRecord]) -> list[str]:

@@ -62,8 +62,8 @@ def test_it_is_kept_for_the_next_client(bench: Bench, view: KeptView) -> None:
     bench.send("apc.packets", idea())
     ask(view, PACKET)
     view.close()
-    kept = bench.folder / "client" / "view" / "rows"
-    assert any(kept.iterdir())
+    rows_folder = bench.folder / "client" / "view" / "rows"
+    assert any(rows_folder.iterdir())
     assert ask(view, PACKET)
     view.close()
 

@@ -159,9 +159,9 @@ def test_a_manifest_that_is_none_is_not_sent(tmp_path: Path) -> None:
         ("a: [\n", "manifest.yaml"),
         ({}, "manifest.shape"),
     )
-    for given, rule in forms:
+    for form, rule in forms:
         with pytest.raises(ManifestRejected) as caught:
-            asyncio.run(hr.register(given))
+            asyncio.run(hr.register(form))
         assert caught.value.rule == rule
         assert caught.value.errors
     with pytest.raises(OSError):
@@ -202,10 +202,10 @@ class Refusing(Caller):
     """A client whose edge refuses everything."""
 
     def _desk(self) -> SummitTransport:
-        return RefusingDesk(self)
+        return RefusingTransport(self)
 
 
-class RefusingDesk(Noting):
+class RefusingTransport(Noting):
     async def judged(self, topic: str, key: str, value: Json | None, wait_s: float) -> Json:
         raise InvalidInput([Problem("manifest.name", "agentId", "no name")])
 

@@ -36,7 +36,7 @@ class Gateway:
         return [orjson.loads(ask.body or b"null") for ask in self.asked]
 
 
-def desk(*answers: GatewayResponse) -> tuple[HttpSummitTransport, Gateway]:
+def transport_over(*answers: GatewayResponse) -> tuple[HttpSummitTransport, Gateway]:
     gateway = Gateway(*answers)
     return HttpSummitTransport(gateway, PATHS), gateway
 
@@ -54,7 +54,7 @@ def pending(status: str | None) -> GatewayResponse:
     return failed(-32001, "run.pending", runId="r", status=status, position=POSITION)
 
 
-def judged(**event: Any) -> GatewayResponse:
+def verdict_response(**event: Any) -> GatewayResponse:
     whole = {"verdict": "accepted", "rule": "call.accepted", "cause": POSITION, **event}
     return GatewayResponse(200, {"positions": [POSITION], "verdicts": [whole]})
 
@@ -64,7 +64,7 @@ SENT = GatewayResponse(202, {"positions": [POSITION]})
 
 @pytest.mark.parametrize("call", [CALL, {**CALL, "caller": "desk-7"}])
 def test_a_call_is_awaited_in_one_request(call: Json) -> None:
-    made, gateway = desk(rpc(RESULT))
+    made, gateway = transport_over(rpc(RESULT))
     assert asyncio.run(made.ended(call, 5, "00-a-b-01")) == RESULT
     (ask,) = gateway.asked
     assert ask.trace == "00-a-b-01"
@@ -74,14 +74,14 @@ def test_a_call_is_awaited_in_one_request(call: Json) -> None:
 
 def test_who_waits_for_long_asks_again() -> None:
     """The same request: the service takes it for one."""
-    made, gateway = desk(pending(None), pending("running"), rpc(RESULT))
+    made, gateway = transport_over(pending(None), pending("running"), rpc(RESULT))
     assert asyncio.run(made.ended(CALL, math.inf, None)) == RESULT
     assert [ask.wait_s for ask in gateway.asked] == [30, 30, 30]
     assert gateway.bodies() == [CALL] * 3
 
 
 def test_a_wait_that_is_over_says_how_far_the_run_is() -> None:
-    made, _ = desk(pending("queued"))
+    made, _ = transport_over(pending("queued"))
     with pytest.raises(RunPending) as caught:
         asyncio.run(made.ended(CALL, 0, None))
     assert (caught.value.run_id, caught.value.status, caught.value.position) == (
@@ -101,14 +101,14 @@ ERRORS: Sequence[tuple[GatewayResponse, type[HeadraceError]]] = [
 
 @pytest.mark.parametrize(("answer", "kind"), ERRORS)
 def test_errors(answer: GatewayResponse, kind: type[HeadraceError]) -> None:
-    made, _ = desk(answer)
+    made, _ = transport_over(answer)
     with pytest.raises(kind):
         asyncio.run(made.ended(CALL, 5, None))
 
 
 def test_a_rejection_keeps_rule_code_and_data() -> None:
     errors = [{"path": "/params/inputs/text", "keyword": "type"}]
-    made, _ = desk(failed(-32602, "inputs.schema", errors=errors))
+    made, _ = transport_over(failed(-32602, "inputs.schema", errors=errors))
     with pytest.raises(CallRejected) as caught:
         asyncio.run(made.ended(CALL, 5, None))
     assert (caught.value.rule, caught.value.rpc_code) == ("inputs.schema", -32602)
@@ -116,28 +116,30 @@ def test_a_rejection_keeps_rule_code_and_data() -> None:
 
 
 def test_a_verdict_is_awaited() -> None:
-    made, gateway = desk(SENT, judged(rule="manifest.accepted"))
+    made, gateway = transport_over(SENT, verdict_response(rule="manifest.accepted"))
     event = asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, math.inf))
     assert event["rule"] == "manifest.accepted"
     assert [ask.path for ask in gateway.asked] == [PATHS["summit.manifests"]] * 2
 
 
 def test_a_verdict_that_is_late() -> None:
-    made, _ = desk(SENT)
+    made, _ = transport_over(SENT)
     with pytest.raises(VerdictPending) as caught:
         asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, 0))
     assert caught.value.position == POSITION
 
 
 def test_a_withdrawal_is_a_deletion() -> None:
-    made, gateway = desk(judged(rule="manifest.withdrawn"))
+    made, gateway = transport_over(verdict_response(rule="manifest.withdrawn"))
     asyncio.run(made.judged("summit.manifests", "a/b", None, 5))
     (ask,) = gateway.asked
     assert (ask.method, ask.path, ask.body) == ("DELETE", "/v1/summit/manifests/a%2Fb", None)
 
 
 def test_a_withdrawal_is_sent_once_however_late_its_verdict_is() -> None:
-    made, gateway = desk(SENT, judged(verdict="rejected", rule="manifest.not_registered"))
+    made, gateway = transport_over(
+        SENT, verdict_response(verdict="rejected", rule="manifest.not_registered")
+    )
     with pytest.raises(VerdictPending):
         asyncio.run(made.judged("summit.manifests", "a", None, 500))
     assert len(gateway.asked) == 1
@@ -145,7 +147,7 @@ def test_a_withdrawal_is_sent_once_however_late_its_verdict_is() -> None:
 
 def test_what_the_edge_refuses() -> None:
     errors = [{"index": 0, "rule": "manifest.role", "path": "/spec/role", "message": "no role"}]
-    made, _ = desk(GatewayResponse(422, {"detail": "no role", "errors": errors}))
+    made, _ = transport_over(GatewayResponse(422, {"detail": "no role", "errors": errors}))
     with pytest.raises(InvalidInput) as caught:
         asyncio.run(made.judged("summit.manifests", "a", {"kind": "Agent"}, 5))
     assert [problem.rule for problem in caught.value.problems] == ["manifest.role"]

@@ -50,7 +50,7 @@ def refusing() -> Iterator[tuple[str, list[str | None]]]:
 
 
 @pytest.mark.parametrize(
-    ("given", "kept", "sent"),
+    ("token", "environ_token", "sent"),
     [
         ("hr_a_b", None, "Bearer hr_a_b"),
         (None, "hr_c_d", "Bearer hr_c_d"),
@@ -59,12 +59,12 @@ def refusing() -> Iterator[tuple[str, list[str | None]]]:
     ],
 )
 def test_a_client_sends_its_token(
-    given: str | None, kept: str | None, sent: str | None, monkeypatch: pytest.MonkeyPatch
+    token: str | None, environ_token: str | None, sent: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HEADRACE_TOKEN", kept or "")
+    monkeypatch.setenv("HEADRACE_TOKEN", environ_token or "")
 
     async def ask(address: str) -> None:
-        async with Client(f"http://{address}", token=given) as client:
+        async with Client(f"http://{address}", token=token) as client:
             await client.query("/v1/apc/packets")
 
     with refusing() as (address, came), pytest.raises(Unauthenticated, match="HEADRACE_TOKEN"):

@@ -41,7 +41,7 @@ def test_what_is_changed_later_is_sent_as_it_was() -> None:
 def test_what_is_not_json_is_named_by_its_index(value: Any) -> None:
     with pytest.raises(InvalidInput) as alone:
         parcel_of("apc.packets", [value], False, None)
-    assert [found.rule for found in alone.value.problems] == ["json_invalid"]
+    assert [each.rule for each in alone.value.problems] == ["json_invalid"]
     assert alone.value.indexes == ()
     with pytest.raises(InvalidInput, match="index 1") as among:
         parcel_of("apc.packets", [idea(), value], True, None)
@@ -78,7 +78,7 @@ TRACE = f"00-{'a' * 32}-{'b' * 16}-01"
 
 
 @pytest.mark.parametrize(
-    ("headers", "found"),
+    ("headers", "expected"),
     [
         ([], None),
         ([("traceparent", TRACE.encode())], TRACE),
@@ -86,10 +86,12 @@ TRACE = f"00-{'a' * 32}-{'b' * 16}-01"
         ([("traceparent", None)], None),
     ],
 )
-def test_the_trace_context_of_a_record_is_one_to_send_on(headers: Any, found: str | None) -> None:
+def test_the_trace_context_of_a_record_is_one_to_send_on(
+    headers: Any, expected: str | None
+) -> None:
     record = LogRecord("apc.inbox", 0, 0, 0, b"k", b"v", headers)
-    assert context_of(record) == found
-    assert parcel_of("apc.packets", [], True, context_of(record)).traceparent == found
+    assert context_of(record) == expected
+    assert parcel_of("apc.packets", [], True, context_of(record)).traceparent == expected
 
 
 @pytest.mark.parametrize(
