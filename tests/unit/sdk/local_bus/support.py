@@ -66,7 +66,7 @@ def signal(n: int, kind: str, of: int = 1, **members: Any) -> Json:
     }
 
 
-class Desk:
+class BusBench:
     """A bus, its clock, and every entry that an observer was given."""
 
     def __init__(self, **options: Any) -> None:
@@ -82,12 +82,12 @@ class Desk:
         return [entry["body"] for entry in self.entries if entry["kind"] == kind]
 
     def status(self, n: int = 1) -> str | None:
-        found = self.bus.outcome(id_of(n))
-        return found.status if found else None
+        outcome = self.bus.outcome(id_of(n))
+        return outcome.status if outcome else None
 
 
 @contextmanager
-def desk(**options: Any) -> Iterator[Desk]:
-    made = Desk(**options)
+def open_bus(**options: Any) -> Iterator[BusBench]:
+    made = BusBench(**options)
     with made.bus:
         yield made

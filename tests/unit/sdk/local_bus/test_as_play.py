@@ -15,7 +15,7 @@ from streams.sdk.local_bus.rows import ENTRY_KINDS
 from streams.sdk.local_bus.transcript import Entry
 from streams.settings import Settings
 from tests.examples import example_count
-from tests.unit.sdk.local_bus.support import CAPABILITY, Desk, Json, id_of, result, signal, task
+from tests.unit.sdk.local_bus.support import CAPABILITY, BusBench, Json, id_of, result, signal, task
 
 TOPICS = {"task": "sap.tasks", "result": "sap.results", "signal": "sap.signals"}
 TASKS = st.integers(1, 6)
@@ -54,7 +54,7 @@ OPS = st.lists(
 )
 
 
-class Replayed(Desk):
+class Replayed(BusBench):
     """A desk that keeps when it ticked, beside its entries."""
 
     def do(self, number: int, op: Json) -> None:
@@ -110,18 +110,18 @@ def played(entries: Sequence[Entry]) -> list[tuple[str, Json]]:
 
 def decided(entries: Sequence[Entry]) -> list[tuple[str, Json]]:
     """What the processors wrote."""
-    own = {*TOPICS, "tick"}
+    input_kinds = {*TOPICS, "tick"}
     return [
         (e["kind"], e["body"])
         for e in entries
-        if e["kind"] not in own and not (e["kind"] == "ack" and "ackId" not in e["body"])
+        if e["kind"] not in input_kinds and not (e["kind"] == "ack" and "ackId" not in e["body"])
     ]
 
 
 def run(ops: Sequence[Json], deliver: str) -> Replayed:
     at = Replayed(deliver=deliver)
     with at.bus:
-        at.bus.register("a", [CAPABILITY], lambda given: {"of": given.payload["document"]})
+        at.bus.register("a", [CAPABILITY], lambda task: {"of": task.payload["document"]})
         for number, one in enumerate(ops):
             at.do(number, one)
         at.now += 400_000

@@ -15,7 +15,15 @@ from schemas.sap import SapTask
 from streams import Ack, LocalBus, Transcript
 from streams.errors import TranscriptBroken
 from streams.sdk.local_bus.transcript import KINDS, Entry
-from tests.unit.sdk.local_bus.support import CAPABILITY, START_MS, desk, id_of, result, signal, task
+from tests.unit.sdk.local_bus.support import (
+    CAPABILITY,
+    START_MS,
+    id_of,
+    open_bus,
+    result,
+    signal,
+    task,
+)
 
 
 def test_what_belongs_to_it_is_exported() -> None:
@@ -25,7 +33,7 @@ def test_what_belongs_to_it_is_exported() -> None:
 
 
 def test_tasks_may_be_objects() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         assert isinstance(at.bus.dispatch(SapTask.from_json(task())), Ack)
         assert at.of("task") == [task()]
@@ -34,20 +42,20 @@ def test_tasks_may_be_objects() -> None:
 def test_an_answer_is_taken_from_the_cache() -> None:
     calls: list[str] = []
 
-    def answer(given: SapTask) -> Any:
-        calls.append(given.taskId)
+    def answer(task: SapTask) -> Any:
+        calls.append(task.taskId)
         return {"n": 1}
 
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], answer)
         at.bus.dispatch(task(1, mode="prefer"))
         at.now += 90_000
         at.bus.dispatch(task(2, mode="only"))
         assert calls == [id_of(1)]
-        found = at.bus.outcome(id_of(2).upper())
-        assert found is not None
-        assert found.output == {"n": 1}
-        used = found.constitutionalEvidence.cache
+        outcome = at.bus.outcome(id_of(2).upper())
+        assert outcome is not None
+        assert outcome.output == {"n": 1}
+        used = outcome.constitutionalEvidence.cache
         assert used is not None
         assert (used.hit, used.ageSec, used.version) == (True, 90, 1)
         assert used.cacheKey is not None
@@ -61,7 +69,7 @@ def test_an_answer_is_taken_from_the_cache() -> None:
 
 
 def test_nothing_is_known_of_what_was_never_sent() -> None:
-    with desk() as at:
+    with open_bus() as at:
         assert at.bus.outcome(id_of(1)) is None
         assert at.bus.outcomes(id_of(1)) == []
         assert at.bus.task(id_of(1)) is None
@@ -70,7 +78,7 @@ def test_nothing_is_known_of_what_was_never_sent() -> None:
 
 def test_a_tick_fires_what_is_due_at_its_own_time() -> None:
     deadline = {"deadline": "2026-01-01T00:00:10Z"}
-    with desk(deliver="manual") as at:
+    with open_bus(deliver="manual") as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task(telemetry=deadline))
         at.now = START_MS + 10_000
@@ -83,7 +91,7 @@ def test_a_tick_fires_what_is_due_at_its_own_time() -> None:
 
 
 def test_timers_fire_on_the_way_to_the_next_message() -> None:
-    with desk(deliver="manual") as at:
+    with open_bus(deliver="manual") as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task(telemetry={"deadline": "2026-01-01T00:00:10Z"}))
         at.now = START_MS + 60_000
@@ -92,10 +100,10 @@ def test_timers_fire_on_the_way_to_the_next_message() -> None:
 
 
 def test_a_waiter_is_delivered_when_its_wait_ends() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda _: None, available=False)
 
-        def begin(given: SapTask) -> None:
+        def begin(task: SapTask) -> None:
             at.bus.report(result(1, "RUNNING", "b"))
 
         at.bus.register("b", [CAPABILITY], begin)
@@ -112,7 +120,7 @@ def test_a_waiter_is_delivered_when_its_wait_ends() -> None:
 
 def test_the_clock_is_the_only_time() -> None:
     def run() -> list[Entry]:
-        with desk() as at:
+        with open_bus() as at:
             at.bus.register("a", [CAPABILITY], lambda task: {"n": 1})
             for n in range(1, 5):
                 at.now += 777
@@ -124,7 +132,7 @@ def test_the_clock_is_the_only_time() -> None:
 
 
 def test_a_clock_that_goes_back_is_taken_as_it_is() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task(1))
         at.now -= 5000
@@ -135,7 +143,7 @@ def test_a_clock_that_goes_back_is_taken_as_it_is() -> None:
 
 def test_everything_stands_in_the_transcript(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    with desk(transcript=path) as at:
+    with open_bus(transcript=path) as at:
         at.bus.register("a", [CAPABILITY], lambda task: {"n": 1})
         at.bus.dispatch(task(1, mode="prefer"))
         at.bus.signal(signal(1, "rating", rating=1))
@@ -154,7 +162,7 @@ def test_everything_stands_in_the_transcript(tmp_path: Path) -> None:
 
 def test_heuristics_stand_in_the_transcript_too() -> None:
     failing = {"policyChecks": [{"principle": "p", "status": "FAIL"}], "alignment": "VALID"}
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: None)
         for n in range(1, 26):
             context = {"pressureLevel": "instant", "pressure": {"p": 57}}
@@ -162,7 +170,7 @@ def test_heuristics_stand_in_the_transcript_too() -> None:
             at.bus.set_available("a", True)
             at.bus.dispatch(made)
         assert at.of("heuristics") == []
-    with desk(deliver="manual") as at:
+    with open_bus(deliver="manual") as at:
         at.bus.register("a", [CAPABILITY], lambda task: None)
         for n in range(1, 26):
             context = {"pressureLevel": "instant", "pressure": {"p": 57}}
@@ -191,7 +199,7 @@ def test_observers_that_raise_are_counted() -> None:
     def bad(entry: Entry) -> None:
         raise RuntimeError(entry["kind"])
 
-    with desk() as at:
+    with open_bus() as at:
         at.bus.observe(bad)
         at.bus.observe(lambda entry: seen.append(entry["kind"]))
         at.bus.register("a", [CAPABILITY], lambda task: 1)
@@ -201,7 +209,7 @@ def test_observers_that_raise_are_counted() -> None:
 
 
 def test_an_observer_may_use_the_bus() -> None:
-    with desk() as at:
+    with open_bus() as at:
         rated: list[Any] = []
 
         def rate(entry: Entry) -> None:
@@ -216,7 +224,7 @@ def test_an_observer_may_use_the_bus() -> None:
 
 def test_files_of_operators_are_used(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text('[[allow]]\ncapability = "*"\nkinds = ["user"]\n')
-    with desk(authorization=tmp_path / "a.toml") as at:
+    with open_bus(authorization=tmp_path / "a.toml") as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         assert at.bus.dispatch(task()).rule == "unauthorized"
 

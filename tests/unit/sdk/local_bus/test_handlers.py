@@ -8,47 +8,55 @@ from typing import Any
 import pytest
 
 from schemas.sap import SapResult, SapTask
-from tests.unit.sdk.local_bus.support import CAPABILITY, Desk, desk, id_of, result, signal, task
+from tests.unit.sdk.local_bus.support import (
+    CAPABILITY,
+    BusBench,
+    id_of,
+    open_bus,
+    result,
+    signal,
+    task,
+)
 
 
-def handled(handler: Any, **options: Any) -> Desk:
+def handled(handler: Any, **options: Any) -> BusBench:
     """A desk on which one agent has had one task."""
-    at = Desk(**options)
+    at = BusBench(**options)
     at.bus.register("a", [CAPABILITY], handler)
     at.bus.dispatch(task())
     return at
 
 
-def outcome_of(at: Desk) -> SapResult:
-    found = at.bus.outcome(id_of(1))
-    assert found is not None
-    return found
+def outcome_of(at: BusBench) -> SapResult:
+    outcome = at.bus.outcome(id_of(1))
+    assert outcome is not None
+    return outcome
 
 
 @pytest.mark.parametrize("value", [{"text": "x"}, [1, 2], "text", 0, False, 1.5, {}, (1, 2)])
 def test_a_json_value_is_the_output_of_a_success(value: Any) -> None:
-    found = outcome_of(handled(lambda task: value))
-    assert (found.status, found.constitutionalEvidence.alignment) == ("SUCCEEDED", "VALID")
-    assert found.output == (list(value) if isinstance(value, tuple) else value)
-    assert found.producer.agentId == "a"
-    assert found.reportedAt == "2026-01-01T00:00:00Z"
+    outcome = outcome_of(handled(lambda task: value))
+    assert (outcome.status, outcome.constitutionalEvidence.alignment) == ("SUCCEEDED", "VALID")
+    assert outcome.output == (list(value) if isinstance(value, tuple) else value)
+    assert outcome.producer.agentId == "a"
+    assert outcome.reportedAt == "2026-01-01T00:00:00Z"
 
 
 def test_null_is_a_success_without_output() -> None:
-    found = outcome_of(handled(lambda task: None))
-    assert (found.status, found.output) == ("SUCCEEDED", None)
+    outcome = outcome_of(handled(lambda task: None))
+    assert (outcome.status, outcome.output) == ("SUCCEEDED", None)
 
 
 def test_a_handler_is_given_the_task() -> None:
-    given: list[SapTask] = []
-    handled(given.append)
-    assert given[0].to_json() == task()
+    tasks: list[SapTask] = []
+    handled(tasks.append)
+    assert tasks[0].to_json() == task()
 
 
 def test_a_result_is_reported_as_it_is() -> None:
     made = result(output="x", metrics={"tokens": 3}, constitutionalEvidence={"alignment": "VALID"})
-    found = outcome_of(handled(lambda task: SapResult.from_json(made)))
-    assert (found.output, found.metrics) == ("x", {"tokens": 3})
+    outcome = outcome_of(handled(lambda task: SapResult.from_json(made)))
+    assert (outcome.output, outcome.metrics) == ("x", {"tokens": 3})
 
 
 @pytest.mark.parametrize(
@@ -59,11 +67,11 @@ def test_one_that_raises_has_failed(exc: Exception) -> None:
         raise exc
 
     at = handled(raising)
-    found = outcome_of(at)
-    assert found.error is not None
-    assert (found.status, found.error.code) == ("FAILED", "INTERNAL")
-    assert found.error.details == {"rule": "handler_error"}
-    assert type(exc).__name__ in (found.error.message or "")
+    outcome = outcome_of(at)
+    assert outcome.error is not None
+    assert (outcome.status, outcome.error.code) == ("FAILED", "INTERNAL")
+    assert outcome.error.details == {"rule": "handler_error"}
+    assert type(exc).__name__ in (outcome.error.message or "")
     assert [ack["status"] for ack in at.of("ack")] == ["ACK", "ACK"]
 
 
@@ -85,14 +93,14 @@ def test_one_that_raises_has_failed(exc: Exception) -> None:
 )
 def test_what_is_no_result_and_no_json_has_failed_too(value: Any) -> None:
     at = handled(lambda task: value)
-    found = outcome_of(at)
-    assert found.error is not None
-    assert (found.status, found.error.code) == ("FAILED", "INTERNAL")
+    outcome = outcome_of(at)
+    assert outcome.error is not None
+    assert (outcome.status, outcome.error.code) == ("FAILED", "INTERNAL")
     assert [ack["status"] for ack in at.of("ack")] == ["ACK", "ACK"]
 
 
 def test_a_handler_may_report_for_itself() -> None:
-    with desk() as at:
+    with open_bus() as at:
 
         def working(task: SapTask) -> Any:
             assert at.bus.report(result(status="RUNNING")).rule == "accepted"
@@ -101,14 +109,18 @@ def test_a_handler_may_report_for_itself() -> None:
 
         at.bus.register("a", [CAPABILITY], working)
         at.bus.dispatch(task())
-        found = [(one.status, one.output) for one in at.bus.outcomes(id_of(1))]
-        assert found == [("RUNNING", None), ("PARTIAL", "half"), ("SUCCEEDED", {"text": "whole"})]
+        outcomes = [(one.status, one.output) for one in at.bus.outcomes(id_of(1))]
+        assert outcomes == [
+            ("RUNNING", None),
+            ("PARTIAL", "half"),
+            ("SUCCEEDED", {"text": "whole"}),
+        ]
 
 
 def test_one_that_has_reported_and_returns_nothing_is_still_at_work() -> None:
-    with desk() as at:
+    with open_bus() as at:
 
-        def begin(given: SapTask) -> None:
+        def begin(task: SapTask) -> None:
             at.bus.report(result(status="RUNNING"))
 
         at.bus.register("a", [CAPABILITY], begin)
@@ -119,12 +131,12 @@ def test_one_that_has_reported_and_returns_nothing_is_still_at_work() -> None:
 
 
 def test_a_handler_may_dispatch() -> None:
-    with desk() as at:
+    with open_bus() as at:
 
-        def delegating(given: SapTask) -> Any:
-            at.bus.dispatch(task(2, parentTaskId=given.taskId, target={"capability": "sub.task"}))
-            found = at.bus.outcome(id_of(2))
-            return None if found is None else {"from": found.output}
+        def delegating(parent: SapTask) -> Any:
+            at.bus.dispatch(task(2, parentTaskId=parent.taskId, target={"capability": "sub.task"}))
+            outcome = at.bus.outcome(id_of(2))
+            return None if outcome is None else {"from": outcome.output}
 
         at.bus.register("a", [CAPABILITY], delegating)
         at.bus.register("b", ["sub.task"], lambda task: "b")
@@ -133,7 +145,7 @@ def test_a_handler_may_dispatch() -> None:
 
 
 def test_manual_delivery_waits_until_it_is_asked_for() -> None:
-    with desk(deliver="manual") as at:
+    with open_bus(deliver="manual") as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task(1))
         at.bus.dispatch(task(2))
@@ -149,15 +161,15 @@ def test_async_handlers_are_awaited() -> None:
         await asyncio.sleep(0)
         return {"of": task.taskId}
 
-    async def run(at: Desk) -> None:
+    async def run(at: BusBench) -> None:
         at.bus.register("a", [CAPABILITY], slow)
         await asyncio.gather(*(at.bus.dispatch_async(task(n)) for n in range(1, 6)))
         for n in range(1, 6):
-            found = at.bus.outcome(id_of(n))
-            assert found is not None
-            assert found.output == {"of": id_of(n)}
+            outcome = at.bus.outcome(id_of(n))
+            assert outcome is not None
+            assert outcome.output == {"of": id_of(n)}
 
-    with desk() as at:
+    with open_bus() as at:
         asyncio.run(run(at))
 
 
@@ -169,7 +181,7 @@ def test_a_task_whose_handler_is_cancelled_waits_again() -> None:
         await go.wait()
         return {"of": task.taskId}
 
-    async def run(at: Desk) -> None:
+    async def run(at: BusBench) -> None:
         at.bus.register("a", [CAPABILITY], slow)
         dispatching = asyncio.create_task(at.bus.dispatch_async(task()))
         await began.wait()
@@ -179,11 +191,11 @@ def test_a_task_whose_handler_is_cancelled_waits_again() -> None:
         assert at.bus.outcome(id_of(1)) is None
         go.set()
         assert await at.bus.deliver_pending_async() == 1
-        found = at.bus.outcome(id_of(1))
-        assert found is not None
-        assert found.output == {"of": id_of(1)}
+        outcome = at.bus.outcome(id_of(1))
+        assert outcome is not None
+        assert outcome.output == {"of": id_of(1)}
 
-    with desk() as at:
+    with open_bus() as at:
         asyncio.run(run(at))
 
 
@@ -191,7 +203,7 @@ def test_async_handlers_that_raise_have_failed() -> None:
     async def raising(task: SapTask) -> Any:
         raise ValueError("no")
 
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], raising)
         asyncio.run(at.bus.dispatch_async(task()))
         assert at.status() == "FAILED"
@@ -210,26 +222,26 @@ def test_within_a_loop_they_wait_to_be_awaited() -> None:
     async def quick(task: SapTask) -> Any:
         return 1
 
-    async def run(at: Desk) -> None:
+    async def run(at: BusBench) -> None:
         at.bus.register("a", [CAPABILITY], quick)
         at.bus.dispatch(task())
         assert at.status() is None
         assert await at.bus.deliver_pending_async() == 1
         assert at.status() == "SUCCEEDED"
 
-    with desk() as at:
+    with open_bus() as at:
         asyncio.run(run(at))
 
 
 def test_plain_handlers_work_with_dispatch_async() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         assert asyncio.run(at.bus.dispatch_async(task())).rule == "accepted"
         assert at.status() == "SUCCEEDED"
 
 
 def test_a_task_that_was_cancelled_keeps_its_outcome() -> None:
-    with desk(deliver="manual") as at:
+    with open_bus(deliver="manual") as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task())
         at.bus.signal(signal(1, "cancel"))

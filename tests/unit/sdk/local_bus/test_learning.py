@@ -7,19 +7,27 @@ from typing import Any
 import pytest
 
 from schemas.sap import SapTask
-from tests.unit.sdk.local_bus.support import CAPABILITY, Desk, Json, desk, id_of, signal, task
+from tests.unit.sdk.local_bus.support import (
+    CAPABILITY,
+    BusBench,
+    Json,
+    id_of,
+    open_bus,
+    signal,
+    task,
+)
 
 
-def teach(at: Desk) -> None:
+def teach(at: BusBench) -> None:
     """Thirty answers to five documents, each asked for by six runs; then a note, to derive."""
-    at.bus.register("a", [CAPABILITY], lambda given: {"sum": given.payload["document"]})
+    at.bus.register("a", [CAPABILITY], lambda task: {"sum": task.payload["document"]})
     for n in range(30):
         at.now += 1000
         at.bus.dispatch(task(n, payload={"document": n % 5, "run": n}))
     at.bus.signal(signal(1, "note", of=0, note="enough"))
 
 
-def ask(at: Desk, n: int, mode: str = "prefer", **payload: Any) -> Json:
+def ask(at: BusBench, n: int, mode: str = "prefer", **payload: Any) -> Json:
     at.now += 1000
     at.bus.dispatch(task(n, mode=mode, payload={"document": 1, **payload}))
     row = at.bus.task(id_of(n))
@@ -28,7 +36,7 @@ def ask(at: Desk, n: int, mode: str = "prefer", **payload: Any) -> Json:
 
 
 def test_a_member_that_never_matters_leaves_the_key() -> None:
-    with desk() as at:
+    with open_bus() as at:
         teach(at)
         [row] = at.of("heuristics")
         assert (row["volatileKeys"], row["extractorVersion"]) == (["run"], 1)
@@ -42,7 +50,7 @@ def test_a_member_that_never_matters_leaves_the_key() -> None:
 
 
 def test_what_is_observed_only_binds_no_task() -> None:
-    with desk(sap_learning="observe") as at:
+    with open_bus(sap_learning="observe") as at:
         teach(at)
         [row] = at.of("heuristics")
         assert row["volatileKeys"] == ["run"]
@@ -55,13 +63,13 @@ def test_what_is_observed_only_binds_no_task() -> None:
 
 @pytest.mark.parametrize("bad", [{"kind": "rating", "rating": 2}, {"kind": "approval"}])
 def test_three_operators_who_find_fault_take_it_back(bad: Json) -> None:
-    with desk() as at:
+    with open_bus() as at:
         teach(at)
         ask(at, 100, run=100)
         for n in (101, 102, 103):
             assert ask(at, n, run=n)["cacheState"] == "hit"
-            said = bad if bad["kind"] == "rating" else {**bad, "decision": "rejected"}
-            at.bus.signal(signal(n, of=n, **said))
+            members = bad if bad["kind"] == "rating" else {**bad, "decision": "rejected"}
+            at.bus.signal(signal(n, of=n, **members))
         row = at.of("heuristics")[-1]
         assert (row["version"], row["extractorVersion"]) == (2, 2)
         assert (row["volatileKeys"], row["blockedKeys"]) == ([], ["run"])
@@ -69,10 +77,10 @@ def test_three_operators_who_find_fault_take_it_back(bad: Json) -> None:
 
 
 def test_an_answer_that_differs_takes_it_back_at_once() -> None:
-    def answer(given: SapTask) -> Any:
-        return {"sum": given.payload["document"], "late": given.payload["run"] >= 200}
+    def answer(task: SapTask) -> Any:
+        return {"sum": task.payload["document"], "late": task.payload["run"] >= 200}
 
-    with desk() as at:
+    with open_bus() as at:
         teach(at)
         at.bus.set_available("a", False)
         at.bus.register("b", [CAPABILITY], answer)
@@ -84,8 +92,8 @@ def test_a_learned_threshold_and_an_earlier_task() -> None:
     """A version binds the tasks accepted after it, never those before."""
     failing = {"alignment": "VALID", "policyChecks": [{"principle": "p", "status": "FAIL"}]}
     context = {"pressureLevel": "consulted", "riskTolerance": "medium", "pressure": {"p": 57}}
-    with desk(deliver="manual") as at:
-        at.bus.register("a", [CAPABILITY], lambda given: 1)
+    with open_bus(deliver="manual") as at:
+        at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task(99, constitutionalContext=context))
         for n in range(25):
             made = task(n, constitutionalContext={**context, "pressureLevel": "instant"})
@@ -110,7 +118,7 @@ def _result(n: int, members: Json) -> Json:
     }
 
 
-def _checks(at: Desk, n: int) -> dict[str, str]:
-    found = at.bus.outcome(id_of(n))
-    assert found is not None
-    return {c.principle: c.status for c in found.constitutionalEvidence.policyChecks or ()}
+def _checks(at: BusBench, n: int) -> dict[str, str]:
+    outcome = at.bus.outcome(id_of(n))
+    assert outcome is not None
+    return {c.principle: c.status for c in outcome.constitutionalEvidence.policyChecks or ()}

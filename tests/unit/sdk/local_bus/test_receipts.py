@@ -10,7 +10,15 @@ from uuid import UUID
 import pytest
 
 from streams import Ack, Nack, Transcript
-from tests.unit.sdk.local_bus.support import CAPABILITY, SESSION, desk, id_of, result, signal, task
+from tests.unit.sdk.local_bus.support import (
+    CAPABILITY,
+    SESSION,
+    id_of,
+    open_bus,
+    result,
+    signal,
+    task,
+)
 
 
 @pytest.mark.parametrize("reason", [None, "", "  "])
@@ -27,7 +35,7 @@ def test_receipts_are_frozen() -> None:
 
 
 def test_an_ack_says_that_the_task_is_taken_on_not_that_it_is_done() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1 / 0)
         receipt = at.bus.dispatch(task())
         assert receipt == Ack(id_of(1), SESSION, rule="accepted")
@@ -35,7 +43,7 @@ def test_an_ack_says_that_the_task_is_taken_on_not_that_it_is_done() -> None:
 
 
 def test_the_same_again_is_a_duplicate_and_other_content_a_conflict() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         at.bus.dispatch(task())
         again = at.bus.dispatch(task(taskId=id_of(1).upper()))
@@ -47,7 +55,7 @@ def test_the_same_again_is_a_duplicate_and_other_content_a_conflict() -> None:
 
 
 def test_a_nack_lists_what_is_wrong_and_nothing_goes_on() -> None:
-    with desk() as at:
+    with open_bus() as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         receipt = at.bus.dispatch(task(protocolVersion="1.0", issuedAt="yesterday"))
         assert isinstance(receipt, Nack)
@@ -62,7 +70,7 @@ def test_a_nack_lists_what_is_wrong_and_nothing_goes_on() -> None:
 
 @pytest.mark.parametrize("sent", ["not-a-uuid", "ABC"])
 def test_the_message_is_named_as_the_sender_did(sent: str) -> None:
-    with desk() as at:
+    with open_bus() as at:
         receipt = at.bus.dispatch(task(taskId=sent))
         assert (receipt.messageId, receipt.rule) == (sent, "bad_uuid")
         assert [(e["taskId"], e["correlationId"]) for e in at.entries] == [(None, SESSION)] * 2
@@ -72,7 +80,7 @@ def test_the_message_is_named_as_the_sender_did(sent: str) -> None:
     "envelope", [{}, None, 3, [], "text", {"taskId": 4}, {1: 2}, {"x": {1, 2}}]
 )
 def test_what_has_no_usable_id_gets_one(envelope: Any) -> None:
-    with desk() as at:
+    with open_bus() as at:
         receipts = [at.bus.dispatch(envelope), at.bus.report(envelope), at.bus.signal(envelope)]
         assert all(isinstance(receipt, Nack) for receipt in receipts)
         ids = {str(UUID(receipt.messageId)) for receipt in receipts}
@@ -84,7 +92,7 @@ def test_what_has_no_usable_id_gets_one(envelope: Any) -> None:
     "payload", [{"x": float("nan")}, {"x": "\ud800"}, {"x": 2**60}, {"x": {1: 1}}, {"x": b"b"}]
 )
 def test_what_is_no_json_is_refused_and_recorded(payload: Any) -> None:
-    with desk() as at:
+    with open_bus() as at:
         receipt = at.bus.dispatch(task(payload=payload))
         assert isinstance(receipt, Nack)
         assert receipt.rule in ("bad_json", "bad_type")
@@ -96,14 +104,14 @@ def test_what_is_nested_too_deeply_is_refused_and_recorded(depth: int, tmp_path:
     nested: Any = 1
     for _ in range(depth):
         nested = [nested]
-    with desk(transcript=tmp_path / "t") as at:
+    with open_bus(transcript=tmp_path / "t") as at:
         receipt = at.bus.dispatch(task(payload={"x": nested}))
         assert receipt.rule == ("no_handler" if depth <= 61 else "bad_json")
         assert Transcript.verify(tmp_path / "t").ok
 
 
 def test_results_and_signals_get_receipts_too() -> None:
-    with desk(deliver="manual") as at:
+    with open_bus(deliver="manual") as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         unknown = at.bus.report(result())
         assert isinstance(unknown, Nack)
@@ -120,7 +128,7 @@ def test_results_and_signals_get_receipts_too() -> None:
 
 
 def test_a_rate_limit_says_when_to_come_again() -> None:
-    with desk(sap_rate=1, sap_burst=1) as at:
+    with open_bus(sap_rate=1, sap_burst=1) as at:
         at.bus.register("a", [CAPABILITY], lambda task: 1)
         assert isinstance(at.bus.dispatch(task(1)), Ack)
         at.now += 400

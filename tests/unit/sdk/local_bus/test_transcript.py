@@ -36,8 +36,8 @@ def written(path: Path, *bodies: Any) -> str:
 
 def test_a_line_is_as_the_spec_says(tmp_path: Path) -> None:
     head = written(tmp_path / "t", {"b": 1.0, "a": "é"}, None)
-    first, second, rest = (tmp_path / "t").read_bytes().split(b"\n")
-    assert rest == b""
+    first, second, end = (tmp_path / "t").read_bytes().split(b"\n")
+    assert end == b""
     entry = parse_ijson(second)
     assert list(entry) == sorted(
         ["seq", "at", "kind", "taskId", "correlationId", "body", "prev", "hash"]
@@ -108,8 +108,8 @@ def test_any_one_byte_that_changes_is_found_at_its_line(tmp_path: Path) -> None:
     changed = tmp_path / "changed"
     for line, bytes_ in flips(content):
         changed.write_bytes(bytes_)
-        found = Transcript.verify(changed)
-        assert (found.ok, found.firstBad) == (False, line)
+        verification = Transcript.verify(changed)
+        assert (verification.ok, verification.firstBad) == (False, line)
 
 
 @settings(max_examples=example_count(60))
@@ -131,11 +131,11 @@ def test_any_change_in_any_transcript_is_found(entries: list[Any], data: st.Data
 def test_a_tail_that_was_cut_off_is_seen_by_the_head_alone(tmp_path: Path) -> None:
     head = written(tmp_path / "t", 1, 2, 3)
     lines = (tmp_path / "t").read_bytes().splitlines(keepends=True)
-    for kept in range(3):
-        (tmp_path / "t").write_bytes(b"".join(lines[:kept]))
+    for count in range(3):
+        (tmp_path / "t").write_bytes(b"".join(lines[:count]))
         assert Transcript.verify(tmp_path / "t").ok
-        found = Transcript.verify(tmp_path / "t", head)
-        assert (found.ok, found.lines, found.firstBad) == (False, kept, None)
+        verification = Transcript.verify(tmp_path / "t", head)
+        assert (verification.ok, verification.lines, verification.firstBad) == (False, count, None)
 
 
 @pytest.mark.parametrize("order", [(1, 0, 2), (0, 2, 1), (0, 0, 1, 2), (0, 2), (1, 2)])
