@@ -20,10 +20,10 @@ SHOWN = (("five-protocols", "direction=descendants"), ("lineage-graph", "directi
 
 @pytest.mark.parametrize("number", range(len(SHOWN)))
 def test_a_drawing_is_what_its_scenario_gives(number: int) -> None:
-    name, asked = SHOWN[number]
+    name, query = SHOWN[number]
     lines = (ROOT / f"scenarios/{name}.jsonl").read_text().splitlines()
     answers = (each for each in play(lines, Settings(partitions=1)) if "query" in each)
-    page = next(each["body"] for each in answers if asked in each["query"])
+    page = next(each["body"] for each in answers if query in each["query"])
     assert mermaid(page) == DRAWN[number]
 
 

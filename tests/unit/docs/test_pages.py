@@ -80,17 +80,19 @@ def test_every_header_is_shown() -> None:
     page = docs.render()["headers.md"]
     for topic in topics.ALL:
         assert all(f"| `{header.name}` |" in page for header in headers_of(topic))
-        assert all(f"| `{topic.name}` | `{own.name}` |" in page for own in topic.headers)
+        assert all(
+            f"| `{topic.name}` | `{topic_header.name}` |" in page for topic_header in topic.headers
+        )
 
 
 def test_machines_are_shown_with_every_state_and_event() -> None:
     page = docs.render()["machines.md"]
-    shown = [machine for _, machine in machines()]
-    words = [word for machine in shown for word in (*machine.states, *machine.events)]
+    state_machines = [machine for _, machine in machines()]
+    words = [word for machine in state_machines for word in (*machine.states, *machine.events)]
     assert all(f"`{word}`" in page for word in words)
     assert all(f"| `{name}` |" in page for name in PROFILES)
-    assert len(shown) == 15
-    assert page.count("stateDiagram-v2") == len(shown) + sum(
+    assert len(state_machines) == 15
+    assert page.count("stateDiagram-v2") == len(state_machines) + sum(
         bool(p.edges) for p in PROFILES.values()
     )
     moves = page.partition("## summit-run")[2]
@@ -107,9 +109,9 @@ def test_rules_are_shown_with_their_error_codes() -> None:
 
 def test_every_command_is_shown_with_its_help() -> None:
     page = docs.render()["cli.md"]
-    shown = re.findall(r"^## (.+)$", page, re.MULTILINE)
-    assert shown[0] == "headrace"
-    assert page.count("Usage: ") == len(shown) > 1
+    headings = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    assert headings[0] == "headrace"
+    assert page.count("Usage: ") == len(headings) > 1
 
 
 def test_a_bar_in_a_cell_does_not_end_it() -> None:

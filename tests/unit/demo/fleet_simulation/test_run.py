@@ -66,11 +66,11 @@ def test_the_effectiveness_query_agrees_with_the_total_rows(done: Run, routes: R
 
 
 def test_the_summary_agrees_with_the_facts(done: Run, routes: Routes) -> None:
-    told = get(routes, "/v1/lineage/summary", f"run_id={done.story.run_id}")
+    report = get(routes, "/v1/lineage/summary", f"run_id={done.story.run_id}")
     totals = done.account.totals()
-    assert told["summary"]["transfer_count"] == sum(sums.packets for sums in totals.values())
-    assert told["summary"]["arbitration_decision_count"] == done.arbitrations
-    scores = {r["protocol_id"]: r["effectiveness_score"] for r in told["protocol_effectiveness"]}
+    assert report["summary"]["transfer_count"] == sum(sums.packets for sums in totals.values())
+    assert report["summary"]["arbitration_decision_count"] == done.arbitrations
+    scores = {r["protocol_id"]: r["effectiveness_score"] for r in report["protocol_effectiveness"]}
     assert scores == {name: shown(sums.score) for name, sums in totals.items()}
 
 
@@ -99,6 +99,6 @@ def test_a_refusal_on_the_line_would_have_passed_above_it(done: Run, routes: Rou
     refused = [f for f in done.account.verdicts.values() if f["rule"] == "score_below_window"]
     for fact in refused:
         path = f"/v1/apc/sessions/{fact['session_id']}/packets/{fact['packet_id']}/explain"
-        told = get(routes, path, "sender_score=0.85")
-        assert told["throttle"]["decided_by"] == told["rule"] == "score_below_window"
-        assert told["counterfactual"]["passes"]
+        explanation = get(routes, path, "sender_score=0.85")
+        assert explanation["throttle"]["decided_by"] == explanation["rule"] == "score_below_window"
+        assert explanation["counterfactual"]["passes"]

@@ -66,8 +66,8 @@ def test_evaluations_come_late() -> None:
 
 def test_a_curve_is_even_between_its_points_and_level_outside() -> None:
     curve = ((10, 0.2), (20, 0.4), (30, 0.4))
-    found = [round(at(curve, generation), 3) for generation in (0, 10, 15, 20, 25, 30, 40)]
-    assert found == [0.2, 0.2, 0.3, 0.4, 0.4, 0.4, 0.4]
+    values = [round(at(curve, generation), 3) for generation in (0, 10, 15, 20, 25, 30, 40)]
+    assert values == [0.2, 0.2, 0.3, 0.4, 0.4, 0.4, 0.4]
 
 
 def test_teachers_are_not_their_own_students() -> None:
