@@ -43,11 +43,11 @@ TASKS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("of", TASKS)
 def test_its_answers_are_valid_and_always_the_same(of: dict[str, Any]) -> None:
-    found = AGENT.results(of, AT)
-    assert [sap.validate_result(each) for each in found] == [[], []]
-    assert [each["status"] for each in found] == ["RUNNING", "SUCCEEDED"]
-    assert found == AGENT.results(copy.deepcopy(of), AT)
-    assert {each["reportedAt"] for each in found} == {"2026-01-01T00:00:01Z"}
+    results = AGENT.results(of, AT)
+    assert [sap.validate_result(each) for each in results] == [[], []]
+    assert [each["status"] for each in results] == ["RUNNING", "SUCCEEDED"]
+    assert results == AGENT.results(copy.deepcopy(of), AT)
+    assert {each["reportedAt"] for each in results} == {"2026-01-01T00:00:01Z"}
 
 
 def test_it_says_what_the_payload_says() -> None:
@@ -73,9 +73,9 @@ def test_a_task_delivered_twice_has_one_answer(bench: Bench, desk: Desk) -> None
     bench.send("sap.tasks", task())
     assert desk.work() == 1
     Desk(bench).work()
-    found = bench.look(f"/v1/sap/tasks/{task()['taskId']}")
-    assert [outcome["status"] for outcome in found["outcomes"]] == ["RUNNING", "SUCCEEDED"]
-    verdicts = [ack["verdict"] for ack in found["acks"] if ack["subject"] == "RESULT"]
+    page = bench.look(f"/v1/sap/tasks/{task()['taskId']}")
+    assert [outcome["status"] for outcome in page["outcomes"]] == ["RUNNING", "SUCCEEDED"]
+    verdicts = [ack["verdict"] for ack in page["acks"] if ack["subject"] == "RESULT"]
     assert verdicts == ["accepted", "accepted", "duplicate", "duplicate"]
 
 

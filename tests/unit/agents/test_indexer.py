@@ -13,7 +13,7 @@ PLANNER, INDEXER = "urn:asap:agent:planner", "urn:asap:agent:indexer:eu"
 SNAPSHOT = "dev.headrace.snapshot"
 
 
-def asked(pages: int) -> Envelope:
+def index_request(pages: int) -> Envelope:
     return request(PLANNER, INDEXER, "conv-7f", pages, "tr-19")
 
 
@@ -22,36 +22,36 @@ def last(envelopes: list[Envelope]) -> Any:
 
 
 def test_every_hop_is_valid_and_correlated() -> None:
-    of = asked(3)
-    said = list(work(of, State()))
-    assert [each.canonical_type for each in said] == [*["TaskUpdate"] * 3, "TaskResponse"]
-    for each in (of, *said):
+    of = index_request(3)
+    envelopes = list(work(of, State()))
+    assert [each.canonical_type for each in envelopes] == [*["TaskUpdate"] * 3, "TaskResponse"]
+    for each in (of, *envelopes):
         assert validate(canonical_form(each)) == []
         assert each.trace_id == "tr-19"
-    assert {each.correlation_id for each in said} == {of.id}
-    assert {(each.sender, each.recipient) for each in said} == {(INDEXER, PLANNER)}
+    assert {each.correlation_id for each in envelopes} == {of.id}
+    assert {(each.sender, each.recipient) for each in envelopes} == {(INDEXER, PLANNER)}
 
 
 def test_progress_and_state_go_out_together() -> None:
-    said = list(work(asked(20), State()))[:-1]
-    pages = [each.payload["progress"]["page"] for each in said]
-    saved = [(each.extensions or {})[SNAPSHOT] for each in said]
+    envelopes = list(work(index_request(20), State()))[:-1]
+    pages = [each.payload["progress"]["page"] for each in envelopes]
+    saved = [(each.extensions or {})[SNAPSHOT] for each in envelopes]
     assert pages == [each["data"]["page"] for each in saved] == list(range(1, 21))
     assert [n for n, each in enumerate(saved, 1) if each["checkpoint"]] == [10, 20]
 
 
 @pytest.mark.parametrize("left", range(4))
 def test_work_that_is_taken_up_ends_as_if_it_was_never_left(left: int) -> None:
-    of = asked(3)
+    of = index_request(3)
     whole = list(work(of, State()))
     data = (whole[left - 1].extensions or {})[SNAPSHOT]["data"] if left else None
-    rest = list(work(of, resumed(data)))
-    assert len(rest) == len(whole) - left
-    assert last(rest) == last(whole)
+    remaining = list(work(of, resumed(data)))
+    assert len(remaining) == len(whole) - left
+    assert last(remaining) == last(whole)
 
 
 def test_nothing_to_do_is_done_at_once() -> None:
-    (done,) = work(asked(0), State())
+    (done,) = work(index_request(0), State())
     assert (done.payload["status"], done.payload["result"]["pages"]) == ("completed", 0)
 
 
@@ -60,7 +60,7 @@ def test_nothing_to_do_is_done_at_once() -> None:
     [{"skill_id": "other"}, {"input": {}}, {"input": {"pages": "3"}}, {"input": {"pages": -1}}],
 )
 def test_what_it_cannot_do_is_rejected(change: dict[str, Any]) -> None:
-    of = asked(3)
+    of = index_request(3)
     other = of.model_copy(update={"payload": {**of.payload, **change}})
     (refusal,) = work(other, State())
     assert refusal.payload["status"] == "rejected"

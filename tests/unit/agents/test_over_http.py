@@ -52,13 +52,13 @@ class Late:
 
 def test_a_worker_waits_for_a_gateway_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(over_http, "_RETRY_S", 0.01)
-    late, told = Late(), []
+    late, hops = Late(), []
 
     async def story(url: str) -> None:
         done = asyncio.Event()
 
         def tell(hop: str, envelope: Envelope) -> None:
-            told.append((hop, envelope.id))
+            hops.append((hop, envelope.id))
             if hop == "sent":
                 done.set()
 
@@ -73,4 +73,4 @@ def test_a_worker_waits_for_a_gateway_that_is_behind(monkeypatch: pytest.MonkeyP
     assert late.looks == 2
     first, second = late.sent
     assert first == second, "what was not taken is sent again as it was"
-    assert told == [("received", late.asked.id), ("sent", first["id"])]
+    assert hops == [("received", late.asked.id), ("sent", first["id"])]

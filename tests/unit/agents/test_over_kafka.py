@@ -41,24 +41,24 @@ def letter(envelope: Envelope, trace: str | None = None) -> InboxRecord:
 
 
 def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:
-    asked, sent = request(PLANNER, INDEXER, "c-1", 3, "tr-1"), Sent()
+    task_request, sent = request(PLANNER, INDEXER, "c-1", 3, "tr-1"), Sent()
     worker = Worker(Settings(), INDEXER, tmp_path / "place", 0, lambda hop, envelope: None)
 
     async def story() -> None:
         hr = cast("Client", sent)
         async with asyncio.TaskGroup() as group:
-            await worker._take(hr, letter(asked), group)
+            await worker._take(hr, letter(task_request), group)
             (query,) = sent.envelopes
             assert isinstance(query.typed_payload(), StateQuery)
-            told = TaskUpdate(
-                task_id=asked.id,
+            update = TaskUpdate(
+                task_id=task_request.id,
                 update_type=UpdateType.STATUS_CHANGE,
                 status=TaskStatus.SUBMITTED,
             )
-            await worker._take(hr, letter(reply_to(query, told)), group)
-            cancel = TaskCancel(task_id=asked.id)
-            said = make_envelope(cancel, sender=PLANNER, recipient=INDEXER)
-            await worker._take(hr, letter(said), group)
+            await worker._take(hr, letter(reply_to(query, update)), group)
+            cancel = TaskCancel(task_id=task_request.id)
+            cancellation = make_envelope(cancel, sender=PLANNER, recipient=INDEXER)
+            await worker._take(hr, letter(cancellation), group)
 
     asyncio.run(story())
     assert len(sent.envelopes) == 1, "nothing was done"
@@ -66,19 +66,19 @@ def test_a_task_cancelled_before_its_first_step_is_left(tmp_path: Path) -> None:
 
 
 def test_all_that_is_sent_about_a_task_belongs_to_its_trace(tmp_path: Path) -> None:
-    asked, sent, trace = request(PLANNER, INDEXER, "c-1", 1, "tr-1"), Sent(), "00-a-trace"
+    task_request, sent, trace = request(PLANNER, INDEXER, "c-1", 1, "tr-1"), Sent(), "00-a-trace"
     worker = Worker(Settings(), INDEXER, tmp_path / "place", 0, lambda hop, envelope: None)
 
     async def story() -> None:
         hr = cast("Client", sent)
         async with asyncio.TaskGroup() as group:
-            await worker._take(hr, letter(asked, trace), group)
-            told = TaskUpdate(
-                task_id=asked.id,
+            await worker._take(hr, letter(task_request, trace), group)
+            update = TaskUpdate(
+                task_id=task_request.id,
                 update_type=UpdateType.STATUS_CHANGE,
                 status=TaskStatus.SUBMITTED,
             )
-            await worker._take(hr, letter(reply_to(sent.envelopes[0], told), "another"), group)
+            await worker._take(hr, letter(reply_to(sent.envelopes[0], update), "another"), group)
 
     asyncio.run(story())
     assert sent.envelopes[-1].canonical_type == "TaskResponse"

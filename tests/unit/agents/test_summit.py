@@ -20,7 +20,7 @@ Json = dict[str, Any]
 CHECKED = {"checks": [{"name": "sources", "passed": True}]}
 
 
-class Desk:
+class FakeRunHost:
     """Gives these results, one after the other, to who makes a run."""
 
     def __init__(self, *results: Json | Exception) -> None:
@@ -33,27 +33,27 @@ class Desk:
 
     async def call_agent(self, method: str, params: Json) -> Json:
         self.calls.append((method, params))
-        found = self._results.pop(0)
-        if isinstance(found, Exception):
-            raise found
-        return found
+        result = self._results.pop(0)
+        if isinstance(result, Exception):
+            raise result
+        return result
 
 
-def said(agent: str, inputs: Json, desk: Desk, context: Json | None = None) -> Any:
+def handle(agent: str, inputs: Json, host: FakeRunHost, context: Json | None = None) -> Any:
     """By its handler, about inputs that its manifest takes, with the defaults filled in."""
     interface = manifest_of(agent).spec.interface
     schema = schema_of(json.dumps(interface.inputSchema))
     filled = schema.filled(inputs)
     assert schema.errors(filled, "") == []
 
-    async def told() -> Any:
-        run = Run(invoke("run-1", filled, context), desk)
+    async def run_handler() -> Any:
+        run = Run(invoke("run-1", filled, context), host)
         return await EXAMPLES[agent].handler(filled, run)
 
-    found = asyncio.run(told())
-    output = found.output if isinstance(found, AgentResult) else found
+    result = asyncio.run(run_handler())
+    output = result.output if isinstance(result, AgentResult) else result
     assert schema_of(json.dumps(interface.outputSchema)).errors(output, "") == []
-    return found
+    return result
 
 
 @pytest.mark.parametrize("agent", EXAMPLES)
@@ -68,45 +68,47 @@ def test_word_stats_is_the_one_of_the_worked_example() -> None:
     assert manifest_hash(manifest_of("word-stats").to_json()) == (
         "6b669a549e94716e8aa5293e548855cdd6cb4d55a6fee90ca2a6d5262c19a6aa"
     )
-    found = said("word-stats", {"text": "to be or not to be"}, Desk())
-    assert found == {"words": 6, "top": ["be", "to", "not"]}
+    output = handle("word-stats", {"text": "to be or not to be"}, FakeRunHost())
+    assert output == {"words": 6, "top": ["be", "to", "not"]}
 
 
 @pytest.mark.parametrize(
-    ("text", "top", "found"),
+    ("text", "top", "expected"),
     [
         ("", 3, {"words": 0, "top": []}),
         ("B a b", 1, {"words": 3, "top": ["b"]}),
         ("one two", 9, {"words": 2, "top": ["one", "two"]}),
     ],
 )
-def test_words_are_counted(text: str, top: int, found: Json) -> None:
-    assert words.counted(text, top) == found
+def test_words_are_counted(text: str, top: int, expected: Json) -> None:
+    assert words.counted(text, top) == expected
 
 
 @pytest.mark.parametrize(
     ("title", "slug"), [("To be, or not", "to-be-or-not"), ("", ""), (" A  1 ", "a-1")]
 )
 def test_slugs(title: str, slug: str) -> None:
-    run = Run(invoke("run-1"), Desk())
+    run = Run(invoke("run-1"), FakeRunHost())
     assert asyncio.run(words.slugify({"title": title}, run)) == slug
 
 
 def test_the_router_asks_the_researcher_within_its_budget() -> None:
     output = {"summary": "It is so.", "sources": [], "confidence": 0.85}
-    desk = Desk({"status": "completed", "output": output})
+    host = FakeRunHost({"status": "completed", "output": output})
     budget = {"usd": 1}
-    found = said("desk-router", {"question": "is it so?"}, desk, {"budget": budget})
-    assert found == {"answer": "It is so.", "by": "deep-researcher"}
-    ((method, params),) = desk.calls
+    answer = handle("desk-router", {"question": "is it so?"}, host, {"budget": budget})
+    assert answer == {"answer": "It is so.", "by": "deep-researcher"}
+    ((method, params),) = host.calls
     assert (method, params["inputs"]) == ("agent.invoke", {"query": "is it so?"})
     assert params["context"] == {"parentRunId": "run-1", "budget": budget}
 
 
 def test_the_router_has_no_answer_of_its_own() -> None:
-    desk = Desk({"status": "failed", "error": {"code": -32012, "message": "run.timeout: too late"}})
+    host = FakeRunHost(
+        {"status": "failed", "error": {"code": -32012, "message": "run.timeout: too late"}}
+    )
     with pytest.raises(research.Unanswered, match=r"deep-researcher failed: run\.timeout"):
-        said("desk-router", {"question": "is it so?"}, desk)
+        handle("desk-router", {"question": "is it so?"}, host)
 
 
 @pytest.mark.parametrize(
@@ -118,17 +120,17 @@ def test_the_router_has_no_answer_of_its_own() -> None:
     ],
 )
 def test_the_researcher_has_its_draft_checked(critic: Any, verification: Json | None) -> None:
-    desk = Desk(critic)
-    found = said("deep-researcher", {"query": "quantum computing"}, desk)
-    assert found.output["sources"] == ["https://library.example/1", "https://library.example/2"]
-    assert found.verification == verification
-    assert [report["replyId"] for report in desk.reports] == ["p1", "p2"]
-    assert desk.reports[-1]["metrics"]["tokens"] == 4
+    host = FakeRunHost(critic)
+    result = handle("deep-researcher", {"query": "quantum computing"}, host)
+    assert result.output["sources"] == ["https://library.example/1", "https://library.example/2"]
+    assert result.verification == verification
+    assert [report["replyId"] for report in host.reports] == ["p1", "p2"]
+    assert host.reports[-1]["metrics"]["tokens"] == 4
 
 
 def test_the_researcher_stops_at_its_budget() -> None:
     with pytest.raises(BudgetExceeded):
-        said("deep-researcher", {"query": "a b c"}, Desk(), {"budget": {"tokens": 5}})
+        handle("deep-researcher", {"query": "a b c"}, FakeRunHost(), {"budget": {"tokens": 5}})
 
 
 @pytest.mark.parametrize(
@@ -140,5 +142,5 @@ def test_the_researcher_stops_at_its_budget() -> None:
     ],
 )
 def test_the_critic(inputs: Json, passed: list[bool]) -> None:
-    found = said("fact-checker", inputs, Desk())
-    assert [one["passed"] for one in found["checks"]] == passed
+    output = handle("fact-checker", inputs, FakeRunHost())
+    assert [one["passed"] for one in output["checks"]] == passed
