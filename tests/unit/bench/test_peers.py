@@ -16,8 +16,8 @@ def test_every_requirement_of_the_peers_is_pinned_with_hashes() -> None:
 
 
 def test_the_peers_run_headrace_s_processors_too() -> None:
-    asked = (ROOT / "bench/peers.in").read_text().splitlines()
-    assert names([*PROJECT["dependencies"], *asked]) <= set(pins(PEERS))
+    requirements = (ROOT / "bench/peers.in").read_text().splitlines()
+    assert names([*PROJECT["dependencies"], *requirements]) <= set(pins(PEERS))
 
 
 def test_headrace_requires_no_peer_but_its_host() -> None:

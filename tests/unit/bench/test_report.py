@@ -59,24 +59,24 @@ def test_machine_date_commit_and_command_are_said(tmp_path: Path) -> None:
 
 
 def test_a_target_is_reached_or_not_or_was_not_measured(tmp_path: Path) -> None:
-    said = {
+    pages = {
         p99: page([result(runs=[{"run": "100 packets/s", "p99_ms": p99}])], tmp_path)
         for p99 in (39.9, 40.1)
     }
-    assert "| the same, p99 ms | at most 40 | 39.9 | yes |" in said[39.9]
-    assert "| the same, p99 ms | at most 40 | 40.1 | **no** |" in said[40.1]
-    assert "| a worker's memory at rest, MB | at most 250 | not measured | – |" in said[39.9]
+    assert "| the same, p99 ms | at most 40 | 39.9 | yes |" in pages[39.9]
+    assert "| the same, p99 ms | at most 40 | 40.1 | **no** |" in pages[40.1]
+    assert "| a worker's memory at rest, MB | at most 250 | not measured | – |" in pages[39.9]
 
 
 def test_a_ratio_is_of_medians(tmp_path: Path) -> None:
     rates = {"headrace": (3, 9, 4), "stock Faust": (1, 1, 7)}
     runs = [
         {"run": name, "step": "throughput", "delivery": "any", "packets_per_cpu_s": rate}
-        for name, found in rates.items()
-        for rate in found
+        for name, values in rates.items()
+        for rate in values
     ]
-    wanted = "| packets per CPU-second, of stock Faust's | at least 4 | 4 | yes |"
-    assert wanted in page([result("comparison", runs=runs)], tmp_path)
+    line = "| packets per CPU-second, of stock Faust's | at least 4 | 4 | yes |"
+    assert line in page([result("comparison", runs=runs)], tmp_path)
 
 
 def test_code_that_was_changed_is_said_to_be(tmp_path: Path) -> None:

@@ -24,14 +24,14 @@ def test_a_run_is_kept_with_all_that_tells_what_it_is(tmp_path: Path) -> None:
     with kept("toy", "Counts things.\n\nAt length.", options(tmp_path)) as runs:
         runs.versions["peer"] = "1.0"
         runs.add("first", per_s=12.5)
-    found = json.loads((tmp_path / "toy.json").read_text())
-    assert found["runs"] == [{"run": "first", "per_s": 12.5}]
-    assert (found["bench"], found["about"], found["quick"]) == ("toy", "Counts things.", True)
-    assert found["parameters"] == {"rounds": 3, "peers": "python"}
-    assert found["versions"]["peer"] == "1.0"
-    assert found["machine"]["cores"] >= 1
-    assert found["commit"]
-    assert found["started"].endswith("+00:00")
+    content = json.loads((tmp_path / "toy.json").read_text())
+    assert content["runs"] == [{"run": "first", "per_s": 12.5}]
+    assert (content["bench"], content["about"], content["quick"]) == ("toy", "Counts things.", True)
+    assert content["parameters"] == {"rounds": 3, "peers": "python"}
+    assert content["versions"]["peer"] == "1.0"
+    assert content["machine"]["cores"] >= 1
+    assert content["commit"]
+    assert content["started"].endswith("+00:00")
 
 
 def test_a_run_that_fails_is_not_kept(tmp_path: Path) -> None:
@@ -78,10 +78,10 @@ def test_what_is_not_in_a_repository_has_no_commit(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(0.0123, "0.0123"), (99.4, "99.4"), (1234.5, "1,234"), (7000, "7,000")]
+    ("value", "expected"), [(0.0123, "0.0123"), (99.4, "99.4"), (1234.5, "1,234"), (7000, "7,000")]
 )
-def test_figures_have_the_digits_that_a_reader_needs(value: float, shown: str) -> None:
-    assert text(value) == shown
+def test_figures_have_the_digits_that_a_reader_needs(value: float, expected: str) -> None:
+    assert text(value) == expected
 
 
 def test_the_comparison_shows_medians_and_says_what_is_missing() -> None:
@@ -92,14 +92,14 @@ def test_the_comparison_shows_medians_and_says_what_is_missing() -> None:
     runs += [{"run": "a", "step": "kill", "duplicates": 3, "losses": 0}]
     runs += [{"run": "b", "step": "absent", "why": "not installed"}]
     head, (first, second) = rows(runs)
-    shown = dict(zip(head, first, strict=True))
-    assert (shown[""], shown["delivery"]) == ("a", "exactly once")
-    assert (shown["packets/s"], shown["duplicates after kill -9"], shown["losses"]) == (
+    cells = dict(zip(head, first, strict=True))
+    assert (cells[""], cells["delivery"]) == ("a", "exactly once")
+    assert (cells["packets/s"], cells["duplicates after kill -9"], cells["losses"]) == (
         "20",
         "3",
         "0",
     )
-    assert shown["p50 ms"] == "–"
+    assert cells["p50 ms"] == "–"
     assert second == ["b", "not measured: not installed", *["–"] * len(COLUMNS)]
 
 
@@ -110,8 +110,8 @@ def test_verdicts_too_many_and_verdicts_missing_are_counted() -> None:
 
 
 def test_scaling_changes_one_thing_at_a_time() -> None:
-    given = argparse.Namespace(workers=[1, 2], partitions=[4, 48], keys=[10, 20, 30])
-    assert points(given) == [
+    arguments = argparse.Namespace(workers=[1, 2], partitions=[4, 48], keys=[10, 20, 30])
+    assert points(arguments) == [
         Point(1, 4, 10),
         Point(2, 4, 10),
         Point(1, 48, 10),
