@@ -124,16 +124,16 @@ PULSE = {"type": "SANDBOX_PULSE", "masked": False, "timestamp": "2026-02-19T07:5
 KEY = ["-----BEGIN PRIVATE KEY-----", "Zm9vYmFyYmF6cXV4", "-----END PRIVATE KEY-----"]
 
 
-def lines(blocks: Blocks | None, given: list[str], session: str = "s1") -> list[str]:
+def lines(blocks: Blocks | None, raw_lines: list[str], session: str = "s1") -> list[str]:
     """The given lines of a session as one producer would put them on the log."""
-    shown = []
-    for line in given:
+    masked_lines = []
+    for line in raw_lines:
         event = transition() | {"session_id": session, "payload": PULSE | {"line": line}}
         output = to_output(ingress_topic_of("rtes.raw"), event, NOW, SETTINGS, blocks)
         payload = json_of(output, "headrace.rtes.RtesEvent")["payload"]
         assert payload["masked"] is (payload["line"] != line)
-        shown.append(payload["line"])
-    return shown
+        masked_lines.append(payload["line"])
+    return masked_lines
 
 
 def test_a_producer_masks_a_private_key_over_several_values() -> None:
@@ -203,7 +203,7 @@ def test_topics_of_the_service_are_not_for_users(topic: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("topic", "value", "told"),
+    ("topic", "value", "expected"),
     [
         ("rtes.raw", transition() | {"session_id": "\udc00"}, ("text_invalid", "/session_id")),
         ("saop.turns", {"turn_index": -1, "agent_id": "\ud800"}, ("turn_index_invalid", "")),
@@ -212,10 +212,10 @@ def test_topics_of_the_service_are_not_for_users(topic: str) -> None:
     ],
 )
 def test_a_lone_surrogate_breaks_the_envelopes_own_rule_or_is_no_json(
-    topic: str, value: Any, told: tuple[str, str]
+    topic: str, value: Any, expected: tuple[str, str]
 ) -> None:
     rule, path = refused(topic, value)[0]
-    assert (rule, path if told[1] else "") == told
+    assert (rule, path if expected[1] else "") == expected
 
 
 def test_a_lone_surrogate_in_what_is_dropped_is_no_problem() -> None:

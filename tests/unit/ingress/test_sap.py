@@ -62,8 +62,8 @@ def test_as_the_service_what_breaks_rules_goes_on_the_log_for_the_processor(topi
     folder = TOPICS[topic.name]
     cases = examples.invalid(folder)
     value = as_it_is(topic, cases["bad_enum"]["envelope"], SETTINGS).value
-    judged = sap.judge(folder[4:-1], decode(value, topic.record or "").value)
-    assert [problem.rule for problem in judged.problems] == ["bad_enum"]
+    validation = sap.judge(folder[4:-1], decode(value, topic.record or "").value)
+    assert [problem.rule for problem in validation.problems] == ["bad_enum"]
 
 
 def test_what_avro_cannot_carry_has_the_rule_of_the_protocol() -> None:

@@ -13,15 +13,15 @@ OPENED = Block(0, 1, 0)
 
 
 def masked(*lines: str, masker: Masker = MASKER) -> list[str]:
-    block, shown = None, []
+    block, texts = None, []
     for line in lines:
         text, block = masker.pulse(line, block, 0)
-        shown.append(text)
-    return shown
+        texts.append(text)
+    return texts
 
 
 @pytest.mark.parametrize(
-    ("line", "shown", "after"),
+    ("line", "masked_line", "after"),
     [
         (BEGIN, OPEN, Block(7, 1, 0)),
         (f"ab {BEGIN} QUJD", f"ab {OPEN}", Block(7, 1, 3)),
@@ -39,14 +39,14 @@ def masked(*lines: str, masker: Masker = MASKER) -> list[str]:
         (f"\x1b[32m{BEGIN}\x1b[0m", f"\x1b[32m{OPEN}\x1b[0m", Block(7, 1, 0)),
     ],
 )
-def test_a_pulse_while_no_block_is_open(line: str, shown: str, after: Block | None) -> None:
-    assert MASKER.pulse(line, None, 7) == (shown, after)
-    assert MASKER.pulse(shown, None, 7) == (shown, after)
-    assert MASKER.text(line) == shown
+def test_a_pulse_while_no_block_is_open(line: str, masked_line: str, after: Block | None) -> None:
+    assert MASKER.pulse(line, None, 7) == (masked_line, after)
+    assert MASKER.pulse(masked_line, None, 7) == (masked_line, after)
+    assert MASKER.text(line) == masked_line
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "masked_line"),
     [
         ("QUJD", WHOLE),
         ("  QUJD==  ", WHOLE),
@@ -65,9 +65,9 @@ def test_a_pulse_while_no_block_is_open(line: str, shown: str, after: Block | No
         (WHOLE, WHOLE),
     ],
 )
-def test_a_line_while_a_block_is_open(line: str, shown: str) -> None:
-    assert MASKER.pulse(line, OPENED, 7) == (shown, Block(0, 2, 0))
-    assert MASKER.pulse(shown, OPENED, 7) == (shown, Block(0, 2, 0))
+def test_a_line_while_a_block_is_open(line: str, masked_line: str) -> None:
+    assert MASKER.pulse(line, OPENED, 7) == (masked_line, Block(0, 2, 0))
+    assert MASKER.pulse(masked_line, OPENED, 7) == (masked_line, Block(0, 2, 0))
 
 
 def test_a_prefix_as_long_as_that_of_begin_is_not_part_of_the_body() -> None:
@@ -85,9 +85,9 @@ def test_a_prefix_as_long_as_that_of_begin_is_not_part_of_the_body() -> None:
 
 
 def test_behind_a_prefix_with_a_secret_the_last_word_decides() -> None:
-    first, *rest = masked(f"token=ab {BEGIN}", "token=cd QUJD", "what is: this!", "t QU==")
+    first, *others = masked(f"token=ab {BEGIN}", "token=cd QUJD", "what is: this!", "t QU==")
     assert first == f"token=[REDACTED:assignment] {OPEN}"
-    assert rest == [WHOLE, "what is: this!", WHOLE]
+    assert others == [WHOLE, "what is: this!", WHOLE]
 
 
 def test_a_block_ends_with_its_last_pulse() -> None:
@@ -95,9 +95,9 @@ def test_a_block_ends_with_its_last_pulse() -> None:
     assert MASKER.pulse("QUJD", Block(0, 4, 0), 0) == (WHOLE, None)
 
 
-@pytest.mark.parametrize(("now_ms", "shown"), [(10_000, WHOLE), (10_001, "QUJD")])
-def test_a_block_ends_with_its_time(now_ms: int, shown: str) -> None:
-    assert MASKER.pulse("QUJD", OPENED, now_ms)[0] == shown
+@pytest.mark.parametrize(("now_ms", "masked_line"), [(10_000, WHOLE), (10_001, "QUJD")])
+def test_a_block_ends_with_its_time(now_ms: int, masked_line: str) -> None:
+    assert MASKER.pulse("QUJD", OPENED, now_ms)[0] == masked_line
 
 
 def test_a_second_begin_starts_to_count_again() -> None:
@@ -117,9 +117,9 @@ def test_a_block_swallowed_by_an_assignment_leaves_no_block_open() -> None:
 
 
 def test_a_block_that_begins_in_an_assignment_stays_known() -> None:
-    shown, block = MASKER.pulse(f'PRIVATE_KEY="{BEGIN}', None, 0)
-    assert shown == f'PRIVATE_KEY="{OPEN}'
+    masked_line, block = MASKER.pulse(f'PRIVATE_KEY="{BEGIN}', None, 0)
+    assert masked_line == f'PRIVATE_KEY="{OPEN}'
     assert block == Block(0, 1, 13)
-    shown, block = MASKER.pulse(f"password: ab {BEGIN}", None, 0)
-    assert shown == f"password: [REDACTED:assignment] {OPEN}"
+    masked_line, block = MASKER.pulse(f"password: ab {BEGIN}", None, 0)
+    assert masked_line == f"password: [REDACTED:assignment] {OPEN}"
     assert block == Block(0, 1, -1)

@@ -89,13 +89,13 @@ def test_basic_credentials(form: str) -> None:
 @pytest.mark.parametrize("kind", ["RSA ", "EC ", "OPENSSH ", "", "ENCRYPTED "])
 @pytest.mark.parametrize("form", ["{}", "2026-01-01T00:00:00Z app[7]: {}", "+{}", "      {}"])
 def test_the_lines_of_a_private_key_over_pulses(kind: str, form: str) -> None:
-    block, shown = None, []
+    block, masked_lines = None, []
     lines = key_block(random.Random(kind), kind)
     for line in [*lines, "and on it goes"]:
         masked, block = MASKER.pulse(form.format(line), block, 0)
-        shown.append(masked)
-    assert not any(left_of(line, masked) for line in lines for masked in shown)
-    assert shown[-1] == form.format("and on it goes")
+        masked_lines.append(masked)
+    assert not any(left_of(line, masked) for line in lines for masked in masked_lines)
+    assert masked_lines[-1] == form.format("and on it goes")
     assert block is None
 
 

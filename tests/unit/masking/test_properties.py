@@ -76,8 +76,8 @@ def test_masking_is_idempotent(text: str, masker: Masker) -> None:
 @given(TEXTS)
 def test_what_is_not_replaced_stays_in_order(text: str) -> None:
     position = 0
-    for kept in TOKEN.split(MASKERS[0].text(text)):
-        position = text.index(kept, position) + len(kept)
+    for piece in TOKEN.split(MASKERS[0].text(text)):
+        position = text.index(piece, position) + len(piece)
 
 
 @MANY
@@ -183,11 +183,13 @@ def test_no_split_into_pulses_leaks_what_the_whole_text_hides(
 ) -> None:
     lines, hidden = session
     cuts = data.draw(st.sets(st.integers(1, len(lines)))) | {0, len(lines)}
-    block, shown = None, []
+    block, masked_texts = None, []
     for start, end in pairwise(sorted(cuts)):
         masked, block = MASKERS[0].pulse(line_break.join(lines[start:end]), block, 1)
-        shown.append(masked)
+        masked_texts.append(masked)
     whole = MASKERS[0].text(line_break.join(lines))
     assert not [left for secret in hidden for left in left_of(secret, whole)]
-    assert not [left for secret in hidden for text in shown for left in left_of(secret, text)]
+    assert not [
+        left for secret in hidden for text in masked_texts for left in left_of(secret, text)
+    ]
     assert block is None

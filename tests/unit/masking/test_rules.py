@@ -58,9 +58,9 @@ def test_what_is_masked_is_suspected_first(rule: Rule, case: MaskingExample) -> 
 def test_every_pattern_with_a_boundary_begins_with_a_character_known_for_it() -> None:
     texts = [case.text for rule in ALL for case in cases(rule) if case.text != case.masked]
     for pattern in LOOSE:
-        found = [match[0][0] for text in texts if (match := pattern.exact.search(text))]
-        assert found
-        assert set(found) <= set(CHAINED)
+        first_chars = [match[0][0] for text in texts if (match := pattern.exact.search(text))]
+        assert first_chars
+        assert set(first_chars) <= set(CHAINED)
 
 
 def test_patterns_with_a_boundary_are_tried_behind_a_replacement() -> None:
