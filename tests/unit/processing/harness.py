@@ -129,8 +129,8 @@ class StepWork:
 
     def global_table(self, table: Table) -> CopiedRows:
         assert table in self._harness.processor.declaration.global_tables
-        own = table in self._harness.processor.declaration.tables
-        rows = self._harness.rows(table) if own else self._harness.copied.get(table.name, {})
+        owns_table = table in self._harness.processor.declaration.tables
+        rows = self._harness.rows(table) if owns_table else self._harness.copied.get(table.name, {})
         return CopiedRows(rows, self._harness.indexed)
 
     def send(

@@ -32,10 +32,10 @@ class Scenarios:
         text = (_FILES / f"{self._protocol}-{name}.jsonl").read_text()
         return [json.loads(line) for line in text.splitlines()]
 
-    def run(self, name: str, told: list[Json], **more: Any) -> list[Json]:
+    def run(self, name: str, lines: list[Json], **more: Any) -> list[Json]:
         """What lines bring about.  name: whose settings count.  more: further settings."""
-        given = Settings(**{"partitions": 1, **self._settings.get(name, {}), **more})
-        return list(play([json.dumps(line) for line in told], given))
+        settings = Settings(**{"partitions": 1, **self._settings.get(name, {}), **more})
+        return list(play([json.dumps(line) for line in lines], settings))
 
     def _outputs(self, name: str) -> tuple[Json, ...]:
         """As the scenario has it."""
@@ -57,6 +57,6 @@ def in_any_order(summary: Iterable[str]) -> list[list[str]]:
     return [sorted(part.split()) for part in summary]
 
 
-def records(found: list[Json]) -> list[Json]:
+def records(output: list[Json]) -> list[Json]:
     """What was written and answered, without the lines that caused it."""
-    return [{k: v for k, v in o.items() if k not in ("n", "input")} for o in found]
+    return [{k: v for k, v in o.items() if k not in ("n", "input")} for o in output]

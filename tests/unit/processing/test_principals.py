@@ -45,7 +45,7 @@ def send(bench: Bench, topic: str, value: Any, principal: str | None) -> str:
     return position(record)
 
 
-def shown(bench: Bench, topic: str) -> list[tuple[str, str]]:
+def causes_and_principals(bench: Bench, topic: str) -> list[tuple[str, str]]:
     """The cause and the principal of each record, in the order of the log."""
     return [
         (
@@ -57,22 +57,22 @@ def shown(bench: Bench, topic: str) -> list[tuple[str, str]]:
 
 
 def example(name: str, **changes: Any) -> Any:
-    found = json.loads(files("schemas").joinpath("examples", f"{name}.json").read_text())
-    return {**found, **changes}
+    value = json.loads(files("schemas").joinpath("examples", f"{name}.json").read_text())
+    return {**value, **changes}
 
 
 def test_a_fact_and_its_deliveries_name_the_sender(bench: Bench) -> None:
     cause = send(bench, "apc.packets", idea(1), "builder-1")
-    assert (cause, "builder-1") in shown(bench, "apc.events")
-    assert shown(bench, "apc.inbox") == [(cause, "builder-1")]
+    assert (cause, "builder-1") in causes_and_principals(bench, "apc.events")
+    assert causes_and_principals(bench, "apc.inbox") == [(cause, "builder-1")]
 
 
 def test_what_time_alone_leads_to_is_the_services(bench: Bench) -> None:
     cause = send(bench, "apc.packets", idea(1), "builder-1")
-    before = len(shown(bench, "apc.events"))
+    before = len(causes_and_principals(bench, "apc.events"))
     bench.now += 61_000
     bench.host.run()
-    expired = shown(bench, "apc.events")[before:]
+    expired = causes_and_principals(bench, "apc.events")[before:]
     assert expired
     assert set(expired) == {(cause, "service")}
 
@@ -91,7 +91,7 @@ def test_a_turn_that_has_waited_is_its_senders(bench: Bench, restarted: bool) ->
     first = send(bench, "saop.turns", turns[0], "saop:*")
     bench.now += HOLD_MS + 1000
     bench.host.run()
-    assert shown(bench, "saop.log") == [
+    assert causes_and_principals(bench, "saop.log") == [
         (first, "saop:*"),
         (second, "saop:developer"),
         (third, "unauthenticated"),
@@ -101,7 +101,7 @@ def test_a_turn_that_has_waited_is_its_senders(bench: Bench, restarted: bool) ->
 def test_the_events_that_processors_make_name_who_caused_them(bench: Bench) -> None:
     """Over the hop of `rtes.raw`, whose signatures need not be fresh."""
     send(bench, "asap.envelopes", example("asap/task_request"), "urn:asap:agent:planner")
-    principals = {principal for _, principal in shown(bench, "rtes.events")}
+    principals = {principal for _, principal in causes_and_principals(bench, "rtes.events")}
     assert principals == {"urn:asap:agent:planner"}
 
 
@@ -111,7 +111,7 @@ def test_without_a_key_everything_is_nobodys(tmp_path: Path) -> None:
         cause = send(bench, "apc.packets", idea(1), "builder-1")
         bench.now += 61_000
         bench.host.run()
-        assert set(shown(bench, "apc.events")) == {(cause, "unauthenticated")}
+        assert set(causes_and_principals(bench, "apc.events")) == {(cause, "unauthenticated")}
     finally:
         bench.close()
 
@@ -129,7 +129,7 @@ TALES = (
 )
 
 
-def told(bench: Bench, scenario: Path) -> dict[str, str]:
+def send_scenario(bench: Bench, scenario: Path) -> dict[str, str]:
     """Send what a scenario sends, each line by another; their names by position."""
     sent: dict[str, str] = {}
     for number, text in enumerate(scenario.read_text().splitlines()):
@@ -147,11 +147,11 @@ def told(bench: Bench, scenario: Path) -> dict[str, str]:
 @pytest.mark.parametrize("name", TALES)
 def test_in_no_tale_is_anything_nobodys(bench: Bench, name: str) -> None:
     """Records between processors, answers that waited for others, timers."""
-    sent = told(bench, SCENARIOS / f"{name}.jsonl")
+    sent = send_scenario(bench, SCENARIOS / f"{name}.jsonl")
     assert len(sent) > 2
     public = [t for t in topics.ALL if t.kind in (TopicKind.FACT, TopicKind.INBOX)]
-    found = [each for topic in public for each in shown(bench, topic.name)]
-    assert set(sent) <= {cause for cause, _ in found}
-    for cause, principal in found:
+    pairs = [each for topic in public for each in causes_and_principals(bench, topic.name)]
+    assert set(sent) <= {cause for cause, _ in pairs}
+    for cause, principal in pairs:
         names = {sent[cause]} if cause in sent else set(sent.values())
         assert principal in names | {"service"}, cause
