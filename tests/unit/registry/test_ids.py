@@ -36,9 +36,9 @@ def fake() -> FakeRegistry:
 @pytest.fixture
 def ids(fake: FakeRegistry) -> Iterator[RegistryIds]:
     """In use."""
-    found = RegistryIds(cast(Registry, fake), "acme.")
-    use_ids(found)
-    yield found
+    registry_ids = RegistryIds(cast(Registry, fake), "acme.")
+    use_ids(registry_ids)
+    yield registry_ids
     use_ids(None)
 
 
@@ -47,9 +47,9 @@ def id_in(value: bytes) -> int:
 
 
 def refused(value: bytes, record: str) -> str:
-    with pytest.raises(Undecodable) as found:
+    with pytest.raises(Undecodable) as failure:
         decode(value, record)
-    return found.value.code
+    return failure.value.code
 
 
 def test_values_are_written_with_the_registrys_ids_and_read_by_them(
@@ -96,9 +96,9 @@ def test_a_schema_that_others_registered_is_read_if_bytes_are_alike(
     ids: RegistryIds, fake: FakeRegistry
 ) -> None:
     """E.g. with documentation, by a client that registers what it writes."""
-    told: Any = copy.deepcopy(CATALOGUE.latest(PACKET).schema)
-    told["doc"] = "A packet."
-    id = fake.add("acme.apc.packets-value", told)
+    schema: Any = copy.deepcopy(CATALOGUE.latest(PACKET).schema)
+    schema["doc"] = "A packet."
+    id = fake.add("acme.apc.packets-value", schema)
     from schemas import from_json
 
     framed = encode(PACKET, from_json(PACKET, idea()))
@@ -202,14 +202,16 @@ def test_an_id_that_the_catalogue_has_given_is_refused() -> None:
 
 def test_registering_again_changes_nothing(fake: FakeRegistry) -> None:
     before = copy.deepcopy(fake.subjects)
-    told: list[str] = []
-    register(cast(Registry, fake), "acme.", told.append)
-    assert (fake.subjects, told) == (before, [])
+    messages: list[str] = []
+    register(cast(Registry, fake), "acme.", messages.append)
+    assert (fake.subjects, messages) == (before, [])
 
 
 def test_what_is_registered_is_told_and_kept_compatible() -> None:
-    fake, told = FakeRegistry(), list[str]()
-    register(cast(Registry, fake), "", told.append)
-    assert "headrace.changelog-headrace.rtes.RtesSession version 2 has schema id" in "\n".join(told)
+    fake, messages = FakeRegistry(), list[str]()
+    register(cast(Registry, fake), "", messages.append)
+    assert "headrace.changelog-headrace.rtes.RtesSession version 2 has schema id" in "\n".join(
+        messages
+    )
     assert fake.kept == list(fake.subjects)
-    assert len(told) == sum(len(versions) for versions in fake.subjects.values())
+    assert len(messages) == sum(len(versions) for versions in fake.subjects.values())

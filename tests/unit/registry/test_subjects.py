@@ -8,12 +8,12 @@ from topology.asap import ASAP_ENVELOPES, ASAP_INBOX
 
 
 def test_every_topic_of_records_has_the_subject_of_its_values() -> None:
-    found = subjects("acme.")
+    by_name = subjects("acme.")
     for topic in topics.ALL:
         name = f"acme.{topic.name}-value"
-        assert (name in found) == (topic.record is not None)
+        assert (name in by_name) == (topic.record is not None)
         if topic.record is not None:
-            assert found[name].record == topic.record
+            assert by_name[name].record == topic.record
 
 
 def test_every_version_of_the_catalogue_has_a_subject() -> None:
@@ -29,8 +29,8 @@ def test_versions_count_from_one_and_end_with_the_latest() -> None:
 
 
 def test_the_changelog_has_a_subject_for_each_of_its_records() -> None:
-    found = subjects()["headrace.changelog-headrace.rtes.RtesSession"]
-    assert [entry.version for entry in found.entries] == [1, 2]
+    subject = subjects()["headrace.changelog-headrace.rtes.RtesSession"]
+    assert [entry.version for entry in subject.entries] == [1, 2]
 
 
 def test_keys_have_no_subjects_for_they_are_plain_text() -> None:

@@ -76,9 +76,12 @@ def test_who_is_trusted_answers(url: str, authority: Authority) -> None:
 
 def test_a_stranger_is_not_waited_for(url: str, authority: Authority, tmp_path: Path) -> None:
     other = {**files(authority), "ssl.ca.location": str(Authority(tmp_path, "other").ca)}
-    with closing(Registry(url, None, other)) as registry, pytest.raises(RegistryUntrusted) as told:
+    with (
+        closing(Registry(url, None, other)) as registry,
+        pytest.raises(RegistryUntrusted) as failure,
+    ):
         registry.versions("apc.packets-value")
-    assert "HEADRACE_REGISTRY_SSL_CA_LOCATION" in str(told.value)
+    assert "HEADRACE_REGISTRY_SSL_CA_LOCATION" in str(failure.value)
 
 
 def test_without_tls_nobody_answers(url: str, authority: Authority) -> None:
