@@ -54,11 +54,11 @@ def things(output: Json) -> Iterator[str]:
 
 def ask(scenario: Scenario, path: str, as_of: str | None = None) -> tuple[int, Any]:
     more = "" if as_of is None else ("&" if "?" in path else "?") + f"as_of={quote(as_of, safe='')}"
-    found = scenario.line(0, json.dumps({"query": f"GET {path}{more}"}))[0]
-    body = found["body"]
-    if found["status"] != 200:
+    response = scenario.line(0, json.dumps({"query": f"GET {path}{more}"}))[0]
+    body = response["body"]
+    if response["status"] != 200:
         body = {name: body[name] for name in ("status", "rule")}
-    return found["status"], _without_age(body)
+    return response["status"], _without_age(body)
 
 
 def _without_age(body: Any) -> Any:
@@ -106,11 +106,11 @@ class Story:
 
     def turns(self, thing: str) -> Iterator[tuple[str | None, str | None, Any]]:
         """What was said just before it changed and just after, and last."""
-        said = self.said[thing]
-        for n, (now, position, answer) in enumerate(said):
-            following = said[n + 1][2] if n + 1 < len(said) else None
-            if answer != following or (n and answer != said[n - 1][2]):
-                times = [each[0] for each in said]
+        answers = self.said[thing]
+        for n, (now, position, answer) in enumerate(answers):
+            following = answers[n + 1][2] if n + 1 < len(answers) else None
+            if answer != following or (n and answer != answers[n - 1][2]):
+                times = [each[0] for each in answers]
                 again = times.count(now) > 1  # of records of one time none is before the other
                 yield (
                     (None if again or now in self.late else now),
@@ -147,10 +147,10 @@ def check(lines: Iterable[str], folder: Path) -> None:
         for thing in story.said:
             for now, position, answer in story.turns(thing):
                 points = [point for point in (now, position) if point]
-                found = {point: ask(story.scenario, thing, point) for point in points}
-                gone = {p for p, (status, _) in found.items() if status == GONE}
+                answers = {point: ask(story.scenario, thing, point) for point in points}
+                gone = {p for p, (status, _) in answers.items() if status == GONE}
                 assert not gone or "/v1/asap/tasks/" in thing
                 for each in set(points) - gone:
-                    assert found[each] == answer, (each, thing)
+                    assert answers[each] == answer, (each, thing)
     finally:
         story.scenario.close()

@@ -26,11 +26,11 @@ SCENARIOS = sorted((Path(__file__).resolve().parents[4] / "scenarios").glob("*.j
 def records(log: Log, topic: Topic) -> list[Record]:
     tps = [TopicPartition(topic.name, n) for n in range(log.topics()[topic.name].partitions)]
     ends = log.ends(tps)
-    found: list[Record] = []
+    log_records: list[Record] = []
     with log.reader(log.starts(tps)) as reader:
         while any(reader.position(tp) < ends[tp] for tp in tps):
-            found += reader.poll(0)
-    return found
+            log_records += reader.poll(0)
+    return log_records
 
 
 def value(topic: Topic, record: Record) -> dict[str, Any]:
@@ -61,14 +61,14 @@ def folded(log: Log, folding: Fold) -> dict[str, dict[str, Any]]:
 
 def without(row: dict[str, Any], folding: Fold) -> dict[str, Any]:
     """The members that facts tell, as JSON has them."""
-    found = {k: dict(v) if isinstance(v, dict) else v for k, v in row.items()}
+    members = {k: dict(v) if isinstance(v, dict) else v for k, v in row.items()}
     for name in folding.unfolded:
         *owners, last = name.split(".")
-        owner = found
+        owner = members
         for part in owners:
             owner = owner[part]
         owner.pop(last)
-    return found
+    return members
 
 
 @pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
@@ -84,12 +84,12 @@ def test_rows_are_what_their_facts_come_to(path: Path, tmp_path: Path) -> None:
         for folding in (fold for side in COMMANDS for fold in side.folds):
             table = folding.table.topic
             assert table is not None
-            kept = {
+            stored_rows = {
                 (record.key or b"").decode(): value(table, record) for record in records(log, table)
             }
             again = folded(log, folding)
-            assert again.keys() == kept.keys()
-            for key, row in kept.items():
+            assert again.keys() == stored_rows.keys()
+            for key, row in stored_rows.items():
                 assert without(again[key], folding) == without(row, folding), key
     finally:
         scenario.close()
