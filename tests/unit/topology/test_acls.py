@@ -14,12 +14,12 @@ READ, WRITE = Operation.READ, Operation.WRITE
 
 
 def may(role: Role, operation: Operation) -> set[Topic]:
-    found = [
+    entries = [
         a
         for a in permissions_of(role)
         if a.resource is Resource.TOPIC and operation in a.operations
     ]
-    return {topics.BY_NAME[a.name] for a in found}
+    return {topics.BY_NAME[a.name] for a in entries}
 
 
 def of_kind(*kinds: TopicKind) -> set[Topic]:
@@ -79,10 +79,12 @@ def test_every_topic_has_a_role_that_writes_it_and_one_that_reads_it(topic: Topi
 
 @pytest.mark.parametrize("role", Role)
 def test_every_name_begins_with_the_prefix_and_is_allowed_once(role: Role) -> None:
-    found = permissions_of(role, "acme.")
-    assert all(each.name.startswith("acme.") for each in found)
-    assert len({(each.resource, each.pattern, each.name) for each in found}) == len(found)
-    assert all(each.operations for each in found)
+    permissions = permissions_of(role, "acme.")
+    assert all(each.name.startswith("acme.") for each in permissions)
+    assert len({(each.resource, each.pattern, each.name) for each in permissions}) == len(
+        permissions
+    )
+    assert all(each.operations for each in permissions)
 
 
 def test_groups_and_transactions_are_those_that_the_code_uses() -> None:

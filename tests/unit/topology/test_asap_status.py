@@ -55,9 +55,9 @@ def test_a_task_is_copied_in_its_new_status_or_stays(before: TaskStatus, after: 
     given_task = task(before)
     at = datetime(2026, 11, 21, 13, tzinfo=UTC)
     if (before.value, after.value) in ALLOWED:
-        moved = transition(given_task, after, at=at)
-        assert moved == given_task.model_copy(update={"status": after, "updated_at": at})
-        assert moved.status is after
+        next_task = transition(given_task, after, at=at)
+        assert next_task == given_task.model_copy(update={"status": after, "updated_at": at})
+        assert next_task.status is after
     else:
         with pytest.raises(InvalidTransitionError) as caught:
             transition(given_task, after, at=at)
@@ -70,9 +70,9 @@ def test_a_task_is_copied_in_its_new_status_or_stays(before: TaskStatus, after: 
 
 def test_a_move_without_a_time_is_made_now() -> None:
     before = datetime.now(UTC)
-    moved = transition(task(TaskStatus.SUBMITTED), TaskStatus.WORKING)
-    assert before <= moved.updated_at <= datetime.now(UTC)
-    assert moved.created_at == NOON
+    next_task = transition(task(TaskStatus.SUBMITTED), TaskStatus.WORKING)
+    assert before <= next_task.updated_at <= datetime.now(UTC)
+    assert next_task.created_at == NOON
 
 
 def test_tasks_can_be_cancelled_where_the_machine_says_so() -> None:
