@@ -66,11 +66,11 @@ class Played:
     def put(self, tp: TopicPartition, offset: int, record: LogRecord | None) -> None:
         self.log.slots(tp)[offset] = record
 
-    def change(self, topic: Topic, change: Callable[[Any], Any], wanted: Any = None) -> str:
-        """Change the value of the first record that `wanted` takes; returns its position."""
+    def change(self, topic: Topic, change: Callable[[Any], Any], predicate: Any = None) -> str:
+        """Change the value of the first record that `predicate` takes; returns its position."""
         for tp, offset, record in self.places(topic):
             value = decode(record.value, topic.record or "").value
-            if wanted is not None and not wanted(value):
+            if predicate is not None and not predicate(value):
                 continue
             spoiled = copy.deepcopy(value)
             change(spoiled)

@@ -56,10 +56,10 @@ def test_a_spoiled_log(played: Played) -> None:
 
 def test_for_machines(played: Played, tmp_path: Path) -> None:
     answer = verify("--json", "--scratch", str(tmp_path))
-    told = json.loads(answer.stdout)
+    report = json.loads(answer.stdout)
     assert answer.exit_code == 0
-    assert (told["clean"], told["findings"], told["counts"]) == (True, [], {})
-    assert told["commands"]["asap.envelopes"] > 0
-    assert told["decided"]["asap.envelopes/0"] > 0
-    assert APC_EVENTS.name not in told["facts"]
+    assert (report["clean"], report["findings"], report["counts"]) == (True, [], {})
+    assert report["commands"]["asap.envelopes"] > 0
+    assert report["decided"]["asap.envelopes/0"] > 0
+    assert APC_EVENTS.name not in report["facts"]
     assert [path.name for path in tmp_path.glob("headrace-verify-*")] == []

@@ -54,8 +54,8 @@ def faults(played: Played) -> set[ViolationKind]:
 @pytest.mark.parametrize("name", SMALL)
 def test_a_missing_fact_is_missed(name: str, tmp_path: Path) -> None:
     with closing(Played(name, tmp_path)) as played:
-        found = [place for topic in FACTS for place in played.places(topic)]
-        for tp, offset, record in found[::2]:
+        facts = [place for topic in FACTS for place in played.places(topic)]
+        for tp, offset, record in facts[::2]:
             played.put(tp, offset, None)
             report = played.verify()
             played.put(tp, offset, record)
@@ -97,11 +97,11 @@ def test_a_changed_row_differs(
     row = decode(record.value, topic.record or "").value
     change(row)
     played.put(tp, offset, record._replace(value=encode(topic.record or "", row)))
-    found = played.verify().findings
-    assert set(found.counts) == {ViolationKind.ROW_DIFFERS}
+    findings = played.verify().findings
+    assert set(findings.counts) == {ViolationKind.ROW_DIFFERS}
     key = (record.key or b"").decode()
-    assert found.shown[0].place == f"{topic.name} {key}"
-    assert member in found.shown[0].told
+    assert findings.shown[0].place == f"{topic.name} {key}"
+    assert member in findings.shown[0].told
 
 
 def test_a_row_that_is_gone_is_missing(play: Callable[[str], Played]) -> None:
@@ -142,8 +142,8 @@ def _again(played: Played, topic: Topic, change: Callable[[LogRecord], LogRecord
 def test_a_doubled_verdict_is_found(name: str, topic: Topic, play: Callable[[str], Played]) -> None:
     played = play(name)
     _again(played, topic, lambda record: record)
-    found = faults(played)
-    assert {ViolationKind.ANSWERED_TWICE, ViolationKind.REPEATED} <= found
+    kinds = faults(played)
+    assert {ViolationKind.ANSWERED_TWICE, ViolationKind.REPEATED} <= kinds
 
 
 def test_a_second_verdict_under_another_name_is_found(play: Callable[[str], Played]) -> None:
@@ -153,9 +153,9 @@ def test_a_second_verdict_under_another_name_is_found(play: Callable[[str], Play
 
     played = play("acknowledgements")
     _again(played, APC_EVENTS, renamed)
-    found = faults(played)
-    assert ViolationKind.ANSWERED_TWICE in found
-    assert ViolationKind.REPEATED not in found
+    kinds = faults(played)
+    assert ViolationKind.ANSWERED_TWICE in kinds
+    assert ViolationKind.REPEATED not in kinds
 
 
 def test_a_verdict_on_nothing_is_found(play: Callable[[str], Played]) -> None:
@@ -263,19 +263,21 @@ NOT_BORNE_OUT: tuple[tuple[str, Topic, Callable[[Any], Any], Change, str], ...] 
 )
 
 
-@pytest.mark.parametrize(("name", "topic", "wanted", "change", "told"), NOT_BORNE_OUT)
+@pytest.mark.parametrize(("name", "topic", "predicate", "change", "message"), NOT_BORNE_OUT)
 def test_a_verdict_that_its_figures_do_not_bear_out_is_found(
     name: str,
     topic: Topic,
-    wanted: Callable[[Any], Any],
+    predicate: Callable[[Any], Any],
     change: Change,
-    told: str,
+    message: str,
     play: Callable[[str], Played],
 ) -> None:
     played = play(name)
-    place = played.change(topic, change, wanted)
-    shown = [f for f in played.verify().findings.shown if f.place == place]
-    assert any(f.fault is ViolationKind.NOT_BORNE_OUT and told in f.told for f in shown), shown
+    place = played.change(topic, change, predicate)
+    findings = [f for f in played.verify().findings.shown if f.place == place]
+    assert any(f.fault is ViolationKind.NOT_BORNE_OUT and message in f.told for f in findings), (
+        findings
+    )
 
 
 @pytest.mark.parametrize(

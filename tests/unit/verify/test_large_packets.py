@@ -17,17 +17,17 @@ TOO_LARGE = "x" * (600 << 10)
 
 
 def test_a_packet_after_one_of_its_id_that_was_too_large_is_a_conflict(tmp_path: Path) -> None:
-    told = Recorded(tmp_path / "state", START_MS)
+    recording = Recorded(tmp_path / "state", START_MS)
     large, small = packet("IDEA", 1), packet("IDEA", 1)
     large["payload"]["intent"] = TOO_LARGE
-    told.log.append([told.packet(large), told.packet(small)])
-    told.pass_(1000)
-    told.host.close()
-    settings = Settings.load({}, prefix=told.prefix, partitions=PARTITIONS)
+    recording.log.append([recording.packet(large), recording.packet(small)])
+    recording.pass_(1000)
+    recording.host.close()
+    settings = Settings.load({}, prefix=recording.prefix, partitions=PARTITIONS)
     folder = tmp_path / "verify"
     folder.mkdir()
-    report = verify(told.log, settings, folder)
-    rules = [fact["rule"] for fact in values_of(told, APC_EVENTS)]
+    report = verify(recording.log, settings, folder)
+    rules = [fact["rule"] for fact in values_of(recording, APC_EVENTS)]
     assert rules == ["packet_too_large", "packet_conflict"]
     assert report.findings.shown == []
     assert report.commands["apc.packets"] == 2

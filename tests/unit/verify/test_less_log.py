@@ -23,15 +23,15 @@ CUT_OFF = ("acknowledgements", "asap-requests", "lineage-graph", "saop-order", "
 
 
 @pytest.mark.parametrize("name", [*CUT_OFF, "summit-budgets"])
-@pytest.mark.parametrize("kept", [0.7, 0.4])
+@pytest.mark.parametrize("fraction", [0.7, 0.4])
 def test_facts_that_are_past_their_retention_accuse_nobody(
-    name: str, kept: float, tmp_path: Path
+    name: str, fraction: float, tmp_path: Path
 ) -> None:
     with closing(Played(name, tmp_path, partitions=2)) as played:
         for topic in FACTS:
             for number in range(2):
                 tp = TopicPartition(topic.name, number)
-                played.log.truncate(tp, int(len(played.log.slots(tp)) * (1 - kept)))
+                played.log.truncate(tp, int(len(played.log.slots(tp)) * (1 - fraction)))
         report = played.verify()
     assert report.findings.shown == []
     assert report.unchecked > 0

@@ -48,12 +48,12 @@ def without(played: Played, topic: Topic, key: bytes) -> Iterator[None]:
 @pytest.mark.parametrize(("name", "topic"), LIVE)
 def test_every_row_of_a_table_is_missed(name: str, topic: Topic, tmp_path: Path) -> None:
     with closing(Played(name, tmp_path)) as played:
-        found = keys(played, topic)
-        assert found
-        for key in found:
+        row_keys = keys(played, topic)
+        assert row_keys
+        for key in row_keys:
             for _ in without(played, topic, key):
-                shown = played.verify().findings.shown
-                missed = {one.place for one in shown if one.fault is ViolationKind.ROW_MISSING}
+                findings = played.verify().findings.shown
+                missed = {one.place for one in findings if one.fault is ViolationKind.ROW_MISSING}
                 assert f"{topic.name} {key.decode()}" in missed
         assert played.verify().clean
 
@@ -72,9 +72,9 @@ def test_a_count_of_learning_is_held_against_the_tasks(tmp_path: Path) -> None:
 def test_every_fact_about_a_rewind_is_missed(name: str, tmp_path: Path) -> None:
     """Also the lapse, which answers no command: the rewind's row has it."""
     with closing(Played(name, tmp_path)) as played:
-        found = list(played.places(SAOP_REWIND_LOG))
-        assert found
-        for tp, offset, record in found:
+        facts = list(played.places(SAOP_REWIND_LOG))
+        assert facts
+        for tp, offset, record in facts:
             played.put(tp, offset, None)
             report = played.verify()
             played.put(tp, offset, record)
@@ -85,9 +85,9 @@ def test_every_fact_about_a_rewind_is_missed(name: str, tmp_path: Path) -> None:
 def test_every_row_of_a_rewind_is_missed(tmp_path: Path) -> None:
     with closing(Played("rtes-rewind", tmp_path)) as played:
         mine = store_key(REWINDS.name, "")
-        found = [key for key in keys(played, CHANGELOG) if key.startswith(mine)]
-        assert found
-        for key in found:
+        row_keys = [key for key in keys(played, CHANGELOG) if key.startswith(mine)]
+        assert row_keys
+        for key in row_keys:
             for _ in without(played, CHANGELOG, key):
                 assert ViolationKind.ROW_MISSING in played.verify().findings.counts
 
@@ -99,8 +99,8 @@ def test_a_state_that_a_rewind_did_not_come_to_is_found(tmp_path: Path) -> None:
             fact["state"] = "aborted"
 
         place = played.change(SAOP_REWIND_LOG, spoil, lambda fact: fact["state"] == "applied")
-        told = {one.told for one in played.verify().findings.shown if one.place == place}
-        assert any("does not lead" in one for one in told)
+        messages = {one.told for one in played.verify().findings.shown if one.place == place}
+        assert any("does not lead" in one for one in messages)
 
 
 def stored(played: Played) -> tuple[TopicPartition, int]:

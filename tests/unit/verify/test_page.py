@@ -14,8 +14,8 @@ PAGE = (Path(__file__).resolve().parents[3] / "docs" / "verify.md").read_text()
 
 def _first_column(heading: str) -> set[str]:
     """Of the table whose heading begins so."""
-    _, _, rest = PAGE.partition(f"| {heading} |")
-    table = rest.split("\n\n")[0]
+    _, _, tail = PAGE.partition(f"| {heading} |")
+    table = tail.split("\n\n")[0]
     return set(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE))
 
 

@@ -36,9 +36,9 @@ class Growing:
         return getattr(self._played.log, name)
 
     def ends(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        found = self._played.log.ends(tps)
+        ends = self._played.log.ends(tps)
         self._played.go_on(self._lines)
-        return found
+        return ends
 
     def high_watermarks(self, tps: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         self._played.go_on(self._lines)
