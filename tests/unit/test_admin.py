@@ -85,19 +85,19 @@ class Watched(MemoryLog):
 def test_how_long_raw_events_are_kept_is_a_setting() -> None:
     log = Watched()
     admin.create_topics(log, Settings(rtes_raw_retention_h=2))
-    kept = {topic.name: topic.config["retention.ms"] for topic in log.made}
-    assert kept[RTES_RAW.name] == "7200000"
-    assert kept[SAOP_TURNS.name] == "-1"
+    retention = {topic.name: topic.config["retention.ms"] for topic in log.made}
+    assert retention[RTES_RAW.name] == "7200000"
+    assert retention[SAOP_TURNS.name] == "-1"
 
 
 def test_replicas_are_as_set_and_else_the_brokers_default() -> None:
-    unset, given = Watched(), Watched()
+    unset, with_replicas = Watched(), Watched()
     admin.create_topics(unset, SETTINGS)
     assert {topic.replicas for topic in unset.made} == {None}
     assert not any("min.insync.replicas" in topic.config for topic in unset.made)
-    admin.create_topics(given, Settings(replication_factor=3, min_insync_replicas=2))
-    assert {topic.replicas for topic in given.made} == {3}
-    assert {topic.config["min.insync.replicas"] for topic in given.made} == {"2"}
+    admin.create_topics(with_replicas, Settings(replication_factor=3, min_insync_replicas=2))
+    assert {topic.replicas for topic in with_replicas.made} == {3}
+    assert {topic.config["min.insync.replicas"] for topic in with_replicas.made} == {"2"}
 
 
 def test_more_replicas_in_sync_than_there_are_to_be_is_refused(log: MemoryLog) -> None:

@@ -45,9 +45,9 @@ def _gateway(log: Any, settings: Settings) -> None:
 
 
 def _client(log: Any, settings: Settings) -> None:
-    kept = KeptView(log, settings, lambda: 0)
-    kept.read(lambda view: None, None, 0)
-    kept.close()
+    client_view = KeptView(log, settings, lambda: 0)
+    client_view.read(lambda view: None, None, 0)
+    client_view.close()
 
 
 def _command(log: Any, settings: Settings) -> None:

@@ -25,8 +25,8 @@ def test_each_property_is_known_by_the_variable_that_sets_it() -> None:
 def test_a_whole_login_becomes_properties(tmp_path: Path) -> None:
     ca = tmp_path / "ca.pem"
     ca.touch()
-    found = security(PROTOCOL="SASL_SSL", SSL_CA_LOCATION=str(ca), **LOGIN)
-    assert found == {
+    properties = security(PROTOCOL="SASL_SSL", SSL_CA_LOCATION=str(ca), **LOGIN)
+    assert properties == {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "PLAIN",
         "sasl.username": "me",
@@ -38,9 +38,9 @@ def test_a_whole_login_becomes_properties(tmp_path: Path) -> None:
 @pytest.mark.parametrize("protocol", ["SASL_SSL", "SASL_PLAINTEXT"])
 @pytest.mark.parametrize("missing", LOGIN)
 def test_a_login_is_whole(protocol: str, missing: str) -> None:
-    given = {name: text for name, text in LOGIN.items() if name != missing}
+    login = {name: text for name, text in LOGIN.items() if name != missing}
     with pytest.raises(SettingsError, match=f"{protocol} needs HEADRACE_SECURITY_{missing} too"):
-        security(PROTOCOL=protocol, **given)
+        security(PROTOCOL=protocol, **login)
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_a_login_is_whole(protocol: str, missing: str) -> None:
 def test_what_would_be_ignored_is_refused(name: str, protocol: str, instead: str) -> None:
     with pytest.raises(SettingsError) as caught:
         security(PROTOCOL=protocol, **{name: "hunter2"})
-    said = str(caught.value)
-    assert f"HEADRACE_SECURITY_{name} has no effect" in said
-    assert f"Set it to {instead}" in said
-    assert "hunter2" not in said
+    message = str(caught.value)
+    assert f"HEADRACE_SECURITY_{name} has no effect" in message
+    assert f"Set it to {instead}" in message
+    assert "hunter2" not in message
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:

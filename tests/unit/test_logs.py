@@ -16,16 +16,16 @@ log = logging.getLogger("streams.a_test")
 
 @pytest.fixture(autouse=True)
 def restored() -> Iterator[None]:
-    root, own = logging.getLogger(), logging.getLogger("streams")
-    before = root.handlers[:], root.level, own.level
+    root, logger = logging.getLogger(), logging.getLogger("streams")
+    before = root.handlers[:], root.level, logger.level
     yield
     root.handlers[:] = before[0]
     root.setLevel(before[1])
-    own.setLevel(before[2])
+    logger.setLevel(before[2])
 
 
-def configured(**given: str) -> None:
-    logs.configure(Settings().assign(given))
+def configured(**variables: str) -> None:
+    logs.configure(Settings().assign(variables))
 
 
 def test_text_has_the_fields_behind_the_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -28,12 +28,12 @@ print("last", file=sys.stderr)
 def watched(work: str, stdout: int = subprocess.PIPE) -> tuple[str, str]:
     """stdout, and what a terminal on stderr shows."""
     ours, theirs = pty.openpty()
-    shown: list[bytes] = []
+    blocks: list[bytes] = []
 
     def read() -> None:
         with suppress(OSError):  # so a terminal ends
             while block := os.read(ours, 65536):
-                shown.append(block)
+                blocks.append(block)
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -45,19 +45,19 @@ def watched(work: str, stdout: int = subprocess.PIPE) -> tuple[str, str]:
     reader.join(120)
     os.close(ours)
     assert process.returncode == 0
-    return (out or b"").decode(), b"".join(shown).decode()
+    return (out or b"").decode(), b"".join(blocks).decode()
 
 
 def test_a_terminal_shows_how_far_it_is() -> None:
-    out, shown = watched(WORK)
+    out, screen = watched(WORK)
     assert out == "item 0\nitem 1\nitem 2\n"
-    assert "redrive" in shown
-    assert "3/3" in shown
-    assert "restore" in shown
-    assert "3/4" in shown
-    assert "quick" not in shown, "what makes no step shows no bar"
-    assert "last" in shown
-    assert shown.count("\x1b[?25h") >= shown.count("\x1b[?25l") > 0, "the cursor comes back"
+    assert "redrive" in screen
+    assert "3/3" in screen
+    assert "restore" in screen
+    assert "3/4" in screen
+    assert "quick" not in screen, "what makes no step shows no bar"
+    assert "last" in screen
+    assert screen.count("\x1b[?25h") >= screen.count("\x1b[?25l") > 0, "the cursor comes back"
 
 
 def test_without_a_terminal_nothing_is_said() -> None:
@@ -75,5 +75,5 @@ def test_without_a_terminal_nothing_is_loaded() -> None:
 
 def test_an_interrupted_work_leaves_the_terminal_as_it_was() -> None:
     work = WORK.replace('print("item", item)', "break")
-    _, shown = watched(work)
-    assert shown.count("\x1b[?25h") >= shown.count("\x1b[?25l")
+    _, screen = watched(work)
+    assert screen.count("\x1b[?25h") >= screen.count("\x1b[?25l")

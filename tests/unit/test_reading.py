@@ -46,17 +46,17 @@ def test_a_log_that_stands_still_on_the_way_is_given_up(
     log: MemoryLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "SILENCE_S", 0.05)
-    found = reading.records(log, [TP], ends={TP: 9})
-    assert [next(found).offset for _ in range(3)] == [0, 1, 2]
+    records = reading.records(log, [TP], ends={TP: 9})
+    assert [next(records).offset for _ in range(3)] == [0, 1, 2]
     with pytest.raises(BrokerUnavailable, match="topic/0"):
-        next(found)
+        next(records)
 
 
 def test_a_record_is_found_by_its_position(log: MemoryLog) -> None:
     fetch = fetching.records_of(log)
-    found = fetch("topic/0/1")
-    assert found is not None
-    assert found.value == b"1"
+    record = fetch("topic/0/1")
+    assert record is not None
+    assert record.value == b"1"
 
 
 def test_a_record_that_is_not_there_is_none(

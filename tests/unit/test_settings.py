@@ -59,9 +59,9 @@ def test_every_protocol_has_its_settings_in_those_of_a_process_under_its_own_nam
     prefixes = {"saop": ("saop_", "rtes_")}
     for side in COMMANDS:
         module = import_module(f"streams.protocols.{side.name}.settings")
-        own = getattr(module, f"{side.name.capitalize()}Settings")
-        assert own in Settings.__bases__
-        for name in get_annotations(own):
+        settings_class = getattr(module, f"{side.name.capitalize()}Settings")
+        assert settings_class in Settings.__bases__
+        for name in get_annotations(settings_class):
             assert name.startswith(prefixes.get(side.name, f"{side.name}_"))
 
 
@@ -108,10 +108,10 @@ REGISTRY = "schema_registry_url"
 
 def test_the_registry_has_the_variable_that_others_know_it_by() -> None:
     url = "https://me:pw@registry.example:8081/apis"
-    found = Settings.load({"SCHEMA_REGISTRY_URL": url})
-    assert found.schema_registry_url == url
-    assert "pw" not in repr(found)
-    assert Settings().assign({"SCHEMA_REGISTRY_URL": url}) == found
+    settings = Settings.load({"SCHEMA_REGISTRY_URL": url})
+    assert settings.schema_registry_url == url
+    assert "pw" not in repr(settings)
+    assert Settings().assign({"SCHEMA_REGISTRY_URL": url}) == settings
     assert Settings.load({"SCHEMA_REGISTRY_URL": ""}).schema_registry_url is None
     for other in ("registry:8081", "ftp://registry", "http://", "http:// a"):
         with pytest.raises(SettingsError, match="begins with http") as refused:
@@ -286,8 +286,8 @@ def test_secrets_are_not_shown() -> None:
 
 
 def test_the_settings_of_asap_are_those_of_its_spec() -> None:
-    found = {key: declared.default for key, declared in BY_FIELD.items() if "asap_" in key}
-    assert found == {
+    defaults = {key: declared.default for key, declared in BY_FIELD.items() if "asap_" in key}
+    assert defaults == {
         "asap_service_urn": "urn:asap:agent:headrace",
         "asap_recipient_check": "auto",
         "asap_skill_check": False,
