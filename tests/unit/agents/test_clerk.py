@@ -15,7 +15,7 @@ from streams.agents.__main__ import main
 from streams.agents.cursor_file import place_of
 from streams.agents.echo_agent import CONSTITUTION
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import AGENT, Desk, result, task
+from tests.unit.views.sap.stage import AGENT, SapInboxAgent, result, task
 
 AT = 1_767_225_601_999
 
@@ -69,10 +69,10 @@ def test_it_reports_on_every_principle() -> None:
     ]
 
 
-def test_a_task_delivered_twice_has_one_answer(bench: Bench, desk: Desk) -> None:
+def test_a_task_delivered_twice_has_one_answer(bench: Bench, inbox_agent: SapInboxAgent) -> None:
     bench.send("sap.tasks", task())
-    assert desk.work() == 1
-    Desk(bench).work()
+    assert inbox_agent.work() == 1
+    SapInboxAgent(bench).work()
     page = bench.look(f"/v1/sap/tasks/{task()['taskId']}")
     assert [outcome["status"] for outcome in page["outcomes"]] == ["RUNNING", "SUCCEEDED"]
     verdicts = [ack["verdict"] for ack in page["acks"] if ack["subject"] == "RESULT"]
@@ -81,7 +81,7 @@ def test_a_task_delivered_twice_has_one_answer(bench: Bench, desk: Desk) -> None
 
 def test_another_agent_keeps_off(bench: Bench) -> None:
     bench.send("sap.tasks", task())
-    assert Desk(bench, EchoAgent("other")).work() == 0
+    assert SapInboxAgent(bench, EchoAgent("other")).work() == 0
     bench.send("sap.results", result(task()))
 
 

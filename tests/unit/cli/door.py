@@ -18,9 +18,9 @@ from streams.protocols.asap.scenario import answer
 from streams.protocols.summit import scenario as summit
 from streams.settings import Settings
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import Desk
+from tests.unit.views.sap.stage import SapInboxAgent
 from tests.unit.views.summit.stage import MANIFESTS, words
-from tests.unit.views.summit.stage import Desk as Agent
+from tests.unit.views.summit.stage import SummitInboxAgent as Agent
 
 
 class BenchDoor:
@@ -33,7 +33,7 @@ class BenchDoor:
     @contextmanager
     def agent(self, settings: Settings, agent_id: str) -> Iterator[None]:
         """The example agent, at work whenever somebody waits."""
-        self.work = Desk(self._bench, EchoAgent(agent_id)).work
+        self.work = SapInboxAgent(self._bench, EchoAgent(agent_id)).work
         yield
         self.work = self._bench.host.run
 

@@ -13,7 +13,7 @@ from streams.cli import common, main
 from streams.engine.records import Output, Record
 from tests.unit.cli.looking import look_at
 from tests.unit.views.bench import Bench
-from tests.unit.views.summit.stage import Desk, Json, words
+from tests.unit.views.summit.stage import Json, SummitInboxAgent, words
 
 
 class Office:
@@ -40,7 +40,7 @@ class Office:
         monkeypatch.setattr(common, "step_until", stepped)
 
     def agent(self, answer: Callable[[Json], list[Json]] = words) -> None:
-        self.work = Desk(self.bench, answer).work
+        self.work = SummitInboxAgent(self.bench, answer).work
 
     def run(self, *words: str) -> Result:
         result = CliRunner().invoke(main, list(words))

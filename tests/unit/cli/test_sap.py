@@ -12,7 +12,7 @@ import pytest
 from tests.unit.cli.looking import look_at
 from tests.unit.cli.test_cli import run
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import Desk, cached, result, signal, task, task_id
+from tests.unit.views.sap.stage import SapInboxAgent, cached, result, signal, task, task_id
 from tests.unit.views.sap.test_cache import KEY, chain, stored
 from tests.unit.views.sap.test_learning import derived, written
 from topology.sap import SAP_HEURISTICS
@@ -33,7 +33,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 @pytest.fixture
 def done(bench: Bench) -> Bench:
     """Task 1 computed and stored, 2 answered from there, 3 refused by the constitution."""
-    desk = Desk(bench)
+    desk = SapInboxAgent(bench)
     for of in (cached(1), cached(2)):
         bench.send("sap.tasks", of)
         desk.work()

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from tests.unit.protocols.asap.routes.asap_bench import AsapBench
-from tests.unit.views.summit.stage import Desk, Json, words
+from tests.unit.views.summit.stage import Json, SummitInboxAgent, words
 
 AGENTS, MANIFESTS = "/v1/summit/agents", "/v1/summit/manifests"
 CALLS, REPLIES, RUNS = "/v1/summit/calls", "/v1/summit/replies", "/v1/summit/runs"
@@ -29,7 +29,7 @@ class SummitBench(AsapBench):
 
     def agent(self, answer: Callable[[Json], list[Json]] = words) -> None:
         """From now on somebody answers what is in the inbox."""
-        self.work = Desk(self.bench, answer).work
+        self.work = SummitInboxAgent(self.bench, answer).work
 
     def post(self, body: Any, prefer: int | None = None, query: str = "") -> httpx.Response:
         headers = {} if prefer is None else {"Prefer": f"wait={prefer}"}

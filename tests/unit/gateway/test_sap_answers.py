@@ -10,7 +10,7 @@ import pytest
 from tests.unit.gateway.bench import GatewayBench
 from tests.unit.gateway.test_answers import BY_NAME, DOCUMENT, validator
 from tests.unit.gateway.test_sap_waits import RESULTS, SIGNALS, TASKS, ask_while, post
-from tests.unit.views.sap.stage import Desk, cached, result, signal, task, task_id
+from tests.unit.views.sap.stage import SapInboxAgent, cached, result, signal, task, task_id
 from tests.unit.views.sap.test_learning import derived, playbook, written
 from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE
 
@@ -36,7 +36,7 @@ def shown(gateway: GatewayBench, name: str, query: str = "", **ids: str) -> Json
 @pytest.fixture
 def told(gateway: GatewayBench) -> GatewayBench:
     """Tasks of every kind of end, and what was learned of them."""
-    desk = Desk(gateway.bench)
+    desk = SapInboxAgent(gateway.bench)
     pressed = {"context__pressure": {"systems_over_willpower": 63.5}, "colour": ["red", None]}
     pressed["target"] = {"capability": "nobody.there"}
     refusing = {"context__constraints": ["No PII"], "payload": {"x": "ann@example.org"}}
@@ -78,7 +78,7 @@ def test_learning_is_as_described(told: GatewayBench) -> None:
 
 
 def test_what_senders_are_told_is_as_described(gateway: GatewayBench) -> None:
-    desk = Desk(gateway.bench)
+    desk = SapInboxAgent(gateway.bench)
     asked = [
         (TASKS, cached(1), 20, 200),
         (TASKS, {**cached(1), "payload": {}}, 20, 409),

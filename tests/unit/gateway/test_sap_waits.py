@@ -15,7 +15,7 @@ from streams.api import prefer
 from streams.protocols.sap.queries import tasks
 from tests.processes import wait_for
 from tests.unit.gateway.bench import GatewayBench
-from tests.unit.views.sap.stage import TRACE, Desk, cached, result, signal, task
+from tests.unit.views.sap.stage import TRACE, SapInboxAgent, cached, result, signal, task
 from topology.sap import SAP_TASKS
 
 TASKS, RESULTS, SIGNALS = "/v1/sap/tasks", "/v1/sap/results", "/v1/sap/signals"
@@ -52,11 +52,11 @@ def post(path: str, value: Any, seconds: object = 20) -> tuple[str, str, Json]:
 
 
 @pytest.fixture
-def desk(gateway: GatewayBench) -> Desk:
-    return Desk(gateway.bench)
+def desk(gateway: GatewayBench) -> SapInboxAgent:
+    return SapInboxAgent(gateway.bench)
 
 
-def test_a_sender_waits_for_the_outcome(gateway: GatewayBench, desk: Desk) -> None:
+def test_a_sender_waits_for_the_outcome(gateway: GatewayBench, desk: SapInboxAgent) -> None:
     of = cached()
     (answer,) = ask_while(gateway, [post(TASKS, of)], desk.work)
     body = answer.json()
@@ -70,7 +70,7 @@ def test_a_sender_waits_for_the_outcome(gateway: GatewayBench, desk: Desk) -> No
     assert body == found["outcomes"][-1]
 
 
-def test_a_duplicate_gets_the_first_outcome(gateway: GatewayBench, desk: Desk) -> None:
+def test_a_duplicate_gets_the_first_outcome(gateway: GatewayBench, desk: SapInboxAgent) -> None:
     of = cached()
     first, second = ask_while(gateway, [post(TASKS, of)] * 2, desk.work)
     third = ask_while(gateway, [post(TASKS, of)], gateway.bench.host.run)[0]
@@ -172,7 +172,7 @@ def test_reporters_and_operators_wait_for_the_verdict(gateway: GatewayBench) -> 
     assert judged(SIGNALS, own).status_code == 403
 
 
-def test_no_thread_is_kept_per_waiter(gateway: GatewayBench, desk: Desk) -> None:
+def test_no_thread_is_kept_per_waiter(gateway: GatewayBench, desk: SapInboxAgent) -> None:
     peak = []
 
     def work() -> None:

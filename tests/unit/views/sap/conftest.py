@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import Desk
+from tests.unit.views.sap.stage import SapInboxAgent
 
 
 @pytest.fixture
-def desk(bench: Bench) -> Desk:
-    return Desk(bench)
+def inbox_agent(bench: Bench) -> SapInboxAgent:
+    return SapInboxAgent(bench)
 
 
 @pytest.fixture

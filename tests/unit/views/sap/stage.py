@@ -72,7 +72,7 @@ def signal(of: Json, number: int = 1, kind: str = "rating", **more: Any) -> Json
     }
 
 
-class Desk:
+class SapInboxAgent:
     """The example agent beside a bench: it answers what has come into its inbox."""
 
     def __init__(self, bench: Bench, clerk: EchoAgent = AGENT) -> None:

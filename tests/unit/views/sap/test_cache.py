@@ -10,7 +10,7 @@ from schemas import encode, from_json, sap
 from streams.engine.records import Output
 from streams.protocols.sap.queries.knowledge import verified_records
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import Desk, cached
+from tests.unit.views.sap.stage import SapInboxAgent, cached
 from topology.sap import SAP_CACHE, SAP_VERDICTS, sap_key, sap_version
 
 KEY = "ab" * 32
@@ -125,10 +125,10 @@ def test_a_key_that_nobody_has(bench: Bench) -> None:
             assert bench.get(f"/v1/sap/cache/{cache_key}{below}").status == 404
 
 
-def test_refused_writes_are_counted(bench: Bench, desk: Desk) -> None:
+def test_refused_writes_are_counted(bench: Bench, inbox_agent: SapInboxAgent) -> None:
     of = cached()
     bench.send("sap.tasks", of)
-    desk.work()
+    inbox_agent.work()
     key = bench.look(f"/v1/sap/tasks/{of['taskId']}")["cache"]["cacheKey"]
     verdict: Json = {
         "at": "2026-01-01T00:00:00.000Z",
@@ -156,10 +156,10 @@ def test_refused_writes_are_counted(bench: Bench, desk: Desk) -> None:
     assert bench.look(f"/v1/sap/cache/{key}")["refusedWrites"] == 2
 
 
-def test_what_the_service_stores_is_verified(bench: Bench, desk: Desk) -> None:
+def test_what_the_service_stores_is_verified(bench: Bench, inbox_agent: SapInboxAgent) -> None:
     of = cached()
     bench.send("sap.tasks", of)
-    desk.work()
+    inbox_agent.work()
     key = bench.look(f"/v1/sap/tasks/{of['taskId']}")["cache"]["cacheKey"]
     (version,) = bench.look(f"/v1/sap/cache/{key}/versions")["versions"]
     assert version["verified"]

@@ -10,7 +10,7 @@ from schemas import encode, from_json
 from streams.engine.records import Output
 from tests.unit.views.bench import Bench
 from tests.unit.views.saop.stage import items
-from tests.unit.views.sap.stage import Desk, cached, signal, task
+from tests.unit.views.sap.stage import SapInboxAgent, cached, signal, task
 from topology.declarations import Topic
 from topology.keys import key_of
 from topology.sap import SAP_HEURISTICS, SAP_KNOWLEDGE, SAP_LEARNING
@@ -173,10 +173,10 @@ def test_a_bad_query_is_refused(bench: Bench, query: str) -> None:
     assert bench.get(PATH, query).status == 422
 
 
-def test_what_the_service_learns_is_shown(bench: Bench, desk: Desk) -> None:
+def test_what_the_service_learns_is_shown(bench: Bench, inbox_agent: SapInboxAgent) -> None:
     of = cached()
     bench.send("sap.tasks", of, task(2, payload={"document": "other"}))
-    desk.work()
+    inbox_agent.work()
     bench.send("sap.signals", signal(of, rating=4))
     rows = items(bench, PATH, capability="report.summarise", territory="NORDIC")
     assert sorted(row["ratings"]["count"] for row in rows) == [0, 1]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.views.bench import Bench
-from tests.unit.views.sap.stage import TRACE, Desk, cached, result, signal, task
+from tests.unit.views.sap.stage import TRACE, SapInboxAgent, cached, result, signal, task
 from topology.sap import SAP_TASKS
 
 MEMBERS = (
@@ -42,10 +42,10 @@ def test_an_accepted_task_has_all_members(bench: Bench) -> None:
     assert (body["cache"]["state"], body["cache"]["leader"]) == ("missed", True)
 
 
-def test_outcomes_are_by_seq_and_acks_by_time(bench: Bench, desk: Desk) -> None:
+def test_outcomes_are_by_seq_and_acks_by_time(bench: Bench, inbox_agent: SapInboxAgent) -> None:
     of = cached()
     bench.send("sap.tasks", of)
-    desk.work()
+    inbox_agent.work()
     bench.send("sap.tasks", of)
     bench.send("sap.signals", signal(of, rating=4), signal(of, rating=4))
     body = look(bench, of["taskId"])
@@ -106,10 +106,10 @@ def test_bytes_that_are_no_task_are_answered_by_their_dead_letter(bench: Bench) 
     assert len(bench.records(f"{SAP_TASKS.name}.dlq")) == 1
 
 
-def test_a_rebuilt_view_answers_the_same(bench: Bench, desk: Desk) -> None:
+def test_a_rebuilt_view_answers_the_same(bench: Bench, inbox_agent: SapInboxAgent) -> None:
     of = cached()
     bench.send("sap.tasks", of)
-    desk.work()
+    inbox_agent.work()
     before = look(bench, of["taskId"])
     bench.view.close()
     bench.folder = bench.folder / "again"

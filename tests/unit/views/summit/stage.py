@@ -146,7 +146,7 @@ def example(bench: Bench) -> None:
     bench.send(REPLIES, result())
 
 
-class Desk:
+class SummitInboxAgent:
     """An agent's side: answers what lies in the inbox.
 
     answer: of a SummitCall with its delivery; the replies to it.

@@ -16,7 +16,7 @@ from streams.engine.records import Output
 from tests.unit.protocols.sap.processor.support import cached
 from tests.unit.views.bench import Bench
 from tests.unit.views.sap import stage
-from tests.unit.views.sap.stage import Desk, task_id
+from tests.unit.views.sap.stage import SapInboxAgent, task_id
 from topology.declarations import Topic
 from topology.sap import (
     SAP_INBOX,
@@ -54,7 +54,7 @@ def outcome(bench: Bench, number: int) -> Json | None:
 
 def test_a_hit_for_a_task_of_as_many_limits_as_it_may_have(bench: Bench) -> None:
     bench.send(SAP_TASKS.name, stage.cached(1))
-    Desk(bench).work()
+    SapInboxAgent(bench).work()
     bench.send(SAP_TASKS.name, stage.cached(2, telemetry=TRACED))
     found = outcome(bench, 2)
     assert found is not None
