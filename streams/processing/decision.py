@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from hashlib import sha256
 from typing import Any
 
 from streams.engine.processor import AvroValue, ProcessorContext, Timer
 from streams.engine.records import Headers
-from streams.processing import graph
 from streams.processing.graph import LineageEdge
-from topology.core import RTES_RAW
+from topology.core import LINEAGE_EDGES, RTES_RAW
 from topology.declarations import Topic
 
 _TRACEPARENT_BYTES = 128
@@ -51,12 +51,12 @@ class Decision:
             headers=headers,
         )
 
-    def draw(self, *edges: LineageEdge) -> None:
+    def emit_edge(self, *edges: LineageEdge) -> None:
         """Send edges of the lineage graph."""
         for edge in edges:
-            graph.draw(edge, self.at, self.cause, self.work, self.traceparent)
+            emit_edge(edge, self.at, self.cause, self.work, self.traceparent)
 
-    def tell_rtes(
+    def emit_rtes_event(
         self, origin: str, event_id: str, session_id: str, record: str, payload: Mapping[str, Any]
     ) -> None:
         """origin: the protocol.  record: of the payload, as `headrace.rtes.TaskTransition`."""
@@ -81,6 +81,29 @@ def timer_data(parent: bytes | None) -> dict[str, str]:
 
 
 def traceparent_of(timer: Timer) -> bytes | None:
-    """The trace context in its `timer_data`."""
+    """Return the trace context in its `timer_data`, which an earlier version may have written."""
     parent = timer.data.get("traceparent")
-    return None if parent is None else parent.encode("latin-1")
+    return None if parent is None else parent.encode("latin-1", "replace")
+
+
+def emit_edge(
+    edge: LineageEdge | tuple[str, str, str],
+    at: int,
+    cause: str,
+    work: ProcessorContext,
+    traceparent: bytes | None = None,
+) -> None:
+    """Send one edge; sent again it is the same.  at: ms.  cause: of the decision that emits it."""
+    source, relation, target = edge
+    edge_id = sha256("|".join(edge).encode()).hexdigest()
+    value = {
+        "edge_id": edge_id,
+        "from_node": source,
+        "relation": relation,
+        "to_node": target,
+        "at": at,
+        "cause": cause,
+    }
+    work.send(
+        LINEAGE_EDGES, edge_id, value, id=edge_id, at=at, cause=cause, traceparent=traceparent
+    )

@@ -22,6 +22,7 @@ from typing import Any
 
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Timer
 from streams.engine.records import header, position
+from streams.processing.decision import Decision
 from streams.processing.envelope import partition_mismatch
 from streams.protocols.apc.lineage.effectiveness import decay_decision, judge_decay
 from streams.protocols.apc.lineage.rows import evolve_run, evolve_total, run_key, total_key
@@ -41,12 +42,12 @@ class ApcLineageProcessor:
     def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
         _load(batch, work)
         for message in batch:
-            work.cause = position(message.record)
+            ctx = _context(message, work)
             _check(message, work)
             if message.value["decision"] is None:
-                _add(message, work)
+                _add(message.value, ctx)
             else:
-                _send(message, message.value["decision"], work)
+                _send(message.value["decision"], ctx)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
         """It sets no timers."""
@@ -71,6 +72,13 @@ def _load(batch: Sequence[Message], work: ProcessorContext) -> None:
     work.rows(APC_LINEAGE_TABLE).load(keys)
 
 
+def _context(message: Message, work: ProcessorContext) -> Decision:
+    """Begin the decision on a delta, dated as the arbitration in it or as itself."""
+    record, delta = message.record, message.value
+    at = (delta["decision"] or delta)["at"]
+    return Decision(work, position(record), at, header(record, "traceparent"))
+
+
 def _check(message: Message, work: ProcessorContext) -> None:
     record, delta = message.record, message.value
     key = delta["protocol_id"].encode()
@@ -82,8 +90,8 @@ def _check(message: Message, work: ProcessorContext) -> None:
         raise Foreign("an arbitration, and nothing else, comes with its decision")
 
 
-def _add(message: Message, work: ProcessorContext) -> None:
-    delta, rows = message.value, work.rows(APC_LINEAGE_TABLE)
+def _add(delta: AvroValue, ctx: Decision) -> None:
+    rows, settings = ctx.work.rows(APC_LINEAGE_TABLE), ctx.work.settings
     key = run_key(delta["protocol_id"], delta["run_id"])
     run_before = rows.get(key)
     run = evolve_run(run_before, delta)
@@ -93,19 +101,11 @@ def _add(message: Message, work: ProcessorContext) -> None:
     before = rows.get(key)
     new_runs = run["run_count"] - (run_before["run_count"] if run_before else 0)
     total = evolve_total(before, delta, new_runs)
-    total = judge_decay(total, delta["at"], work.settings)
+    total = judge_decay(total, delta["at"], settings)
     rows.put(key, total)
     if total["blocked"] is not (before is not None and before["blocked"]):
-        _send(message, decay_decision(total, delta, work.cause, work.settings), work)
+        _send(decay_decision(total, delta, ctx.cause, settings), ctx)
 
 
-def _send(message: Message, decision: AvroValue, work: ProcessorContext) -> None:
-    work.send(
-        APC_DECISIONS,
-        decision["protocol_id"],
-        decision,
-        id=decision["decision_id"],
-        at=decision["at"],
-        cause=work.cause,
-        traceparent=header(message.record, "traceparent"),
-    )
+def _send(decision: AvroValue, ctx: Decision) -> None:
+    ctx.send(APC_DECISIONS, decision["protocol_id"], decision, decision["decision_id"])

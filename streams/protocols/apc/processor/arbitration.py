@@ -60,7 +60,7 @@ def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
             "winner_agrees": _winner_agrees(packet, chosen["selected_packet_ids"]),
         },
     }
-    contributions.send_decision(protocol, decision, row, packet.event_context, context)
+    contributions.send_decision(protocol, decision, row, packet.event_context)
 
 
 def _rejection(row: AvroValue | None) -> str | None:

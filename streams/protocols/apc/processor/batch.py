@@ -7,7 +7,6 @@ its batch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from schemas import CATALOGUE, AvroBody, decode
 from schemas.apc import fold_ids, packet_hashes, packet_json
@@ -15,6 +14,7 @@ from schemas.formats import is_uuid
 from streams.engine.headers import trace_id
 from streams.engine.processor import AvroValue, Message, ProcessorContext, Rows
 from streams.engine.records import header, position
+from streams.processing.decision import Decision
 from topology.apc import (
     APC_COORDINATION_TABLE,
     APC_LINEAGE_TABLE,
@@ -36,13 +36,20 @@ _TRACE_IDS = ("root_packet_id", "parent_packet_id")
 _PAYLOAD_IDS = ("acked_packet_id", "target_packet_id", "replacement_packet_id")
 
 
-class EventContext(NamedTuple):
-    """The fact that says what happened; whatever else is written of it has its time and cause."""
+class EventContext(Decision):
+    """The decision that one fact states; whatever else is written of it has its time and cause."""
 
-    event_id: str
-    at: int
-    cause: str
-    traceparent: bytes | None
+    __slots__ = ("event_id",)
+
+    def __init__(
+        self, work: ProcessorContext, cause: str, at: int, traceparent: bytes | None, event_id: str
+    ) -> None:
+        super().__init__(work, cause, at, traceparent)
+        self.event_id = event_id
+
+    def of_fact(self, event_id: str) -> EventContext:
+        """Return the context of another fact that the same record causes."""
+        return EventContext(self.work, self.cause, self.at, self.traceparent, event_id)
 
 
 class Inbound:
@@ -53,7 +60,7 @@ class Inbound:
     target: the row of the packet that an ACK, NACK or RETRACTION names.
     identified: it has a session and an id to be known by.  warnings: those known by now.
     effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
-    event_context: its verdict.
+    event_context: of its verdict, once it is being decided.
     """
 
     __slots__ = (
@@ -78,7 +85,6 @@ class Inbound:
         self.key = composite(self.session_id, self.packet_id)
         self.traceparent = header(message.record, "traceparent")
         self.trace_id = trace_id(self.traceparent) or self.trace["run_id"]
-        self.event_context = EventContext(f"{self.cause}/0", self.at, self.cause, self.traceparent)
         self.warnings: list[str] = []
         self.effects: list[AvroValue] = []
         self.target: AvroValue | None = None
@@ -101,6 +107,11 @@ class Inbound:
             self.payload["protocol_id"],
             self.payload["from_swarm"],
         )
+
+    def begin(self, work: ProcessorContext) -> None:
+        """Make what is written from here on part of the decision on this packet."""
+        fact_id = f"{self.cause}/0"
+        self.event_context = EventContext(work, self.cause, self.at, self.traceparent, fact_id)
 
     def read(self) -> None:
         """Take the JSON form, fold the ids, compute the hashes."""

@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from schemas.decimals import to_nano
 from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue
-from streams.processing import graph
+from streams.processing.graph import LineageEdge
 from streams.protocols.apc.lineage.rows import SUMS
 from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, named_by
 from topology.apc import APC_TRANSFERS
@@ -36,8 +36,6 @@ _BEARS: Sums = (1, *_NO_SUMS)
 """A packet that bears lineage, and no more."""
 _NO_TASK: AvroValue = {"evals": [], "protocols": {}}
 _NO_TRANSFERS: AvroValue = {"transfers": 0, "accepted": 0, "cross": 0}
-Edge = tuple[str, str, str]
-"""From, relation, to."""
 
 _EVALUATING = ("EVAL", "ARBITRATION")
 
@@ -51,11 +49,11 @@ def add(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     if row["packet_type"] == "TRANSFER":
         protocol = row["transfer"]["protocol_id"]
         change = _changed(row, context, transfer=+1)
-        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, event_context, context)
+        _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, event_context)
     elif lineage is not None:
         protocol = lineage["protocol_id"]
         context.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
-        _send_deltas("lineage", {protocol: _BEARS}, row, event_context, context)
+        _send_deltas("lineage", {protocol: _BEARS}, row, event_context)
 
 
 def remove(row: AvroValue, event_context: EventContext, context: BatchContext) -> None:
@@ -74,7 +72,7 @@ def remove(row: AvroValue, event_context: EventContext, context: BatchContext) -
             found = _without_eval(row, context)
     protocols = dict.fromkeys((*found, *packets))
     changes = {p: (packets.get(p, 0), *found.get(p, _NO_SUMS)) for p in protocols}
-    _send_deltas("removal", changes, row, event_context, context)
+    _send_deltas("removal", changes, row, event_context)
 
 
 def newest_eval_met_gates(row: AvroValue, context: BatchContext) -> bool:
@@ -112,7 +110,7 @@ def _add_eval(
     after = {**before, "evals": [*before["evals"], counted]}
     context.tasks.put(key, after)
     found = _differences(before, after, after["protocols"])
-    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, event_context, context)
+    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, event_context)
 
 
 def _without_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
@@ -195,12 +193,11 @@ def _send_deltas(
     changes: Mapping[str, Sums],
     row: AvroValue,
     event_context: EventContext,
-    context: BatchContext,
 ) -> None:
     """One delta for each protocol whose sums change.  row: of the packet that is the reason."""
     for protocol, sums in changes.items():
         if any(sums):
-            _send_delta(kind, protocol, sums, None, row, event_context, context)
+            _send_delta(kind, protocol, sums, None, row, event_context)
 
 
 def send_decision(
@@ -208,9 +205,8 @@ def send_decision(
     decision: AvroValue,
     row: AvroValue,
     event_context: EventContext,
-    context: BatchContext,
 ) -> None:
-    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, event_context, context)
+    _send_delta("arbitration", protocol, (0, *_NO_SUMS), decision, row, event_context)
 
 
 def _send_delta(
@@ -220,7 +216,6 @@ def _send_delta(
     decision: AvroValue | None,
     row: AvroValue,
     event_context: EventContext,
-    context: BatchContext,
 ) -> None:
     delta_id = f"{event_context.event_id}/{composite(protocol, kind)}"
     delta = {
@@ -236,33 +231,24 @@ def _send_delta(
         **dict(zip(SUMS, sums, strict=True)),
         "decision": decision,
     }
-    context.work.send(
-        APC_TRANSFERS,
-        protocol,
-        delta,
-        id=delta_id,
-        at=event_context.at,
-        cause=event_context.cause,
-        traceparent=event_context.traceparent,
-    )
+    event_context.send(APC_TRANSFERS, protocol, delta, delta_id)
 
 
-def draw(packet: Inbound, context: BatchContext) -> None:
+def emit_edges(packet: Inbound) -> None:
     """Send each edge of the packet once."""
-    for edge in dict.fromkeys(edges(packet)):
-        graph.draw(edge, packet.at, packet.cause, context.work, packet.traceparent)
+    packet.event_context.emit_edge(*dict.fromkeys(_edges(packet)))
 
 
-def edges(packet: Inbound) -> Iterator[Edge]:
+def _edges(packet: Inbound) -> Iterator[LineageEdge]:
     own, trace = _packet(packet.packet_id), packet.value["trace"]
-    yield own, "same_trace", f"trace:{packet.session_id}"
+    yield LineageEdge(own, "same_trace", f"trace:{packet.session_id}")
     if trace["parent_packet_id"] is not None:
-        yield own, "child_of", _packet(trace["parent_packet_id"])
+        yield LineageEdge(own, "child_of", _packet(trace["parent_packet_id"]))
     if trace["root_packet_id"] != packet.packet_id:
-        yield own, "part_of", _packet(trace["root_packet_id"])
+        yield LineageEdge(own, "part_of", _packet(trace["root_packet_id"]))
     match packet.packet_type:
         case "ACK" | "NACK":
-            yield own, "acknowledges", _packet(packet.payload["acked_packet_id"])
+            yield LineageEdge(own, "acknowledges", _packet(packet.payload["acked_packet_id"]))
         case "RETRACTION":
             yield from _retraction(packet, own)
     if packet.value["lineage"] is not None:
@@ -270,23 +256,24 @@ def edges(packet: Inbound) -> Iterator[Edge]:
     if packet.packet_type in _EVALUATING:
         for named in named_by(packet):
             if is_uuid(named):
-                yield own, "evaluates", _packet(named)
+                yield LineageEdge(own, "evaluates", _packet(named))
 
 
-def _retraction(packet: Inbound, own: str) -> Iterator[Edge]:
+def _retraction(packet: Inbound, own: str) -> Iterator[LineageEdge]:
     target = _packet(packet.payload["target_packet_id"])
     replacement = packet.payload["replacement_packet_id"]
-    yield own, "retracts", target
+    yield LineageEdge(own, "retracts", target)
     if replacement is not None:
-        yield _packet(replacement), "replaces", target
+        yield LineageEdge(_packet(replacement), "replaces", target)
 
 
-def _lineage(packet: Inbound, own: str) -> Iterator[Edge]:
+def _lineage(packet: Inbound, own: str) -> Iterator[LineageEdge]:
     lineage = packet.value["lineage"]
     protocol = _protocol(lineage["protocol_id"])
-    yield own, "transfers" if packet.packet_type == "TRANSFER" else "derived_from", protocol
+    relation = "transfers" if packet.packet_type == "TRANSFER" else "derived_from"
+    yield LineageEdge(own, relation, protocol)
     for parent in lineage["parent_protocol_ids"] or ():
-        yield protocol, "derived_from", _protocol(parent)
+        yield LineageEdge(protocol, "derived_from", _protocol(parent))
 
 
 def _packet(packet_id: str) -> str:

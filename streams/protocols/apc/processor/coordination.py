@@ -15,7 +15,6 @@ from schemas import uuid5_url
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor.batch import BatchContext, EventContext
-from topology.core import RTES_RAW
 from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_inter import MACHINE as INTER
@@ -124,7 +123,7 @@ class CoordinationUpdate:
             row["version"] += 1
             self.context.coordination.put(key, row)
         for n, (from_state, to_state) in enumerate(self._moves):
-            self._report(n, from_state, to_state)
+            self._emit_rtes_event(n, from_state, to_state)
 
     def _note(self, row: AvroValue, event: str, target: str | None, guard: bool) -> bool:
         """Note the event, and move the row if it has an edge that is open."""
@@ -152,7 +151,7 @@ class CoordinationUpdate:
             "packet_id": self.packet_id,
         }
 
-    def _report(self, n: int, from_state: str, to_state: str) -> None:
+    def _emit_rtes_event(self, n: int, from_state: str, to_state: str) -> None:
         """Send a transition of the session to RTES, where the session is one task."""
         event_context = self.event_context
         event_id = uuid5_url(f"headrace:apc:{event_context.cause}/{n}")
@@ -163,21 +162,8 @@ class CoordinationUpdate:
             "git_hash": None,
             "timestamp": iso(event_context.at).decode(),
         }
-        event = {
-            "event_id": event_id,
-            "session_id": self.session_id,
-            "payload": ("headrace.rtes.TaskTransition", transition),
-            "origin": "apc",
-        }
-        self.context.work.send(
-            RTES_RAW,
-            self.session_id,
-            event,
-            id=event_id,
-            at=event_context.at,
-            cause=event_context.cause,
-            traceparent=event_context.traceparent,
-        )
+        record = "headrace.rtes.TaskTransition"
+        event_context.emit_rtes_event("apc", event_id, self.session_id, record, transition)
 
 
 def _first(session_id: str, agent_id: str | None, machine: str, state: str) -> AvroValue:

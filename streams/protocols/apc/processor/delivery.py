@@ -19,6 +19,7 @@ from schemas.apc import rules
 from schemas.formats import parse_time
 from streams.engine.headers import iso
 from streams.engine.processor import AvroValue, Timer
+from streams.processing.decision import traceparent_of
 from streams.protocols.apc.processor import (
     agent_events,
     contributions,
@@ -28,7 +29,7 @@ from streams.protocols.apc.processor import (
 )
 from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, packet_value
 from streams.protocols.apc.processor.coordination import AckOutcome
-from topology.apc import APC_INBOX
+from topology.apc import APC_EVENTS, APC_INBOX
 from topology.keys import composite
 from topology.machines.apc_intra import IntraEvent
 
@@ -68,50 +69,31 @@ def deliver(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchCon
     Returns the sentence of its verdict.
     """
     row["acks"] = acks = _new_acks(packet, deadline_at)
-    metadata = selected(row)
-    for agent in acks["recipients"]:
-        handed = delivery_to(packet.packet_id, agent, "packet", acks, packet.packet)
-        send(context, handed, packet.cause, packet.at, packet.cause, packet.traceparent)
-    message = f"Accepted and delivered to {len(acks['recipients'])}"
+    agents, ctx = acks["recipients"], packet.event_context
+    deliveries = [
+        _delivery(packet.packet_id, agent, "packet", acks, packet.packet, ctx) for agent in agents
+    ]
+    events: tuple[str, ...] = lifecycle.ROUTED
     if not acks["required"]:
-        ending = verification.ending(row, context)
-        lifecycle.arrive(row, (*lifecycle.ROUTED, *lifecycle.APPLIED, *ending), metadata)
+        events += (*lifecycle.APPLIED, *verification.ending(row, context))
+    lifecycle.arrive(row, events, transfer_metadata(row))
+    for delivery in deliveries:
+        ctx.send(APC_INBOX, delivery["recipient_agent_id"], delivery, delivery["delivery_id"])
+    message = f"Accepted and delivered to {len(agents)}"
+    if not acks["required"]:
         return f"{message}; no acknowledgement is asked for."
-    data = timer_data(packet.traceparent)
-    lifecycle.arrive(row, lifecycle.ROUTED, metadata)
-    context.work.set_timer(Timer(deadline_at, TTL, packet.key, data))
+    ctx.set_timer(deadline_at, TTL, packet.key)
     if acks["ack_due_at"] is not None:
-        context.work.set_timer(Timer(acks["ack_due_at"], ACK, packet.key, data))
+        ctx.set_timer(acks["ack_due_at"], ACK, packet.key)
     return f"{message}; acknowledgements are awaited until {iso(deadline_at).decode()}."
 
 
-def selected(row: AvroValue) -> dict[str, str] | None:
-    """What the transitions of an accepted TRANSFER carry."""
+def transfer_metadata(row: AvroValue) -> dict[str, str] | None:
+    """Return the JSON text that transitions of an accepted TRANSFER carry, by event; else None."""
     transfer = row["transfer"]
     if transfer is None:
         return None
     return {"policy_pass": canonical_json(transfer["selection"]).decode()}
-
-
-def send(
-    context: BatchContext,
-    delivery: AvroValue,
-    position: str,
-    at: int,
-    cause: str,
-    traceparent: bytes | None,
-) -> None:
-    delivery["position"] = position
-    delivery["at"] = at
-    context.work.send(
-        APC_INBOX,
-        delivery["recipient_agent_id"],
-        delivery,
-        id=delivery["delivery_id"],
-        at=at,
-        cause=cause,
-        traceparent=traceparent,
-    )
 
 
 def disarm(row: AvroValue, context: BatchContext) -> None:
@@ -123,12 +105,13 @@ def disarm(row: AvroValue, context: BatchContext) -> None:
         row["acks"] = {**acks, "ack_due_at": None}
 
 
-def timer_data(traceparent: bytes | None) -> dict[str, str]:
-    return {} if traceparent is None else {"traceparent": traceparent.decode("utf-8", "replace")}
-
-
-def delivery_to(
-    packet_id: str, agent: str, kind: str, acks: AvroValue, packet: AvroValue | AvroBody
+def _delivery(
+    packet_id: str,
+    agent: str,
+    kind: str,
+    acks: AvroValue,
+    packet: AvroValue | AvroBody,
+    ctx: EventContext,
 ) -> AvroValue:
     return {
         "delivery_id": composite(packet_id, agent, str(acks["attempt"])),
@@ -136,6 +119,8 @@ def delivery_to(
         "recipient_agent_id": agent,
         "attempt": acks["attempt"],
         "packet": packet,
+        "position": ctx.cause,
+        "at": ctx.at,
         "deadline_at": acks["deadline_at"],
         "ack_due_at": acks["ack_due_at"],
     }
@@ -197,7 +182,7 @@ def _defer(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome
     if timeout is not None:
         key, due_at = context.key_of(row), packet.at + timeout
         context.work.delete_timer(acks["ack_due_at"], ACK, key)
-        context.work.set_timer(Timer(due_at, ACK, key, timer_data(packet.traceparent)))
+        packet.event_context.set_timer(due_at, ACK, key)
         row["acks"] = {**acks, "ack_due_at": due_at}
         message = f"{message[:-1]}; it is awaited until {iso(due_at).decode()}."
     lifecycle.move(packet, row, (), rules.ACK_DEFERRED.code, message, context)
@@ -207,9 +192,8 @@ def _defer(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome
 def expire_overdue(row: AvroValue, packet: Inbound, context: BatchContext) -> None:
     """A record names a packet whose deadline has passed before its timer fired."""
     if row["state"] == "ROUTED" and packet.at >= row["acks"]["deadline_at"]:
-        context.work.cause = row["position"]
         _expire_by_ttl(row, packet.at, packet.traceparent, context)
-        context.work.cause = packet.cause
+        packet.event_context.resume()
 
 
 def fire(timer: Timer, now_ms: int, context: BatchContext) -> None:
@@ -221,48 +205,50 @@ def fire(timer: Timer, now_ms: int, context: BatchContext) -> None:
     armed = acks["deadline_at"] if timer.kind == TTL else acks["ack_due_at"]
     if armed != timer.due_ms:
         return
-    context.work.cause = row["position"]
-    parent = timer.data.get("traceparent")
-    traceparent = None if parent is None else parent.encode()
+    traceparent = traceparent_of(timer)
     if now_ms >= acks["deadline_at"]:
         _expire_by_ttl(row, now_ms, traceparent, context)
     elif acks["attempt"] <= (packet_value(row["packet"])["routing"]["retry_limit"] or 0):
-        _redeliver(row, timer, now_ms, traceparent, context)
+        ctx = _ack_context(row, now_ms, traceparent, context)
+        _redeliver(row, timer, ctx, context)
     else:
         message = f"{acks['attempt']} attempts went unanswered by: {', '.join(acks['pending'])}."
-        suffix = f"ack/{acks['attempt']}"
-        _expire(
-            row, rules.ACK_TIMEOUT.code, suffix, message, now_ms, timer.due_ms, traceparent, context
-        )
+        ctx = _ack_context(row, now_ms, traceparent, context)
+        _expire(row, rules.ACK_TIMEOUT.code, message, timer.due_ms, ctx, context)
 
 
-def _redeliver(
-    row: AvroValue, timer: Timer, now_ms: int, traceparent: bytes | None, context: BatchContext
-) -> None:
+def _ack_context(
+    row: AvroValue, at: int, traceparent: bytes | None, context: BatchContext
+) -> EventContext:
+    """Begin the decision of the timer that waits for acknowledgements."""
+    return _timer_context(row, f"ack/{row['acks']['attempt']}", at, traceparent, context)
+
+
+def _timer_context(
+    row: AvroValue, suffix: str, at: int, traceparent: bytes | None, context: BatchContext
+) -> EventContext:
+    """Begin the decision of a packet's timer.  at: the tick's time (ms)."""
+    cause = row["position"]
+    return EventContext(context.work, cause, at, traceparent, f"{cause}/{suffix}")
+
+
+def _redeliver(row: AvroValue, timer: Timer, ctx: EventContext, context: BatchContext) -> None:
     routing = packet_value(row["packet"])["routing"]
     acks = row["acks"]
-    unanswered, due_at = acks["attempt"], now_ms + routing["ack_timeout_ms"]
+    unanswered, due_at = acks["attempt"], ctx.at + routing["ack_timeout_ms"]
     row["acks"] = acks = {**acks, "attempt": unanswered + 1, "ack_due_at": due_at}
-    lifecycle.advance(row, (), rules.REDELIVERED.code, at=now_ms, cause=row["position"])
+    lifecycle.advance(row, (), rules.REDELIVERED.code, at=ctx.at, cause=ctx.cause)
     message = (
         f"Attempt {unanswered} of {1 + routing['retry_limit']} went unanswered by: "
         f"{', '.join(acks['pending'])}."
     )
-    fact = facts.fired(
-        row,
-        f"ack/{unanswered}",
-        rules.REDELIVERED.code,
-        message,
-        [],
-        at=now_ms,
-        due_at=timer.due_ms,
-    )
-    facts.send(context.work, fact, traceparent)
+    fact = facts.fired(row, rules.REDELIVERED.code, message, [], timer.due_ms, ctx)
+    ctx.send(APC_EVENTS, fact["session_id"], fact, fact["event_id"])
     context.put(row)
     for agent in acks["pending"]:
-        handed = delivery_to(row["packet_id"], agent, "redelivery", acks, row["packet"])
-        send(context, handed, row["position"], now_ms, row["position"], traceparent)
-    context.work.set_timer(Timer(due_at, ACK, timer.key, timer.data))
+        delivery = _delivery(row["packet_id"], agent, "redelivery", acks, row["packet"], ctx)
+        ctx.send(APC_INBOX, agent, delivery, delivery["delivery_id"])
+    ctx.set_timer(due_at, ACK, timer.key)
 
 
 def _expire_by_ttl(
@@ -271,26 +257,24 @@ def _expire_by_ttl(
     due_at = row["acks"]["deadline_at"]
     message = f"Its deadline {iso(due_at).decode()} passed while it waited for: "
     message += f"{', '.join(row['acks']['pending'])}."
-    _expire(row, rules.TTL_EXPIRED.code, "ttl", message, at, due_at, traceparent, context)
+    ctx = _timer_context(row, "ttl", at, traceparent, context)
+    _expire(row, rules.TTL_EXPIRED.code, message, due_at, ctx, context)
 
 
 def _expire(
     row: AvroValue,
     rule: str,
-    suffix: str,
     message: str,
-    at: int,
     due_at: int,
-    traceparent: bytes | None,
+    ctx: EventContext,
     context: BatchContext,
 ) -> None:
     disarm(row, context)
-    moved = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=at, cause=row["position"])
-    fact = facts.fired(row, suffix, rule, message, moved, at=at, due_at=due_at)
-    event_context = EventContext(fact["event_id"], at, row["position"], traceparent)
-    contributions.remove(row, event_context, context)
-    fact["coordination"] = agent_events.expired(row, event_context, context)
-    facts.send(context.work, fact, traceparent)
+    transitions = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=ctx.at, cause=ctx.cause)
+    fact = facts.fired(row, rule, message, transitions, due_at, ctx)
+    contributions.remove(row, ctx, context)
+    fact["coordination"] = agent_events.expired(row, ctx, context)
+    ctx.send(APC_EVENTS, fact["session_id"], fact, fact["event_id"])
     context.put(row)
 
 
@@ -317,7 +301,9 @@ def _notify(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchCon
                 "recipient_agent_id": agent,
                 "attempt": 1,
                 "packet": packet.packet,
+                "position": packet.cause,
+                "at": packet.at,
                 "deadline_at": deadline_at,
                 "ack_due_at": None,
             }
-            send(context, notice, packet.cause, packet.at, packet.cause, packet.traceparent)
+            packet.event_context.send(APC_INBOX, agent, notice, notice["delivery_id"])

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from streams.engine.processor import AvroValue, ProcessorContext
-from streams.protocols.apc.processor.batch import Inbound
-from topology.apc import APC_EVENTS
+from streams.engine.processor import AvroValue
+from streams.protocols.apc.processor.batch import EventContext, Inbound
 
 MAX_ERRORS = 10
 
@@ -109,23 +108,21 @@ def effect(
 
 def fired(
     row: AvroValue,
-    suffix: str,
     rule: str,
     message: str,
     transitions: Sequence[AvroValue],
-    *,
-    at: int,
     due_at: int,
+    ctx: EventContext,
 ) -> AvroValue:
-    """A timer went off.  at: the tick's time; due_at: when it was due (both ms)."""
+    """Return the fact that a timer went off.  due_at: when it was due (ms)."""
     return {
         **_of_row(row),
-        "event_id": f"{row['position']}/{suffix}",
+        "event_id": ctx.event_id,
         "verdict": "fired",
         "rule": rule,
         "message": message,
-        "at": at,
-        "cause": row["position"],
+        "at": ctx.at,
+        "cause": ctx.cause,
         "transitions": transitions,
         "due_at": due_at,
     }
@@ -145,21 +142,3 @@ def _of_row(row: AvroValue) -> AvroValue:
         "acks": row["acks"],
         "verification": row["verification"],
     }
-
-
-def send(
-    work: ProcessorContext,
-    fact: AvroValue,
-    traceparent: bytes | None,
-    record_key: str | None = None,
-) -> None:
-    key = fact["session_id"] if record_key is None else record_key
-    work.send(
-        APC_EVENTS,
-        key,
-        fact,
-        id=fact["event_id"],
-        at=fact["at"],
-        cause=fact["cause"],
-        traceparent=traceparent,
-    )

@@ -169,7 +169,7 @@ def move(
     )
     event_id = facts.effect(packet, row, rule, message, moved)
     if counted and not row["counted"]:
-        contributions.remove(row, packet.event_context._replace(event_id=event_id), context)
+        contributions.remove(row, packet.event_context.of_fact(event_id), context)
     context.put(row)
 
 

@@ -29,7 +29,7 @@ from streams.protocols.apc.processor import (
 )
 from streams.protocols.apc.processor.batch import CONTENT, BatchContext, Inbound, named_by
 from streams.protocols.apc.processor.coordination import AckOutcome, CoordinationUpdate
-from topology.apc import APC_PROCESSOR
+from topology.apc import APC_EVENTS, APC_PROCESSOR
 from topology.declarations import Topic
 from topology.keys import composite, partition_of
 from topology.machines.apc_inter import InterEvent
@@ -53,7 +53,7 @@ class ApcProcessor:
         packets = [Inbound(message) for message in batch]
         _load(packets, context)
         for packet in packets:
-            work.cause = packet.cause
+            packet.begin(work)
             _judge(packet, context)
 
     def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
@@ -66,7 +66,8 @@ class ApcProcessor:
         packet = Inbound(message)
         text = f"It causes {size} bytes on {topic.name}, more than one record may."
         fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
-        facts.send(work, fact, packet.traceparent)
+        packet.begin(work)
+        _send(packet, fact)
 
     def dead_letter(
         self, topic: Topic, value: bytes | None, settings: Mapping[str, Any]
@@ -128,7 +129,7 @@ def _misplaced(packet: Inbound, context: BatchContext) -> bool:
         shown = "null" if key is None else f'"{key}"'
         text = f'The record key is {shown}; trace.session_id makes it "{packet.session_id}".'
         fact = facts.rejection(packet, rules.KEY_MISMATCH.code, text)
-        facts.send(work, fact, packet.traceparent, key)
+        _send(packet, fact, key)
         return True
     partition = partition_of(expected, work.partitions)
     if record.partition != partition:
@@ -137,7 +138,7 @@ def _misplaced(packet: Inbound, context: BatchContext) -> bool:
             f"{work.partitions} makes it {partition}."
         )
         fact = facts.rejection(packet, rules.PARTITION_MISMATCH.code, text)
-        facts.send(work, fact, packet.traceparent)
+        _send(packet, fact)
         return True
     return False
 
@@ -150,7 +151,7 @@ def _without_identity(packet: Inbound, context: BatchContext) -> bool:
     found = validate_avro(packet.value, packet.json)
     problems = [problem for problem in found if problem.path in _IDENTITY_PATHS]
     fact = facts.rejection(packet, problems[0].rule, problems[0].message, errors=_errors(problems))
-    facts.send(context.work, fact, packet.traceparent)
+    _send(packet, fact)
     return True
 
 
@@ -168,8 +169,14 @@ def _known(packet: Inbound, context: BatchContext) -> bool:
         )
         hashes = {"packet_hash": packet.packet_hash, "identity_hash": packet.identity_hash}
         fact = facts.rejection(packet, rules.PACKET_CONFLICT.code, text, **hashes)
-    facts.send(context.work, fact, packet.traceparent)
+    _send(packet, fact)
     return True
+
+
+def _send(packet: Inbound, fact: AvroValue, key: str | None = None) -> None:
+    """Write a fact of the packet's decision; key: the record key if it is not the session."""
+    record_key = fact["session_id"] if key is None else key
+    packet.event_context.send(APC_EVENTS, record_key, fact, fact["event_id"])
 
 
 def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
@@ -187,7 +194,7 @@ def _refuse_shape(packet: Inbound, problems: Sequence[Problem], context: BatchCo
 def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> None:
     rule, message, verdict = refusal
     if verdict == "duplicate":
-        facts.send(context.work, facts.duplicate(packet, rule, message), packet.traceparent)
+        _send(packet, facts.duplicate(packet, rule, message))
         return
     if packet.throttle is not None:
         throttling.count_refusal(packet, rule, context)
@@ -207,7 +214,7 @@ def _accept(packet: Inbound, context: BatchContext) -> None:
         packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)
         if packet.throttle is not None:
             throttling.leave_place(packet)
-        lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.selected(row))
+        lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.transfer_metadata(row))
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
         message = delivery.deliver(packet, row, deadline_at, context)
@@ -244,7 +251,7 @@ def _effects(
         case "ARBITRATION":
             arbitration.decide(packet, row, context)
     notes = _coordinate(packet, answered, context)
-    contributions.draw(packet, context)
+    contributions.emit_edges(packet)
     return notes
 
 
@@ -295,7 +302,7 @@ def _figures(packet: Inbound, row: AvroValue) -> AvroValue:
 
 def _conclude(packet: Inbound, row: AvroValue, fact: AvroValue, context: BatchContext) -> None:
     """The verdict first, then the facts about the packets it moved."""
-    facts.send(context.work, fact, packet.traceparent)
+    _send(packet, fact)
     for effect in packet.effects:
-        facts.send(context.work, effect, packet.traceparent)
+        _send(packet, effect)
     context.states.put(packet.key, row)

@@ -141,7 +141,7 @@ def create_task(row: AvroValue, command: Command, ctx: DecisionContext) -> Outco
     created = {"from_status": None, "to_status": "submitted", "implied": False}
     task.transitions.append(created)
     ctx.set_timer(task.row["timeout_at"], TASK, task.task_id)
-    ctx.draw(*_lineage_edges(task.row))
+    ctx.emit_edge(*_lineage_edges(task.row))
     figures = {name: row[name] for name in ("parent_known", "recipient_known", "manifests")}
     return verdicts.accept(
         "task_created", task=task, depth=depth, **figures, timeout_ms=config.timeout_ms

@@ -55,7 +55,7 @@ def handle_call(command: Command, ctx: DecisionContext) -> Outcome:
     ctx.set_timer(row["due_at"], CALL, key)
     if row["kind"] == TOOL:
         _emit_tool_invoked(command, row, ctx)
-    ctx.draw(*_lineage_edges(key, row))
+    ctx.emit_edge(*_lineage_edges(key, row))
     fleet = manifests.fleet_evidence(command.recipient, ctx)
     return verdicts.accept("call_opened", call_key=key, **fleet, timeout_ms=timeout_ms)
 
@@ -76,7 +76,7 @@ def handle_answer(command: Command, ctx: DecisionContext) -> Outcome:
         success = command.body["success"]
         _emit_tool_completed(row, "success" if success else "failure", key, ctx)
     answer_node, call_node_id = envelope_node(command.id), envelope_node(row["envelope_id"])
-    ctx.draw(LineageEdge(answer_node, "answers", call_node_id))
+    ctx.emit_edge(LineageEdge(answer_node, "answers", call_node_id))
     return verdicts.accept("call_answered", call_key=key)
 
 
@@ -126,7 +126,7 @@ def _catch_up(key: str, row: AvroValue, ctx: DecisionContext) -> AvroValue:
         return row
     ctx.work.delete_timer(row["due_at"], CALL, key)
     _time_out(key, row, due_context(ctx.work, row["due_at"], CALL, key))
-    ctx.work.cause = ctx.cause
+    ctx.resume()
     return row
 
 

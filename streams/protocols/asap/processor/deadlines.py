@@ -26,7 +26,7 @@ def catch_up(task: TaskAggregate) -> None:
         return
     ctx.work.delete_timer(due_ms, TASK, task.task_id)
     _time_out(TaskAggregate(task.row, due_context(ctx.work, due_ms, TASK, task.task_id)))
-    ctx.work.cause = ctx.cause
+    ctx.resume()
 
 
 def time_out_due(timer: Timer, work: ProcessorContext) -> None:

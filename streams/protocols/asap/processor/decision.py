@@ -70,7 +70,7 @@ class DecisionContext(Decision):
         """Emit an event to RTES.  record: of the payload, as `headrace.rtes.TaskTransition`."""
         event_id = uuid5_url(f"headrace:{self.cause}/{self._events}")
         self._events += 1
-        self.tell_rtes("asap", event_id, session_id, record, payload)
+        self.emit_rtes_event("asap", event_id, session_id, record, payload)
 
 
 def timer_context(timer: Timer, work: ProcessorContext) -> DecisionContext:
@@ -140,7 +140,7 @@ def expire_later(kind: str, key: str, ctx: DecisionContext) -> None:
 def expire(timer: Timer, work: ProcessorContext) -> None:
     """Delete an expired row; one that was rewritten since has its own timer."""
     table, at, hours = TTL_TABLES[timer.kind]
-    work.cause = f"timer/{timer.kind}/{timer.key}/{timer.due_ms}"
+    timer_context(timer, work)
     rows = work.rows(table)
     row = rows.get(timer.key)
     if row is None or row[at] is None:

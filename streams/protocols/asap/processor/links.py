@@ -94,7 +94,7 @@ def redirect(command: Command, link: AvroValue, ctx: DecisionContext) -> Outcome
     key, row = composite(command.key), {"task_id": holder, "at": ctx.at}
     ctx.work.rows(ASAP_REDIRECTS).put(key, row)
     expire_later(REDIRECT, key, ctx)
-    ctx.draw(LineageEdge(envelope_node(command.id), "part_of", task_node(holder)))
+    ctx.emit_edge(LineageEdge(envelope_node(command.id), "part_of", task_node(holder)))
     ask("resend", holder, command, ctx)
     return verdicts.duplicate(
         "same_idempotency_key", task_id=holder, content_differs=link["content_differs"]

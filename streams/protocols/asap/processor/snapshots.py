@@ -86,9 +86,9 @@ def save(task: TaskAggregate, new: NewSnapshot) -> int:
 def emit_saved_edges(task: TaskAggregate, version: int, envelope_id: str | None) -> None:
     """Emit the edges of a saved snapshot.  envelope_id: of the envelope with the data, if any."""
     node = snapshot_node(task.task_id, version)
-    task.ctx.draw(LineageEdge(node, "part_of", task_node(task.task_id)))
+    task.ctx.emit_edge(LineageEdge(node, "part_of", task_node(task.task_id)))
     if envelope_id is not None:
-        task.ctx.draw(LineageEdge(node, "derived_from", envelope_node(envelope_id)))
+        task.ctx.emit_edge(LineageEdge(node, "derived_from", envelope_node(envelope_id)))
 
 
 def delete(task: TaskAggregate, version: int | None) -> list[int]:

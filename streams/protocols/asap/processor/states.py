@@ -86,7 +86,7 @@ def handle_restore(command: Command, task: TaskAggregate) -> Outcome:
     task.touch()
     source = snapshot_node(task.task_id, version)
     target = snapshot_node(task.task_id, old["version"])
-    task.ctx.draw(LineageEdge(source, "restores", target))
+    task.ctx.emit_edge(LineageEdge(source, "restores", target))
     saved = snapshots.find(task, version)
     assert saved is not None, "it was saved just now"
     snapshot = snapshots.state_snapshot(saved)

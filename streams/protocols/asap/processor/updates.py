@@ -237,7 +237,7 @@ def _cancel(command: Command, task: TaskAggregate) -> Outcome:
         return refusal
     task.move("cancelled")
     node = envelope_node(command.id)
-    task.ctx.draw(LineageEdge(node, "retracts", task_node(task.task_id)))
+    task.ctx.emit_edge(LineageEdge(node, "retracts", task_node(task.task_id)))
     return verdicts.accept("task_cancelled", task=task)
 
 
@@ -252,7 +252,7 @@ def _message(command: Command, task: TaskAggregate) -> Outcome:
 
 def _artifact(command: Command, task: TaskAggregate) -> Outcome:
     node = artifact_node(task.task_id, command.payload["artifact_id"])
-    task.ctx.draw(LineageEdge(node, "derived_from", task_node(task.task_id)))
+    task.ctx.emit_edge(LineageEdge(node, "derived_from", task_node(task.task_id)))
     return verdicts.accept("artifact_noted", task=task)
 
 

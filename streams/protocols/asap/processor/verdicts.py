@@ -185,7 +185,7 @@ def publish(command: Command, outcome: Outcome, ctx: DecisionContext) -> None:
         members["envelope"] = command.outgoing
         if task is not None:
             members |= advance(task)
-            ctx.draw(*_envelope_edges(command, task))
+            ctx.emit_edge(*_envelope_edges(command, task))
         _save_seen(command, members.get("sequence"), ctx)
         if outcome.deliver:
             ctx.deliver(command.recipient, command.canonical, command.id)

@@ -99,4 +99,4 @@ def _send(escalation_id: str, evidence: AvroValue, target: str, decision: Decisi
     times = {"at": decision.at, "cause": decision.cause}
     value = {**_EMPTY, **evidence, **ids, **times}
     decision.send(SAOP_ESCALATIONS, evidence["task_id"], value, escalation_id)
-    decision.draw(LineageEdge(escalation_node(escalation_id), "evaluates", target))
+    decision.emit_edge(LineageEdge(escalation_node(escalation_id), "evaluates", target))

@@ -157,7 +157,7 @@ def _log(
         "cause": turn.cause,
     }
     decision.send(SAOP_LOG, task_id, logged, uuid5_url(f"headrace:{turn.cause}/1"))
-    decision.draw(*_edges(task_id, before, turn))
+    decision.emit_edge(*_edges(task_id, before, turn))
     watch_turn(task_id, turn, limits, decision)
 
 

@@ -194,6 +194,6 @@ def _send_move(record: AvroValue, event: AvroValue, relation: str, session: Sess
     digest = content_hash(event_json(event))
     remember_id(record["event_id"], digest, record["sequence"], session)
     signal_rewound(record, session)
-    session.draw(
+    session.emit_edge(
         LineageEdge(rewind_node(record["rewind_id"]), relation, task_node(record["task_id"]))
     )

@@ -88,7 +88,7 @@ def apply_transition(record: AvroValue, session: SessionState) -> AvroValue:
         session.set_active(task_id, row["state"] in PROFILES[row["profile"]].active)
         if before is None:
             _list(task_id, session)
-            session.draw(
+            session.emit_edge(
                 LineageEdge(task_node(task_id), "part_of", session_node(session.session_id))
             )
     elif _gives_way(before):

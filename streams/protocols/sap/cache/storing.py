@@ -47,9 +47,9 @@ def _kept(lookup: AvroValue, slot: CacheSlot, ctx: DecisionContext) -> tuple[str
     slot.head["version"], slot.head["recordSha256"] = version, record["recordSha256"]
     node = f"sap:cache:{slot.cache_key}/{version}"
     source = f"sap:outcome:{record['taskId'].lower()}/{record['outcomeSeq']}"
-    ctx.draw(LineageEdge(node, "derived_from", source))
+    ctx.emit_edge(LineageEdge(node, "derived_from", source))
     if version > 1:
-        ctx.draw(LineageEdge(node, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
+        ctx.emit_edge(LineageEdge(node, "replaces", f"sap:cache:{slot.cache_key}/{version - 1}"))
     return "stored", f"version {version}", version
 
 

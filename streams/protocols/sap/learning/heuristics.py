@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from schemas import canonical_json, sap, to_json
 from streams.engine.processor import AvroValue, ProcessorContext
-from streams.processing import graph
+from streams.processing.decision import emit_edge
 from streams.protocols.sap.constitution import Constitution
 from streams.protocols.sap.learning import extra_checks, thresholds, volatile_keys
 from streams.protocols.sap.learning.aggregates import NAME_LENGTH, checks_of, room_for
@@ -254,4 +254,4 @@ def draw_version(row: AvroValue, at: int, cause: str, work: ProcessorContext) ->
     if row["version"] > 1:
         node = f"sap:heuristics:{row['capability']}/"
         edge = (f"{node}{row['version']}", "replaces", f"{node}{row['version'] - 1}")
-        graph.draw(edge, at, cause, work)
+        emit_edge(edge, at, cause, work)

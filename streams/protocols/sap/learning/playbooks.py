@@ -13,7 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from streams.engine.processor import AvroValue, ProcessorContext
-from streams.processing import graph
+from streams.processing.decision import emit_edge
 from streams.protocols.sap.learning.aggregates import mean_of, most_counted
 from streams.protocols.sap.learning.heuristics import record_sha256
 from topology.sap import SAP_KNOWLEDGE_TABLE
@@ -96,4 +96,4 @@ def draw_source(key: str, row: AvroValue, at: int, cause: str, work: ProcessorCo
     """A playbook derives from its best task."""
     if row["bestTaskId"] is not None:
         edge = (f"sap:playbook:{key}", "derived_from", f"sap:task:{row['bestTaskId']}")
-        graph.draw(edge, at, cause, work)
+        emit_edge(edge, at, cause, work)

@@ -116,7 +116,7 @@ class TaskAggregate:
             "timestamp": iso(self.ctx.at).decode(),
         }
         record = "headrace.rtes.TaskTransition"
-        self.ctx.tell_rtes("sap", event_id, self.row["correlationId"], record, transition)
+        self.ctx.emit_rtes_event("sap", event_id, self.row["correlationId"], record, transition)
 
     def save(self) -> None:
         self.row["updatedAt"] = self.ctx.at

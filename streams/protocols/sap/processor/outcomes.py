@@ -77,7 +77,7 @@ def publish(task: TaskAggregate, draft: OutcomeDraft, result: Command | None = N
     outcome_id = f"{task.task_id}/{row['outcomeSeq']}"
     value = from_json(RESULT, outcome)
     ctx.send(SAP_OUTCOMES, task.task_id, value, outcome_id, reply_headers(row["replyTo"]))
-    ctx.draw(*_edges(outcome_id, draft.hit, task))
+    ctx.emit_edge(*_edges(outcome_id, draft.hit, task))
     _move(task, draft, value)
     if task.closed:
         _close(task, outcome, value)

@@ -163,7 +163,7 @@ def _accept(signal: Command, task: TaskAggregate) -> None:
     if value["kind"] in _ONCE:
         ctx.work.rows(SAP_SIGNAL_OPERATORS).put(operator_key(signal), known)
     node = f"sap:signal:{value['signalId'].lower()}"
-    ctx.draw(LineageEdge(node, "evaluates", f"sap:task:{task.task_id}"))
+    ctx.emit_edge(LineageEdge(node, "evaluates", f"sap:task:{task.task_id}"))
     if value["kind"] == "cancel":
         rule = rules.CANCELLED_BY_SIGNAL.code
         outcomes.publish(task, OutcomeDraft("CANCELLED", rule, alignment.unevaluated(task)))

@@ -170,7 +170,7 @@ def _accept(command: Command, ctx: DecisionContext) -> None:
     task = TaskAggregate(row, ctx, envelope)
     send_ack(command, ACCEPTED, ctx, warnings=warnings, accepted=accepted)
     task.emit_transition(NONE)
-    ctx.draw(*_edges(task.row))
+    ctx.emit_edge(*_edges(task.row))
     ctx.work.rows(SAP_TASK_ENVELOPES).put(sap_key(task.task_id), envelope)
     _begin(task)
     task.save()

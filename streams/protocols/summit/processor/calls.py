@@ -150,7 +150,7 @@ def _accept(call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: Decision
         }
         ctx.report(run.session_id, _TOOL_INVOKED, payload)
     runs.deliver_call(run, _effective_call(call, inputs, row))
-    ctx.draw(*_lineage_edges(row))
+    ctx.emit_edge(*_lineage_edges(row))
     run.save()
     budget = row["budget"] or {}
     limits = {"usd": budget.get("usd"), "tokens_budget": budget.get("tokens")}
@@ -272,6 +272,6 @@ def _cancel(call: Call, run: Run) -> Verdict:
     }
     runs.end(run, RunEvent.CANCEL, rule)
     runs.deliver_stop(run)
-    ctx.draw(LineageEdge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
+    ctx.emit_edge(LineageEdge(call_node(ctx.cause), "retracts", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {"elapsed_ms": runs.elapsed_ms(run)})

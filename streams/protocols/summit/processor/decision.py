@@ -48,7 +48,7 @@ class DecisionContext(Decision):
         event_id = uuid5_url(f"headrace:summit:{self.event_id}:{self._event_count}")
         self._event_count += 1
         dated = {**payload, "timestamp": self.time}
-        self.tell_rtes("summit", event_id, session_id, record, dated)
+        self.emit_rtes_event("summit", event_id, session_id, record, dated)
 
 
 def record_context(message: Message, work: ProcessorContext) -> DecisionContext:

@@ -164,7 +164,7 @@ def _register(validated: Judged, before: AvroValue | None, ctx: DecisionContext)
     rows.put(name, row)
     if before is not None and before["version"] != version:
         older = manifest_node(name, before["version"])
-        ctx.draw(LineageEdge(manifest_node(name, version), "replaces", older))
+        ctx.emit_edge(LineageEdge(manifest_node(name, version), "replaces", older))
     return row
 
 

@@ -202,7 +202,7 @@ def _end_run(reply: Reply, content: summit.Content, run: Run, end: RunEnd) -> Ve
         agent_error=content.error,
     )
     node = reply_node(reply.run_id, reply.reply_id)
-    ctx.draw(LineageEdge(node, "answers", run_node(run.run_id)))
+    ctx.emit_edge(LineageEdge(node, "answers", run_node(run.run_id)))
     run.save()
     figures = {**usage.spent(run), "elapsed_ms": runs.elapsed_ms(run)}
     return accept(end.rule, run, figures, end.path, end.errors)
@@ -249,7 +249,7 @@ def _accept_verification(
     usage.set_status(row)
     run.move(RunEvent.VERIFICATION, rule)
     node = reply_node(reply.run_id, reply.reply_id)
-    ctx.draw(LineageEdge(node, "evaluates", run_node(run.run_id)))
+    ctx.emit_edge(LineageEdge(node, "evaluates", run_node(run.run_id)))
     run.save()
     return accept(rule, run, {}, **seen)
 

@@ -273,7 +273,7 @@ def catch_up(run: Run) -> None:
     run.ctx = overdue_context(ctx, run.row)
     _time_out(run)
     run.ctx, run.before = ctx, run.state
-    ctx.work.cause = ctx.cause
+    ctx.resume()
 
 
 def _time_out(run: Run) -> None:

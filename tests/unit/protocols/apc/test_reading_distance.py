@@ -85,4 +85,4 @@ def test_an_accepted_packet_is_decided_in_few_files() -> None:
 
 def test_the_rules_of_the_protocol_are_all_in_its_own_folder() -> None:
     shared = {file for file in walk() if file.startswith("streams/") and SLICE not in file}
-    assert shared <= {"streams/engine/headers.py", "streams/processing/graph.py"}
+    assert shared <= {"streams/engine/headers.py", "streams/processing/decision.py"}

@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 
 from schemas import encode
 from streams.engine.records import LogRecord
-from streams.processing.graph import LineageEdge, draw
+from streams.processing.decision import emit_edge
+from streams.processing.graph import LineageEdge
 from streams.view_store.graph import GRAPH_PARAMS, lineage_graph
 from streams.view_store.graph.queries import MOST_EDGES
 from streams.view_store.rows import FOLLOWED
@@ -34,7 +35,7 @@ class Drawn(NamedTuple):
 
 
 class _Sent:
-    """Takes what `draw` sends."""
+    """Takes what `emit_edge` sends."""
 
     def __init__(self) -> None:
         self.values: list[Json] = []
@@ -46,7 +47,7 @@ class _Sent:
 
 def record(drawn: Drawn) -> LogRecord:
     sent: Any = _Sent()
-    draw(drawn.edge, drawn.at, drawn.cause, sent)
+    emit_edge(drawn.edge, drawn.at, drawn.cause, sent)
     (value,) = sent.values
     edge_key = value["edge_id"].encode()
     framed = encode(LINEAGE_EDGES.record or "", value)
