@@ -28,7 +28,7 @@ from streams.demo.fleet_simulation import (
     tell,
 )
 from streams.docs.markdown import code, grid
-from streams.protocols.apc.lineage.effectiveness import figures
+from streams.protocols.apc.lineage.effectiveness import measure
 from streams.settings import Settings
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -83,7 +83,7 @@ def _protocols(done: Run) -> str:
     rows = []
     for protocol in ranked:
         sums = _sums(totals, protocol.name)
-        measurements = figures(sums._asdict())
+        measurements = measure(sums._asdict())
         rows.append(
             (
                 code(protocol.name),

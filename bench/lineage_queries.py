@@ -25,7 +25,7 @@ from schemas import encode_many
 from streams.engine.records import LogRecord
 from streams.engine.store import Store
 from streams.protocols.apc.queries.lineage.summary import summary
-from streams.protocols.apc.queries.lineage.universe import find
+from streams.protocols.apc.queries.lineage.universe import select_universe
 from streams.view_store.rows import FOLLOWED
 from streams.views.changes import WriteBatch
 from topology.apc import APC_EVENTS
@@ -180,7 +180,7 @@ def ask(store: Store, filters: dict[str, str], rounds: int) -> Asked:
     timings = Asked([], [], {})
     for number in range(-2, rounds):
         began, began_cpu = time.perf_counter(), time.thread_time()
-        answer = summary(find(store, filters), None, 100, dict(filters))
+        answer = summary(select_universe(store, filters), None, 100, dict(filters))
         orjson.dumps(answer)
         if number >= 0:
             timings.wall.append((time.perf_counter() - began) * 1000)

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field, Strict, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from schemas.apc.words import DeliveryMode, FalsifierCost, TransferMode
+from schemas.apc.vocabulary import DeliveryMode, FalsifierCost, TransferMode
 from schemas.formats import is_uuid, parse_time
 from schemas.model import ClosedModel, Flag, Name, Natural, Share, Text
 

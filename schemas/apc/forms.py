@@ -19,7 +19,7 @@ _REFERENCE = "packet:"
 
 
 def packet_json(avro_value: dict[str, Any]) -> JsonObject:
-    """The JSON form of an ApcPacket."""
+    """Return the JSON form of an ApcPacket."""
     return to_json("headrace.apc.ApcPacket", avro_value)
 
 
@@ -31,10 +31,11 @@ def packet_hashes(packet: JsonObject) -> tuple[str, str]:
 
 
 def _without_created_at(packet: JsonObject, whole: bytes) -> bytes:
-    """Canonical JSON of the packet without `created_at`; whole: with it.
+    """Return the canonical JSON of the packet without `created_at`; whole: with it.
 
-    Usually a cut.  In sorted order `channel` comes before `created_at`, so that the packet's own
-    member stands behind a comma, and what is found only once is it.
+    Usually cuts the member out of `whole`.  `channel` sorts before `created_at`, so the packet's
+    own
+    member follows a comma, and if that text occurs only once, it is that member.
     """
     created_at = packet.get("created_at")
     if "channel" in packet and isinstance(created_at, str):
@@ -45,10 +46,10 @@ def _without_created_at(packet: JsonObject, whole: bytes) -> bytes:
 
 
 def fold_ids(packet: JsonObject) -> JsonObject:
-    """The packet with the UUIDs in its members and references in lower case.
+    """Return the packet with the UUIDs in its members and references in lower case.
 
-    The same object when there is nothing to fold, else a copy where it differs.  Members of other
-    shapes are left alone, so that a packet that breaks rules can be folded too.
+    Returns the same object if nothing changes, else a copy that shares the unchanged members.
+    Members of other shapes are left alone, so that a packet that breaks rules can be folded too.
     """
     result: JsonObject = _folded(packet, ("packet_id",))
     trace = _folded(packet.get("trace"), ("root_packet_id", "parent_packet_id"))
@@ -113,7 +114,7 @@ def _fold_reference(text: Any) -> Any:
 
 
 def _each(items: Any, change: Any) -> Any:
-    """The items changed; the same list when none is."""
+    """Apply `change` to each item; return the same list if no item changes."""
     if not isinstance(items, list):
         return items
     changed = [change(item) for item in items]

@@ -1,4 +1,4 @@
-"""How packets of APC/1.0 differ from their Avro records."""
+"""The mapping between packets of APC/1.0 and their Avro records."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ from schemas.apc.payloads import (
     TaskIrPayload,
     TransferPayload,
 )
-from schemas.apc.words import Channel, PacketType, RunPhase
+from schemas.apc.vocabulary import Channel, PacketType, RunPhase
 from schemas.model import ClosedModel, OpenObject, Share, Text
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, Strict
 
 from schemas.apc.envelope import Ratio, Time, Uuid
-from schemas.apc.words import (
+from schemas.apc.vocabulary import (
     AckStatus,
     ArtifactKind,
     CommitmentLevel,

@@ -50,11 +50,11 @@ _RULES = {
 def validate(
     value: object, *, edge: bool = True, max_bytes: int = MAX_PACKET_BYTES
 ) -> list[Problem]:
-    """Every shape rule that a packet's JSON breaks, sorted by path, then rule.
+    """Return every shape rule that a packet's JSON breaks, sorted by path, then rule.
 
-    edge: the value comes from outside; else it is the JSON form of an Avro record, in which there
-    are no nulls, integral numbers are integers and non-finite ones are words.  `created_at` is
-    required: edges fill it in before.
+    edge: the value comes from outside.  Else it is the JSON form of an Avro record: without nulls,
+    with integral numbers as integers and non-finite ones as words.  `created_at` is required; edges
+    fill it in before.
     """
     if not isinstance(value, dict):
         return [Problem("json_invalid", "", "The packet must be a JSON object.")]
@@ -80,7 +80,7 @@ def validate(
 def validate_avro(
     value: dict[str, Any], packet: dict[str, Any], *, max_bytes: int = MAX_PACKET_BYTES
 ) -> list[Problem]:
-    """Every shape rule that a decoded ApcPacket breaks; packet: its JSON form."""
+    """Return every shape rule that a decoded ApcPacket breaks; packet: its JSON form."""
     problems = validate(packet, edge=False, max_bytes=max_bytes)
     if value["payload"][0] == PAYLOADS[value["packet_type"]]:
         return problems
@@ -93,35 +93,35 @@ def validate_avro(
 
 
 def _problem(error: ErrorDetails, packet: dict[str, Any], edge: bool) -> Problem:
-    place = error["loc"]
-    if place[:2] == ("payload", "objects") and len(place) > 4:
-        place = (*place[:3], *place[4:])  # the model's name for the branch of the union
+    path = error["loc"]
+    if path[:2] == ("payload", "objects") and len(path) > 4:
+        path = (*path[:3], *path[4:])  # the model's name for the branch of the union
     if error["type"].startswith("union_tag"):
-        place = (*place, "type")
-    rule = _rule(error, place, packet, edge)
-    return Problem(rule.code, pointer(*place), _message(rule, error, str(place[-1])))
+        path = (*path, "type")
+    rule = _rule(error, path, packet, edge)
+    return Problem(rule.code, pointer(*path), _message(rule, error, str(path[-1])))
 
 
-def _rule(error: ErrorDetails, place: tuple[int | str, ...], packet: Any, edge: bool) -> Rule:
-    given = error["input"]
+def _rule(error: ErrorDetails, path: tuple[int | str, ...], packet: Any, edge: bool) -> Rule:
+    value = error["input"]
     rule = _RULES.get(error["type"], r.MEMBER_TYPE)
     if rule is r.MEMBER_TYPE:
-        if not edge and place in _OPEN:
+        if not edge and path in _OPEN:
             return r.JSON_TEXT
         if error["type"] in ("float_type", "int_type"):
-            infinite = isinstance(given, float) and not _finite(given)
-            words = not edge and isinstance(given, str) and given in _NON_FINITE
-            return r.NUMBER_RANGE if infinite or words else rule
-    elif rule is r.MEMBER_MISSING and len(place) == 1:
-        if place[0] == "lineage":
+            infinite = isinstance(value, float) and not _finite(value)
+            spelled_out = not edge and isinstance(value, str) and value in _NON_FINITE
+            return r.NUMBER_RANGE if infinite or spelled_out else rule
+    elif rule is r.MEMBER_MISSING and len(path) == 1:
+        if path[0] == "lineage":
             return r.LINEAGE_MISSING
-        if place[0] == "proof_bundle":
+        if path[0] == "proof_bundle":
             return r.PROOF_BUNDLE_MISSING
     elif rule is r.ENUM_VALUE:
-        word = given.get("type") if error["type"] == "union_tag_invalid" else given
+        word = value.get("type") if error["type"] == "union_tag_invalid" else value
         if not isinstance(word, str):
             return r.MEMBER_TYPE
-        return r.VERSION_UNSUPPORTED if place == ("protocol_version",) else rule
+        return r.VERSION_UNSUPPORTED if path == ("protocol_version",) else rule
     return rule
 
 
@@ -184,7 +184,10 @@ def _bound(context: dict[str, Any]) -> str:
 
 
 def _size_problems(packet: dict[str, Any], max_bytes: int, suspect: bool) -> list[Problem]:
-    """suspect: other rules are broken, so that depth may hide anywhere; else in open members."""
+    """Check the packet's nesting and size.
+
+    suspect: the packet breaks other rules, so any member may be too deep; else only open members.
+    """
     problems = []
     if _too_deep(packet, suspect):
         message = f"The packet is nested more than {MAX_NESTING} deep."
@@ -214,7 +217,7 @@ def _too_deep(packet: dict[str, Any], suspect: bool) -> bool:
 
 
 def _size(packet: dict[str, Any], max_bytes: int) -> int:
-    """Bytes of canonical JSON; a cheaper count where that is far from the bound."""
+    """Return the bytes of canonical JSON; a cheaper count if that is far below the limit."""
     try:
         size = len(orjson.dumps(packet))
     except TypeError:
@@ -231,12 +234,12 @@ def _size(packet: dict[str, Any], max_bytes: int) -> int:
 def _null_problems(
     nulls: list[str], problems: set[Problem], payload_unknown: bool
 ) -> list[Problem]:
-    found = []
+    found_nulls = []
     reported = {problem.path for problem in problems}
     for path in nulls:
         covered = any(path == p or path.startswith(p + "/") for p in reported if p)
         if covered or (payload_unknown and path.startswith("/payload/")):
             continue
         name = path.rpartition("/")[2]
-        found.append(Problem("member_type", path, f"{name} must not be null."))
-    return found
+        found_nulls.append(Problem("member_type", path, f"{name} must not be null."))
+    return found_nulls

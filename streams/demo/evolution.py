@@ -27,7 +27,7 @@ from streams.demo.fleet_simulation import (
 from streams.demo.fleet_simulation import tell as evolve
 from streams.engine.records import Record, TopicPartition
 from streams.log.record_json import record_json
-from streams.protocols.apc.lineage.effectiveness import shown
+from streams.protocols.apc.lineage.effectiveness import round_figure
 from streams.settings import Settings
 from topology.apc import APC_EVENTS, APC_PACKETS
 from topology.topics import full_name
@@ -141,7 +141,7 @@ def _protocols(stage: DemoContext, account: Account, story: Story) -> None:
     for protocol_id, sums in totals.items():
         ask = partial(_row_with, stage, protocol_id, sums._asdict())
         row = stage.wait_for(f"the sums of {protocol_id}", ask)
-        stage.expect("its effectiveness", row["effectiveness_score"], shown(sums.score))
+        stage.expect("its effectiveness", row["effectiveness_score"], round_figure(sums.score))
     summary = stage.get("/v1/lineage/summary", f"run_id={story.run_id}")
     by_score = summary["protocol_effectiveness"]
     stage.expect("the protocols", {row["protocol_id"] for row in by_score}, set(totals))
@@ -156,7 +156,7 @@ def _protocols(stage: DemoContext, account: Account, story: Story) -> None:
     for row in by_score:
         sums = totals[row["protocol_id"]]
         sums_of_service = (row["transfer_count"], row["accepted_count"], row["effectiveness_score"])
-        stage.expect(row["protocol_id"], sums_of_service, (*sums[1:3], shown(sums.score)))
+        stage.expect(row["protocol_id"], sums_of_service, (*sums[1:3], round_figure(sums.score)))
         name = row["protocol_id"].removesuffix(story.suffix)
         stage.show(
             "protocol",

@@ -1,8 +1,8 @@
-"""Packets: shape, place, identity, phase, transfers by their figures, gates, transitions.
+"""Checks of APC's facts: shape, partition, identity, phase, throttle, gates, transitions.
 
-Not derived again: whether a session was over and who had received (the fact records what the
-decision saw, which the comparison of rows bears out), and what a setting bounds that may have
-changed since.
+Not derived again: whether a session was over and who had received a protocol (the fact records
+what the decision read, and the comparison of rows verifies that), and limits by settings that may
+have changed since.
 
 Source: APC spec, 3 to 5.
 """
@@ -13,7 +13,7 @@ from schemas.apc import packet_json, validate_avro
 from streams.engine.processor import Message
 from streams.protocols.apc.processor.batch import Inbound
 from streams.protocols.apc.processor.policy import PHASES
-from streams.protocols.apc.processor.throttling import judge
+from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.processor.verification import gates
 from streams.replay.checks import (
@@ -30,42 +30,45 @@ from topology.keys import composite
 from topology.machine import step
 from topology.machines.apc_packet import MACHINE
 
-_BOUNDED = frozenset({"packet_too_large", "output_too_large"})
+_LIMIT_RULES = frozenset({"packet_too_large", "output_too_large"})
 """Rules that a setting or a size of the service has a part in."""
 _NO_LIMIT = 1 << 40
-_ANSWERS = frozenset({"accepted", "duplicate", "rejected"})
+_VERDICTS = frozenset({"accepted", "duplicate", "rejected"})
 
 
-def check(fact: Fact, command: Message | None, given: CheckContext) -> Problems:
+def check(fact: Fact, command: Message | None, ctx: CheckContext) -> Problems:
     value = fact.value or {}
-    yield from _transitions(fact)
-    yield from _noted(fact, given)
-    _counted(fact, given)
+    yield from _check_transitions(fact)
+    yield from _check_coordination(fact, ctx)
+    _add_to_throttle_row(fact, ctx)
     if value["verdict"] == "fired":
         late = value["due_at"] is not None and value["at"] >= value["due_at"]
         yield from check_that(late, "the timer fired before it was due")
-    if value["verdict"] not in _ANSWERS or command is None:
+    if value["verdict"] not in _VERDICTS or command is None:
         return
     packet = Inbound(command)
     trace = {name: packet.trace[name] for name in ("run_id", "task_id", "session_id")}
-    own = {"event_id": f"{packet.cause}/0", "at": packet.at, "trace_id": packet.trace_id}
-    yield from check_members(value, {**own, **trace, "packet_type": packet.packet_type})
+    ids = {"event_id": f"{packet.cause}/0", "at": packet.at, "trace_id": packet.trace_id}
+    yield from check_members(value, {**ids, **trace, "packet_type": packet.packet_type})
     if value["verdict"] == "accepted":
         yield from check_equal("rule", value["rule"], "accepted")
     record = command.record
-    misplaced = partition_mismatch(record.key, packet.session_id, record.partition, given)
+    misplaced = partition_mismatch(record.key, packet.session_id, record.partition, ctx)
     if value["rule"] in ("key_mismatch", "partition_mismatch") or misplaced:
         yield from check_equal("rule", value["rule"], misplaced)
         return
     if packet.identified:
-        yield from _judged(fact, packet, given)
+        yield from _check_decision(fact, packet, ctx)
 
 
-def _judged(fact: Fact, packet: Inbound, given: CheckContext) -> Problems:
+def _check_decision(fact: Fact, packet: Inbound, ctx: CheckContext) -> Problems:
     value = fact.value or {}
     packet.read()
-    known = given.seen.get("apc", packet.session_id, packet.packet_id)
-    repeated, bounded = value["rule"] in ("duplicate", "packet_conflict"), value["rule"] in _BOUNDED
+    known = ctx.seen.get("apc", packet.session_id, packet.packet_id)
+    repeated, bounded = (
+        value["rule"] in ("duplicate", "packet_conflict"),
+        value["rule"] in _LIMIT_RULES,
+    )
     if repeated and known is None and fact.cut_off:
         return
     if repeated or (known is not None and not bounded):
@@ -75,7 +78,7 @@ def _judged(fact: Fact, packet: Inbound, given: CheckContext) -> Problems:
         )
         return
     if value["state"] is not None:
-        given.seen.put(packet.identity_hash, "apc", packet.session_id, packet.packet_id)
+        ctx.seen.put(packet.identity_hash, "apc", packet.session_id, packet.packet_id)
     if bounded:
         return
     problems = validate_avro(packet.value, packet.json, max_bytes=_NO_LIMIT)
@@ -83,92 +86,95 @@ def _judged(fact: Fact, packet: Inbound, given: CheckContext) -> Problems:
         yield from check_equal("rule", value["rule"], problems[0].rule)
         return
     if value["verdict"] == "duplicate":
-        return  # of an answer that was given before; its row says so
+        return  # of a packet that is retracted already; this RETRACTION has no row
     for name in ("packet_hash", "identity_hash"):
         yield from check_equal(name, value[name], getattr(packet, name))
-    shown = None if value["packet"] is None else packet_json(value["packet"])
-    yield from check_equal("packet", shown, packet.json)
-    yield from _policy(fact, packet)
+    packet_as_json = None if value["packet"] is None else packet_json(value["packet"])
+    yield from check_equal("packet", packet_as_json, packet.json)
+    yield from _check_policy(fact, packet)
 
 
-def _policy(fact: Fact, packet: Inbound) -> Problems:
+def _check_policy(fact: Fact, packet: Inbound) -> Problems:
     value = fact.value or {}
     allowed = packet.packet_type in PHASES[packet.value["run_phase"]]
     if value["verdict"] == "accepted" or value["rule"] == "phase_type":
         yield from check_equal("allowed in its phase", value["rule"] != "phase_type", allowed)
     if value["throttle"] is not None:
-        yield from _throttled(fact, packet)
+        yield from _check_throttle(fact, packet)
     elif packet.packet_type == "TRANSFER":
         yield from check_that(value["verdict"] != "accepted", "an accepted transfer has no figures")
     if packet.packet_type == "EVAL" and value["verdict"] == "accepted":
         yield from check_equal("gates", value["gates"], gates(packet.payload["metric_set"]))
 
 
-def _throttled(fact: Fact, packet: Inbound) -> Problems:
-    """The checks of a transfer again, over the receivers and the decay that the fact records."""
+def _check_throttle(fact: Fact, packet: Inbound) -> Problems:
+    """Repeat the checks of a transfer with the receivers and the decay that the fact records."""
     value = fact.value or {}
     recorded = value["throttle"]
     state = ThrottleState(recorded["receivers_before"], recorded["decay"])
-    judged = judge(transfer_of(packet.value), state)
-    yield from check_equal("throttle.checks", recorded["checks"], judged.throttle["checks"])
+    result = make_checks(transfer_of(packet.value), state)
+    yield from check_equal("throttle.checks", recorded["checks"], result.throttle["checks"])
     yield from check_equal(
-        "throttle.decided_by", recorded["decided_by"], judged.throttle["decided_by"]
+        "throttle.decided_by", recorded["decided_by"], result.throttle["decided_by"]
     )
     yield from check_equal(
-        "throttle.selection", recorded["selection"], judged.throttle["selection"]
+        "throttle.selection", recorded["selection"], result.throttle["selection"]
     )
-    yield from check_equal("rule", value["rule"], judged.rule or "accepted")
+    yield from check_equal("rule", value["rule"], result.rule or "accepted")
 
 
-def _transitions(fact: Fact) -> Problems:
+def _check_transitions(fact: Fact) -> Problems:
     value = fact.value or {}
     state = None
-    for moved in value["transitions"]:
-        told = f"{moved['event']} does not lead from {moved['from_state']} to {moved['to_state']}"
-        if moved["from_state"] is not None:
-            after = step(MACHINE, moved["from_state"], moved["event"])
-            yield from check_that(after == moved["to_state"], told)
-        state = moved["to_state"]
+    for transition in value["transitions"]:
+        message = (
+            f"{transition['event']} does not lead from {transition['from_state']} "
+            f"to {transition['to_state']}"
+        )
+        if transition["from_state"] is not None:
+            after = step(MACHINE, transition["from_state"], transition["event"])
+            yield from check_that(after == transition["to_state"], message)
+        state = transition["to_state"]
     if state is not None:
         yield from check_equal("state", value["state"], state)
 
 
-def _noted(fact: Fact, given: CheckContext) -> Problems:
-    """What coordination made of a packet goes on from where it stood."""
+def _check_coordination(fact: Fact, ctx: CheckContext) -> Problems:
+    """Check that each coordination note continues from the state that the last one led to."""
     value = fact.value or {}
     for note in value["coordination"]:
-        place = ("coordination", value["session_id"], note["agent_id"])
-        before = given.seen.get(*place)
+        seen_key = ("coordination", value["session_id"], note["agent_id"])
+        before = ctx.seen.get(*seen_key)
         if before is not None:
             yield from check_equal("coordination.from_state", note["from_state"], before)
         after = note["to_state"] if note["applied"] else note["from_state"]
-        given.seen.put(after, *place)
+        ctx.seen.put(after, *seen_key)
         if note["applied"] and note["agent_id"] is not None:
-            given.owed.row(
+            ctx.owed.row(
                 APC_COORDINATION_TABLE, composite(value["session_id"], note["agent_id"]), fact
             )
     if value["verdict"] == "accepted" and value["state"] != "EXPIRED":
-        given.owed.row(APC_COORDINATION_TABLE, composite(value["session_id"]), fact)
+        ctx.owed.row(APC_COORDINATION_TABLE, composite(value["session_id"]), fact)
 
 
-def _counted(fact: Fact, given: CheckContext) -> None:
-    """What a judged transfer adds to the row that later ones are throttled by."""
+def _add_to_throttle_row(fact: Fact, ctx: CheckContext) -> None:
+    """Add a decided transfer to the expected throttle row of its protocol."""
     value = fact.value or {}
     throttle, packet = value["throttle"], value["packet"]
     if throttle is None or packet is None or value["verdict"] not in ("accepted", "rejected"):
         return
     trace, payload = packet["trace"], packet["payload"][1]
-    place = composite(
+    row_key = composite(
         value["session_id"],
         trace["run_id"],
         str(trace["generation"]),
         payload["protocol_id"],
         payload["from_swarm"],
     )
-    known = given.seen.get("throttle", place) or {"accepted": 0, "rejected": {}, "receivers": []}
+    known = ctx.seen.get("throttle", row_key) or {"accepted": 0, "rejected": {}, "receivers": []}
     expired = value["transitions"] and value["transitions"][-1]["to_state"] == "EXPIRED"
     if not expired:
-        given.owed.row(APC_THROTTLING_TABLE, place, fact)
+        ctx.owed.row(APC_THROTTLING_TABLE, row_key, fact)
     if value["verdict"] == "rejected":
         rule = value["rule"]
         known["rejected"][rule] = known["rejected"].get(rule, 0) + 1
@@ -176,4 +182,4 @@ def _counted(fact: Fact, given: CheckContext) -> None:
         known["accepted"] += 1
         if not throttle["already_received"]:
             known["receivers"].append(throttle["to_swarm"])
-    given.seen.put(known, "throttle", place)
+    ctx.seen.put(known, "throttle", row_key)

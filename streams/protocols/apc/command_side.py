@@ -1,4 +1,4 @@
-"""APC/1.0 as a worker, `play` and `verify` have it."""
+"""The parts of APC/1.0 that a worker, `play` and `verify` use."""
 
 from __future__ import annotations
 

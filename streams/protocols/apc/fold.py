@@ -1,7 +1,7 @@
-"""Packets: `apc.packet-states`, of `apc.events`.
+"""The fold of `apc.events` to `apc.packet-states`.
 
-The verdict that keeps a packet makes its row; an effect and a timer show what moved, and the
-standing that it came to.
+The verdict on a packet makes its row.  A fact of an effect or a timer carries the transitions,
+and the state after them.
 
 Source: APC spec, 4 and 5.
 """
@@ -18,23 +18,23 @@ from topology.apc import APC_EVENTS, APC_PACKET_STATES_TABLE
 from topology.declarations import Topic
 from topology.keys import composite
 
-_STANDING = ("state", "gates", "acks", "verification")
+_STATE_MEMBERS = ("state", "gates", "acks", "verification")
 _TRANSFER = "headrace.apc.TransferPayload"
 
 
 def row_key(topic: Topic, fact: Fact) -> str | None:
-    moves = fact["verdict"] in ("effect", "fired")
-    judged = fact["verdict"] in ("accepted", "rejected") and fact["packet"] is not None
-    return composite(fact["session_id"], fact["packet_id"]) if moves or judged else None
+    changes_row = fact["verdict"] in ("effect", "fired")
+    makes_row = fact["verdict"] in ("accepted", "rejected") and fact["packet"] is not None
+    return composite(fact["session_id"], fact["packet_id"]) if changes_row or makes_row else None
 
 
 def step(row: Row | None, topic: Topic, fact: Fact, commands: Commands) -> Row | None:
     if fact["verdict"] in ("accepted", "rejected"):
-        return _first(fact)
-    return None if row is None else _next(row, fact)
+        return _new_row(fact)
+    return None if row is None else _apply(row, fact)
 
 
-def _first(fact: Fact) -> Row:
+def _new_row(fact: Fact) -> Row:
     packet = fact["packet"]
     trace, sender, metadata = packet["trace"], packet["sender"], _metadata(packet)
     project = metadata.get("project_id")
@@ -56,7 +56,7 @@ def _first(fact: Fact) -> Row:
         "logged_at": fact["at"],
         "trace_id": fact["trace_id"],
         "project_id": project if isinstance(project, str) else None,
-        **{name: fact[name] for name in _STANDING},
+        **{name: fact[name] for name in _STATE_MEMBERS},
         "rule": fact["rule"],
         "history": list(fact["transitions"]),
         "counted": fact["state"] not in NOT_COUNTED,
@@ -65,19 +65,19 @@ def _first(fact: Fact) -> Row:
     }
 
 
-def _next(row: Row, fact: Fact) -> Row:
-    """What the fact leaves out of its transitions is its own time and cause."""
-    own = {
+def _apply(row: Row, fact: Fact) -> Row:
+    """Apply a fact to the row, filling in the time and cause that its transitions leave out."""
+    origin = {
         "at": None if fact["at"] == row["logged_at"] else fact["at"],
         "cause": None if fact["cause"] == row["position"] else fact["cause"],
     }
-    moved = [{**transition, **own} for transition in fact["transitions"]]
+    transitions = [{**transition, **origin} for transition in fact["transitions"]]
     return {
         **row,
-        **{name: fact[name] for name in _STANDING},
+        **{name: fact[name] for name in _STATE_MEMBERS},
         "packet": row["packet"] if fact["state"] in KEEPS_PACKET else None,
-        "rule": fact["rule"] if moved else row["rule"],
-        "history": [*row["history"], *moved],
+        "rule": fact["rule"] if transitions else row["rule"],
+        "history": [*row["history"], *transitions],
         "counted": row["counted"] and fact["state"] not in NOT_COUNTED,
         "updated_at": fact["at"],
         "version": row["version"] + 1,
@@ -86,12 +86,12 @@ def _next(row: Row, fact: Fact) -> Row:
 
 def _metadata(packet: Fact) -> Row:
     text = packet["metadata_json"]
-    found: Any = None if text is None else orjson.loads(text)
-    return found if isinstance(found, dict) else {}
+    metadata: Any = None if text is None else orjson.loads(text)
+    return metadata if isinstance(metadata, dict) else {}
 
 
 def _transfer(fact: Fact) -> Row | None:
-    """The member `transfer` of a TRANSFER's row."""
+    """Return the member `transfer` of a TRANSFER's row."""
     branch, payload = fact["packet"]["payload"]
     if fact["packet_type"] != "TRANSFER" or branch != _TRANSFER:
         return None

@@ -1,4 +1,4 @@
-"""What users may send: each kind of envelope, its topic, and who may send it."""
+"""The packets that users may send: envelope type, topic, and the sender's right to send."""
 
 from __future__ import annotations
 

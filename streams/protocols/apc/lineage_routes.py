@@ -1,4 +1,4 @@
-"""How protocols spread, and how well they do (apc spec, 6.1 and 6.3)."""
+"""Routes about the spread and the effectiveness of protocols (apc spec, 6.1 and 6.3)."""
 
 from __future__ import annotations
 

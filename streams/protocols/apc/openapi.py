@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of APC/1.0 beside its routes and answers."""
+"""The parts of the OpenAPI document of APC/1.0 besides routes and responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PACKET = envelope("apc/packet", "apc", filled_in="created_at")
 
 
 def _metrics() -> Json:
-    """A packet of evaluations, its metrics, or what an evaluation has as its payload."""
+    """Return the schemas of an evaluation's input: an EVAL packet, its metrics, or its payload."""
     metrics = {**_PACKET.components()["apc.packet.MetricSet"], "title": "Metrics"}
     metrics.pop("required")
     wrapped = {"type": "object", "properties": {"metric_set": ref("Metrics")}}

@@ -1,4 +1,4 @@
-"""What a view keeps of each packet, read from its verdict without decoding all of it."""
+"""Summaries of packets in a view, read from verdicts without decoding all of them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,17 @@ FACTS = Projection(
         "packet/payload/EvalPayload/metric_set/drift_risk",
     ),
 )
-"""What is looked at of each fact; payloads only where lineage counts them."""
+"""The members that are read of each fact; payloads only where lineage counts them."""
 _PAYLOADS = Projection(
     _EVENT, [f"packet/payload/{name.rpartition('.')[2]}" for name in PAYLOADS.values()]
 )
 
 
 class Summary(NamedTuple):
-    """place: (time in ms, partition, offset) of the packet's record; fact: that of its verdict."""
+    """The members of a packet that lists show and filter by.
+
+    position: (time in ms, partition, offset) of the packet's record; fact_position: of its verdict.
+    """
 
     session_id: str
     packet_id: str
@@ -65,12 +68,12 @@ class Summary(NamedTuple):
     run_phase: str
     sender_role: str
     trace_id: str | None
-    place: tuple[int, int, int]
-    fact: tuple[int, int, int]
+    position: tuple[int, int, int]
+    fact_position: tuple[int, int, int]
 
     @property
     def fact_key(self) -> bytes:
-        return key("fact", self.session_id, self.packet_id) + position_key(*self.fact)
+        return key("fact", self.session_id, self.packet_id) + position_key(*self.fact_position)
 
     def dump(self) -> bytes:
         return orjson.dumps(tuple(self))
@@ -80,8 +83,10 @@ class Summary(NamedTuple):
         return cls._make(orjson.loads(row))
 
 
-def summary_of(fact: Fact, place: tuple[int, int, int], own: tuple[int, int, int]) -> Summary:
-    """place: of the packet's record, own: of the fact."""
+def summary_of(
+    fact: Fact, position: tuple[int, int, int], fact_position: tuple[int, int, int]
+) -> Summary:
+    """Return the summary of the packet that a verdict carries."""
     packet = fact["packet"]
     attempt = 0
     if packet["metadata_json"] is not None:
@@ -99,73 +104,75 @@ def summary_of(fact: Fact, place: tuple[int, int, int], own: tuple[int, int, int
         packet["run_phase"],
         packet["sender"]["role"],
         fact["trace_id"],
-        place,
-        own,
+        position,
+        fact_position,
     )
 
 
-def told(packet: Fact) -> dict[str, Any] | None:
-    """The members of the JSON form that lineage looks at, None for a packet of no account."""
+def lineage_members(packet: Fact) -> dict[str, Any] | None:
+    """Return the members of the JSON form that lineage uses; None if it does not use the packet."""
     if packet["lineage"] is None and packet["packet_type"] != "EVAL":
         return None
-    found = {
+    members = {
         "packet_type": packet["packet_type"],
         "run_phase": packet["run_phase"],
         "payload": _json(packet["payload"][1]),
     }
     if packet["lineage"] is not None:
-        found["lineage"] = _json(packet["lineage"])
+        members["lineage"] = _json(packet["lineage"])
     if packet["metadata_json"] is not None:
-        found["metadata"] = open_json(packet["metadata_json"])
-    return found
+        members["metadata"] = open_json(packet["metadata_json"])
+    return members
 
 
 def _json(value: Fact) -> dict[str, Any]:
-    """The JSON form of members of a packet, as `to_json` gives it of the whole packet."""
-    found: dict[str, Any] = {}
+    """Return the JSON form of a packet's members, the same that `to_json` gives."""
+    members: dict[str, Any] = {}
     for name, member in value.items():
         if isinstance(member, dict):
-            found[name] = _json(member)
+            members[name] = _json(member)
         elif member is not None:
-            found[name] = number(member) if isinstance(member, float) else member
-    return found
+            members[name] = number(member) if isinstance(member, float) else member
+    return members
 
 
-def find(view: ReadOnlyStore, session_id: str, packet_id: str) -> Summary | None:
-    """packet_id: in lower case."""
+def find_summary(view: ReadOnlyStore, session_id: str, packet_id: str) -> Summary | None:
+    """Return the summary of a packet; packet_id: in lower case."""
     row = view.get("packet", packet_id, session_id)
     return None if row is None else Summary.load(row)
 
 
-def among(
-    view: ReadOnlyStore, wanted: Mapping[str, str], *, reverse: bool
+def scan_summaries(
+    view: ReadOnlyStore, filters: Mapping[str, str], *, reverse: bool
 ) -> Iterator[list[Summary]]:
-    """Packets that fit, in log order or against it, by the narrowest index there is."""
-    if "packet_id" in wanted:
-        rows = [Summary.load(row) for _, row in view.scan(key("packet", wanted["packet_id"]))]
-        rows.sort(key=lambda row: row.place, reverse=reverse)
-        yield _fitting(rows, wanted)
+    """Yield the packets that match the filters, in log order or against it, by the narrowest
+    index.
+    """
+    if "packet_id" in filters:
+        rows = [Summary.load(row) for _, row in view.scan(key("packet", filters["packet_id"]))]
+        rows.sort(key=lambda row: row.position, reverse=reverse)
+        yield _filter(rows, filters)
         return
     prefix = key("all")
     for name in ("run_id", "session_id"):
-        if name in wanted:
-            prefix = key(name.removesuffix("_id"), wanted[name])
+        if name in filters:
+            prefix = key(name.removesuffix("_id"), filters[name])
             break
     refs = (ref for _, ref in view.scan(prefix, reverse=reverse))
     while chunk := list(islice(refs, _CHUNK)):
-        found = (Summary.load(row) for row in view.get_many(chunk) if row is not None)
-        yield _fitting(found, wanted)
+        summaries = (Summary.load(row) for row in view.get_many(chunk) if row is not None)
+        yield _filter(summaries, filters)
 
 
-def _fitting(rows: Iterator[Summary] | list[Summary], wanted: Mapping[str, str]) -> list[Summary]:
-    return [row for row in rows if all(getattr(row, n) == value for n, value in wanted.items())]
+def _filter(rows: Iterator[Summary] | list[Summary], filters: Mapping[str, str]) -> list[Summary]:
+    return [row for row in rows if all(getattr(row, n) == value for n, value in filters.items())]
 
 
 def payload_keys(view: ReadOnlyStore, summaries: Sequence[Summary]) -> list[list[str]]:
-    """The members of each packet's payload."""
-    found = []
+    """Return the names of the members of each packet's payload, sorted."""
+    names = []
     for fact in view.get_many([summary.fact_key for summary in summaries]):
         _, payload = _PAYLOADS.of(fact)["packet"]["payload"]
-        there = [name for name, value in payload.items() if value is not None]
-        found.append(sorted(MAPPING.json_name(name) or name for name in there))
-    return found
+        present = [name for name, value in payload.items() if value is not None]
+        names.append(sorted(MAPPING.json_name(name) or name for name in present))
+    return names

@@ -1,20 +1,20 @@
-"""From records of APC to the rows of a view: what lies under which key.
+"""The projection of APC's records to the rows of a view.
 
 | key                                          | value                                      |
 |----------------------------------------------|--------------------------------------------|
 | state, session_id, packet_id                 | ApcPacketState as on its topic             |
-| fact, session_id, packet_id, place           | ApcEvent as on its topic                   |
+| fact, session_id, packet_id, position        | ApcEvent as on its topic                   |
 | packet, packet_id, session_id                | `packet_rows.Summary`, from the verdict    |
-| all / session, id / run, id, … place         | key of that summary                        |
+| all / session, id / run, id, … position      | key of that summary                        |
 | coordination, session_id, [agent_id]         | ApcCoordination as on its topic            |
 | throttle, session, run, generation, protocol, swarm | ApcThrottle as on its topic         |
 | protocol, protocol_id, [run_id]              | ApcLineage as on its topic                 |
-| decision, place                              | ApcDecision as on its topic                |
-| decision of, protocol_id, place              | key of that decision                       |
+| decision, position                           | ApcDecision as on its topic                |
+| decision of, protocol_id, position           | key of that decision                       |
 | lineage …                                    | see `queries.lineage`                      |
 
-A place is (time, partition, offset): log order.  A packet's is that of its own record, a fact's
-that of the fact.
+A position is (time, partition, offset): log order.  A packet's is that of its own record, a
+fact's that of the fact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from schemas.projection import Projection
 from streams.engine.records import Record
-from streams.protocols.apc.packet_rows import FACTS, summary_of, told
+from streams.protocols.apc.packet_rows import FACTS, lineage_members, summary_of
 from streams.protocols.apc.queries.lineage import apply as lineage
 from streams.protocols.apc.queries.lineage import arbitrations
 from streams.views.changes import WriteBatch
@@ -49,7 +49,7 @@ _DECISIONS = Projection(APC_DECISIONS.record or "", ("protocol_id", "at", "arbit
 
 
 class FactPosition(NamedTuple):
-    """Where a record stands in log order; at in ms."""
+    """The position of a record in log order; at in ms."""
 
     at: int
     partition: int
@@ -64,8 +64,8 @@ def _throttles(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> Non
 
 def _decisions(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in decode_members(topic, records, _DECISIONS):
-        place = FactPosition(value["at"], record.partition, record.offset)
-        arbitrations.note(value, record.value or b"", place, rows)
+        position = FactPosition(value["at"], record.partition, record.offset)
+        arbitrations.store_decision(value, record.value or b"", position, rows)
 
 
 def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
@@ -74,29 +74,29 @@ def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, fact in facts:
         if fact["packet_id"] is None:
             continue
-        place = (fact["at"], record.partition, record.offset)
+        position = (fact["at"], record.partition, record.offset)
         ids = key(fact["session_id"]) + text_key(fact["packet_id"])
-        rows[_FACT + ids + position_key(*place)] = record.value
+        rows[_FACT + ids + position_key(*position)] = record.value
         verdict = fact["verdict"]
         if verdict in ("accepted", "rejected"):
             if fact["packet"] is not None:
-                _packet(fact, place, rows)
+                _packet(fact, position, rows)
         else:
-            lineage.moved(fact, rows)
+            lineage.subtract_packet(fact, rows)
 
 
-def _packet(fact: Mapping[str, Any], own: tuple[int, int, int], rows: WriteBatch) -> None:
-    """The summary of a packet that has a row of its own, and where to find it."""
+def _packet(fact: Mapping[str, Any], fact_position: tuple[int, int, int], rows: WriteBatch) -> None:
+    """Store the summary of a packet that has a row, and its index entries."""
     _, partition, offset = fact["cause"].rsplit("/", 2)
-    place = (fact["at"], int(partition), int(offset))
+    position = (fact["at"], int(partition), int(offset))
     session = key(fact["session_id"])
     summary_key = _PACKET + text_key(fact["packet_id"]) + session
-    rows[summary_key] = summary_of(fact, place, own).dump()
-    at = position_key(*place)
-    rows[_ALL + at] = rows[_SESSION + session + at] = summary_key
-    rows[_RUN + key(fact["run_id"] or "") + at] = summary_key
-    if fact["verdict"] == "accepted" and (packet := told(fact["packet"])) is not None:
-        lineage.accepted(fact, packet, place, rows)
+    rows[summary_key] = summary_of(fact, position, fact_position).dump()
+    suffix = position_key(*position)
+    rows[_ALL + suffix] = rows[_SESSION + session + suffix] = summary_key
+    rows[_RUN + key(fact["run_id"] or "") + suffix] = summary_key
+    if fact["verdict"] == "accepted" and (packet := lineage_members(fact["packet"])) is not None:
+        lineage.add_packet(fact, packet, position, rows)
 
 
 FOLLOWED: Mapping[str, Apply | None] = {
@@ -108,4 +108,4 @@ FOLLOWED: Mapping[str, Apply | None] = {
     APC_DECISIONS.name: _decisions,
     APC_PACKETS_DLQ.name: None,
 }
-"""Of dead letters a view only notes what they answer."""
+"""The topics that a view reads; dead letters only count as responses to commands."""

@@ -1,4 +1,4 @@
-"""APC/1.0 as views, the gateway and `query` have it."""
+"""The parts of APC/1.0 that views, the gateway and `query` use."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ DECAY_MODES = ("late", "always", "flag")
 
 @dataclass(frozen=True, kw_only=True)
 class ApcSettings(ServiceSettings):
-    """What APC leaves to whoever runs it."""
+    """The settings of APC."""
 
     apc_max_packet_bytes: int = number(
         "APC_MAX_PACKET_BYTES", 524_288, "largest APC packet, as canonical JSON", 1, 1 << 24, True

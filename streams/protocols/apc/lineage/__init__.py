@@ -1,4 +1,4 @@
-"""The apc-lineage processor: sums up each protocol's transfers, and says which have decayed."""
+"""The apc-lineage processor: it sums up each protocol's transfers and detects decay."""
 
 from streams.protocols.apc.lineage.processor import ApcLineageProcessor
 

@@ -1,29 +1,29 @@
-"""How well a protocol does, and whether it has decayed: one definition for all who ask.
+"""The effectiveness of a protocol, and whether it has decayed; the one definition for all callers.
 
     acceptance_rate = accepted ÷ transfers
     score = 0.5 × acceptance_rate + 0.35 × O + 0.15 × (1 − D)
 
 O is the mean outcome of the tasks that the protocol was transferred in, D their mean drift risk,
-each task weighed by its transfers.  Without an outcome O is 0; without a drift D is 1, while a
-measured drift of 0 is 0.  Everything is computed and compared as exact fractions; only what is
-shown is rounded.
+each task weighted by its transfers.  Without an outcome O is 0; without a drift D is 1, while a
+measured drift of 0 is 0.  All arithmetic and comparisons use exact fractions; only displayed
+values are rounded.
 
 `sums` is a row of protocol lineage (`headrace.apc.ApcLineage`), or any mapping with its members
 transfers, accepted, outcome_weight, outcome_sum_nano, drift_weight and drift_sum_nano: integers,
-the two sums in units of 10⁻⁹.  `settings` is `Work.settings`, or any mapping with the names below
-to a Decimal, int or decimal text; a float would bring its binary digits with it.
+the two sums in units of 10⁻⁹.  `settings` is `ProcessorContext.settings`, or any mapping with the
+names below to a Decimal, int or decimal text; a float would bring its binary digits with it.
 
-| setting | a protocol |
+| setting | effect |
 |---|---|
-| APC_DECAY_MIN_SAMPLES | of fewer transfers has not decayed |
-| APC_DECAY_MIN_SCORE | of a lower score has decayed |
-| APC_DECAY_MAX_DRIFT | of a higher D has decayed |
-| APC_GATE_MIN_SAMPLES | of fewer transfers does not fail the gate of arbitrations |
-| APC_GATE_MIN_SCORE | of a lower score fails it |
+| APC_DECAY_MIN_SAMPLES | a protocol with fewer transfers has not decayed |
+| APC_DECAY_MIN_SCORE | a protocol with a lower score has decayed |
+| APC_DECAY_MAX_DRIFT | a protocol with a higher D has decayed |
+| APC_GATE_MIN_SAMPLES | a protocol with fewer transfers passes the gate of arbitrations |
+| APC_GATE_MIN_SCORE | a protocol with a lower score fails that gate |
 
-A protocol is blocked for as long as its figures say so: better figures unblock it.  The total row
-is judged after every delta and remembers nothing but since when the protocol is blocked.  A change
-is a decision; while it stays blocked, other reasons are none.
+A protocol is blocked for as long as its sums say so: better sums unblock it.  The total row is
+evaluated after every delta and remembers only since when the protocol is blocked.  A change of
+that is a decision; a change of the reasons while the protocol stays blocked is not.
 
 Source: APC spec, 5.7.
 """
@@ -42,24 +42,24 @@ DRIFT_UNMEASURED = "drift_unmeasured"
 
 _NANO = 10**9
 _SIX_PLACES = 10**6
-_OF_ACCEPTANCE = Fraction("0.5")
-_OF_OUTCOME = Fraction("0.35")
-_OF_DRIFT = Fraction("0.15")
+_ACCEPTANCE_WEIGHT = Fraction("0.5")
+_OUTCOME_WEIGHT = Fraction("0.35")
+_DRIFT_WEIGHT = Fraction("0.15")
 _WORST_DRIFT = Fraction(1)
 
 
 def acceptance_rate(transfers: int, accepted: int) -> Fraction:
-    """0 without transfers."""
+    """Return accepted ÷ transfers, 0 without transfers."""
     return Fraction(accepted, transfers) if transfers > 0 else Fraction(0)
 
 
 def mean(sum_nano: int, weight: int) -> Fraction | None:
-    """None without weight.  sum_nano is in units of 10⁻⁹, the mean is not."""
+    """Return the mean, None without weight.  sum_nano is in units of 10⁻⁹, the mean is not."""
     return Fraction(sum_nano, weight * _NANO) if weight > 0 else None
 
 
 def drift_used(drift_weight: int, drift_sum_nano: int) -> Fraction:
-    """D: the mean drift risk, the worst possible where none was measured."""
+    """Return D: the mean drift risk, or the worst possible if none was measured."""
     measured = mean(drift_sum_nano, drift_weight)
     return _WORST_DRIFT if measured is None else measured
 
@@ -72,21 +72,21 @@ def score(
     drift_weight: int,
     drift_sum_nano: int,
 ) -> Fraction:
-    """The effectiveness score; 0…1 for sums that packets can have."""
-    return _weighed(
+    """Return the effectiveness score; 0…1 for sums that packets can have."""
+    return _weighted_score(
         acceptance_rate(transfers, accepted),
         mean(outcome_sum_nano, outcome_weight),
         drift_used(drift_weight, drift_sum_nano),
     )
 
 
-def _weighed(rate: Fraction, outcome: Fraction | None, drift: Fraction) -> Fraction:
-    without_outcome = _OF_ACCEPTANCE * rate + _OF_DRIFT * (1 - drift)
-    return without_outcome + _OF_OUTCOME * outcome if outcome else without_outcome
+def _weighted_score(rate: Fraction, outcome: Fraction | None, drift: Fraction) -> Fraction:
+    without_outcome = _ACCEPTANCE_WEIGHT * rate + _DRIFT_WEIGHT * (1 - drift)
+    return without_outcome + _OUTCOME_WEIGHT * outcome if outcome else without_outcome
 
 
-class Figures(NamedTuple):
-    """What the sums of a protocol say, exactly.
+class Measurements(NamedTuple):
+    """The exact measurements that follow from the sums of a protocol.
 
     avg_outcome, avg_drift_risk: None where no evaluation gave one.  drift_used: D.
     """
@@ -98,12 +98,12 @@ class Figures(NamedTuple):
     score: Fraction
 
 
-def figures(sums: Mapping[str, Any]) -> Figures:
+def measure(sums: Mapping[str, Any]) -> Measurements:
     rate = acceptance_rate(sums["transfers"], sums["accepted"])
     outcome = mean(sums["outcome_sum_nano"], sums["outcome_weight"])
     measured = mean(sums["drift_sum_nano"], sums["drift_weight"])
     drift = _WORST_DRIFT if measured is None else measured
-    return Figures(rate, outcome, measured, drift, _weighed(rate, outcome, drift))
+    return Measurements(rate, outcome, measured, drift, _weighted_score(rate, outcome, drift))
 
 
 def score_of(sums: Mapping[str, Any]) -> Fraction:
@@ -117,16 +117,16 @@ def score_of(sums: Mapping[str, Any]) -> Fraction:
     )
 
 
-def shown(number: Fraction) -> float:
-    """As facts, rows and answers show it: rounded half-even to 6 places."""
-    whole, rest = divmod(number.numerator * _SIX_PLACES, number.denominator)
-    half = 2 * rest - number.denominator
+def round_figure(number: Fraction) -> float:
+    """Round half-even to 6 places, as facts, rows and responses show the number."""
+    whole, remainder = divmod(number.numerator * _SIX_PLACES, number.denominator)
+    half = 2 * remainder - number.denominator
     up = half > 0 or (half == 0 and whole % 2 == 1)
     return (whole + up) / _SIX_PLACES
 
 
 def blocked_reasons(sums: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
-    """Why the protocol has decayed: codes in their order, none if it has not."""
+    """Return the codes of why the protocol has decayed, in order; empty if it has not."""
     if sums["transfers"] < settings["APC_DECAY_MIN_SAMPLES"]:
         return []
     reasons = []
@@ -139,14 +139,14 @@ def blocked_reasons(sums: Mapping[str, Any], settings: Mapping[str, Any]) -> lis
 
 
 def gate_fails(sums: Mapping[str, Any], settings: Mapping[str, Any]) -> bool:
-    """Whether the effectiveness gate of arbitrations keeps the protocol out."""
+    """Return whether the effectiveness gate of arbitrations excludes the protocol."""
     if sums["transfers"] < settings["APC_GATE_MIN_SAMPLES"]:
         return False
     return score_of(sums) < Fraction(settings["APC_GATE_MIN_SCORE"])
 
 
-def judge_decay(row: AvroValue, at: int, settings: Mapping[str, Any]) -> AvroValue:
-    """The total row, and whether it is blocked now; `row` says whether it was.  at: now, in ms."""
+def update_decay(row: AvroValue, at: int, settings: Mapping[str, Any]) -> AvroValue:
+    """Return the total row with its decay evaluated anew.  at: time of the delta, ms."""
     reasons = blocked_reasons(row, settings)
     since = row["blocked_since"] if row["blocked"] else at
     return row | {
@@ -159,9 +159,9 @@ def judge_decay(row: AvroValue, at: int, settings: Mapping[str, Any]) -> AvroVal
 def decay_decision(
     row: AvroValue, delta: Mapping[str, Any], cause: str, settings: Mapping[str, Any]
 ) -> AvroValue:
-    """The ApcDecision that a protocol is now blocked, or no longer is.
+    """Return the ApcDecision that a protocol is now blocked, or no longer is.
 
-    row: the judged total row.  delta: the one that changed it.  cause: position of the delta.
+    row: the evaluated total row.  delta: the one that changed it.  cause: position of the delta.
     """
     return {
         "decision_id": f"{delta['delta_id']}/decay",
@@ -177,7 +177,7 @@ def decay_decision(
             "effectiveness_score": row["effectiveness_score"],
             "score_threshold": float(settings["APC_DECAY_MIN_SCORE"]),
             "avg_drift_risk": row["avg_drift_risk"],
-            "drift_used": shown(drift_used(row["drift_weight"], row["drift_sum_nano"])),
+            "drift_used": round_figure(drift_used(row["drift_weight"], row["drift_sum_nano"])),
             "drift_threshold": float(settings["APC_DECAY_MAX_DRIFT"]),
             "lineage_version": row["version"],
         },

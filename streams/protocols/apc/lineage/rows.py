@@ -1,4 +1,4 @@
-"""A row of protocol lineage is the sum of its deltas, whatever their order.
+"""The rows of protocol lineage; each is the sum of its deltas, whatever their order.
 
 Each protocol has one row per run and one over all runs, the total.  Sums are integers, so that a
 removal cancels exactly what it removes.  A row whose sums are all 0 stays.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from streams.engine.processor import AvroValue
-from streams.protocols.apc.lineage.effectiveness import figures, shown
+from streams.protocols.apc.lineage.effectiveness import measure, round_figure
 from topology.keys import composite
 
 SUMS = (
@@ -30,7 +30,7 @@ SUMS = (
 
 
 def total_key(protocol_id: str) -> str:
-    """Row key of a protocol over all runs."""
+    """Return the row key of a protocol over all runs."""
     return composite(protocol_id)
 
 
@@ -39,13 +39,13 @@ def run_key(protocol_id: str, run_id: str) -> str:
 
 
 def evolve_run(row: AvroValue | None, delta: Mapping[str, Any]) -> AvroValue:
-    """The row of the delta's run after one more delta (Avro values); the argument stays."""
+    """Return the row of the delta's run with the delta added (Avro values); `row` stays."""
     after = _add(row, delta, delta["run_id"])
     return after | {"run_count": int(after["transfers"] > 0)}
 
 
 def evolve_total(row: AvroValue | None, delta: Mapping[str, Any], new_runs: int) -> AvroValue:
-    """The total row after one more delta; whether it is blocked is left to `judge_decay`.
+    """Return the total row with the delta added; `update_decay` sets whether it is blocked.
 
     new_runs: by how many the runs with transfers grew.
     """
@@ -54,25 +54,25 @@ def evolve_total(row: AvroValue | None, delta: Mapping[str, Any], new_runs: int)
 
 
 def _add(row: AvroValue | None, delta: Mapping[str, Any], run_id: str | None) -> AvroValue:
-    before = row or _first(delta["protocol_id"], run_id)
+    before = row or _new_row(delta["protocol_id"], run_id)
     after = before | {name: before[name] + delta[name] for name in SUMS}
     after["version"] = before["version"] + 1
     if delta["packets"] > 0:
         after["last_seen_at"] = max(before["last_seen_at"] or 0, delta["at"])
-    return after | _figures(after)
+    return after | _measurements(after)
 
 
-def _figures(sums: AvroValue) -> AvroValue:
-    rate, outcome, drift, _, score = figures(sums)
+def _measurements(sums: AvroValue) -> AvroValue:
+    rate, outcome, drift, _, score = measure(sums)
     return {
-        "acceptance_rate": shown(rate),
-        "avg_outcome": None if outcome is None else shown(outcome),
-        "avg_drift_risk": None if drift is None else shown(drift),
-        "effectiveness_score": shown(score),
+        "acceptance_rate": round_figure(rate),
+        "avg_outcome": None if outcome is None else round_figure(outcome),
+        "avg_drift_risk": None if drift is None else round_figure(drift),
+        "effectiveness_score": round_figure(score),
     }
 
 
-def _first(protocol_id: str, run_id: str | None) -> AvroValue:
+def _new_row(protocol_id: str, run_id: str | None) -> AvroValue:
     return {
         "protocol_id": protocol_id,
         "run_id": run_id,

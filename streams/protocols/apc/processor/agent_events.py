@@ -1,7 +1,7 @@
-"""What drives the coordination of an agent: a table of events, and of whose they are.
+"""The events that accepted packets raise in the coordination of agents, as a table.
 
 Each function of `DRIVES` names the agents in which its event is raised by an accepted packet of
-these types.  What an agent tells itself is on the channel INTRA_AGENT.
+these types.  Packets that an agent sends to itself are on the channel INTRA_AGENT.
 
 Source: APC spec, 4.5.
 """
@@ -35,21 +35,23 @@ class Drive(NamedTuple):
     agents: Callable[[Inbound, CoordinationUpdate], Agents]
 
 
-def drive(packet: Inbound, update: CoordinationUpdate, explicit: str | None) -> None:
-    """Raise what the packet raises; explicit: an event that its sender has raised already."""
+def raise_events(packet: Inbound, update: CoordinationUpdate, explicit: str | None) -> None:
+    """Raise the events of a packet; explicit: an event that its sender has raised already."""
     sender = packet.value["sender"]["agent_id"]
     for event, _, agents in _BY_TYPE[packet.packet_type]:
         for agent_id in agents(packet, update):
             if event != explicit or agent_id != sender:
-                update.in_agent(agent_id, event)
+                update.raise_in_agent(agent_id, event)
 
 
-def expired(row: AvroValue, event_context: EventContext, context: BatchContext) -> list[AvroValue]:
-    """A packet expired: its sender may have waited for it.  Returns the notes."""
+def raise_expired(
+    row: AvroValue, event_context: EventContext, context: BatchContext
+) -> list[AvroValue]:
+    """Raise the event for a sender that waits for an expired packet; return the notes."""
     update = CoordinationUpdate(context, row["session_id"], row["packet_id"], event_context)
     for agent_id in _waiting(row, update):
-        update.in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
-    update.close()
+        update.raise_in_agent(agent_id, _E.ACK_REJECTED_OR_DEFERRED)
+    update.write()
     return update.notes
 
 
@@ -79,15 +81,15 @@ def _idea_ready(packet: Inbound, update: CoordinationUpdate) -> Agents:
 
 
 def _critique_pass(packet: Inbound, update: CoordinationUpdate) -> Agents:
-    return _sender(packet) if _local(packet) and _believes_more(packet) else NOBODY
+    return _sender(packet) if _local(packet) and _confidence_holds(packet) else NOBODY
 
 
 def _critique_fail(packet: Inbound, update: CoordinationUpdate) -> Agents:
-    return _sender(packet) if _local(packet) and not _believes_more(packet) else NOBODY
+    return _sender(packet) if _local(packet) and not _confidence_holds(packet) else NOBODY
 
 
-def _believes_more(packet: Inbound) -> bool:
-    """Doubles stand in the same order as the decimals they are spelled as."""
+def _confidence_holds(packet: Inbound) -> bool:
+    """Compare the doubles; they have the same order as the decimals they are spelled as."""
     payload = packet.payload
     return bool(payload["confidence_post"] >= payload["confidence_pre"])
 
@@ -109,21 +111,21 @@ def _packet_emitted(packet: Inbound, update: CoordinationUpdate) -> Agents:
 
 
 def _ack_accepted(packet: Inbound, update: CoordinationUpdate) -> Agents:
-    """The awaited packet has all acknowledgements; at once if it asks for none."""
-    if update.published is not None and not packet.value["routing"]["requires_ack"]:
-        return (update.published,)
-    return _answered_with(_E.ACK_ACCEPTED, update)
+    """Return the sender whose packet has all acknowledgements, or asks for none."""
+    if update.waiting_agent is not None and not packet.value["routing"]["requires_ack"]:
+        return (update.waiting_agent,)
+    return _waiting_for_outcome(_E.ACK_ACCEPTED, update)
 
 
 def _ack_rejected(packet: Inbound, update: CoordinationUpdate) -> Agents:
-    return _answered_with(_E.ACK_REJECTED_OR_DEFERRED, update)
+    return _waiting_for_outcome(_E.ACK_REJECTED_OR_DEFERRED, update)
 
 
-def _answered_with(event: IntraEvent, update: CoordinationUpdate) -> Agents:
-    answered = update.answered
-    if answered is None or answered.event != event:
+def _waiting_for_outcome(event: IntraEvent, update: CoordinationUpdate) -> Agents:
+    outcome = update.ack_outcome
+    if outcome is None or outcome.event != event:
         return NOBODY
-    return _waiting(answered.row, update)
+    return _waiting(outcome.row, update)
 
 
 def _failed(packet: Inbound, update: CoordinationUpdate) -> Agents:
@@ -135,7 +137,7 @@ def _cancelled(packet: Inbound, update: CoordinationUpdate) -> Agents:
 
 
 def _waiting(row: AvroValue, update: CoordinationUpdate) -> Agents:
-    """The sender of the packet of this row, if that is the packet it waits for."""
+    """Return the sender of the packet of this row, if it waits for that packet."""
     agent_id = row["sender_agent_id"]
     agent = update.agent(agent_id)
     waits = agent is not None and agent["awaiting_packet_id"] == row["packet_id"]
@@ -161,7 +163,7 @@ DRIVES: tuple[Drive, ...] = (
     Drive(_E.CANCEL_OR_ERROR, _only("ERROR"), _failed),
     Drive(_E.CANCEL_OR_ERROR, _only("SIGNAL"), _cancelled),
 )
-"""In the order in which they are looked at."""
+"""The order is that of raising the events."""
 
 _BY_TYPE = {
     packet_type: tuple(drive for drive in DRIVES if packet_type in drive.types)

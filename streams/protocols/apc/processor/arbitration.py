@@ -1,9 +1,9 @@
-"""Arbitration of transfers: what an ARBITRATION would select of the transfers that it names.
+"""Arbitration of transfers: the selection among the transfers that an ARBITRATION names.
 
     references → known and live → ranked → not decayed → the first top_k → past their gate
 
 The decision informs; it moves no packet and changes no verdict.  It is made here, where the packet
-rows are, and written by apc-lineage, whose topic it belongs on.
+rows are, and apc-lineage writes it, since that processor owns the topic.
 
 Source: APC spec, 5.8.
 """
@@ -16,9 +16,9 @@ from typing import Any
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.lineage.effectiveness import gate_fails, score_of
 from streams.protocols.apc.processor import contributions
-from streams.protocols.apc.processor.batch import BatchContext, Inbound, named_by
+from streams.protocols.apc.processor.batch import BatchContext, Inbound, target_ids
 from streams.protocols.apc.processor.lifecycle import NOT_COUNTED
-from streams.protocols.apc.processor.throttling import ranked, row_of
+from streams.protocols.apc.processor.throttling import rank, ranking_row
 
 Known = Mapping[str, AvroValue]
 """Rows of known packets of type TRANSFER, by packet id."""
@@ -27,10 +27,12 @@ Known = Mapping[str, AvroValue]
 def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
     """Send the decision of an accepted ARBITRATION, if it names a TRANSFER that is known."""
     references: dict[str, int] = {}
-    for index, ref in enumerate(named_by(packet), 1):
+    for index, ref in enumerate(target_ids(packet), 1):
         references.setdefault(ref, index)
     rows = {ref: context.target(packet, ref) for ref in references}
-    known = {ref: found for ref, found in rows.items() if found is not None and found["transfer"]}
+    known = {
+        ref: target for ref, target in rows.items() if target is not None and target["transfer"]
+    }
     if not known:
         return
     rejected = [
@@ -39,7 +41,7 @@ def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
         if (reason := _rejection(rows[ref])) is not None
     ]
     refused = {one["packet_id"] for one in rejected}
-    ranking = ranked(row_of(ref, known[ref]["transfer"]) for ref in known if ref not in refused)
+    ranking = rank(ranking_row(ref, known[ref]["transfer"]) for ref in known if ref not in refused)
     chosen = _choose([one["packet_id"] for one in ranking], known, context)
     protocol = _protocol(known, ranking, chosen["selected_packet_ids"])
     decision = {
@@ -64,7 +66,7 @@ def decide(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
 
 
 def _rejection(row: AvroValue | None) -> str | None:
-    """Why a reference is left out of the ranking, if it is."""
+    """Return why a reference is left out of the ranking; None if it is not."""
     if row is None:
         return "packet_unknown"
     if row["packet_type"] != "TRANSFER":
@@ -75,18 +77,18 @@ def _rejection(row: AvroValue | None) -> str | None:
 
 
 def _choose(ids: Sequence[str], known: Known, context: BatchContext) -> AvroValue:
-    """What of the ranking is blocked, and what is selected."""
+    """Return which packets of the ranking are blocked, and which are selected."""
     top_k = context.settings["APC_ARBITRATION_TOP_K"]
     protocols = {packet_id: known[packet_id]["transfer"]["protocol_id"] for packet_id in ids}
     lineage = {protocol: context.lineage(protocol) for protocol in protocols.values()}
-    decayed = [_decayed(one, protocols[one], lineage[protocols[one]]) for one in ids]
-    left = [one for one, found in zip(ids, decayed, strict=True) if found is None]
+    decayed = [_decay_block(one, protocols[one], lineage[protocols[one]]) for one in ids]
+    left = [one for one, block in zip(ids, decayed, strict=True) if block is None]
     first = left[: max(0, top_k)]
     gated = [
-        _gated(one, protocols[one], lineage[protocols[one]], context.settings) for one in first
+        _gate_block(one, protocols[one], lineage[protocols[one]], context.settings) for one in first
     ]
-    blocked = [found for found in (*decayed, *gated) if found is not None]
-    selected = [one for one, found in zip(first, gated, strict=True) if found is None]
+    blocked = [block for block in (*decayed, *gated) if block is not None]
+    selected = [one for one, block in zip(first, gated, strict=True) if block is None]
     return {
         "top_k": top_k,
         "selected_count": len(selected),
@@ -97,14 +99,14 @@ def _choose(ids: Sequence[str], known: Known, context: BatchContext) -> AvroValu
     }
 
 
-def _decayed(packet_id: str, protocol: str, lineage: AvroValue | None) -> AvroValue | None:
+def _decay_block(packet_id: str, protocol: str, lineage: AvroValue | None) -> AvroValue | None:
     if lineage is None or not lineage["blocked"]:
         return None
     codes = "+".join(lineage["blocked_reasons"])
-    return _blocked(packet_id, protocol, f"protocol_decay_blocked:{protocol}:{codes}")
+    return _block(packet_id, protocol, f"protocol_decay_blocked:{protocol}:{codes}")
 
 
-def _gated(
+def _gate_block(
     packet_id: str, protocol: str, lineage: AvroValue | None, settings: Mapping[str, Any]
 ) -> AvroValue | None:
     if lineage is None or not gate_fails(lineage, settings):
@@ -112,15 +114,17 @@ def _gated(
     thousandths = round(score_of(lineage) * 1000)
     score = f"{thousandths // 1000}.{thousandths % 1000:03}"
     reason = f"protocol_effectiveness_gate_blocked:{protocol}:{score}"
-    return _blocked(packet_id, protocol, reason)
+    return _block(packet_id, protocol, reason)
 
 
-def _blocked(packet_id: str, protocol: str, reason: str) -> AvroValue:
+def _block(packet_id: str, protocol: str, reason: str) -> AvroValue:
     return {"packet_id": packet_id, "protocol_id": protocol, "reason": reason}
 
 
 def _protocol(known: Known, ranking: Sequence[AvroValue], selected: Sequence[str]) -> str:
-    """Of the first selected, else of the first ranked, else of the first known."""
+    """Return the protocol of the first selected packet, else of the first ranked, else of the
+    first.
+    """
     ids = (*selected, *(one["packet_id"] for one in ranking), *known)
     return str(known[ids[0]]["transfer"]["protocol_id"])
 

@@ -1,7 +1,6 @@
-"""A batch of packet records: each packet as it is read, and what all are judged with.
+"""A batch of packet records: each packet as it is read, and the tables and settings of the batch.
 
-`Inbound` is one packet on its way through the rules; `BatchContext` has the tables and settings of
-its batch.
+`Inbound` is one packet on its way through the rules; `BatchContext` has the tables and settings.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _PAYLOAD_IDS = ("acked_packet_id", "target_packet_id", "replacement_packet_id")
 
 
 class EventContext(Decision):
-    """The decision that one fact states; whatever else is written of it has its time and cause."""
+    """The decision that one fact states; its other outputs have the same time and cause."""
 
     __slots__ = ("event_id",)
 
@@ -47,20 +46,20 @@ class EventContext(Decision):
         super().__init__(work, cause, at, traceparent)
         self.event_id = event_id
 
-    def of_fact(self, event_id: str) -> EventContext:
+    def for_fact(self, event_id: str) -> EventContext:
         """Return the context of another fact that the same record causes."""
         return EventContext(self.work, self.cause, self.at, self.traceparent, event_id)
 
 
 class Inbound:
-    """What is known of one packet record.
+    """A packet record, and what the rules have learnt about it so far.
 
-    at: the record's time (ms).  cause: its position.  packet: what facts and rows keep of it,
-    the bytes as they came if they may be spliced.  json: the packet's JSON form, ids folded.
+    at: the record's time (ms).  cause: its position.  packet: the form that facts and rows store,
+    the record's own bytes if they may be spliced.  json: the packet's JSON form, ids folded.
     target: the row of the packet that an ACK, NACK or RETRACTION names.
-    identified: it has a session and an id to be known by.  warnings: those known by now.
+    identified: it has a session and a valid id.  warnings: the codes so far.
     effects: facts about other packets, in order.  throttle: the Throttle of a TRANSFER.
-    event_context: of its verdict, once it is being decided.
+    event_context: of its verdict, from `begin` on.
     """
 
     __slots__ = (
@@ -97,7 +96,7 @@ class Inbound:
 
     @property
     def transfer_key(self) -> str | None:
-        """The key of the throttle row that a TRANSFER needs; None if its payload is another's."""
+        """Return the key of a TRANSFER's throttle row; None if the payload is not a TRANSFER's."""
         if "protocol_id" not in self.payload:
             return None
         return composite(
@@ -109,12 +108,12 @@ class Inbound:
         )
 
     def begin(self, work: ProcessorContext) -> None:
-        """Make what is written from here on part of the decision on this packet."""
+        """Begin the decision on this packet; outputs from here on belong to it."""
         fact_id = f"{self.cause}/0"
         self.event_context = EventContext(work, self.cause, self.at, self.traceparent, fact_id)
 
     def read(self) -> None:
-        """Take the JSON form, fold the ids, compute the hashes."""
+        """Make the JSON form, fold the ids, compute the hashes."""
         plain = packet_json(self.value)
         self.json = fold_ids(plain)
         self.packet_hash, self.identity_hash = packet_hashes(self.json)
@@ -129,55 +128,57 @@ class Inbound:
             self.packet = AvroBody(self.message.body) if self.message.current else self.value
 
 
-def named_by(packet: Inbound) -> list[str]:
-    """The packets whose rows a packet may move, lower case; also of one that breaks rules."""
+def target_ids(packet: Inbound) -> list[str]:
+    """Return the ids of packets whose rows a packet may change, lower case; rules may be broken."""
     payload = packet.payload
     target = payload.get("acked_packet_id") or payload.get("target_packet_id")
     if target is not None:
         return [target.lower()]
     if packet.packet_type == "EVAL":
         bundle = packet.value["proof_bundle"] or {}
-        return referenced(bundle.get("evidence_refs"))
+        return referenced_ids(bundle.get("evidence_refs"))
     refs = [ref for c in payload.get("candidates", ()) for ref in c["packet_ref_ids"]]
     return [ref.lower() for ref in refs]
 
 
-def referenced(evidence_refs: Sequence[str] | None) -> list[str]:
-    """The packets that evidence references name as `packet:<packet_id>`."""
+def referenced_ids(evidence_refs: Sequence[str] | None) -> list[str]:
+    """Return the ids of the packets that evidence references name as `packet:<packet_id>`."""
     return [ref[7:].lower() for ref in evidence_refs or () if ref.startswith("packet:")]
 
 
 def _folded_value(value: AvroValue, json: AvroValue) -> AvroValue:
-    """The Avro value with the ids of its folded JSON form, whatever rules the packet breaks."""
+    """Return the Avro value with the ids of its folded JSON form; the packet may break rules."""
     branch, payload = value["payload"]
     folded = {
         **value,
         "packet_id": json["packet_id"],
-        "trace": _with(value["trace"], json["trace"], _TRACE_IDS),
+        "trace": _replace_members(value["trace"], json["trace"], _TRACE_IDS),
         "payload": (branch, _payload(payload, json["payload"])),
     }
     if value["proof_bundle"] is not None:
-        bundle = _with(value["proof_bundle"], json["proof_bundle"], ("evidence_refs",))
+        bundle = _replace_members(value["proof_bundle"], json["proof_bundle"], ("evidence_refs",))
         folded["proof_bundle"] = bundle
     return folded
 
 
 def _payload(payload: AvroValue, json: AvroValue) -> AvroValue:
-    folded = _with(payload, json, _PAYLOAD_IDS)
+    folded = _replace_members(payload, json, _PAYLOAD_IDS)
     if "candidates" in payload:
         pairs = zip(payload["candidates"], json["candidates"], strict=True)
-        folded["candidates"] = [_with(one, other, ("packet_ref_ids",)) for one, other in pairs]
+        folded["candidates"] = [
+            _replace_members(one, other, ("packet_ref_ids",)) for one, other in pairs
+        ]
     return folded
 
 
-def _with(members: AvroValue, json: AvroValue, names: tuple[str, ...]) -> AvroValue:
+def _replace_members(members: AvroValue, json: AvroValue, names: tuple[str, ...]) -> AvroValue:
     return {**members, **{name: json[name] for name in names if name in json}}
 
 
-class Shared:
-    """Rows that many packets of a batch look at, decoded once.
+class CachedRows:
+    """Rows that many packets of a batch read, decoded once.
 
-    Whoever changes a row puts it back, also one that `get` has given.
+    A caller that changes a row must `put` it, even one that `get` returned.
     """
 
     __slots__ = ("_rows", "_seen")
@@ -204,9 +205,9 @@ class Shared:
 
 
 class BatchContext:
-    """What a batch is judged with: its tables and settings.
+    """The tables and settings of a batch.
 
-    swarms: per session those that its row holds.
+    swarms: the swarms of each session's row.
     """
 
     __slots__ = (
@@ -217,22 +218,22 @@ class BatchContext:
         self.work = work
         self.settings = work.settings
         self.states: Rows = work.rows(APC_PACKET_STATES_TABLE)
-        self.coordination = Shared(work.rows(APC_COORDINATION_TABLE))
-        self.throttling = Shared(work.rows(APC_THROTTLING_TABLE))
-        self.tasks = Shared(work.rows(APC_TASK_FACTS))
+        self.coordination = CachedRows(work.rows(APC_COORDINATION_TABLE))
+        self.throttling = CachedRows(work.rows(APC_THROTTLING_TABLE))
+        self.tasks = CachedRows(work.rows(APC_TASK_FACTS))
         self._lineage = work.global_table(APC_LINEAGE_TABLE)
         self.swarms: dict[str, set[str]] = {}
 
     def session(self, session_id: str) -> AvroValue | None:
-        """The coordination row of a session."""
+        """Return the coordination row of a session."""
         return self.coordination.get(composite(session_id))
 
     def lineage(self, protocol_id: str) -> AvroValue | None:
-        """The total row of a protocol, as far as this worker has read it."""
+        """Return the total row of a protocol, as far as this worker has read it."""
         return self._lineage.get(composite(protocol_id))
 
     def target(self, packet: Inbound, packet_id: str) -> AvroValue | None:
-        """The row of another packet of the same session."""
+        """Return the row of another packet of the same session."""
         if packet_id.lower() == packet.packet_id:
             return None
         return self.states.get(composite(packet.session_id, packet_id.lower()))
@@ -246,7 +247,7 @@ class BatchContext:
 
 
 def packet_value(packet: AvroValue | AvroBody) -> AvroValue:
-    """The packet of a row, which is still in bytes if the row was written in this very step."""
+    """Return the packet of a row as a value; it is still in bytes if this step wrote the row."""
     if not isinstance(packet, AvroBody):
         return packet
     frame = b"\0" + CATALOGUE.id_of(PACKET).to_bytes(4, "big")

@@ -1,15 +1,15 @@
-"""What an accepted packet contributes to lineage: edges of the graph, and sums of its protocols.
+"""The contributions of accepted packets to lineage: edges of the graph, sums of protocols.
 
 A task that transferred a protocol n times weighs n in the protocol's means, with the mean of its
 own EVALs.  So whenever a packet becomes or ceases to be counted, the task's contribution to each
 of its protocols is computed before and after, and the difference is sent to apc-lineage, which
-keeps the sums.  All figures are integers, so differences cancel exactly and their order does not
+adds up the sums.  All numbers are integers, so differences cancel exactly and their order does not
 matter.
 
 A packet that bears lineage and is no TRANSFER counts for its protocol too.  It has a row of its
-own below the task's, written once, so that its retraction finds which protocol that was.
+own below the task's, written once, so that its retraction can look up its protocol.
 
-The `delta_id` is `<event_id>/<protocol_id>/<kind>`, the event being the fact that says what
+The `delta_id` is `<event_id>/<protocol_id>/<kind>`; the event is the fact that states what
 happened.
 
 Source: APC spec, 5.5 and 5.6.
@@ -24,7 +24,7 @@ from schemas.formats import is_uuid
 from streams.engine.processor import AvroValue
 from streams.processing.graph import LineageEdge
 from streams.protocols.apc.lineage.rows import SUMS
-from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, named_by
+from streams.protocols.apc.processor.batch import BatchContext, EventContext, Inbound, target_ids
 from topology.apc import APC_TRANSFERS
 from topology.keys import composite
 
@@ -32,7 +32,7 @@ Sums = tuple[int, ...]
 """Values of the members named in `SUMS`, or of all but the first of them."""
 
 _NO_SUMS: Sums = (0,) * (len(SUMS) - 1)
-_BEARS: Sums = (1, *_NO_SUMS)
+_ONE_PACKET: Sums = (1, *_NO_SUMS)
 """A packet that bears lineage, and no more."""
 _NO_TASK: AvroValue = {"evals": [], "protocols": {}}
 _NO_TRANSFERS: AvroValue = {"transfers": 0, "accepted": 0, "cross": 0}
@@ -41,43 +41,43 @@ _EVALUATING = ("EVAL", "ARBITRATION")
 
 
 def add(packet: Inbound, row: AvroValue, context: BatchContext) -> None:
-    """An accepted packet is counted from now on.  row: its own."""
+    """Count an accepted packet from now on; row: the packet's."""
     lineage = packet.value["lineage"]
     event_context = packet.event_context
     if packet.packet_type == "EVAL":
         _add_eval(packet, row, event_context, context)
     if row["packet_type"] == "TRANSFER":
         protocol = row["transfer"]["protocol_id"]
-        change = _changed(row, context, transfer=+1)
+        change = _count_transfer(row, context, transfer=+1)
         _send_deltas("transfer", {protocol: (1, *change[protocol])}, row, event_context)
     elif lineage is not None:
         protocol = lineage["protocol_id"]
         context.tasks.put(_bearer_key(row), {"evals": [], "protocols": {protocol: _NO_TRANSFERS}})
-        _send_deltas("lineage", {protocol: _BEARS}, row, event_context)
+        _send_deltas("lineage", {protocol: _ONE_PACKET}, row, event_context)
 
 
 def remove(row: AvroValue, event_context: EventContext, context: BatchContext) -> None:
-    """A packet has ceased to be counted: it gives back what it added."""
+    """Subtract what a packet added, since it is no longer counted."""
     packets: dict[str, int] = {}
-    found: dict[str, Sums] = {}
+    differences: dict[str, Sums] = {}
     if row["packet_type"] == "TRANSFER":
         packets[row["transfer"]["protocol_id"]] = -1
-        found = _changed(row, context, transfer=-1)
+        differences = _count_transfer(row, context, transfer=-1)
     else:
         bearer = context.tasks.get(_bearer_key(row))
         if bearer is not None:
             packets = dict.fromkeys(bearer["protocols"], -1)
             context.tasks.delete(_bearer_key(row))
         if row["packet_type"] == "EVAL":
-            found = _without_eval(row, context)
-    protocols = dict.fromkeys((*found, *packets))
-    changes = {p: (packets.get(p, 0), *found.get(p, _NO_SUMS)) for p in protocols}
+            differences = _remove_eval(row, context)
+    protocols = dict.fromkeys((*differences, *packets))
+    changes = {p: (packets.get(p, 0), *differences.get(p, _NO_SUMS)) for p in protocols}
     _send_deltas("removal", changes, row, event_context)
 
 
 def newest_eval_met_gates(row: AvroValue, context: BatchContext) -> bool:
-    """Whether the newest counted EVAL of the task of this packet met the gates."""
-    return newest_met_gates(key_of(row), context)
+    """Return whether the newest counted EVAL of this packet's task met the gates."""
+    return newest_met_gates(task_key(row), context)
 
 
 def newest_met_gates(key: str, context: BatchContext) -> bool:
@@ -85,8 +85,8 @@ def newest_met_gates(key: str, context: BatchContext) -> bool:
     return bool(task and task["evals"] and task["evals"][-1]["gates_met"])
 
 
-def key_of(row: AvroValue) -> str:
-    """The key of a packet's task; row: the packet's, or its trace with the session."""
+def task_key(row: AvroValue) -> str:
+    """Return the key of a packet's task; row: the packet's, or its trace with the session."""
     return composite(row["session_id"], row["run_id"], row["task_id"])
 
 
@@ -105,16 +105,16 @@ def _add_eval(
         "drift_nano": None if drift is None else to_nano(drift),
         "gates_met": row["gates"]["met"],
     }
-    key = key_of(row)
+    key = task_key(row)
     before = context.tasks.get(key) or _NO_TASK
     after = {**before, "evals": [*before["evals"], counted]}
     context.tasks.put(key, after)
-    found = _differences(before, after, after["protocols"])
-    _send_deltas("eval", {p: (0, *sums) for p, sums in found.items()}, row, event_context)
+    differences = _differences(before, after, after["protocols"])
+    _send_deltas("eval", {p: (0, *sums) for p, sums in differences.items()}, row, event_context)
 
 
-def _without_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
-    key = key_of(row)
+def _remove_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
+    key = task_key(row)
     before = context.tasks.get(key) or _NO_TASK
     evals = [counted for counted in before["evals"] if counted["packet_id"] != row["packet_id"]]
     after = {**before, "evals": evals}
@@ -122,16 +122,16 @@ def _without_eval(row: AvroValue, context: BatchContext) -> dict[str, Sums]:
     return _differences(before, after, after["protocols"])
 
 
-def _changed(row: AvroValue, context: BatchContext, *, transfer: int) -> dict[str, Sums]:
-    """One TRANSFER more or less in its task."""
-    key, member = key_of(row), row["transfer"]
+def _count_transfer(row: AvroValue, context: BatchContext, *, transfer: int) -> dict[str, Sums]:
+    """Add a TRANSFER to its task, or remove it; transfer: 1 or -1."""
+    key, member = task_key(row), row["transfer"]
     protocol = member["protocol_id"]
     before = context.tasks.get(key) or _NO_TASK
-    held = before["protocols"].get(protocol, _NO_TRANSFERS)
+    counts_before = before["protocols"].get(protocol, _NO_TRANSFERS)
     counts = {
-        "transfers": held["transfers"] + transfer,
-        "accepted": held["accepted"] + transfer * member["accepted"],
-        "cross": held["cross"] + transfer * member["cross_use_case"],
+        "transfers": counts_before["transfers"] + transfer,
+        "accepted": counts_before["accepted"] + transfer * member["accepted"],
+        "cross": counts_before["cross"] + transfer * member["cross_use_case"],
     }
     protocols = {**before["protocols"], protocol: counts}
     if counts["transfers"] == 0:
@@ -150,12 +150,12 @@ def _put_task(key: str, task: AvroValue, context: BatchContext) -> None:
 
 def _differences(before: AvroValue, after: AvroValue, protocols: Iterable[str]) -> dict[str, Sums]:
     old, new = _means(before), _means(after)
-    found = {}
+    differences = {}
     for protocol in protocols:
-        was = _contribution(before["protocols"].get(protocol, _NO_TRANSFERS), *old)
-        now = _contribution(after["protocols"].get(protocol, _NO_TRANSFERS), *new)
-        found[protocol] = tuple(b - a for a, b in zip(was, now, strict=True))
-    return found
+        sums_before = _contribution(before["protocols"].get(protocol, _NO_TRANSFERS), *old)
+        sums_after = _contribution(after["protocols"].get(protocol, _NO_TRANSFERS), *new)
+        differences[protocol] = tuple(b - a for a, b in zip(sums_before, sums_after, strict=True))
+    return differences
 
 
 def _contribution(counts: AvroValue, outcome: int | None, drift: int | None) -> Sums:
@@ -173,18 +173,18 @@ def _contribution(counts: AvroValue, outcome: int | None, drift: int | None) -> 
 
 
 def _means(task: AvroValue) -> tuple[int | None, int | None]:
-    """Mean outcome and drift of the task's EVALs, in units of 10⁻⁹; None if none has one."""
+    """Return the mean outcome and drift of the task's EVALs in units of 10⁻⁹; None without one."""
     outcomes = [counted["outcome_nano"] for counted in task["evals"]]
     drifts = [counted["drift_nano"] for counted in task["evals"]]
     return _mean(outcomes), _mean([drift for drift in drifts if drift is not None])
 
 
 def _mean(numbers: list[int]) -> int | None:
-    """Rounded half-even."""
+    """Return the mean, rounded half-even."""
     if not numbers:
         return None
-    whole, rest = divmod(sum(numbers), len(numbers))
-    twice = 2 * rest
+    whole, remainder = divmod(sum(numbers), len(numbers))
+    twice = 2 * remainder
     return whole + (twice > len(numbers) or (twice == len(numbers) and whole % 2 == 1))
 
 
@@ -194,7 +194,7 @@ def _send_deltas(
     row: AvroValue,
     event_context: EventContext,
 ) -> None:
-    """One delta for each protocol whose sums change.  row: of the packet that is the reason."""
+    """Send a delta for each protocol whose sums change; row: of the packet that is the reason."""
     for protocol, sums in changes.items():
         if any(sums):
             _send_delta(kind, protocol, sums, None, row, event_context)
@@ -240,45 +240,45 @@ def emit_edges(packet: Inbound) -> None:
 
 
 def _edges(packet: Inbound) -> Iterator[LineageEdge]:
-    own, trace = _packet(packet.packet_id), packet.value["trace"]
-    yield LineageEdge(own, "same_trace", f"trace:{packet.session_id}")
+    node, trace = _packet_node(packet.packet_id), packet.value["trace"]
+    yield LineageEdge(node, "same_trace", f"trace:{packet.session_id}")
     if trace["parent_packet_id"] is not None:
-        yield LineageEdge(own, "child_of", _packet(trace["parent_packet_id"]))
+        yield LineageEdge(node, "child_of", _packet_node(trace["parent_packet_id"]))
     if trace["root_packet_id"] != packet.packet_id:
-        yield LineageEdge(own, "part_of", _packet(trace["root_packet_id"]))
+        yield LineageEdge(node, "part_of", _packet_node(trace["root_packet_id"]))
     match packet.packet_type:
         case "ACK" | "NACK":
-            yield LineageEdge(own, "acknowledges", _packet(packet.payload["acked_packet_id"]))
+            yield LineageEdge(node, "acknowledges", _packet_node(packet.payload["acked_packet_id"]))
         case "RETRACTION":
-            yield from _retraction(packet, own)
+            yield from _retraction_edges(packet, node)
     if packet.value["lineage"] is not None:
-        yield from _lineage(packet, own)
+        yield from _lineage_edges(packet, node)
     if packet.packet_type in _EVALUATING:
-        for named in named_by(packet):
+        for named in target_ids(packet):
             if is_uuid(named):
-                yield LineageEdge(own, "evaluates", _packet(named))
+                yield LineageEdge(node, "evaluates", _packet_node(named))
 
 
-def _retraction(packet: Inbound, own: str) -> Iterator[LineageEdge]:
-    target = _packet(packet.payload["target_packet_id"])
+def _retraction_edges(packet: Inbound, node: str) -> Iterator[LineageEdge]:
+    target = _packet_node(packet.payload["target_packet_id"])
     replacement = packet.payload["replacement_packet_id"]
-    yield LineageEdge(own, "retracts", target)
+    yield LineageEdge(node, "retracts", target)
     if replacement is not None:
-        yield LineageEdge(_packet(replacement), "replaces", target)
+        yield LineageEdge(_packet_node(replacement), "replaces", target)
 
 
-def _lineage(packet: Inbound, own: str) -> Iterator[LineageEdge]:
+def _lineage_edges(packet: Inbound, node: str) -> Iterator[LineageEdge]:
     lineage = packet.value["lineage"]
-    protocol = _protocol(lineage["protocol_id"])
+    protocol = _protocol_node(lineage["protocol_id"])
     relation = "transfers" if packet.packet_type == "TRANSFER" else "derived_from"
-    yield LineageEdge(own, relation, protocol)
+    yield LineageEdge(node, relation, protocol)
     for parent in lineage["parent_protocol_ids"] or ():
-        yield LineageEdge(protocol, "derived_from", _protocol(parent))
+        yield LineageEdge(protocol, "derived_from", _protocol_node(parent))
 
 
-def _packet(packet_id: str) -> str:
+def _packet_node(packet_id: str) -> str:
     return f"apc:packet:{packet_id}"
 
 
-def _protocol(protocol_id: str) -> str:
+def _protocol_node(protocol_id: str) -> str:
     return f"apc:protocol:{protocol_id}"

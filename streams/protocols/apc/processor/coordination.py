@@ -1,10 +1,10 @@
-"""Coordination as it is observed: an event is raised, applied to the state then current, noted.
+"""Coordination of a session and its agents: events are raised, applied to the state, and noted.
 
-An update is what one fact observes.  However many events it raises, each row it changes is written
-once, at the end.  An event without an edge, or whose guard fails, leaves its note and no more; a
-row holds the notes that moved it.
+An update belongs to one fact.  However many events it raises, it writes each changed row once, at
+the end.  An event without an edge, or whose guard fails, adds a note and changes nothing; a row
+stores only the notes of events that moved it.
 
-Which events a packet raises is in `session_events` and `agent_events`.
+`session_events` and `agent_events` define which events a packet raises.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ from topology.machines.apc_intra import MACHINE as INTRA
 from topology.machines.apc_intra import IntraEvent, IntraState
 
 HISTORY = 20
-"""How many of the notes that moved it a row holds."""
+"""The number of notes that a row stores, the newest of those that moved it."""
 
 _APPLIED, _NO_EDGE, _GUARD_FAILED, _UNKNOWN = "applied", "no_edge", "guard_failed", "unknown_event"
 
 
 class AckOutcome(NamedTuple):
-    """What an ACK or NACK means to whoever waits for the packet of `row`."""
+    """The event that an ACK or NACK raises in the sender that waits for the packet of `row`."""
 
     event: IntraEvent
     row: AvroValue
 
 
 class CoordinationUpdate:
-    """notes: what this fact shows.  answered: what the packet answered, if it is an ACK or NACK.
+    """The changes of coordination that one fact causes.
 
-    published: the agent that came to wait for its packet.
+    notes: those that the fact carries.  ack_outcome: of a packet that is an ACK or NACK.
+    waiting_agent: the agent that began to wait for its packet.
     """
 
     __slots__ = (
-        "_changed", "_moves", "answered", "context", "event_context", "notes", "packet_id",
-        "published", "session_id",
+        "_changed_rows", "_transitions", "ack_outcome", "context", "event_context", "notes",
+        "packet_id", "session_id", "waiting_agent",
     )  # fmt: skip
 
     def __init__(
@@ -52,93 +53,93 @@ class CoordinationUpdate:
         session_id: str,
         packet_id: str,
         event_context: EventContext,
-        answered: AckOutcome | None = None,
+        ack_outcome: AckOutcome | None = None,
     ) -> None:
         self.context = context
         self.session_id = session_id
         self.packet_id = packet_id
         self.event_context = event_context
-        self.answered = answered
+        self.ack_outcome = ack_outcome
         self.notes: list[AvroValue] = []
-        self.published: str | None = None
-        self._changed: dict[str, AvroValue] = {}
-        self._moves: list[tuple[str, str]] = []
+        self.waiting_agent: str | None = None
+        self._changed_rows: dict[str, AvroValue] = {}
+        self._transitions: list[tuple[str, str]] = []
 
     def session(self) -> AvroValue:
-        """The row of the session, made if this is its first accepted packet."""
+        """Return the row of the session; create it for the session's first accepted packet."""
         row = self._row(composite(self.session_id))
         if row is None:
-            row = _first(self.session_id, None, "inter", str(INTER.initial))
-            self.change(row)
-            self._moves.append(("none", row["state"]))
+            row = _new_row(self.session_id, None, "inter", str(INTER.initial))
+            self.mark_changed(row)
+            self._transitions.append(("none", row["state"]))
         return row
 
     def agent(self, agent_id: str) -> AvroValue | None:
         return self._row(composite(self.session_id, agent_id))
 
     def _row(self, key: str) -> AvroValue | None:
-        return self._changed.get(key) or self.context.coordination.get(key)
+        return self._changed_rows.get(key) or self.context.coordination.get(key)
 
-    def change(self, row: AvroValue) -> None:
-        """This row is another than before."""
+    def mark_changed(self, row: AvroValue) -> None:
+        """Note that this row has to be written."""
         key, agent_id = composite(self.session_id), row["agent_id"]
         if agent_id is not None:
             key = composite(self.session_id, agent_id)
-        self._changed[key] = row
+        self._changed_rows[key] = row
 
-    def in_session(self, event: str, *, guard: bool = True) -> None:
-        """An event of the session.  guard: whether the edge's condition holds."""
+    def raise_in_session(self, event: str, *, guard: bool = True) -> None:
+        """Raise an event of the session.  guard: whether the edge's condition holds."""
         row = self.session()
         before = row["state"]
         after = step(INTER, before, event)
-        if not self._note(row, event, None if after is None else str(after), guard):
+        if not self._apply(row, event, None if after is None else str(after), guard):
             return
-        self._moves.append((before, row["state"]))
+        self._transitions.append((before, row["state"]))
         if after is InterState.DIFFERENTIATED_RESEARCH:
             row["swarms_ready"] = []
         elif after is InterState.EXECUTION:
             row["artifact_seen"] = row["eval_seen"] = False
 
-    def in_agent(self, agent_id: str, event: str) -> None:
-        """An event of one agent."""
+    def raise_in_agent(self, agent_id: str, event: str) -> None:
+        """Raise an event of one agent."""
         row = self.agent(agent_id)
         if row is None:
-            row = _first(self.session_id, agent_id, "intra", str(INTRA.initial))
+            row = _new_row(self.session_id, agent_id, "intra", str(INTRA.initial))
         after = step(INTRA, row["state"], event)
-        if not self._note(row, event, None if after is None else str(after), True):
+        if not self._apply(row, event, None if after is None else str(after), True):
             return
         waits = after is IntraState.WAIT_FOR_ACK
         row["awaiting_packet_id"] = self.packet_id if waits else None
         if waits:
-            self.published = agent_id
+            self.waiting_agent = agent_id
 
-    def unknown(self, event: str) -> None:
+    def note_unknown(self, event: str) -> None:
         row = self.session()
-        self.notes.append(self._noted(row, event, None, _UNKNOWN))
+        self.notes.append(self._make_note(row, event, None, _UNKNOWN))
 
-    def close(self) -> None:
-        """Write the rows that changed, then report what the session did."""
-        for key, row in self._changed.items():
+    def write(self) -> None:
+        """Write the changed rows, then send the session's transitions to RTES."""
+        for key, row in self._changed_rows.items():
             row["updated_at"] = self.event_context.at
             row["version"] += 1
             self.context.coordination.put(key, row)
-        for n, (from_state, to_state) in enumerate(self._moves):
+        for n, (from_state, to_state) in enumerate(self._transitions):
             self._emit_rtes_event(n, from_state, to_state)
 
-    def _note(self, row: AvroValue, event: str, target: str | None, guard: bool) -> bool:
-        """Note the event, and move the row if it has an edge that is open."""
+    def _apply(self, row: AvroValue, event: str, target: str | None, guard: bool) -> bool:
+        """Note the event; apply it to the row if the state has an edge and the guard holds."""
         if target is None or not guard:
             why = _NO_EDGE if target is None else _GUARD_FAILED
-            self.notes.append(self._noted(row, event, None, why))
+            self.notes.append(self._make_note(row, event, None, why))
             return False
-        note = self._noted(row, event, target, _APPLIED)
+        note = self._make_note(row, event, target, _APPLIED)
         self.notes.append(note)
         row["state"] = target
         row["history"] = [*row["history"][1 - HISTORY :], note]
-        self.change(row)
+        self.mark_changed(row)
         return True
 
-    def _noted(self, row: AvroValue, event: str, target: str | None, why: str) -> AvroValue:
+    def _make_note(self, row: AvroValue, event: str, target: str | None, why: str) -> AvroValue:
         return {
             "machine": row["machine"],
             "agent_id": row["agent_id"],
@@ -152,7 +153,7 @@ class CoordinationUpdate:
         }
 
     def _emit_rtes_event(self, n: int, from_state: str, to_state: str) -> None:
-        """Send a transition of the session to RTES, where the session is one task."""
+        """Send a transition of the session to RTES, in which the session is one task."""
         event_context = self.event_context
         event_id = uuid5_url(f"headrace:apc:{event_context.cause}/{n}")
         transition = {
@@ -166,7 +167,7 @@ class CoordinationUpdate:
         event_context.emit_rtes_event("apc", event_id, self.session_id, record, transition)
 
 
-def _first(session_id: str, agent_id: str | None, machine: str, state: str) -> AvroValue:
+def _new_row(session_id: str, agent_id: str | None, machine: str, state: str) -> AvroValue:
     return {
         "session_id": session_id,
         "agent_id": agent_id,

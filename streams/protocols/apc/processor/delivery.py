@@ -1,15 +1,16 @@
-"""Delivery: once to each distinct recipient, whatever the delivery mode, and what comes of it.
+"""Delivery of a packet, once to each distinct recipient whatever the delivery mode, and its
+outcome.
 
 A packet that asks for acknowledgements stays ROUTED until all recipients have accepted, one has
 refused, its attempts are used up or its deadline passes.  A NACK is a refusal whatever status it
-carries.  A recipient may defer, which costs no attempt: the wait for this one begins anew.
+carries.  A recipient may defer, which costs no attempt: its acknowledgement timer starts again.
 
 The deadline is compared with the time of the record at hand, so an answer dated before it counts
-whenever it is read, and one dated later finds the packet expired, exactly as the timer would
-have left it: its fact has the timer's id, so it is never written twice.
+whenever it is read.  One dated later finds the packet expired, exactly as the timer would have
+left it: its fact has the timer's id, so it is never written twice.
 
-A sender may take a packet back, whatever became of it.  The packet is no longer counted and not
-delivered again, and everyone who holds it is told.  What others did because of it stays.
+A sender may retract a packet in any state.  The packet is then no longer counted nor delivered
+again, and its recipients get a notice.  What others did because of it stays.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ ACK = "apc.ack"
 
 
 def deadline(packet: Inbound) -> int:
-    """When the packet expires, ms; not after its record's time if it came too late."""
+    """Return when the packet expires, ms; its record's time or earlier if it came too late."""
     at = packet.at + int(packet.value["routing"]["ttl_ms"])
     expires_at = packet.value["expires_at"]
     if expires_at is None:
@@ -64,9 +65,9 @@ def _new_acks(packet: Inbound, deadline_at: int) -> AvroValue:
 
 
 def deliver(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext) -> str:
-    """Hand an accepted packet to its recipients; it waits for their answers or moves on at once.
+    """Deliver an accepted packet to its recipients; without acknowledgements it moves on at once.
 
-    Returns the sentence of its verdict.
+    Returns the message of its verdict.
     """
     row["acks"] = acks = _new_acks(packet, deadline_at)
     agents, ctx = acks["recipients"], packet.event_context
@@ -75,7 +76,7 @@ def deliver(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchCon
     ]
     events: tuple[str, ...] = lifecycle.ROUTED
     if not acks["required"]:
-        events += (*lifecycle.APPLIED, *verification.ending(row, context))
+        events += (*lifecycle.APPLIED, *verification.final_events(row, context))
     lifecycle.arrive(row, events, transfer_metadata(row))
     for delivery in deliveries:
         ctx.send(APC_INBOX, delivery["recipient_agent_id"], delivery, delivery["delivery_id"])
@@ -96,7 +97,7 @@ def transfer_metadata(row: AvroValue) -> dict[str, str] | None:
     return {"policy_pass": canonical_json(transfer["selection"]).decode()}
 
 
-def disarm(row: AvroValue, context: BatchContext) -> None:
+def delete_timers(row: AvroValue, context: BatchContext) -> None:
     """Delete the timers of a packet that leaves ROUTED."""
     acks, key = row["acks"], context.key_of(row)
     context.work.delete_timer(acks["deadline_at"], TTL, key)
@@ -127,7 +128,9 @@ def _delivery(
 
 
 def acknowledge(packet: Inbound, context: BatchContext) -> AckOutcome | None:
-    """What an accepted ACK or NACK does to the packet it names."""
+    """Apply an accepted ACK or NACK to the packet it names; None if no agent's state depends on
+    it.
+    """
     row = packet.target
     assert row is not None
     status = packet.payload["ack_status"]
@@ -153,8 +156,8 @@ def _record_acceptance(packet: Inbound, row: AvroValue, context: BatchContext) -
         message = f"{agent} accepted; still awaited: {', '.join(pending)}."
         lifecycle.move(packet, row, (), rules.ACK_RECORDED.code, message, context)
         return None
-    disarm(row, context)
-    events = (*lifecycle.APPLIED, *verification.ending(row, context))
+    delete_timers(row, context)
+    events = (*lifecycle.APPLIED, *verification.final_events(row, context))
     message = f"{agent} accepted, and so all {len(accepted)} recipients have."
     lifecycle.move(packet, row, events, rules.DELIVERED.code, message, context)
     return AckOutcome(IntraEvent.ACK_ACCEPTED, row)
@@ -162,7 +165,7 @@ def _record_acceptance(packet: Inbound, row: AvroValue, context: BatchContext) -
 
 def _record_refusal(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome:
     reason = packet.payload["reason"]
-    disarm(row, context)
+    delete_timers(row, context)
     lifecycle.move(
         packet,
         row,
@@ -190,14 +193,14 @@ def _defer(packet: Inbound, row: AvroValue, context: BatchContext) -> AckOutcome
 
 
 def expire_overdue(row: AvroValue, packet: Inbound, context: BatchContext) -> None:
-    """A record names a packet whose deadline has passed before its timer fired."""
+    """Expire a packet that a record names after its deadline but before its timer has fired."""
     if row["state"] == "ROUTED" and packet.at >= row["acks"]["deadline_at"]:
         _expire_by_ttl(row, packet.at, packet.traceparent, context)
         packet.event_context.resume()
 
 
 def fire(timer: Timer, now_ms: int, context: BatchContext) -> None:
-    """A timer is due; it does nothing when its packet has moved on or was armed anew."""
+    """Handle a due timer; do nothing if its packet has moved on or has a newer timer."""
     row = context.states.get(timer.key)
     if row is None or row["state"] != "ROUTED":
         return
@@ -220,14 +223,14 @@ def fire(timer: Timer, now_ms: int, context: BatchContext) -> None:
 def _ack_context(
     row: AvroValue, at: int, traceparent: bytes | None, context: BatchContext
 ) -> EventContext:
-    """Begin the decision of the timer that waits for acknowledgements."""
+    """Begin the decision of an acknowledgement timer."""
     return _timer_context(row, f"ack/{row['acks']['attempt']}", at, traceparent, context)
 
 
 def _timer_context(
     row: AvroValue, suffix: str, at: int, traceparent: bytes | None, context: BatchContext
 ) -> EventContext:
-    """Begin the decision of a packet's timer.  at: the tick's time (ms)."""
+    """Begin the decision of a packet's timer.  at: when it fires (ms)."""
     cause = row["position"]
     return EventContext(context.work, cause, at, traceparent, f"{cause}/{suffix}")
 
@@ -242,7 +245,7 @@ def _redeliver(row: AvroValue, timer: Timer, ctx: EventContext, context: BatchCo
         f"Attempt {unanswered} of {1 + routing['retry_limit']} went unanswered by: "
         f"{', '.join(acks['pending'])}."
     )
-    fact = facts.fired(row, rules.REDELIVERED.code, message, [], timer.due_ms, ctx)
+    fact = facts.timer_fact(row, rules.REDELIVERED.code, message, [], timer.due_ms, ctx)
     ctx.send(APC_EVENTS, fact["session_id"], fact, fact["event_id"])
     context.put(row)
     for agent in acks["pending"]:
@@ -269,32 +272,32 @@ def _expire(
     ctx: EventContext,
     context: BatchContext,
 ) -> None:
-    disarm(row, context)
+    delete_timers(row, context)
     transitions = lifecycle.advance(row, lifecycle.EXPIRED, rule, at=ctx.at, cause=ctx.cause)
-    fact = facts.fired(row, rule, message, transitions, due_at, ctx)
+    fact = facts.timer_fact(row, rule, message, transitions, due_at, ctx)
     contributions.remove(row, ctx, context)
-    fact["coordination"] = agent_events.expired(row, ctx, context)
+    fact["coordination"] = agent_events.raise_expired(row, ctx, context)
     ctx.send(APC_EVENTS, fact["session_id"], fact, fact["event_id"])
     context.put(row)
 
 
 def retract(packet: Inbound, deadline_at: int, context: BatchContext) -> None:
-    """What an accepted RETRACTION does to its target."""
+    """Apply an accepted RETRACTION to its target."""
     row = packet.target
     assert row is not None
     if row["state"] == "ROUTED":
-        disarm(row, context)
+        delete_timers(row, context)
     message = f"Retracted by {packet.value['sender']['agent_id']}."
     lifecycle.move(packet, row, lifecycle.RETRACTED, rules.RETRACTED.code, message, context)
-    _notify(packet, row, deadline_at, context)
+    _send_notices(packet, row, deadline_at, context)
 
 
-def _notify(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext) -> None:
-    """Tell those to whom the target was delivered; the RETRACTION's own recipients know."""
-    own = lifecycle.recipients(packet.value)
+def _send_notices(packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext) -> None:
+    """Send a notice to the target's recipients, except those of the RETRACTION itself."""
+    recipients = lifecycle.recipients(packet.value)
     holders = [] if row["acks"] is None else row["acks"]["recipients"]
     for agent in holders:
-        if agent not in own:
+        if agent not in recipients:
             notice = {
                 "delivery_id": composite(row["packet_id"], agent, "notice"),
                 "kind": "retraction",

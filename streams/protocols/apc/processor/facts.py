@@ -14,7 +14,7 @@ from streams.protocols.apc.processor.batch import EventContext, Inbound
 
 MAX_ERRORS = 10
 
-_BLANK: AvroValue = {
+_DEFAULTS: AvroValue = {
     "fault": None,
     "packet_id": None,
     "packet_type": None,
@@ -40,10 +40,10 @@ _BLANK: AvroValue = {
 
 
 def verdict(packet: Inbound, name: str, rule: str, message: str, /, **members: Any) -> AvroValue:
-    """The fact owed to a packet record; `members` are those that not every verdict has."""
+    """Return the verdict on a packet record; `members` are those that not every verdict has."""
     trace = packet.trace
     return {
-        **_BLANK,
+        **_DEFAULTS,
         "event_id": packet.cause + "/0",
         "verdict": name,
         "rule": rule,
@@ -69,7 +69,7 @@ def rejection(
 
 
 def anti_drift(packet: Inbound) -> AvroValue:
-    """The drift checks as the packet's fact shows them."""
+    """Return the drift checks in the form that the packet's fact has."""
     checks = packet.metadata.get("anti_drift")
     return {"evaluated": checks is not None, "checks": checks or {}}
 
@@ -85,14 +85,16 @@ def duplicate(packet: Inbound, rule: str, message: str) -> AvroValue:
     )
 
 
-def effect(
+def add_effect(
     packet: Inbound, row: AvroValue, rule: str, message: str, transitions: Sequence[AvroValue]
 ) -> str:
-    """Note what the packet did to the packet of `row` (as it is after that); returns the id."""
+    """Add the fact of what the packet did to the packet of `row` (after the change); return its
+    id.
+    """
     event_id = f"{packet.cause}/{len(packet.effects) + 1}"
     packet.effects.append(
         {
-            **_of_row(row),
+            **_row_members(row),
             "event_id": event_id,
             "verdict": "effect",
             "rule": rule,
@@ -106,7 +108,7 @@ def effect(
     return event_id
 
 
-def fired(
+def timer_fact(
     row: AvroValue,
     rule: str,
     message: str,
@@ -116,7 +118,7 @@ def fired(
 ) -> AvroValue:
     """Return the fact that a timer went off.  due_at: when it was due (ms)."""
     return {
-        **_of_row(row),
+        **_row_members(row),
         "event_id": ctx.event_id,
         "verdict": "fired",
         "rule": rule,
@@ -128,9 +130,9 @@ def fired(
     }
 
 
-def _of_row(row: AvroValue) -> AvroValue:
+def _row_members(row: AvroValue) -> AvroValue:
     return {
-        **_BLANK,
+        **_DEFAULTS,
         "session_id": row["session_id"],
         "packet_id": row["packet_id"],
         "packet_type": row["packet_type"],

@@ -1,4 +1,4 @@
-"""The life of a packet: its row, and its way along the edges of the `apc-packet` machine.
+"""The lifecycle of a packet: its row, and its transitions by the `apc-packet` machine.
 
 Rows and facts leave out what a reader can fill in: a transition's time and cause are null in a
 fact where they are the fact's own, in a row where they are the time and position of the packet.
@@ -36,18 +36,18 @@ SUPERSEDED = ("higher_conflict_resolution_arrived", "supersession_recorded")
 
 
 @lru_cache(maxsize=256)
-def fresh(events: tuple[str, ...]) -> tuple[tuple[AvroValue, ...], str]:
-    """The history of a packet that took these events when it arrived, and its state then."""
+def initial_history(events: tuple[str, ...]) -> tuple[tuple[AvroValue, ...], str]:
+    """Return the history of a packet after these events on arrival, and its state then."""
     state = str(MACHINE.initial)
     history = [_transition(0, "init", None, state)]
     for event in events:
-        history.append(_next(len(history), state, event))
+        history.append(_take_transition(len(history), state, event))
         state = history[-1]["to_state"]
     return tuple(history), state
 
 
-def draft(packet: Inbound, rule: str) -> AvroValue:
-    """The row of a packet just judged, which has yet to `arrive` in a state."""
+def new_row(packet: Inbound, rule: str) -> AvroValue:
+    """Return the row of a packet just decided; `arrive` sets its state."""
     value = packet.value
     trace, sender = packet.trace, value["sender"]
     project = packet.metadata.get("project_id")
@@ -85,11 +85,11 @@ def draft(packet: Inbound, rule: str) -> AvroValue:
 def arrive(
     row: AvroValue, events: tuple[str, ...], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Bring a draft along the events of its own record.
+    """Apply the events of a new row's own record.
 
     metadata: the JSON text that the transition of an event carries, by event.
     """
-    history, state = fresh(events)
+    history, state = initial_history(events)
     row["history"] = _with_metadata(history, metadata) if metadata else history
     row["state"] = state
     row["counted"] = state not in NOT_COUNTED
@@ -101,15 +101,15 @@ def _with_metadata(
     history: Sequence[AvroValue], metadata: Mapping[str, str]
 ) -> tuple[AvroValue, ...]:
     return tuple(
-        {**moved, "metadata_json": metadata[moved["event"]]}
-        if moved["event"] in metadata
-        else moved
-        for moved in history
+        {**transition, "metadata_json": metadata[transition["event"]]}
+        if transition["event"] in metadata
+        else transition
+        for transition in history
     )
 
 
 def recipients(value: AvroValue) -> list[str]:
-    """The agents a packet is for, each once, in the packet's order."""
+    """Return the agents that a packet is for, each once, in the packet's order."""
     named = value["recipients"]
     if len(named) == 1:
         return [named[0]["agent_id"]]
@@ -125,28 +125,34 @@ def advance(
     cause: str,
     metadata_json: str | None = None,
 ) -> list[AvroValue]:
-    """Move the row along these events; returns the transitions as its fact shows them.
+    """Apply these events to the row; return the transitions in the form that its fact has.
 
-    Without events the row only counts as changed.  metadata_json goes to the last transition.
+    Without events only `updated_at` and `version` change.  metadata_json goes to the last
+    transition.
     """
-    shown: list[AvroValue] = []
+    transitions: list[AvroValue] = []
     for event in events:
-        shown.append(_next(len(row["history"]) + len(shown), row["state"], event))
-        row["state"] = shown[-1]["to_state"]
-    if shown:
-        shown[-1]["metadata_json"] = metadata_json
-        own = {
+        transitions.append(
+            _take_transition(len(row["history"]) + len(transitions), row["state"], event)
+        )
+        row["state"] = transitions[-1]["to_state"]
+    if transitions:
+        transitions[-1]["metadata_json"] = metadata_json
+        origin = {
             "at": None if at == row["logged_at"] else at,
             "cause": None if cause == row["position"] else cause,
         }
-        row["history"] = [*row["history"], *({**moved, **own} for moved in shown)]
+        row["history"] = [
+            *row["history"],
+            *({**transition, **origin} for transition in transitions),
+        ]
         row["rule"] = rule
         row["counted"] = row["counted"] and row["state"] not in NOT_COUNTED
         if row["state"] not in KEEPS_PACKET:
             row["packet"] = None
     row["updated_at"] = at
     row["version"] += 1
-    return shown
+    return transitions
 
 
 def move(
@@ -159,21 +165,21 @@ def move(
     *,
     metadata_json: str | None = None,
 ) -> None:
-    """Take the packet of `row` along these events (none: its row changed and its state stays).
+    """Apply these events to the packet of `row`; without events its state stays.
 
-    A fact says so, and if it ceased to be counted it gives back what it had added to the sums.
+    Adds the fact, and if the packet is no longer counted, subtracts what it had added to the sums.
     """
     counted = row["counted"]
-    moved = advance(
+    transitions = advance(
         row, events, rule, at=packet.at, cause=packet.cause, metadata_json=metadata_json
     )
-    event_id = facts.effect(packet, row, rule, message, moved)
+    event_id = facts.add_effect(packet, row, rule, message, transitions)
     if counted and not row["counted"]:
-        contributions.remove(row, packet.event_context.of_fact(event_id), context)
+        contributions.remove(row, packet.event_context.for_fact(event_id), context)
     context.put(row)
 
 
-def _next(seq: int, state: str, event: str) -> AvroValue:
+def _take_transition(seq: int, state: str, event: str) -> AvroValue:
     to_state = step(MACHINE, state, event)
     if to_state is None:
         raise ValueError(f"a packet in {state} has no edge {event}")

@@ -1,8 +1,8 @@
-"""What a well-formed packet may still break, in the order of checking, and what it is warned of.
+"""The policy checks of a well-formed packet, in order, and its warnings.
 
-`CHECKS` is that order: the number, the packet types it is for, the question.  The first check
-that answers decides.  A check reads rows and settings and changes none.  The checks of a TRANSFER
-from number 4 on are one question here, since their figures are kept together.
+`CHECKS` has the order: the number, the packet types it is for, the function.  The first check
+that returns a refusal decides.  A check reads rows and settings and changes none.  The checks of
+a TRANSFER from number 4 on are one check here, since one record holds all their outcomes.
 
 Warnings are oddities that a packet's fact names and that change no verdict.
 """
@@ -18,13 +18,13 @@ from streams.protocols.apc.processor.batch import (
     CONTENT,
     BatchContext,
     Inbound,
-    named_by,
+    target_ids,
 )
-from streams.protocols.apc.processor.throttling import throttled
+from streams.protocols.apc.processor.throttling import throttle
 from streams.protocols.apc.processor.verification import pass_agrees
 from topology.machines.apc_inter import InterState
 
-AFTER_THE_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
+ALLOWED_AFTER_END = frozenset({"ACK", "NACK", "HEARTBEAT", "RETRACTION", "ERROR"})
 """Types that a halted or closed session still takes."""
 ALWAYS_ALLOWED = frozenset({"SIGNAL", "HEARTBEAT", "ACK", "NACK"})
 PHASES: dict[str, frozenset[str]] = {
@@ -43,34 +43,34 @@ PHASES: dict[str, frozenset[str]] = {
 
 
 class Refusal(NamedTuple):
-    """Why a packet goes no further; verdict is `rejected` or `duplicate`."""
+    """The reason why a packet is refused; verdict is `rejected` or `duplicate`."""
 
     rule: str
     message: str
     verdict: str = "rejected"
 
 
-Question = Callable[[Inbound, BatchContext], Refusal | None]
+CheckFunction = Callable[[Inbound, BatchContext], Refusal | None]
 
 
 class Check(NamedTuple):
     number: int
     types: frozenset[str]
-    question: Question
+    function: CheckFunction
 
 
 def refusal(packet: Inbound, context: BatchContext) -> Refusal | None:
-    """What the first broken check says, or None."""
-    for question in _QUESTIONS[packet.packet_type]:
-        found = question(packet, context)
-        if found is not None:
-            return found
+    """Return the refusal of the first check that fails, or None."""
+    for question in _CHECKS_OF_TYPE[packet.packet_type]:
+        refusal_of_check = question(packet, context)
+        if refusal_of_check is not None:
+            return refusal_of_check
     return None
 
 
 def _session_over(packet: Inbound, context: BatchContext) -> Refusal | None:
     row = context.session(packet.session_id)
-    rule = None if row is None else _OVER.get(row["state"])
+    rule = None if row is None else _SESSION_OVER_RULES.get(row["state"])
     if rule is None:
         return None
     message = f"Session {packet.session_id} is over; it takes no more {packet.packet_type}."
@@ -105,9 +105,9 @@ def _drift_check_missing(packet: Inbound, context: BatchContext) -> Refusal | No
     )
 
 
-def _throttled(packet: Inbound, context: BatchContext) -> Refusal | None:
-    judged = throttled(packet, context)
-    return None if judged.rule is None else Refusal(judged.rule, judged.message)
+def _throttle(packet: Inbound, context: BatchContext) -> Refusal | None:
+    result = throttle(packet, context)
+    return None if result.rule is None else Refusal(result.rule, result.message)
 
 
 def _unknown_winner(packet: Inbound, context: BatchContext) -> Refusal | None:
@@ -162,7 +162,7 @@ def _ack_target_unknown(packet: Inbound, context: BatchContext) -> Refusal | Non
 def _unknown(packet: Inbound, rule: str) -> Refusal | None:
     if packet.target is not None:
         return None
-    message = f"Session {packet.session_id} has no other packet {named_by(packet)[0]}."
+    message = f"Session {packet.session_id} has no other packet {target_ids(packet)[0]}."
     return Refusal(rule, message)
 
 
@@ -178,17 +178,17 @@ def _ack_not_recipient(packet: Inbound, context: BatchContext) -> Refusal | None
 _RETRACTION = frozenset({"RETRACTION"})
 _ACKS = frozenset({"ACK", "NACK"})
 
-_OVER: dict[str, str] = {
+_SESSION_OVER_RULES: dict[str, str] = {
     InterState.HALTED: rules.SESSION_HALTED.code,
     InterState.CLOSED: rules.SESSION_CLOSED.code,
 }
 
 CHECKS: tuple[Check, ...] = (
-    Check(1, ALL_TYPES - AFTER_THE_END, _session_over),
+    Check(1, ALL_TYPES - ALLOWED_AFTER_END, _session_over),
     Check(2, ALL_TYPES, _phase_type),
     Check(3, ALL_TYPES, _drift_check_failed),
     Check(3, CONTENT, _drift_check_missing),
-    Check(4, frozenset({"TRANSFER"}), _throttled),
+    Check(4, frozenset({"TRANSFER"}), _throttle),
     Check(4, frozenset({"ARBITRATION"}), _unknown_winner),
     Check(4, _RETRACTION, _retraction_of_retraction),
     Check(5, _RETRACTION, _retraction_target_unknown),
@@ -198,9 +198,9 @@ CHECKS: tuple[Check, ...] = (
     Check(5, _ACKS, _ack_not_recipient),
 )
 
-_QUESTIONS: dict[str, tuple[Question, ...]] = {
+_CHECKS_OF_TYPE: dict[str, tuple[CheckFunction, ...]] = {
     packet_type: tuple(
-        check.question
+        check.function
         for check in sorted(CHECKS, key=lambda check: check.number)
         if packet_type in check.types
     )
@@ -209,43 +209,45 @@ _QUESTIONS: dict[str, tuple[Question, ...]] = {
 
 
 def content_warnings(packet: Inbound) -> list[str]:
-    """The warnings that a well-formed packet's own content calls for."""
-    found: list[str] = []
-    named = packet.value["recipients"]
-    if len(named) > 1 and len({recipient["agent_id"] for recipient in named}) < len(named):
-        found.append(rules.RECIPIENT_REPEATED.code)
-    of_type = _WARNINGS.get(packet.packet_type)
-    if of_type is not None:
-        of_type(packet, found)
-    return found
+    """Return the warnings that a well-formed packet's content causes."""
+    warnings: list[str] = []
+    recipients = packet.value["recipients"]
+    if len(recipients) > 1 and len({recipient["agent_id"] for recipient in recipients}) < len(
+        recipients
+    ):
+        warnings.append(rules.RECIPIENT_REPEATED.code)
+    add_warnings = _WARNINGS.get(packet.packet_type)
+    if add_warnings is not None:
+        add_warnings(packet, warnings)
+    return warnings
 
 
-def _warn_claim(packet: Inbound, found: list[str]) -> None:
+def _warn_claim(packet: Inbound, warnings: list[str]) -> None:
     bundle = packet.value["proof_bundle"]
     if not bundle["evidence_refs"] and not bundle["falsifiers"]:
-        found.append(rules.PROOF_BUNDLE_EMPTY.code)
+        warnings.append(rules.PROOF_BUNDLE_EMPTY.code)
 
 
-def _warn_eval(packet: Inbound, found: list[str]) -> None:
-    _warn_claim(packet, found)
+def _warn_eval(packet: Inbound, warnings: list[str]) -> None:
+    _warn_claim(packet, warnings)
     if not pass_agrees(packet.payload):
-        found.append(rules.EVAL_PASS_DISAGREES.code)
+        warnings.append(rules.EVAL_PASS_DISAGREES.code)
 
 
-def _warn_transfer(packet: Inbound, found: list[str]) -> None:
+def _warn_transfer(packet: Inbound, warnings: list[str]) -> None:
     payload = packet.payload
     if payload["from_swarm"] == payload["to_swarm"]:
-        found.append(rules.SELF_TRANSFER.code)
+        warnings.append(rules.SELF_TRANSFER.code)
     if payload["from_swarm"] != packet.value["sender"]["swarm_id"]:
-        found.append(rules.FROM_SWARM_NOT_SENDER.code)
+        warnings.append(rules.FROM_SWARM_NOT_SENDER.code)
     mode = packet.value["lineage"]["transfer_mode"]
     if mode is not None and mode != payload["transfer_policy"]["mode"]:
-        found.append(rules.TRANSFER_MODE_DIFFERS.code)
+        warnings.append(rules.TRANSFER_MODE_DIFFERS.code)
 
 
-def _warn_nack(packet: Inbound, found: list[str]) -> None:
+def _warn_nack(packet: Inbound, warnings: list[str]) -> None:
     if packet.payload["ack_status"] != "REJECTED":
-        found.append(rules.NACK_STATUS_IGNORED.code)
+        warnings.append(rules.NACK_STATUS_IGNORED.code)
 
 
 _WARNINGS: dict[str, Callable[[Inbound, list[str]], None]] = {

@@ -1,9 +1,9 @@
 """The apc processor: one verdict for each packet record.
 
-A packet that stands in the wrong place is refused before it is known.  One that is known already
-is a duplicate or a conflict.  Then its shape is judged, then policy, and every packet judged so
-far has a row and keeps its id.  An accepted packet is delivered, lives on as far as it can at
-once, and has its effects on others: it acknowledges, retracts, verifies, adds to the sums of its
+A packet under the wrong key or on the wrong partition is refused first.  A packet whose id is
+known is a duplicate or a conflict.  Then come the checks of its shape, then of policy; every packet
+that gets this far has a row.  An accepted packet is delivered, takes all transitions that it can
+take at once, and affects others: it acknowledges, retracts, verifies, adds to the sums of its
 protocols, and moves its session and its agents.
 """
 
@@ -27,7 +27,7 @@ from streams.protocols.apc.processor import (
     throttling,
     verification,
 )
-from streams.protocols.apc.processor.batch import CONTENT, BatchContext, Inbound, named_by
+from streams.protocols.apc.processor.batch import CONTENT, BatchContext, Inbound, target_ids
 from streams.protocols.apc.processor.coordination import AckOutcome, CoordinationUpdate
 from topology.apc import APC_EVENTS, APC_PROCESSOR
 from topology.declarations import Topic
@@ -35,38 +35,38 @@ from topology.keys import composite, partition_of
 from topology.machines.apc_inter import InterEvent
 from topology.machines.apc_intra import IntraEvent
 
-_NAMING = frozenset({"ACK", "NACK", "RETRACTION"})
+_WITH_TARGET = frozenset({"ACK", "NACK", "RETRACTION"})
 _IDENTITY_PATHS = ("/packet_id", "/trace/session_id")
 _COUNTED = frozenset({"EVAL", "TRANSFER", "DECISION"})
-_ADDRESSING = frozenset({"TASK_IR", "SIGNAL"})
-_OF_SESSION = frozenset(InterEvent)
-_OF_AGENT = frozenset(IntraEvent)
+_WITH_RECIPIENT_EVENTS = frozenset({"TASK_IR", "SIGNAL"})
+_SESSION_EVENTS = frozenset(InterEvent)
+_AGENT_EVENTS = frozenset(IntraEvent)
 
 
 class ApcProcessor:
-    """Reads `apc.packets`; its verdicts are on `apc.events`."""
+    """The processor of `apc.packets`; its verdicts are on `apc.events`."""
 
     declaration = APC_PROCESSOR
 
-    def decide(self, batch: Sequence[Message], work: ProcessorContext) -> None:
-        context = BatchContext(work)
+    def decide(self, batch: Sequence[Message], ctx: ProcessorContext) -> None:
+        context = BatchContext(ctx)
         packets = [Inbound(message) for message in batch]
         _load(packets, context)
         for packet in packets:
-            packet.begin(work)
+            packet.begin(ctx)
             _judge(packet, context)
 
-    def fire(self, timers: Sequence[Timer], now_ms: int, work: ProcessorContext) -> None:
-        context = BatchContext(work)
+    def fire(self, timers: Sequence[Timer], now_ms: int, ctx: ProcessorContext) -> None:
+        context = BatchContext(ctx)
         context.states.load(timer.key for timer in timers)
         for timer in timers:
             delivery.fire(timer, now_ms, context)
 
-    def too_large(self, message: Message, topic: Topic, size: int, work: ProcessorContext) -> None:
+    def too_large(self, message: Message, topic: Topic, size: int, ctx: ProcessorContext) -> None:
         packet = Inbound(message)
         text = f"It causes {size} bytes on {topic.name}, more than one record may."
         fact = facts.rejection(packet, rules.OUTPUT_TOO_LARGE.code, text, fault="service")
-        packet.begin(work)
+        packet.begin(ctx)
         _send(packet, fact)
 
     def dead_letter(
@@ -76,18 +76,18 @@ class ApcProcessor:
 
 
 def _load(packets: Sequence[Inbound], context: BatchContext) -> None:
-    """Fetch the rows that a batch will ask for, in one call per table.
+    """Load the rows that a batch will need, in one call per table.
 
-    Only a matter of speed: a packet that breaks rules may turn out to need less.
+    This only saves time: a packet that breaks rules may need fewer.
     """
     states = [packet.key for packet in packets]
     agents: set[tuple[str, str]] = set()
     for packet in packets:
         session_id = packet.session_id
-        states += [composite(session_id, target) for target in named_by(packet)]
+        states += [composite(session_id, target) for target in target_ids(packet)]
         if packet.packet_type in CONTENT:
             agents.add((session_id, packet.value["sender"]["agent_id"]))
-        if packet.packet_type in _ADDRESSING:
+        if packet.packet_type in _WITH_RECIPIENT_EVENTS:
             agents.update((session_id, agent) for agent in lifecycle.recipients(packet.value))
     context.states.load(states)
     coordination = {composite(packet.session_id) for packet in packets}
@@ -99,10 +99,10 @@ def _load(packets: Sequence[Inbound], context: BatchContext) -> None:
 
 
 def _judge(packet: Inbound, context: BatchContext) -> None:
-    if _misplaced(packet, context) or _without_identity(packet, context):
+    if _refuse_misplaced(packet, context) or _refuse_without_id(packet, context):
         return
     packet.read()
-    if _known(packet, context):
+    if _refuse_known(packet, context):
         return
     limit = context.settings["APC_MAX_PACKET_BYTES"]
     problems = validate_avro(packet.value, packet.json, max_bytes=limit)
@@ -110,8 +110,8 @@ def _judge(packet: Inbound, context: BatchContext) -> None:
         _refuse_shape(packet, problems, context)
         return
     packet.warnings = policy.content_warnings(packet)
-    if packet.packet_type in _NAMING:
-        packet.target = context.target(packet, named_by(packet)[0])
+    if packet.packet_type in _WITH_TARGET:
+        packet.target = context.target(packet, target_ids(packet)[0])
         if packet.target is not None:
             delivery.expire_overdue(packet.target, packet, context)
     refusal = policy.refusal(packet, context)
@@ -121,13 +121,13 @@ def _judge(packet: Inbound, context: BatchContext) -> None:
         _accept(packet, context)
 
 
-def _misplaced(packet: Inbound, context: BatchContext) -> bool:
+def _refuse_misplaced(packet: Inbound, context: BatchContext) -> bool:
     record, work = packet.message.record, context.work
     expected = packet.session_id.encode()
     if record.key != expected:
         key = None if record.key is None else record.key.decode("utf-8", "replace")
-        shown = "null" if key is None else f'"{key}"'
-        text = f'The record key is {shown}; trace.session_id makes it "{packet.session_id}".'
+        rendered = "null" if key is None else f'"{key}"'
+        text = f'The record key is {rendered}; trace.session_id makes it "{packet.session_id}".'
         fact = facts.rejection(packet, rules.KEY_MISMATCH.code, text)
         _send(packet, fact, key)
         return True
@@ -143,19 +143,19 @@ def _misplaced(packet: Inbound, context: BatchContext) -> bool:
     return False
 
 
-def _without_identity(packet: Inbound, context: BatchContext) -> bool:
-    """A packet that has no row to be known by."""
+def _refuse_without_id(packet: Inbound, context: BatchContext) -> bool:
+    """Refuse a packet that has no valid id, and so can have no row."""
     if packet.identified:
         return False
     packet.read()
-    found = validate_avro(packet.value, packet.json)
-    problems = [problem for problem in found if problem.path in _IDENTITY_PATHS]
+    all_problems = validate_avro(packet.value, packet.json)
+    problems = [problem for problem in all_problems if problem.path in _IDENTITY_PATHS]
     fact = facts.rejection(packet, problems[0].rule, problems[0].message, errors=_errors(problems))
     _send(packet, fact)
     return True
 
 
-def _known(packet: Inbound, context: BatchContext) -> bool:
+def _refuse_known(packet: Inbound, context: BatchContext) -> bool:
     row = context.states.get(packet.key)
     if row is None:
         return False
@@ -185,10 +185,12 @@ def _errors(problems: Sequence[Problem]) -> list[AvroValue]:
 
 def _refuse_shape(packet: Inbound, problems: Sequence[Problem], context: BatchContext) -> None:
     first = problems[0]
-    row = lifecycle.draft(packet, first.rule)
+    row = lifecycle.new_row(packet, first.rule)
     lifecycle.arrive(row, lifecycle.SCHEMA_FAILED)
-    figures = {**_figures(packet, row), "errors": _errors(problems)}
-    _conclude(packet, row, facts.rejection(packet, first.rule, first.message, **figures), context)
+    figures = {**_verdict_members(packet, row), "errors": _errors(problems)}
+    _write_verdict(
+        packet, row, facts.rejection(packet, first.rule, first.message, **figures), context
+    )
 
 
 def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> None:
@@ -198,48 +200,48 @@ def _refuse(packet: Inbound, refusal: policy.Refusal, context: BatchContext) -> 
         return
     if packet.throttle is not None:
         throttling.count_refusal(packet, rule, context)
-    row = lifecycle.draft(packet, rule)
+    row = lifecycle.new_row(packet, rule)
     lifecycle.arrive(row, lifecycle.POLICY_FAILED)
-    figures = {**_figures(packet, row), "anti_drift": facts.anti_drift(packet)}
-    _conclude(packet, row, facts.rejection(packet, rule, message, **figures), context)
+    figures = {**_verdict_members(packet, row), "anti_drift": facts.anti_drift(packet)}
+    _write_verdict(packet, row, facts.rejection(packet, rule, message, **figures), context)
 
 
 def _accept(packet: Inbound, context: BatchContext) -> None:
     deadline_at = delivery.deadline(packet)
-    row = lifecycle.draft(packet, rules.ACCEPTED.code)
+    row = lifecycle.new_row(packet, rules.ACCEPTED.code)
     if packet.packet_type == "EVAL":
         row["gates"] = packet.gates = verification.gates(packet.payload["metric_set"])
     notes: Sequence[AvroValue] = ()
     if deadline_at <= packet.at:
         packet.warnings.append(rules.EXPIRED_ON_ARRIVAL.code)
         if packet.throttle is not None:
-            throttling.leave_place(packet)
+            throttling.restore_places_left(packet)
         lifecycle.arrive(row, lifecycle.EXPIRED_ON_ARRIVAL, delivery.transfer_metadata(row))
         message = f"Accepted, but it expired at {packet.value['expires_at']}, before it came."
     else:
         message = delivery.deliver(packet, row, deadline_at, context)
         context.states.put(packet.key, row)  # before the rows of those it moves
-        notes = _effects(packet, row, deadline_at, context)
-    figures = {**_figures(packet, row), "anti_drift": facts.anti_drift(packet)}
+        notes = _apply_effects(packet, row, deadline_at, context)
+    figures = {**_verdict_members(packet, row), "anti_drift": facts.anti_drift(packet)}
     fact = facts.verdict(
         packet, "accepted", rules.ACCEPTED.code, message, coordination=notes, **figures
     )
-    _conclude(packet, row, fact, context)
+    _write_verdict(packet, row, fact, context)
 
 
-def _effects(
+def _apply_effects(
     packet: Inbound, row: AvroValue, deadline_at: int, context: BatchContext
 ) -> Sequence[AvroValue]:
-    """What an accepted packet does to others, in this order; returns the notes of coordination.
+    """Apply an accepted packet to others, in this order; return the notes of coordination.
 
     An EVAL is counted before it decides, since what it verifies may be promoted on it.
     """
-    answered = None
+    ack_outcome = None
     match packet.packet_type:
         case "TRANSFER":
-            throttling.take_place(packet, context)
+            throttling.add_receiver(packet, context)
         case "ACK" | "NACK":
-            answered = delivery.acknowledge(packet, context)
+            ack_outcome = delivery.acknowledge(packet, context)
         case "RETRACTION":
             delivery.retract(packet, deadline_at, context)
         case "ARBITRATION":
@@ -250,44 +252,44 @@ def _effects(
             verification.decide(packet, context)
         case "ARBITRATION":
             arbitration.decide(packet, row, context)
-    notes = _coordinate(packet, answered, context)
+    notes = _coordinate(packet, ack_outcome, context)
     contributions.emit_edges(packet)
     return notes
 
 
 def _coordinate(
-    packet: Inbound, answered: AckOutcome | None, context: BatchContext
+    packet: Inbound, ack_outcome: AckOutcome | None, context: BatchContext
 ) -> Sequence[AvroValue]:
-    """Note an accepted packet in the rows of its session; the machines only observe.
+    """Raise the events of an accepted packet in its session; no verdict depends on these machines.
 
-    First comes the event that the packet names itself, then those that its type and content stand
-    for, of the session before those of agents.
+    First comes the event that the packet names itself, then those that follow from its type and
+    content, of the session before those of agents.
     """
     update = CoordinationUpdate(
-        context, packet.session_id, packet.packet_id, packet.event_context, answered
+        context, packet.session_id, packet.packet_id, packet.event_context, ack_outcome
     )
     session = update.session()
-    session_events.keep(packet, session, update)
+    session_events.update_members(packet, session, update)
     explicit = packet.metadata.get("coordination_event")
     if explicit is not None:
-        _raise(explicit, packet, update)
-    session_events.drive(packet, session, update, explicit)
-    agent_events.drive(packet, update, explicit)
-    update.close()
+        _raise_event(explicit, packet, update)
+    session_events.raise_events(packet, session, update, explicit)
+    agent_events.raise_events(packet, update, explicit)
+    update.write()
     return update.notes
 
 
-def _raise(event: str, packet: Inbound, update: CoordinationUpdate) -> None:
-    if event in _OF_SESSION:
+def _raise_event(event: str, packet: Inbound, update: CoordinationUpdate) -> None:
+    if event in _SESSION_EVENTS:
         session_events.raise_event(event, packet, update)
-    elif event in _OF_AGENT:
-        update.in_agent(packet.value["sender"]["agent_id"], event)
+    elif event in _AGENT_EVENTS:
+        update.raise_in_agent(packet.value["sender"]["agent_id"], event)
     else:
-        update.unknown(event)
+        update.note_unknown(event)
 
 
-def _figures(packet: Inbound, row: AvroValue) -> AvroValue:
-    """The members of a verdict on a packet that has got a row."""
+def _verdict_members(packet: Inbound, row: AvroValue) -> AvroValue:
+    """Return the members of a verdict on a packet that has a row."""
     return {
         "packet": packet.packet,
         "packet_hash": packet.packet_hash,
@@ -300,8 +302,8 @@ def _figures(packet: Inbound, row: AvroValue) -> AvroValue:
     }
 
 
-def _conclude(packet: Inbound, row: AvroValue, fact: AvroValue, context: BatchContext) -> None:
-    """The verdict first, then the facts about the packets it moved."""
+def _write_verdict(packet: Inbound, row: AvroValue, fact: AvroValue, context: BatchContext) -> None:
+    """Write the verdict first, then the facts about the packets it moved, then the row."""
     _send(packet, fact)
     for effect in packet.effects:
         _send(packet, effect)

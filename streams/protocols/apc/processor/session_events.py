@@ -1,9 +1,9 @@
-"""What drives the coordination of a session: a table of events, and what a row knows besides.
+"""The events that accepted packets raise in the coordination of a session, as a table.
 
-Each function of `DRIVES` says whether its event is raised by an accepted packet of these types;
-`GUARDS` hold for events that a packet names itself, too.  The members of the row are kept up by
-`keep`, before any event, but for those that depend on the state: they are kept where their
-event is looked at.
+Each function of `DRIVES` returns whether its event is raised by an accepted packet of these types;
+`GUARDS` also apply to events that a packet names itself.  `update_members` updates the members of
+the row before any event; members that depend on the state are updated where their event is
+checked.
 
 Source: APC spec, 4.4.
 """
@@ -29,17 +29,20 @@ MIN_CANDIDATES = 2
 
 
 class Drive(NamedTuple):
-    """raised: whether the packet raises the event, in the state that the session is in."""
+    """An event, and the packets that raise it.
+
+    raised: whether the packet raises the event, in the current state of the session.
+    """
 
     event: str
     types: frozenset[str]
     raised: Callable[[Inbound, AvroValue, CoordinationUpdate], bool]
 
 
-def drive(
+def raise_events(
     packet: Inbound, row: AvroValue, update: CoordinationUpdate, explicit: str | None
 ) -> None:
-    """Raise what the packet raises; explicit: an event that it has raised already."""
+    """Raise the events of a packet; explicit: an event that it has raised already."""
     for event, _, raised in _BY_TYPE[packet.packet_type]:
         if raised(packet, row, update) and event != explicit:
             raise_event(event, packet, update)
@@ -47,33 +50,33 @@ def drive(
 
 def raise_event(event: str, packet: Inbound, update: CoordinationUpdate) -> None:
     guard = GUARDS.get(event)
-    update.in_session(event, guard=guard is None or guard(packet, update))
+    update.raise_in_session(event, guard=guard is None or guard(packet, update))
 
 
-def keep(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
-    """Note the swarms of the packet, and what it does to open vetoes.  row: of the session."""
-    _keep_swarms(packet, row, update)
+def update_members(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
+    """Update the swarms and the open vetoes of the session's row."""
+    _update_swarms(packet, row, update)
     vetoes = row["open_vetoes"]
-    own = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
+    veto_of_packet = {"agent_id": packet.value["sender"]["agent_id"], "packet_id": packet.packet_id}
     match packet.packet_type, packet.payload.get("signal"):
         case "SIGNAL", "VETO":
-            vetoes = [*vetoes, own]
+            vetoes = [*vetoes, veto_of_packet]
         case "SIGNAL", "RESUME":
-            vetoes = [veto for veto in vetoes if veto["agent_id"] != own["agent_id"]]
+            vetoes = [veto for veto in vetoes if veto["agent_id"] != veto_of_packet["agent_id"]]
         case "RETRACTION", _:
             target = packet.payload["target_packet_id"]
             vetoes = [veto for veto in vetoes if veto["packet_id"] != target]
         case "ARBITRATION", _:
             named = packet.payload["vetoes"] or ()
-            vetoes = [{**own, "agent_id": veto["agent_id"]} for veto in named]
+            vetoes = [{**veto_of_packet, "agent_id": veto["agent_id"]} for veto in named]
         case _:
             return
     if vetoes != row["open_vetoes"]:
         row["open_vetoes"] = vetoes
-        update.change(row)
+        update.mark_changed(row)
 
 
-def _keep_swarms(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
+def _update_swarms(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> None:
     known = update.context.swarms.get(packet.session_id)
     if known is None:
         known = update.context.swarms[packet.session_id] = set(row["swarms"])
@@ -84,7 +87,7 @@ def _keep_swarms(packet: Inbound, row: AvroValue, update: CoordinationUpdate) ->
     if not named <= known:
         known |= named
         row["swarms"] = sorted(known)
-        update.change(row)
+        update.mark_changed(row)
 
 
 def _first_task(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
@@ -92,14 +95,14 @@ def _first_task(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> 
 
 
 def _swarms_ready(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
-    """A swarm that says so while all are researching is ready."""
+    """Mark the sender's swarm as ready while the session researches; return whether all are."""
     researching = row["state"] == InterState.DIFFERENTIATED_RESEARCH
     if not researching or packet.payload["signal"] != "SYNC":
         return False
     ready = {*row["swarms_ready"], packet.value["sender"]["swarm_id"]}
     if len(ready) > len(row["swarms_ready"]):
         row["swarms_ready"] = sorted(ready)
-        update.change(row)
+        update.mark_changed(row)
     return ready.issuperset(row["swarms"])
 
 
@@ -109,7 +112,7 @@ def _window_opens(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -
     if row["generation_opened"]:
         return bool(row["state"] == InterState.INDEPENDENT_DISCOVERY)
     row["generation_opened"] = True
-    update.change(row)
+    update.mark_changed(row)
     return True
 
 
@@ -122,14 +125,14 @@ def _committed(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> b
 
 
 def _both_seen(packet: Inbound, row: AvroValue, update: CoordinationUpdate) -> bool:
-    """ARTIFACT and EVAL are noted while the session executes; the one that completes the pair."""
+    """Mark an ARTIFACT or EVAL during execution; return whether it completes the pair."""
     if row["state"] != InterState.EXECUTION:
         return False
     member = "artifact_seen" if packet.packet_type == "ARTIFACT" else "eval_seen"
     if row[member]:
         return False
     row[member] = True
-    update.change(row)
+    update.mark_changed(row)
     return bool(row["artifact_seen"] and row["eval_seen"])
 
 
@@ -177,7 +180,7 @@ def _veto_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
 
 
 def _gates_guard(packet: Inbound, update: CoordinationUpdate) -> bool:
-    """The newest counted EVAL of the packet's task decides, also for other packets' events."""
+    """Check the newest counted EVAL of the packet's task, also for other packets' events."""
     return contributions.newest_met_gates(packet.task_key, update.context)
 
 
@@ -200,7 +203,7 @@ DRIVES: tuple[Drive, ...] = (
     Drive(_E.COMMONS_COMMIT_COMPLETE, _only("TRANSFER"), _commons_seeded),
     Drive(_E.STOP_SIGNAL_OR_BUDGET_EXHAUSTED, _only("SIGNAL"), _stopped),
 )
-"""In the order in which they are looked at."""
+"""The order is that of raising the events."""
 
 GUARDS: dict[str, Callable[[Inbound, CoordinationUpdate], bool]] = {
     _E.GENERATION_WINDOW_OPEN: _window_guard,

@@ -1,11 +1,11 @@
-"""Throttling: a TRANSFER's checks made in order, how each of them went, and who received before.
+"""Throttling: the checks of a TRANSFER, their outcomes, and the receivers so far.
 
-The first check that fails decides; those after it are not reached.  The record holds all figures,
-so that a reader can make the comparisons again.
+The first check that fails decides; those after it are not reached.  The record holds all values
+compared, so that a reader can repeat the comparisons.
 
-A throttle row is of a protocol, a swarm that sends it and a generation of a run.  A receiver takes
-its place once and keeps it: what was handed over was seen, whatever becomes of the packet.  Refused
-transfers are counted by the rule that refused them.
+A throttle row is of a protocol, a swarm that sends it and a generation of a run.  A receiver
+takes one place in it for good, since it has seen what it received, whatever becomes of the packet.
+Refused transfers are counted by the rule that refused them.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from streams.protocols.apc.processor.transfer_checks import (
 )
 
 WITHOUT_SELECTOR = "phase_guard_only"
-_OF_CONFIDENCE = Decimal("0.25")
-_OF_CROSS_USE_CASE = Decimal("0.05")
+_CONFIDENCE_WEIGHT = Decimal("0.25")
+_CROSS_USE_CASE_BONUS = Decimal("0.05")
 _ZERO = Decimal(0)
 _TRANSFER = "headrace.apc.TransferPayload"
-_UNKNOWN: AvroValue = {
+_NO_DECAY: AvroValue = {
     "blocked": False,
     "reasons": [],
     "transfer_count": 0,
@@ -48,24 +48,24 @@ _UNKNOWN: AvroValue = {
 }
 
 
-def throttled(packet: Inbound, context: BatchContext) -> Judged:
-    """Checks 4 to 14; what they saw stays with the packet."""
+def throttle(packet: Inbound, context: BatchContext) -> ThrottleResult:
+    """Make checks 4 to 14 and set the packet's `throttle`."""
     row = context.throttling.get(_key(packet))
     receivers = [] if row is None else [receiver["to_swarm"] for receiver in row["receivers"]]
-    decay = decay_of(
+    decay = decay_record(
         context.lineage(packet.payload["protocol_id"]), context.settings["APC_DECAY_MODE"]
     )
-    judged = judge(transfer_of(packet.value), ThrottleState(receivers, decay))
-    packet.throttle = judged.throttle
-    if judged.flagged:
+    result = make_checks(transfer_of(packet.value), ThrottleState(receivers, decay))
+    packet.throttle = result.throttle
+    if result.flagged:
         packet.warnings.append(rules.PROTOCOL_DECAYED.code)
-    return judged
+    return result
 
 
-def decay_of(lineage: AvroValue | None, mode: str) -> AvroValue:
-    """The figures of a protocol as a Throttle shows them; lineage: its total row, if it has one."""
+def decay_record(lineage: AvroValue | None, mode: str) -> AvroValue:
+    """Return a protocol's `decay` as a Throttle has it; lineage: its total row, if it has one."""
     if lineage is None:
-        return {**_UNKNOWN, "mode": mode}
+        return {**_NO_DECAY, "mode": mode}
     return {
         "blocked": lineage["blocked"],
         "reasons": lineage["blocked_reasons"],
@@ -77,8 +77,11 @@ def decay_of(lineage: AvroValue | None, mode: str) -> AvroValue:
     }
 
 
-class Judged(NamedTuple):
-    """throttle: the Throttle record.  rule, message: of the check that failed, else None, ""."""
+class ThrottleResult(NamedTuple):
+    """The outcome of the checks of a TRANSFER.
+
+    throttle: the Throttle record.  rule, message: of the check that failed, else None and "".
+    """
 
     throttle: AvroValue
     rule: str | None
@@ -86,22 +89,22 @@ class Judged(NamedTuple):
 
     @property
     def flagged(self) -> bool:
-        """The protocol has decayed, and that alone does not refuse the packet."""
+        """Return whether the protocol has decayed and the packet passes all the same."""
         decayed = self.throttle["checks"][-1]["outcome"]
         return bool(self.throttle["decay"]["blocked"]) and decayed == PASS
 
 
-def judge(transfer: Transfer, state: ThrottleState) -> Judged:
-    """Make the checks, and keep what they saw."""
+def make_checks(transfer: Transfer, state: ThrottleState) -> ThrottleResult:
+    """Make the checks in order and record their outcomes."""
     window = window_of(transfer.generation)
     checks: list[AvroValue] = []
-    rule, why = None, ""
+    rule, text = None, ""
     for code, check in checks_of(transfer.run_phase):
-        found = UNREACHED if rule else check(transfer, window, state)
-        checks.append(_shown(code, found))
-        if found.outcome == FAIL:
-            rule, why = code, message(code, found, transfer, window, state)
-    return Judged(_throttle(transfer, window, state, checks, rule), rule, why)
+        outcome = UNREACHED if rule else check(transfer, window, state)
+        checks.append(_check_record(code, outcome))
+        if outcome.outcome == FAIL:
+            rule, text = code, message(code, outcome, transfer, window, state)
+    return ThrottleResult(_throttle(transfer, window, state, checks, rule), rule, text)
 
 
 def places_left(top_k: int | None, receivers: int) -> int | None:
@@ -150,35 +153,36 @@ def _throttle(
 
 
 def _required_above(transfer: Transfer, window: Window) -> Decimal | None:
-    """The largest score that is not yet enough; None if nothing compares the scores."""
+    """Return the score that the sender must exceed; None if nothing compares the scores."""
     guard = PHASE_MULTIPLIER if transfer.run_phase == "REFINEMENT" else None
     bounds = (window.multiplier, guard, transfer.threshold_multiplier)
     factors = [factor for factor in bounds if factor is not None]
     return product(transfer.receiver_score, max(factors)) if factors else None
 
 
-def _shown(code: str, found: Outcome) -> AvroValue:
+def _check_record(code: str, outcome: Outcome) -> AvroValue:
     return {
         "rule": code,
-        "outcome": found.outcome,
-        "left": found.left,
-        "op": found.op,
-        "right": found.right,
+        "outcome": outcome.outcome,
+        "left": outcome.left,
+        "op": outcome.op,
+        "right": outcome.right,
     }
 
 
 def selection(
     sender: Decimal, receiver: Decimal, confidence: Decimal, cross_use_case: bool, label: str | None
 ) -> AvroValue:
-    """How strongly a TRANSFER recommends itself; it orders arbitrations and decides no verdict.
+    """Compute how strongly a TRANSFER recommends itself; it orders arbitrations, decides no
+    verdict.
 
         selection_score = max(0, sender − receiver) + 0.25 × confidence + 0.05 if cross use case
 
-    {selector, selection_score, score_delta, recommended_accept}; label: the window's.
+    Returns {selector, selection_score, score_delta, recommended_accept}; label: the window's.
     """
     delta = difference(sender, receiver)
-    score = total(max(_ZERO, delta), product(_OF_CONFIDENCE, confidence))
-    rounded = round6(total(score, _OF_CROSS_USE_CASE) if cross_use_case else score)
+    score = total(max(_ZERO, delta), product(_CONFIDENCE_WEIGHT, confidence))
+    rounded = round6(total(score, _CROSS_USE_CASE_BONUS) if cross_use_case else score)
     return {
         "selector": label or WITHOUT_SELECTOR,
         "selection_score": rounded,
@@ -187,8 +191,8 @@ def selection(
     }
 
 
-def row_of(packet_id: str, transfer: AvroValue) -> AvroValue:
-    """A TRANSFER as rankings show it.  transfer: the member of its packet row."""
+def ranking_row(packet_id: str, transfer: AvroValue) -> AvroValue:
+    """Return a TRANSFER as rankings show it.  transfer: the member of its packet row."""
     chosen = transfer["selection"]
     return {
         "packet_id": packet_id,
@@ -202,16 +206,16 @@ def row_of(packet_id: str, transfer: AvroValue) -> AvroValue:
     }
 
 
-def ranked(rows: Iterable[AvroValue]) -> list[AvroValue]:
-    """Each packet once, the first of it; the best score first, ties in the order given."""
+def rank(rows: Iterable[AvroValue]) -> list[AvroValue]:
+    """Return each packet's first row, the best score first; ties stay in order."""
     first: dict[str, AvroValue] = {}
     for row in rows:
         first.setdefault(row["packet_id"], row)
     return sorted(first.values(), key=lambda row: -float(row["selection_score"]))
 
 
-def take_place(packet: Inbound, context: BatchContext) -> None:
-    """An accepted TRANSFER takes its place, unless its receiver has one."""
+def add_receiver(packet: Inbound, context: BatchContext) -> None:
+    """Add the receiver of an accepted TRANSFER to the throttle row, once."""
     row, throttle = _row(packet, context), packet.throttle
     assert throttle is not None
     if not throttle["already_received"]:
@@ -226,8 +230,8 @@ def take_place(packet: Inbound, context: BatchContext) -> None:
     context.throttling.put(_key(packet), row)
 
 
-def leave_place(packet: Inbound) -> None:
-    """An accepted TRANSFER that had expired takes none, and its record says so."""
+def restore_places_left(packet: Inbound) -> None:
+    """Correct the places left of an accepted TRANSFER that had expired: it takes none."""
     throttle = packet.throttle
     assert throttle is not None
     before = len(throttle["receivers_before"])
@@ -241,7 +245,7 @@ def count_refusal(packet: Inbound, rule: str, context: BatchContext) -> None:
 
 
 def transfer_member(packet: Inbound) -> AvroValue | None:
-    """The member `transfer` of the row of a TRANSFER: what arbitrations and removals need of it."""
+    """Return the member `transfer` of a TRANSFER's row, which arbitrations and removals read."""
     branch, payload = packet.value["payload"]
     if branch != _TRANSFER:
         return None
@@ -264,7 +268,7 @@ def _key(packet: Inbound) -> str:
 
 
 def _row(packet: Inbound, context: BatchContext) -> AvroValue:
-    """The row as it is to be changed by this packet."""
+    """Return the throttle row for this packet to change; a new one if there is none."""
     row = context.throttling.get(_key(packet))
     if row is not None:
         return {**row, "updated_at": packet.at}

@@ -1,8 +1,8 @@
-"""The checks of a TRANSFER: what is looked at, a function for each, and the order of making them.
+"""The checks of a TRANSFER: their inputs, a function for each, and their order.
 
-What its generation and its run phase demand are two tables.  Every comparison is made on exact
-decimals.  Nothing here reads a table of the processor: who received before, and whether the
-protocol has decayed, is given.
+The demands of its generation and of its run phase are two tables.  Every comparison uses exact
+decimals.  Nothing here reads a table of the processor: the caller passes the receivers so far, and
+whether the protocol has decayed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NOT_APPLICABLE, NOT_REACHED = "not_applicable", "not_reached"
 
 
 class Window(NamedTuple):
-    """What is demanded of generations from `low` on, up to the next window.
+    """The demands on transfers of generations from `low` on, up to the next window.
 
     multiplier, top_k_limit: None where the window sets no such bound.  selector: a label; no
     packet is compared with it.
@@ -54,12 +54,12 @@ PHASE_MODES = ("WINNER_TO_LOSERS", "COMMONS_SEED")
 
 
 def window_of(generation: int) -> Window:
-    """The window of a generation (≥ 0)."""
+    """Return the window of a generation (≥ 0)."""
     return next(window for window in reversed(WINDOWS) if window.low <= generation)
 
 
 class Transfer(NamedTuple):
-    """What the checks look at in a packet."""
+    """The members of a packet that the checks compare."""
 
     protocol_id: str
     lineage_protocol_id: str
@@ -77,7 +77,7 @@ class Transfer(NamedTuple):
 
 
 class ThrottleState(NamedTuple):
-    """What the checks look at besides: the receivers so far, and the protocol's figures.
+    """The other inputs of the checks: the receivers so far, and the protocol's decay.
 
     decay: {blocked, reasons, transfer_count, effectiveness_score, avg_drift_risk, mode,
     lineage_version}.
@@ -88,7 +88,7 @@ class ThrottleState(NamedTuple):
 
 
 def transfer_of(packet: AvroValue) -> Transfer:
-    """From the Avro value of a well-formed TRANSFER."""
+    """Return the Transfer of a well-formed TRANSFER (Avro value)."""
     payload, lineage = packet["payload"][1], packet["lineage"]
     policy = payload["transfer_policy"]
     threshold = policy["threshold_multiplier"]
@@ -110,7 +110,7 @@ def transfer_of(packet: AvroValue) -> Transfer:
 
 
 class Outcome(NamedTuple):
-    """How a check went; `left op right` is the comparison it made, if it made one."""
+    """The outcome of a check; `left op right` is the comparison it made, if it made one."""
 
     outcome: str
     left: str | None = None
@@ -121,91 +121,95 @@ class Outcome(NamedTuple):
 Check = Callable[[Transfer, Window, ThrottleState], Outcome]
 
 UNREACHED = Outcome(NOT_REACHED)
-_OPEN = Outcome(NOT_APPLICABLE)
+_NOT_APPLICABLE = Outcome(NOT_APPLICABLE)
 _PASSED = Outcome(PASS)
 _FAILED = Outcome(FAIL)
 
 
-def _compared(ok: bool, left: str, op: str, right: str) -> Outcome:
+def _compare(ok: bool, left: str, op: str, right: str) -> Outcome:
     return Outcome(PASS if ok else FAIL, left, op, right)
 
 
-def _above(transfer: Transfer, factor: Decimal) -> Outcome:
-    """Whether the sender's score is strictly above so many times the receiver's."""
+def _compare_scores(transfer: Transfer, factor: Decimal) -> Outcome:
+    """Check that the sender's score is strictly above the receiver's times the factor."""
     score, bound = transfer.sender_score, product(transfer.receiver_score, factor)
-    return _compared(score > bound, format_plain(score), ">", format_plain(bound))
+    return _compare(score > bound, format_plain(score), ">", format_plain(bound))
 
 
 def _lineage_mismatch(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     left, right = transfer.lineage_protocol_id, transfer.protocol_id
-    return _compared(left == right, left, "=", right)
+    return _compare(left == right, left, "=", right)
 
 
 def _generation_disabled(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    return _compared(window.enabled, str(transfer.generation), ">=", str(FIRST_ENABLED))
+    return _compare(window.enabled, str(transfer.generation), ">=", str(FIRST_ENABLED))
 
 
 def _score_below_window(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    return _OPEN if window.multiplier is None else _above(transfer, window.multiplier)
+    return (
+        _NOT_APPLICABLE
+        if window.multiplier is None
+        else _compare_scores(transfer, window.multiplier)
+    )
 
 
 def _top_k_missing(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     if window.top_k_limit is None:
-        return _OPEN
+        return _NOT_APPLICABLE
     return _FAILED if transfer.top_k is None else _PASSED
 
 
 def _top_k_over_limit(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     top_k, limit = transfer.top_k, window.top_k_limit
     if top_k is None or limit is None:
-        return _OPEN
-    return _compared(top_k <= limit, str(top_k), "<=", str(limit))
+        return _NOT_APPLICABLE
+    return _compare(top_k <= limit, str(top_k), "<=", str(limit))
 
 
 def _cross_use_case(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     if window.cross_use_case:
         return _PASSED
     crosses = transfer.cross_use_case
-    return _compared(not crosses, "true" if crosses else "false", "=", "false")
+    return _compare(not crosses, "true" if crosses else "false", "=", "false")
 
 
 def _phase_guard_score(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    return _above(transfer, PHASE_MULTIPLIER)
+    return _compare_scores(transfer, PHASE_MULTIPLIER)
 
 
 def _phase_guard_top_k(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     top_k = transfer.top_k
     if top_k is None:
         return _FAILED
-    return _compared(top_k <= PHASE_TOP_K, str(top_k), "<=", str(PHASE_TOP_K))
+    return _compare(top_k <= PHASE_TOP_K, str(top_k), "<=", str(PHASE_TOP_K))
 
 
 def _phase_guard_mode(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     mode = transfer.mode
-    return _compared(mode in PHASE_MODES, mode, "in", ", ".join(PHASE_MODES))
+    return _compare(mode in PHASE_MODES, mode, "in", ", ".join(PHASE_MODES))
 
 
 def _phase_guard_none(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    return _OPEN
+    return _NOT_APPLICABLE
 
 
 def _min_generation(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
-    generation, least = transfer.generation, transfer.min_generation
-    return _compared(generation >= least, str(generation), ">=", str(least))
+    generation, minimum = transfer.generation, transfer.min_generation
+    return _compare(generation >= minimum, str(generation), ">=", str(minimum))
 
 
 def _threshold_multiplier(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     factor = transfer.threshold_multiplier
-    return _OPEN if factor is None else _above(transfer, factor)
+    return _NOT_APPLICABLE if factor is None else _compare_scores(transfer, factor)
 
 
 def _top_k_exhausted(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
     top_k, receivers = transfer.top_k, state.receivers
     if top_k is None:
-        return _OPEN
+        return _NOT_APPLICABLE
     if transfer.to_swarm in receivers:
         return _PASSED
-    return _compared(len(receivers) < top_k, str(len(receivers)), "<", str(top_k))
+    return _compare(len(receivers) < top_k, str(len(receivers)), "<", str(top_k))
 
 
 def _protocol_decayed(transfer: Transfer, window: Window, state: ThrottleState) -> Outcome:
@@ -214,7 +218,7 @@ def _protocol_decayed(transfer: Transfer, window: Window, state: ThrottleState) 
         return _PASSED
     if mode == "always":
         return _FAILED
-    return _compared(transfer.generation < LATE, str(transfer.generation), "<", str(LATE))
+    return _compare(transfer.generation < LATE, str(transfer.generation), "<", str(LATE))
 
 
 PHASE_GUARDS: dict[str, tuple[str, Check]] = {
@@ -241,16 +245,16 @@ _AFTER_GUARD: tuple[tuple[str, Check], ...] = (
 
 @lru_cache
 def checks_of(run_phase: str) -> tuple[tuple[str, Check], ...]:
-    """Checks 4 to 14 of a phase, in order."""
+    """Return checks 4 to 14 of a phase, in order."""
     return (*_BEFORE_GUARD, PHASE_GUARDS.get(run_phase, _NO_GUARD), *_AFTER_GUARD)
 
 
 def message(
-    code: str, found: Outcome, transfer: Transfer, window: Window, state: ThrottleState
+    code: str, outcome: Outcome, transfer: Transfer, window: Window, state: ThrottleState
 ) -> str:
-    """Why a check failed, with its figures."""
+    """Return the message of a check that failed, with the values compared."""
     return _MESSAGES[code].format(
-        found=found,
+        found=outcome,
         transfer=transfer,
         window=window,
         receivers=", ".join(state.receivers),

@@ -1,10 +1,10 @@
 """Verification: at once, or deferred until an EVAL or ARBITRATION of the session decides.
 
 A packet that is deferred waits in APPLIED without a time limit.  An outcome that comes while it
-is still ROUTED is kept on its row, the latest one wins, and is used when it reaches APPLIED.
+is still ROUTED is stored in its row; the latest one is used when it reaches APPLIED.
 
-What is verified may be promoted, if an EVAL's metrics meet the gates: fixed bounds.  Metrics are
-compared as the decimals they are spelled as.  Two doubles stand in the same order as their shortest
+A verified packet may be promoted if an EVAL's metrics meet the gates: fixed bounds.  Metrics are
+compared as the decimals they are spelled as.  Two doubles have the same order as their shortest
 spellings, so comparing the doubles is comparing those decimals.
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 from schemas.apc import rules
 from streams.engine.processor import AvroValue
 from streams.protocols.apc.processor import contributions, lifecycle
-from streams.protocols.apc.processor.batch import BatchContext, Inbound, referenced
+from streams.protocols.apc.processor.batch import BatchContext, Inbound, referenced_ids
 
 GATES: tuple[tuple[str, str, float], ...] = (
     ("rtf", ">=", 1.0),
@@ -40,13 +40,13 @@ _RULES = {
 
 
 def gates(metric_set: AvroValue) -> AvroValue:
-    """Gates = {met, checks}: which of the seven bounds these metrics meet."""
+    """Return Gates = {met, checks}: which of the seven bounds these metrics meet."""
     checks = [_check(metric_set, *gate) for gate in GATES]
     return {"met": all(check["ok"] for check in checks), "checks": checks}
 
 
 def pass_agrees(payload: AvroValue) -> bool:
-    """Whether an EVAL's `pass` is what its own thresholds say."""
+    """Return whether an EVAL's `pass` follows from its own thresholds."""
     metrics, thresholds = payload["metric_set"], payload["thresholds"]
     reached = all(metrics[name] >= thresholds[name] for name in THRESHOLD_METRICS)
     return reached is payload["pass"]
@@ -66,8 +66,8 @@ def _check(metric_set: AvroValue, metric: str, op: str, threshold: float) -> Avr
     }
 
 
-def ending(row: AvroValue, context: BatchContext) -> tuple[str, ...]:
-    """The events that follow at once when the packet of this row reaches APPLIED."""
+def final_events(row: AvroValue, context: BatchContext) -> tuple[str, ...]:
+    """Return the events that follow at once when the packet of this row reaches APPLIED."""
     deferred = row["verification"]["mode"] == "deferred"
     outcome = row["verification"]["outcome"] if deferred else PASS
     if outcome is None:
@@ -84,21 +84,21 @@ def _promotable(row: AvroValue, context: BatchContext) -> bool:
 
 
 def decide(packet: Inbound, context: BatchContext) -> None:
-    """What an accepted EVAL or ARBITRATION does to the packets it refers to."""
+    """Apply an accepted EVAL or ARBITRATION to the packets that it refers to."""
     for target_id, outcome in _outcomes(packet).items():
         row = context.target(packet, target_id)
-        if row is None:  # nor does a packet find itself: its own row is written last
+        if row is None:  # also a packet that refers to itself: its row is written last
             packet.warnings.append(rules.VERIFICATION_TARGET_UNKNOWN.code)
         elif row["verification"]["mode"] == "deferred" and row["state"] in ("ROUTED", "APPLIED"):
-            _settle(packet, row, outcome, context)
+            _apply_outcome(packet, row, outcome, context)
 
 
 def _outcomes(packet: Inbound) -> dict[str, str]:
-    """Packets referred to, each once, in the order of the references."""
+    """Return the outcome for each packet referred to, in the order of the references."""
     payload = packet.payload
     if packet.packet_type == "EVAL":
         outcome = PASS if payload["pass"] else FAIL
-        refs = referenced(packet.value["proof_bundle"]["evidence_refs"])
+        refs = referenced_ids(packet.value["proof_bundle"]["evidence_refs"])
         return dict.fromkeys(refs, outcome)
     outcomes: dict[str, str] = {}
     for candidate in payload["candidates"]:
@@ -110,12 +110,12 @@ def _outcomes(packet: Inbound) -> dict[str, str]:
     return outcomes
 
 
-def _settle(packet: Inbound, row: AvroValue, outcome: str, context: BatchContext) -> None:
+def _apply_outcome(packet: Inbound, row: AvroValue, outcome: str, context: BatchContext) -> None:
     row["verification"] = {"mode": "deferred", "outcome": outcome, "by": packet.packet_id}
     if row["state"] == "ROUTED":
         rule, events = rules.OUTCOME_KEPT.code, NO_EVENTS
         message = f"{packet.packet_type} says {outcome}, kept until it is applied."
     else:
-        rule, events = _RULES[outcome], ending(row, context)
+        rule, events = _RULES[outcome], final_events(row, context)
         message = f"{packet.packet_type} says {outcome}."
     lifecycle.move(packet, row, events, rule, message, context)

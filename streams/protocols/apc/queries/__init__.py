@@ -1,1 +1,1 @@
-"""Questions about packets, protocols and their lineage."""
+"""Queries about packets, protocols and their lineage."""

@@ -17,29 +17,30 @@ _METRICS = "/payload/metric_set"
 
 
 def evaluate(value: Any, now_ms: int, settings: ApcSettings) -> Json:
-    """value: an EVAL packet, or a metric set, of which metrics may be missing.
+    """Check metrics against the promotion gates.
 
-    Raises InvalidInput with the rules that it breaks.
+    value: an EVAL packet, or a metric set, in which metrics may be missing.  Raises InvalidInput
+    with the rules that it breaks.
     """
     if isinstance(value, dict) and "packet_type" not in value and "payload" not in value:
         metrics = value.get("metric_set", value)
         _check_metrics(metrics)
-        return _answer(metrics, None, None)
+        return _response(metrics, None, None)
     _, problems = check(PACKET, value, now_ms, settings)
     if not problems and value["packet_type"] != "EVAL":
         problems = [Problem("enum_value", "/packet_type", "packet_type must be EVAL.")]
     if problems:
         raise InvalidInput(problems)
     payload = value["payload"]
-    return _answer(payload["metric_set"], payload["pass"], pass_agrees(payload))
+    return _response(payload["metric_set"], payload["pass"], pass_agrees(payload))
 
 
-def _answer(metrics: Json, passed: bool | None, agrees: bool | None) -> Json:
-    found = gates(metrics)
-    checks = [{k: _plain(v) for k, v in check.items()} for check in found["checks"]]
+def _response(metrics: Json, passed: bool | None, agrees: bool | None) -> Json:
+    result = gates(metrics)
+    checks = [{k: _plain(v) for k, v in check.items()} for check in result["checks"]]
     return {
-        "promotable": found["met"],
-        "gates": {"met": found["met"], "checks": checks},
+        "promotable": result["met"],
+        "gates": {"met": result["met"], "checks": checks},
         "pass": passed,
         "pass_agrees": agrees,
     }
@@ -50,17 +51,17 @@ def _plain(value: Any) -> Any:
 
 
 def _check_metrics(metrics: Any) -> None:
-    """By the rules of a packet that would carry them."""
+    """Validate the metrics within a packet that carries them.  Raises InvalidInput."""
     problems = [
         problem._replace(path=problem.path.removeprefix(_METRICS))
-        for problem in apc.validate(_carrier(metrics))
+        for problem in apc.validate(_eval_packet(metrics))
         if problem.path.startswith(_METRICS) and problem.rule != "member_missing"
     ]
     if problems:
         raise InvalidInput(problems)
 
 
-def _carrier(metrics: Any) -> Json:
+def _eval_packet(metrics: Any) -> Json:
     packet_id = "00000000-0000-4000-8000-000000000000"
     trace = {"session_id": "s", "run_id": "r", "task_id": "t", "root_packet_id": packet_id}
     return {

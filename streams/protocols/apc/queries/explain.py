@@ -1,4 +1,4 @@
-"""`packet-explain`: why a packet was judged so, and how another would have been."""
+"""`packet-explain`: the reasons of a packet's verdict, and that of a packet with other values."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, get_args
 import orjson
 
 from schemas import apc, decode, to_json
-from schemas.apc.words import RunPhase, TransferMode
+from schemas.apc.vocabulary import RunPhase, TransferMode
 from streams.errors import NotFound
 from streams.protocols.apc import packet_rows as packets
-from streams.protocols.apc.processor.throttling import decay_of
+from streams.protocols.apc.processor.throttling import decay_record
 from streams.protocols.apc.processor.transfer_checks import (
     FAIL,
     NOT_REACHED,
@@ -31,12 +31,12 @@ from topology.core import LINEAGE_EDGES
 from topology.declarations import Topic
 
 Json = dict[str, Any]
-_FIRST = ("phase_type", "drift_check_failed", "drift_check_missing")
+_FIRST_RULES = ("phase_type", "drift_check_failed", "drift_check_missing")
 _VERDICTS = ("accepted", "rejected", "duplicate")
 
 
-class Name(NamedTuple):
-    """A what-if: the member of a packet that has another value."""
+class WhatIf(NamedTuple):
+    """A what-if value: the member of a packet that it replaces, and its query parameter."""
 
     path: tuple[str, ...]
     parameter: Parameter
@@ -46,15 +46,15 @@ _POLICY = ("payload", "transfer_policy")
 _IF = "what if this were"
 
 
-def _number(name: str, parents: tuple[str, ...], low: int, high: int, form: ValueForm) -> Name:
-    return Name((*parents, name), Parameter(name, f"{_IF} the {name}", form, low, high))
+def _number(name: str, parents: tuple[str, ...], low: int, high: int, form: ValueForm) -> WhatIf:
+    return WhatIf((*parents, name), Parameter(name, f"{_IF} the {name}", form, low, high))
 
 
-def _word(name: str, parents: tuple[str, ...], choices: tuple[str, ...]) -> Name:
-    return Name((*parents, name), one_of(name, f"{_IF} the {name}", choices))
+def _word(name: str, parents: tuple[str, ...], choices: tuple[str, ...]) -> WhatIf:
+    return WhatIf((*parents, name), one_of(name, f"{_IF} the {name}", choices))
 
 
-NAMES: Mapping[str, Name] = {
+WHAT_IFS: Mapping[str, WhatIf] = {
     name.parameter.name: name
     for name in (
         _number("sender_score", ("payload",), 0, 1, ValueForm.NUMBER),
@@ -63,18 +63,18 @@ NAMES: Mapping[str, Name] = {
         _number("generation", ("trace",), 0, MAX_NUMBER, ValueForm.WHOLE),
         _word("run_phase", (), get_args(RunPhase)),
         _word("mode", _POLICY, get_args(TransferMode)),
-        Name(
+        WhatIf(
             ("lineage", "cross_use_case"),
             Parameter("cross_use_case", f"{_IF} the cross_use_case", ValueForm.FLAG),
         ),
         _number("min_generation", _POLICY, 0, MAX_NUMBER, ValueForm.WHOLE),
         _number("threshold_multiplier", _POLICY, 1, 3, ValueForm.NUMBER),
-        Name(("payload", "to_swarm"), Parameter("to_swarm", f"{_IF} the to_swarm", low=1)),
+        WhatIf(("payload", "to_swarm"), Parameter("to_swarm", f"{_IF} the to_swarm", low=1)),
     )
 }
 RECORDED, NOW = "recorded", "now"
 EXPLAIN_PARAMS = (
-    *(name.parameter for name in NAMES.values()),
+    *(name.parameter for name in WHAT_IFS.values()),
     one_of("standing", "which receivers and decay a what-if meets", (RECORDED, NOW)),
 )
 
@@ -82,7 +82,7 @@ EXPLAIN_PARAMS = (
 def explain(
     view: ReadOnlyStore, session_id: str, packet_id: str, params: QueryParams, settings: ApcSettings
 ) -> Json:
-    """Everything that is known of a verdict.
+    """Return everything that is known about a verdict.
 
     What-if values in params add `counterfactual`.  Raises NotFound for a packet without a fact.
     """
@@ -92,8 +92,8 @@ def explain(
     if fact is None:
         raise NotFound(f"session {session_id} has no packet {packet_id}")
     verdict = to_json(APC_EVENTS.record or "", fact)
-    kept = view.get("state", session_id, packet_id)
-    row = {} if kept is None else _json(APC_PACKET_STATES, kept)
+    stored = view.get("state", session_id, packet_id)
+    row = {} if stored is None else _json(APC_PACKET_STATES, stored)
     answer = {
         "packet_id": packet_id,
         "session_id": session_id,
@@ -112,18 +112,18 @@ def explain(
         "facts": [each["event_id"] for each in facts],
         "edges": list(_edges(view, verdict["cause"])),
     }
-    wanted = params.text("standing") or RECORDED
-    given = {name: text for name in NAMES if (text := params.text(name)) is not None}
-    if given:
-        answer["counterfactual"] = _what_if(view, fact, verdict, given, wanted, settings)
+    standing = params.text("standing") or RECORDED
+    what_if = {name: text for name in WHAT_IFS if (text := params.text(name)) is not None}
+    if what_if:
+        answer["counterfactual"] = _counterfactual(view, fact, verdict, what_if, standing, settings)
     return answer
 
 
 def _verdict(
     view: ReadOnlyStore, session_id: str, packet_id: str, facts: list[Json]
 ) -> Json | None:
-    """Of the record that made the packet known, else of the first that bore its id."""
-    summary = packets.find(view, session_id, packet_id)
+    """Return the verdict that made the packet known, else the first on a record with its id."""
+    summary = packets.find_summary(view, session_id, packet_id)
     if summary is not None:
         (row,) = view.get_many([summary.fact_key])
         return _avro(APC_EVENTS, row or b"")
@@ -135,25 +135,25 @@ def _edges(view: ReadOnlyStore, cause: str) -> Iterator[Json]:
         yield _json(LINEAGE_EDGES, row)
 
 
-def _what_if(
+def _counterfactual(
     view: ReadOnlyStore,
     fact: Json,
     verdict: Json,
-    given: Mapping[str, str],
-    wanted: str,
+    texts: Mapping[str, str],
+    standing: str,
     settings: ApcSettings,
 ) -> Json:
     packet = verdict["packet"]
     if packet is None or packet["packet_type"] != "TRANSFER":
-        raise QueryError(next(iter(given)), "only a TRANSFER can be asked about")
+        raise QueryError(next(iter(texts)), "only a TRANSFER can be asked about")
     if problems := apc.validate(packet, max_bytes=settings.apc_max_packet_bytes):
         message = f"the packet itself breaks {problems[0].rule}, so nothing else was looked at"
-        raise QueryError(next(iter(given)), message)
-    values = {name: _value(name, text) for name, text in given.items()}
-    changed = _changed(packet, values)
+        raise QueryError(next(iter(texts)), message)
+    values = {name: _value(name, text) for name, text in texts.items()}
+    changed = _with_values(packet, values)
     recorded = fact["throttle"]
     same_row = changed["trace"]["generation"] == packet["trace"]["generation"]
-    if wanted == RECORDED and recorded is not None and same_row:
+    if standing == RECORDED and recorded is not None and same_row:
         used, state = RECORDED, ThrottleState(recorded["receivers_before"], recorded["decay"])
     else:
         used, state = NOW, throttle_state_now(view, changed, settings)
@@ -163,7 +163,7 @@ def _what_if(
         "standing": used,
         "passes": outcome.refusal is None,
         "decided_by": _rule(outcome),
-        "throttle": _shown(outcome.throttle, fact),
+        "throttle": _throttle_json(outcome.throttle, fact),
         "changed": _differing(
             _outcomes(verdict["rule"], recorded, packet["run_phase"]),
             _outcomes(_rule(outcome), outcome.throttle, changed["run_phase"]),
@@ -172,9 +172,9 @@ def _what_if(
 
 
 def throttle_state_now(view: ReadOnlyStore, packet: Json, settings: ApcSettings) -> ThrottleState:
-    """Who has received, and how the protocol does, as far as the view has read."""
+    """Return the receivers so far and the protocol's decay, as far as the view has read."""
     trace, payload = packet["trace"], packet["payload"]
-    kept = view.get(
+    stored = view.get(
         "throttle",
         trace["session_id"],
         trace["run_id"],
@@ -182,18 +182,18 @@ def throttle_state_now(view: ReadOnlyStore, packet: Json, settings: ApcSettings)
         payload["protocol_id"],
         payload["from_swarm"],
     )
-    receivers = [] if kept is None else _avro(APC_THROTTLING, kept)["receivers"]
+    receivers = [] if stored is None else _avro(APC_THROTTLING, stored)["receivers"]
     total = view.get("protocol", payload["protocol_id"])
     lineage = None if total is None else _avro(APC_LINEAGE, total)
     return ThrottleState(
         [receiver["to_swarm"] for receiver in receivers],
-        decay_of(lineage, settings.apc_decay_mode),
+        decay_record(lineage, settings.apc_decay_mode),
     )
 
 
 def _value(name: str, text: str) -> Any:
-    """The JSON value that a text stands for."""
-    match NAMES[name].parameter.form:
+    """Return the JSON value of a parameter's text."""
+    match WHAT_IFS[name].parameter.form:
         case ValueForm.WHOLE:
             return int(text)
         case ValueForm.NUMBER:
@@ -204,16 +204,16 @@ def _value(name: str, text: str) -> Any:
             return text
 
 
-def _changed(packet: Json, values: Mapping[str, Any]) -> Json:
-    """The packet with other values, if they may stand in one.  Raises QueryError."""
+def _with_values(packet: Json, values: Mapping[str, Any]) -> Json:
+    """Return the packet with these values.  Raises QueryError for a value that it may not have."""
     changed = deepcopy(packet)
     for name, value in values.items():
-        *parents, member = NAMES[name].path
+        *parents, member = WHAT_IFS[name].path
         holder = changed
         for parent in parents:
             holder = holder[parent]
         holder[member] = value
-        path = "/" + "/".join(NAMES[name].path)
+        path = "/" + "/".join(WHAT_IFS[name].path)
         for problem in apc.validate(changed):
             if problem.path == path:
                 raise QueryError(name, problem.message)
@@ -225,16 +225,16 @@ def _rule(outcome: Outcome) -> str:
 
 
 def _outcomes(rule: str, throttle: Json | None, run_phase: str) -> list[tuple[str, str]]:
-    """Rules 2 to 14 in order, and how each went."""
-    found = []
+    """Return rules 2 to 14 in order with their outcomes."""
+    outcomes = []
     reached = not rule.startswith("session_")
-    for code in _FIRST:
+    for code in _FIRST_RULES:
         outcome = FAIL if rule == code else PASS if reached else NOT_REACHED
         reached = reached and rule != code
-        found.append((code, outcome))
+        outcomes.append((code, outcome))
     if throttle is None:
-        return found + [(code, NOT_REACHED) for code, _ in checks_of(run_phase)]
-    return found + [(check["rule"], check["outcome"]) for check in throttle["checks"]]
+        return outcomes + [(code, NOT_REACHED) for code, _ in checks_of(run_phase)]
+    return outcomes + [(check["rule"], check["outcome"]) for check in throttle["checks"]]
 
 
 def _differing(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> list[str]:
@@ -246,12 +246,12 @@ def _differing(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> l
     ]
 
 
-def _shown(throttle: Json | None, fact: Json) -> Json | None:
-    """As a fact (Avro value) shows it."""
-    shown: Json | None = to_json(APC_EVENTS.record or "", {**fact, "throttle": throttle})[
+def _throttle_json(throttle: Json | None, fact: Json) -> Json | None:
+    """Return the throttle in the JSON form that the fact has; fact: its Avro value."""
+    throttle_json: Json | None = to_json(APC_EVENTS.record or "", {**fact, "throttle": throttle})[
         "throttle"
     ]
-    return shown
+    return throttle_json
 
 
 def _avro(topic: Topic, row: bytes) -> Json:

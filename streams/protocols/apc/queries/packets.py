@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple, get_args
 
 from schemas import decode, to_json
-from schemas.apc.words import PacketType, RunPhase
+from schemas.apc.vocabulary import PacketType, RunPhase
 from schemas.formats import iso_ms
 from schemas.json_mapping.json_form import open_json
 from schemas.projection import Projection
@@ -34,12 +34,12 @@ from topology.apc import APC_EVENTS, APC_PACKET_STATES
 Json = dict[str, Any]
 
 
-_STANDING = Projection(APC_PACKET_STATES.record or "", ("logged_at", "state", "history"))
-"""What lists show of a row: a fourth of the time that all of it takes."""
+_STATE = Projection(APC_PACKET_STATES.record or "", ("logged_at", "state", "history"))
+"""The members of a row that lists show: they take a fourth of the time of the whole row."""
 
 
-class Shown(NamedTuple):
-    """A packet of a list.  steps: its transitions as (time in ms, seq, as shown)."""
+class ListedPacket(NamedTuple):
+    """A packet of a list.  steps: its transitions as (time in ms, seq, JSON form)."""
 
     summary: packets.Summary
     state: str
@@ -47,21 +47,21 @@ class Shown(NamedTuple):
 
     @property
     def created_at(self) -> str:
-        return iso(self.summary.place[0]).decode()
+        return iso(self.summary.position[0]).decode()
 
     def members(self, *names: str) -> Json:
-        """Of the summary."""
+        """Return these members of the summary."""
         return {name: getattr(self.summary, name) for name in names}
 
 
 def packet(view: ReadOnlyStore, session_id: str, packet_id: str) -> Json:
-    """ApcPacketState, with the packet of its verdict.  Raises NotFound."""
+    """Return the ApcPacketState, with the packet of its verdict.  Raises NotFound."""
     packet_id = packet_id.lower()
     row = view.get("state", session_id, packet_id)
     if row is None:
         raise NotFound(f"session {session_id} has no packet {packet_id}")
     state = _json(APC_PACKET_STATES.record, row)
-    summary = packets.find(view, session_id, packet_id)
+    summary = packets.find_summary(view, session_id, packet_id)
     if state["packet"] is None and summary is not None:
         (fact,) = view.get_many([summary.fact_key])
         state["packet"] = _json(APC_EVENTS.record, fact or b"")["packet"]
@@ -71,13 +71,13 @@ def packet(view: ReadOnlyStore, session_id: str, packet_id: str) -> Json:
 def packet_events(
     view: ReadOnlyStore, session_id: str, packet_id: str, params: QueryParams
 ) -> Json:
-    """Every ApcEvent about a packet, in log order.  Raises NotFound when there is none."""
+    """Return every ApcEvent about a packet, in log order.  Raises NotFound when there is none."""
     prefix = key("fact", session_id, packet_id.lower())
     rows = rows_of(view, prefix, lambda row: _json(APC_EVENTS.record, row))
-    found = page_of(params, prefix, rows)
-    if not found["items"] and params.text("cursor") is None:
+    page = page_of(params, prefix, rows)
+    if not page["items"] and params.text("cursor") is None:
         raise NotFound(f"session {session_id} has no packet {packet_id}")
-    return found
+    return page
 
 
 EVENTS_PARAMS = (limit(200), CURSOR)
@@ -96,32 +96,32 @@ _FILTERS = tuple(parameter.name for parameter in TRACE_PARAMS[:7])
 
 
 def trace(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """The newest packets that fit, and the whole history of exactly these."""
-    wanted = {name: value for name in _FILTERS if (value := params.text(name)) is not None}
-    if "packet_id" in wanted:
-        wanted["packet_id"] = wanted["packet_id"].lower()
+    """Return the newest packets that match, and the whole history of exactly these."""
+    filters = {name: value for name in _FILTERS if (value := params.text(name)) is not None}
+    if "packet_id" in filters:
+        filters["packet_id"] = filters["packet_id"].lower()
     limit = params.limit()
-    shown = list(islice(_packets(view, wanted, reverse=True), limit))
+    listed = list(islice(_packets(view, filters, reverse=True), limit))
     events = []
     if params.flag("include_events"):
-        events = [{**each.members("packet_id"), **step} for each, step in _steps(shown)]
+        events = [{**each.members("packet_id"), **step} for each, step in _steps(listed)]
         events.reverse()
-    keys = packets.payload_keys(view, [each.summary for each in shown])
+    keys = packets.payload_keys(view, [each.summary for each in listed])
     return {
         "source": "views",
-        "count": len(shown),
+        "count": len(listed),
         "event_count": len(events),
-        "packets": list(map(_trace_row, shown, keys)),
+        "packets": list(map(_trace_row, listed, keys)),
         "events": events,
     }
 
 
-def _trace_row(shown: Shown, payload_keys: list[str]) -> Json:
+def _trace_row(listed: ListedPacket, payload_keys: list[str]) -> Json:
     names = ("packet_id", "task_id", "run_id", "attempt_number", "packet_type", "channel")
     return {
-        **shown.members(*names, "run_phase", "sender_role", "trace_id"),
-        "lifecycle_state": shown.state,
-        "created_at": shown.created_at,
+        **listed.members(*names, "run_phase", "sender_role", "trace_id"),
+        "lifecycle_state": listed.state,
+        "created_at": listed.created_at,
         "payload_keys": payload_keys,
     }
 
@@ -130,68 +130,72 @@ REPLAY_PARAMS = (RUN_ID._replace(required=True), SESSION_ID, TASK_ID, limit(500)
 
 
 def replay(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """All packets of a run in log order with their histories, and one stream of all steps."""
+    """Return a run's packets in log order with their histories, and one stream of all steps."""
     run_id = params.required("run_id")
     limit = params.limit()
-    wanted = {"run_id": run_id}
-    wanted |= {n: v for n in ("session_id", "task_id") if (v := params.text(n)) is not None}
-    shown = list(_packets(view, wanted, reverse=False))
+    filters = {"run_id": run_id}
+    filters |= {n: v for n in ("session_id", "task_id") if (v := params.text(n)) is not None}
+    listed = list(_packets(view, filters, reverse=False))
     named = ("packet_id", "packet_type", "run_phase")
-    stream = [{**each.members(*named), **step} for each, step in _steps(shown)]
+    stream = [{**each.members(*named), **step} for each, step in _steps(listed)]
     return {
         "source": "views",
         "run_id": run_id,
         "task_id": params.text("task_id"),
-        "packet_count": len(shown),
+        "packet_count": len(listed),
         "event_count": len(stream),
-        "packets": [_replay_row(each) for each in shown],
+        "packets": [_replay_row(each) for each in listed],
         "event_stream": stream[:limit],
     }
 
 
-def _replay_row(shown: Shown) -> Json:
+def _replay_row(listed: ListedPacket) -> Json:
     return {
-        **shown.members("packet_id", "packet_type", "run_phase", "trace_id"),
-        "created_at": shown.created_at,
-        "final_state": shown.state,
-        "transitions": [step for _, _, step in shown.steps],
+        **listed.members("packet_id", "packet_type", "run_phase", "trace_id"),
+        "created_at": listed.created_at,
+        "final_state": listed.state,
+        "transitions": [step for _, _, step in listed.steps],
     }
 
 
-def _shown(summary: packets.Summary, row: bytes) -> Shown:
-    standing = _STANDING.of(row)
-    return Shown(summary, standing["state"], [_step(t, standing) for t in standing["history"]])
+def _listed_packet(summary: packets.Summary, row: bytes) -> ListedPacket:
+    state = _STATE.of(row)
+    return ListedPacket(summary, state["state"], [_step(t, state) for t in state["history"]])
 
 
-def _step(transition: Mapping[str, Any], standing: Mapping[str, Any]) -> tuple[int, int, Json]:
-    at = standing["logged_at"] if transition["at"] is None else transition["at"]
+def _step(transition: Mapping[str, Any], state: Mapping[str, Any]) -> tuple[int, int, Json]:
+    at = state["logged_at"] if transition["at"] is None else transition["at"]
     metadata = transition["metadata_json"]
-    shown = {
+    as_json = {
         "event": transition["event"],
         "from_state": transition["from_state"],
         "to_state": transition["to_state"],
         "metadata": None if metadata is None else open_json(metadata),
         "occurred_at": iso_ms(at),
     }
-    return at, transition["seq"], shown
+    return at, transition["seq"], as_json
 
 
-def _steps(shown: list[Shown]) -> list[tuple[Shown, Json]]:
-    """Every transition of these packets by (time, the packet's place, seq)."""
+def _steps(listed: list[ListedPacket]) -> list[tuple[ListedPacket, Json]]:
+    """Return every transition of these packets, ordered by time, packet position, and seq."""
     steps = [
-        (at, each.summary.place, seq, each, step) for each in shown for at, seq, step in each.steps
+        (at, each.summary.position, seq, each, step)
+        for each in listed
+        for at, seq, step in each.steps
     ]
     steps.sort(key=lambda step: step[:3])
     return [step[3:] for step in steps]
 
 
-def _packets(view: ReadOnlyStore, wanted: Mapping[str, str], *, reverse: bool) -> Iterator[Shown]:
-    """Packets that fit, in log order or against it."""
-    for fitting in packets.among(view, wanted, reverse=reverse):
+def _packets(
+    view: ReadOnlyStore, filters: Mapping[str, str], *, reverse: bool
+) -> Iterator[ListedPacket]:
+    """Yield the packets that match, in log order or against it."""
+    for fitting in packets.scan_summaries(view, filters, reverse=reverse):
         states = view.get_many([key("state", s.session_id, s.packet_id) for s in fitting])
         for summary, row in zip(fitting, states, strict=True):
             if row is not None:
-                yield _shown(summary, row)
+                yield _listed_packet(summary, row)
 
 
 def _json(record: str | None, row: bytes) -> Json:

@@ -7,7 +7,7 @@ from typing import Any
 from schemas import decode, to_json
 from streams.errors import NotFound
 from streams.protocols.apc.queries.lineage import queries, summary
-from streams.protocols.apc.queries.lineage.universe import Found, find
+from streams.protocols.apc.queries.lineage.universe import UniverseRows, select_universe
 from streams.views.keys import key
 from streams.views.pages import page_of, rows_of
 from streams.views.parse import QueryParams
@@ -33,18 +33,18 @@ PROPAGATION_PARAMS = (*FILTERS, PROTOCOL_ID, limit(200))
 SUMMARY_PARAMS = (SESSION_ID, PROJECT_ID, RUN_ID, PROTOCOL_ID, limit(100))
 
 
-def _find(view: ReadOnlyStore, params: QueryParams) -> Found:
-    return find(view, {each.name: params.text(each.name) for each in FILTERS})
+def _find(view: ReadOnlyStore, params: QueryParams) -> UniverseRows:
+    return select_universe(view, {each.name: params.text(each.name) for each in FILTERS})
 
 
 def lineage_protocols(view: ReadOnlyStore, params: QueryParams) -> Json:
-    limit, found = params.limit(), _find(view, params)
-    return {"items": queries.protocols(found, found.protocols(), limit)}
+    limit, universe = params.limit(), _find(view, params)
+    return {"items": queries.protocols(universe, universe.protocols(), limit)}
 
 
 def propagation(view: ReadOnlyStore, params: QueryParams) -> Json:
-    limit, found = params.limit(), _find(view, params)
-    return {"items": queries.propagation(found, params.text("protocol_id"), limit)}
+    limit, universe = params.limit(), _find(view, params)
+    return {"items": queries.propagation(universe, params.text("protocol_id"), limit)}
 
 
 def transfer_quality(view: ReadOnlyStore, params: QueryParams) -> Json:
@@ -56,8 +56,8 @@ def eval_correlation(view: ReadOnlyStore, params: QueryParams) -> Json:
 
 
 def effectiveness(view: ReadOnlyStore, params: QueryParams) -> Json:
-    limit, found = params.limit(), _find(view, params)
-    return {"items": queries.effectiveness(found, found.protocols(), limit)}
+    limit, universe = params.limit(), _find(view, params)
+    return {"items": queries.effectiveness(universe, universe.protocols(), limit)}
 
 
 def lineage_summary(view: ReadOnlyStore, params: QueryParams) -> Json:
@@ -68,7 +68,7 @@ def lineage_summary(view: ReadOnlyStore, params: QueryParams) -> Json:
 
 
 def protocol(view: ReadOnlyStore, protocol_id: str) -> Json:
-    """ApcLineage over all runs.  Raises NotFound."""
+    """Return the ApcLineage over all runs.  Raises NotFound."""
     row = view.get("protocol", protocol_id)
     if row is None:
         raise NotFound(f"there is no protocol {protocol_id}")
@@ -76,7 +76,7 @@ def protocol(view: ReadOnlyStore, protocol_id: str) -> Json:
 
 
 def coordination(view: ReadOnlyStore, session_id: str) -> Json:
-    """The ApcCoordination of a session and of its agents.  Raises NotFound."""
+    """Return the ApcCoordination of a session and of its agents.  Raises NotFound."""
     prefix = key("coordination", session_id)
     rows = [_json(APC_COORDINATION, row) for _, row in view.scan(prefix)]
     if not rows:
@@ -98,21 +98,21 @@ _THROTTLE_KEY = tuple(parameter.name for parameter in THROTTLING_PARAMS[:5])
 
 
 def throttling(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """ApcThrottles, by session, run, generation, protocol and swarm."""
-    wanted: dict[str, str | int] = {}
+    """Return ApcThrottles, ordered by session, run, generation, protocol and swarm."""
+    filters: dict[str, str | int] = {}
     for name in _THROTTLE_KEY:
         value = params.number(name) if name == "generation" else params.text(name)
         if value is not None:
-            wanted[name] = value
+            filters[name] = value
     leading = []
     for name in _THROTTLE_KEY:
-        if name not in wanted:
+        if name not in filters:
             break
-        leading.append(wanted[name])
+        leading.append(filters[name])
 
     def item(row: bytes) -> Json | None:
         value = _json(APC_THROTTLING, row)
-        return value if all(value[name] == v for name, v in wanted.items()) else None
+        return value if all(value[name] == v for name, v in filters.items()) else None
 
     prefix = key("throttle", *leading)
     return page_of(params, prefix, rows_of(view, prefix, item))
@@ -129,15 +129,15 @@ DECISION_PARAMS = (
 
 
 def decisions(view: ReadOnlyStore, params: QueryParams) -> Json:
-    """ApcDecisions in log order."""
+    """Return ApcDecisions in log order."""
     kind = params.text("kind")
     protocol_id = params.text("protocol_id")
-    wanted = {n: v for n in ("run_id", "project_id") if (v := params.text(n)) is not None}
+    filters = {n: v for n in ("run_id", "project_id") if (v := params.text(n)) is not None}
     prefix = key("decision")
     if protocol_id is not None:
         prefix = key("decision of", protocol_id)
-    elif wanted:
-        name, value = next(iter(wanted.items()))
+    elif filters:
+        name, value = next(iter(filters.items()))
         prefix = key("lineage decision", name.removesuffix("_id"), value)
 
     def item(row: bytes) -> Json | None:
@@ -146,7 +146,7 @@ def decisions(view: ReadOnlyStore, params: QueryParams) -> Json:
         value = _json(APC_DECISIONS, row)
         arbitration = value["arbitration"] or {}
         fits = kind in (None, value["kind"])
-        fits = fits and all(arbitration.get(name) == text for name, text in wanted.items())
+        fits = fits and all(arbitration.get(name) == text for name, text in filters.items())
         return value if fits else None
 
     return page_of(params, prefix, rows_of(view, prefix, item))

@@ -1,4 +1,4 @@
-"""Putting a packet before the rules without sending it."""
+"""A trial of the policy checks for a packet that is not sent."""
 
 from __future__ import annotations
 
@@ -18,36 +18,39 @@ from streams.engine.processor import (
 from streams.engine.records import LogRecord, Record
 from streams.protocols.apc.processor.batch import BatchContext, Inbound
 from streams.protocols.apc.processor.policy import CHECKS, Refusal
-from streams.protocols.apc.processor.throttling import decay_of, judge
+from streams.protocols.apc.processor.throttling import decay_record, make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
 from streams.protocols.apc.settings import ApcSettings
 from topology.apc import APC_PACKETS
 from topology.declarations import Table, Topic
 
-NEW = ThrottleState((), decay_of(None, "flag"))
-"""As if nobody had received the protocol, and nothing were known of it."""
+UNKNOWN_PROTOCOL = ThrottleState((), decay_record(None, "flag"))
+"""The state of a protocol without receivers or lineage."""
 _BEFORE_FIGURES = (2, 3)
 """The numbers of the checks that look at the packet alone."""
 
 
 class Outcome(NamedTuple):
-    """refusal: of the check that failed.  throttle: the Throttle, if those checks were reached."""
+    """The outcome of a trial.
+
+    refusal: of the check that failed.  throttle: the Throttle, if those checks were reached.
+    """
 
     refusal: Refusal | None
     throttle: AvroValue | None
 
 
 def try_transfer(packet: Mapping[str, Any], state: ThrottleState, settings: ApcSettings) -> Outcome:
-    """Checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
-    inbound, context = _inbound(packet), BatchContext(_Nowhere(settings))
+    """Make checks 2 to 14 of a TRANSFER that has the right shape; packet: its JSON form."""
+    inbound, context = _inbound(packet), BatchContext(_TrialContext(settings))
     for check in sorted(CHECKS, key=lambda check: check.number):
         if check.number in _BEFORE_FIGURES and inbound.packet_type in check.types:
-            refusal = check.question(inbound, context)
+            refusal = check.function(inbound, context)
             if refusal is not None:
                 return Outcome(refusal, None)
-    judged = judge(transfer_of(inbound.value), state)
-    refused = None if judged.rule is None else Refusal(judged.rule, judged.message)
-    return Outcome(refused, judged.throttle)
+    result = make_checks(transfer_of(inbound.value), state)
+    refused = None if result.rule is None else Refusal(result.rule, result.message)
+    return Outcome(refused, result.throttle)
 
 
 def _inbound(packet: Mapping[str, Any]) -> Inbound:
@@ -58,7 +61,7 @@ def _inbound(packet: Mapping[str, Any]) -> Inbound:
     return inbound
 
 
-class _Empty:
+class _EmptyTable:
     """A table without rows."""
 
     def load(self, keys: Iterable[str]) -> None: ...
@@ -79,8 +82,8 @@ class _Empty:
         raise TypeError("a trial writes nothing")
 
 
-class _Nowhere:
-    """A `ProcessorContext` of settings and empty tables; what is written is an error."""
+class _TrialContext:
+    """A `ProcessorContext` of settings and empty tables; any write is an error."""
 
     partition, partitions, cause = 0, 1, ""
 
@@ -88,10 +91,10 @@ class _Nowhere:
         self.settings = settings.as_work()
 
     def rows(self, table: Table) -> Rows:
-        return _Empty()
+        return _EmptyTable()
 
     def global_table(self, table: Table) -> GlobalTable:
-        return _Empty()
+        return _EmptyTable()
 
     def sender(self, cause: str) -> str | None:
         return None

@@ -9,7 +9,7 @@ import pytest
 from schemas.apc import rules
 from schemas.rules import Stage
 from streams.demo.fleet_simulation import ENDS, PROTOCOLS, Run
-from streams.protocols.apc.lineage.effectiveness import shown
+from streams.protocols.apc.lineage.effectiveness import round_figure
 from streams.routes.handle import Routes
 
 pytestmark = pytest.mark.slow
@@ -49,7 +49,7 @@ def test_total_rows_are_what_a_count_of_the_facts_gives(done: Run) -> None:
     for name, sums in totals.items():
         row = done.standings[name][-1].row
         assert {member: row[member] for member in sums._fields} == sums._asdict()
-        assert row["effectiveness_score"] == shown(sums.score)
+        assert row["effectiveness_score"] == round_figure(sums.score)
 
 
 def test_the_effectiveness_query_agrees_with_the_total_rows(done: Run, routes: Routes) -> None:
@@ -71,7 +71,7 @@ def test_the_summary_agrees_with_the_facts(done: Run, routes: Routes) -> None:
     assert report["summary"]["transfer_count"] == sum(sums.packets for sums in totals.values())
     assert report["summary"]["arbitration_decision_count"] == done.arbitrations
     scores = {r["protocol_id"]: r["effectiveness_score"] for r in report["protocol_effectiveness"]}
-    assert scores == {name: shown(sums.score) for name, sums in totals.items()}
+    assert scores == {name: round_figure(sums.score) for name, sums in totals.items()}
 
 
 def test_three_protocols_decay_and_one_recovers(done: Run) -> None:

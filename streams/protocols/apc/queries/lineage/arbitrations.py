@@ -1,4 +1,4 @@
-"""Decisions about protocols, and what those of arbitrations come to."""
+"""Decisions about protocols, and the sums over arbitrations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BUCKET = 80
 
 
 class Arbitrations(NamedTuple):
-    """The figures of several arbitrations.  Reasons are counted by what stands before a colon."""
+    """Sums over several arbitrations.  Reasons are counted by their part before a colon."""
 
     decision_count: int
     candidate_total: int
@@ -28,15 +28,15 @@ class Arbitrations(NamedTuple):
     reject_reason_counts: dict[str, int]
 
     def plus(self, arbitration: Mapping[str, Any]) -> Arbitrations:
-        """With one more; arbitration: the Avro value."""
+        """Return the sums with one more arbitration (Avro value)."""
         return Arbitrations(
             self.decision_count + 1,
             self.candidate_total + arbitration["candidate_count"],
             self.selected_total + arbitration["selected_count"],
             self.blocked_total + arbitration["blocked_count"],
             self.rejected_total + arbitration["rejected_count"],
-            _counted(self.block_reason_counts, arbitration["blocked"]),
-            _counted(self.reject_reason_counts, arbitration["rejected"]),
+            _count_reasons(self.block_reason_counts, arbitration["blocked"]),
+            _count_reasons(self.reject_reason_counts, arbitration["rejected"]),
         )
 
     @classmethod
@@ -44,63 +44,63 @@ class Arbitrations(NamedTuple):
         return cls(0, 0, 0, 0, 0, {}, {}) if row is None else cls(*orjson.loads(row))
 
 
-def _counted(counts: Mapping[str, int], items: Iterable[Mapping[str, Any]]) -> dict[str, int]:
-    found = dict(counts)
+def _count_reasons(counts: Mapping[str, int], items: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counts_after = dict(counts)
     for item in items:
         reason = bucket(item["reason"])
-        found[reason] = found.get(reason, 0) + 1
-    return dict(sorted(found.items()))
+        counts_after[reason] = counts_after.get(reason, 0) + 1
+    return dict(sorted(counts_after.items()))
 
 
 def bucket(reason: str) -> str:
-    """What a reason is counted under."""
+    """Return the name under which a reason is counted."""
     return reason.partition(":")[0].strip()[:_BUCKET] or "unknown"
 
 
-def note(
-    value: Mapping[str, Any], row: bytes, place: tuple[int, int, int], rows: WriteBatch
+def store_decision(
+    value: Mapping[str, Any], row: bytes, position: tuple[int, int, int], rows: WriteBatch
 ) -> None:
-    """An ApcDecision, as the view keeps it; place: its own."""
-    ref = key("decision", *place)
+    """Store an ApcDecision in the view; position: of its record."""
+    ref = key("decision", *position)
     rows[ref] = row
-    rows[key("decision of", value["protocol_id"], *place)] = ref
+    rows[key("decision of", value["protocol_id"], *position)] = ref
     if (arbitration := value["arbitration"]) is not None:
-        _add(arbitration, place, ref, rows, universes_of(arbitration))
+        _add(arbitration, position, ref, rows, universes_of(arbitration))
 
 
 def universes_of(arbitration: Mapping[str, Any]) -> list[Universe]:
-    found = [
+    universes = [
         EVERYTHING,
         ("session", arbitration["session_id"]),
         ("run", arbitration["run_id"]),
     ]
     if arbitration["project_id"] is not None:
-        found.append(("project", arbitration["project_id"]))
-    return found
+        universes.append(("project", arbitration["project_id"]))
+    return universes
 
 
-def sum_up(
+def add_matching(
     row: bytes,
-    place: tuple[int, int, int],
+    position: tuple[int, int, int],
     ref: bytes,
     rows: WriteBatch,
     universes: Sequence[Universe],
-    wanted: Mapping[str, str],
+    filters: Mapping[str, str],
 ) -> None:
-    """Add an arbitration that fits to universes that are made for a question."""
+    """Add an arbitration that matches the filters to universes that are made for one query."""
     arbitration = decode(row, APC_DECISIONS.record or "").value["arbitration"]
-    if all(arbitration[name] == value for name, value in wanted.items()):
-        _add(arbitration, place, ref, rows, universes)
+    if all(arbitration[name] == value for name, value in filters.items()):
+        _add(arbitration, position, ref, rows, universes)
 
 
 def _add(
     arbitration: Mapping[str, Any],
-    place: tuple[int, int, int],
+    position: tuple[int, int, int],
     ref: bytes,
     rows: WriteBatch,
     universes: Sequence[Universe],
 ) -> None:
     for universe in universes:
-        rows[key("lineage decision", *universe, *place)] = ref
+        rows[key("lineage decision", *universe, *position)] = ref
         sums = key("lineage decisions", *universe)
         rows[sums] = orjson.dumps(tuple(Arbitrations.load(rows.read(sums)).plus(arbitration)))

@@ -1,4 +1,4 @@
-"""What a counted packet tells lineage."""
+"""The members of a counted packet that lineage sums up."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ UNCOUNTED = frozenset({"REJECTED_SCHEMA", "REJECTED_POLICY", "EXPIRED", "RETRACT
 
 
 class Transfer(NamedTuple):
-    """mode: of the lineage, else of the policy.  Scores are decimals as text."""
+    """The transfer of a protocol.
+
+    mode: of the lineage, else of the policy.  Scores are decimals as text.
+    """
 
     protocol_id: str
     mode: str
@@ -29,7 +32,7 @@ class Transfer(NamedTuple):
 class Entry(NamedTuple):
     """A packet that bears lineage, or an EVAL.
 
-    place: (time, partition, offset) of its record.  lineage: as sent, None for an EVAL without.
+    position: (time, partition, offset) of its record.  lineage: as sent, None for an EVAL without.
     evaluation: (outcome, drift or None) in units of 10^-9.
     """
 
@@ -41,7 +44,7 @@ class Entry(NamedTuple):
     packet_type: str
     run_phase: str
     trace_id: str
-    place: tuple[int, int, int]
+    position: tuple[int, int, int]
     lineage: dict[str, Any] | None
     transfer: Transfer | None
     evaluation: tuple[int, int | None] | None
@@ -56,7 +59,7 @@ class Entry(NamedTuple):
 
     @property
     def mode(self) -> str:
-        """What it is summed up under; only asked of packets with lineage."""
+        """Return the mode that a packet with lineage is summed up under."""
         return str((self.lineage or {}).get("transfer_mode") or "unknown")
 
     @property
@@ -64,11 +67,11 @@ class Entry(NamedTuple):
         return bool(self.lineage and self.lineage.get("cross_use_case"))
 
     def universes(self) -> list[Universe]:
-        """The project's last, if it has one."""
-        found = [EVERYTHING, ("session", self.session_id), ("run", self.run_id)]
+        """Return the packet's universes, the project's last if it has one."""
+        universes = [EVERYTHING, ("session", self.session_id), ("run", self.run_id)]
         if self.project_id is not None:
-            found.append(("project", self.project_id))
-        return found
+            universes.append(("project", self.project_id))
+        return universes
 
     def dump(self) -> bytes:
         return orjson.dumps(tuple(self), default=tuple)
@@ -76,21 +79,21 @@ class Entry(NamedTuple):
     @classmethod
     def load(cls, row: bytes) -> Self:
         entry = cls._make(orjson.loads(row))
-        at, partition, offset = entry.place
+        at, partition, offset = entry.position
         transfer = None if entry.transfer is None else Transfer(*entry.transfer)
         evaluation = None
         if entry.evaluation is not None:
             outcome, drift = entry.evaluation
             evaluation = (outcome, drift)
         return entry._replace(
-            place=(at, partition, offset), transfer=transfer, evaluation=evaluation
+            position=(at, partition, offset), transfer=transfer, evaluation=evaluation
         )
 
 
 def entry_of(
-    fact: Mapping[str, Any], packet: Mapping[str, Any], place: tuple[int, int, int]
+    fact: Mapping[str, Any], packet: Mapping[str, Any], position: tuple[int, int, int]
 ) -> Entry | None:
-    """What the verdict fact of a packet tells; packet: its JSON form."""
+    """Return the entry of a verdict's packet, None if lineage does not use it; packet: JSON."""
     lineage = packet.get("lineage")
     kind, payload = packet["packet_type"], packet["payload"]
     if lineage is None and kind != "EVAL":
@@ -106,7 +109,7 @@ def entry_of(
         kind,
         packet["run_phase"],
         fact["trace_id"],
-        place,
+        position,
         lineage,
         _transfer(payload, lineage) if kind == "TRANSFER" else None,
         _evaluation(payload["metric_set"]) if kind == "EVAL" else None,

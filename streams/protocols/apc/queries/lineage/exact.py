@@ -14,29 +14,29 @@ _NANO = 10**9
 
 
 def plus(total: str, change: str, sign: int) -> str:
-    """A sum of decimals, as text; equal sums have equal texts."""
+    """Add or subtract decimals as text; equal sums have equal texts.  sign: 1 or -1."""
     add = exact_sum if sign > 0 else difference
     return format_plain(add(Decimal(total), Decimal(change)))
 
 
 def mean(total: Fraction | Decimal | int, count: int) -> float | int | None:
-    """As answers show it, None of nothing."""
-    return None if count == 0 else shown(Fraction(total) / count)
+    """Return the mean, rounded for a response; None without a count."""
+    return None if count == 0 else round_number(Fraction(total) / count)
 
 
 def mean_of_nano(total: int, count: int) -> float | int | None:
-    """total in units of 10^-9."""
-    return None if count == 0 else shown(Fraction(total, count * _NANO))
+    """Return the mean, rounded for a response; total in units of 10^-9."""
+    return None if count == 0 else round_number(Fraction(total, count * _NANO))
 
 
-def shown(exact: Fraction) -> float | int:
-    """6 places, half-even, spelled as JSON spells it."""
+def round_number(exact: Fraction) -> float | int:
+    """Round half-even to 6 places, as an int if it is whole."""
     rounded = round6(exact)
     return int(rounded) if rounded.is_integer() else rounded
 
 
 def weighted_mean(terms: Iterable[tuple[int, int, int]]) -> Fraction | None:
-    """The mean of sum ÷ count (sums in units of 10^-9), of terms (weight, sum, count)."""
+    """Return the mean of sum ÷ count (sums in units of 10^-9); terms: (weight, sum, count)."""
     by_count: dict[int, int] = {}
     weights = 0
     for weight, total, count in terms:

@@ -12,8 +12,8 @@ from typing import Any
 from streams.engine.headers import iso
 from streams.protocols.apc.lineage.effectiveness import score
 from streams.protocols.apc.queries.lineage.exact import mean, mean_of_nano
-from streams.protocols.apc.queries.lineage.sums import At, Figures, Sums
-from streams.protocols.apc.queries.lineage.universe import Found
+from streams.protocols.apc.queries.lineage.sums import Figures, Sums, SumsIndex
+from streams.protocols.apc.queries.lineage.universe import UniverseRows
 
 Json = dict[str, Any]
 Named = tuple[bytes, Figures]
@@ -24,15 +24,17 @@ def time_text(at_ms: int) -> str:
     return iso(at_ms).decode()
 
 
-def protocols(found: Found, protocols: Iterable[Named], limit: int) -> list[Json]:
-    """Of packets of any type that bear lineage, by protocol: the most frequent first."""
-    borne = (each for each in protocols if each[1][At.PACKETS])
+def protocols(universe: UniverseRows, protocols: Iterable[Named], limit: int) -> list[Json]:
+    """Return packets of any type that bear lineage by protocol, the most frequent first."""
+    borne = (each for each in protocols if each[1][SumsIndex.PACKETS])
     first = nsmallest(
-        limit, borne, key=lambda each: (-each[1][At.PACKETS], -each[1][At.LAST_SEEN], each[0])
+        limit,
+        borne,
+        key=lambda each: (-each[1][SumsIndex.PACKETS], -each[1][SumsIndex.LAST_SEEN], each[0]),
     )
     return [
         {
-            "protocol_id": found.name_of(row_key),
+            "protocol_id": universe.name_of(row_key),
             "transfer_count": sums.packets,
             "run_count": sums.runs,
             "task_count": sums.tasks,
@@ -48,10 +50,10 @@ def _as_sums(protocols: Iterable[Named]) -> Iterator[tuple[bytes, Sums]]:
         yield row_key, Sums._make(figures)
 
 
-def propagation(found: Found, protocol_id: str | None, limit: int) -> list[Json]:
-    """Packets that bear lineage, newest first."""
+def propagation(universe: UniverseRows, protocol_id: str | None, limit: int) -> list[Json]:
+    """Return packets that bear lineage, newest first."""
     rows = []
-    for entry in found.newest(protocol_id, limit):
+    for entry in universe.newest(protocol_id, limit):
         lineage = entry.lineage or {}
         rows.append(
             {
@@ -67,15 +69,15 @@ def propagation(found: Found, protocol_id: str | None, limit: int) -> list[Json]
                 "project_id": entry.project_id,
                 "task_id": entry.task_id,
                 "trace_id": entry.trace_id,
-                "created_at": time_text(entry.place[0]),
+                "created_at": time_text(entry.position[0]),
             }
         )
     return rows
 
 
-def transfer_quality(found: Found) -> list[Json]:
-    """TRANSFERs by mode, the most frequent first."""
-    modes = sorted(found.modes().items(), key=lambda item: (-item[1].total, item[0]))
+def transfer_quality(universe: UniverseRows) -> list[Json]:
+    """Return TRANSFERs by mode, the most frequent first."""
+    modes = sorted(universe.modes().items(), key=lambda item: (-item[1].total, item[0]))
     return [
         {
             "transfer_mode": mode,
@@ -89,9 +91,9 @@ def transfer_quality(found: Found) -> list[Json]:
     ]
 
 
-def eval_correlation(found: Found) -> list[Json]:
-    """Tasks with a TRANSFER, those with a cross-use-case one first: what their EVALs measured."""
-    totals = found.totals()
+def eval_correlation(universe: UniverseRows) -> list[Json]:
+    """Return what EVALs measured in tasks with a cross-use-case TRANSFER, then with another one."""
+    totals = universe.totals()
     groups = ((True, totals[2:7]), (False, totals[7:12]))
     return [
         {
@@ -105,13 +107,15 @@ def eval_correlation(found: Found) -> list[Json]:
     ]
 
 
-def effectiveness(found: Found, protocols: Iterable[Named], limit: int) -> list[Json]:
-    """Of TRANSFERs, by protocol: the most frequent first."""
-    handed = (each for each in protocols if each[1][At.TRANSFERS])
+def effectiveness(universe: UniverseRows, protocols: Iterable[Named], limit: int) -> list[Json]:
+    """Return TRANSFERs by protocol, the most frequent first."""
+    handed = (each for each in protocols if each[1][SumsIndex.TRANSFERS])
     first = nsmallest(
-        limit, handed, key=lambda each: (-each[1][At.TRANSFERS], -each[1][At.ACCEPTED], each[0])
+        limit,
+        handed,
+        key=lambda each: (-each[1][SumsIndex.TRANSFERS], -each[1][SumsIndex.ACCEPTED], each[0]),
     )
-    return [effectiveness_row(found.name_of(row_key), sums) for row_key, sums in _as_sums(first)]
+    return [effectiveness_row(universe.name_of(row_key), sums) for row_key, sums in _as_sums(first)]
 
 
 def effectiveness_row(protocol_id: str, sums: Sums) -> Json:
@@ -127,19 +131,21 @@ def effectiveness_row(protocol_id: str, sums: Sums) -> Json:
 
 
 def by_score(protocols: Iterable[Named], limit: int) -> Iterator[tuple[bytes, Sums]]:
-    """The protocols of the highest effectiveness score, exactly.
+    """Return the protocols of the highest effectiveness score, exactly.
 
-    Floats of fractions never stand in another order than the fractions; so the fractions need to
-    be compared only where the floats are equal.
+    Floats of fractions have the order of the fractions, so the fractions need to be compared only
+    where the floats are equal.
     """
-    handed = (each for each in protocols if each[1][At.TRANSFERS])
+    handed = (each for each in protocols if each[1][SumsIndex.TRANSFERS])
     first = nsmallest(limit, handed, key=lambda each: (*_rank(*_scored(each[1])), each[0]))
     return _as_sums(first)
 
 
 def _scored(figures: Figures) -> Figures:
-    """What the score is made of."""
-    return figures[At.TRANSFERS : At.ACCEPTED + 1] + figures[At.OUTCOME_WEIGHT :]
+    """Return the figures that the score depends on."""
+    return (
+        figures[SumsIndex.TRANSFERS : SumsIndex.ACCEPTED + 1] + figures[SumsIndex.OUTCOME_WEIGHT :]
+    )
 
 
 @lru_cache(maxsize=1 << 16)

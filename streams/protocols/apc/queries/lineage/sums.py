@@ -1,4 +1,4 @@
-"""Rows of integers, and how they grow and shrink."""
+"""Rows of integers that packets add to and subtract from."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ MODES = ("WINNER_TO_LOSERS", "CROSS_USE_CASE", "COMMONS_SEED", "SELECTIVE_IMPORT
 
 
 class Sums(NamedTuple):
-    """Everything about one protocol in one universe.
+    """All figures of one protocol in one universe.
 
-    packets to last_seen and the five modes: packets of any type that bear its lineage.  The rest:
+    packets to last_seen and the five modes: packets of any type that bear its lineage.  The others:
     TRANSFERs of it.  last_seen: ms.  Sums of means are in units of 10^-9.
     """
 
@@ -38,11 +38,11 @@ class Sums(NamedTuple):
 
     @property
     def by_mode(self) -> dict[str, int]:
-        """Of those that occur."""
+        """Return the number of packets of each mode that occurs."""
         return {mode: n for mode, n in zip(MODES, self[5:10], strict=True) if n}
 
     def dump(self) -> bytes | None:
-        """None when nothing is left to be said."""
+        """Return the row, None when nothing is left in it."""
         return _SUMS.pack(*self) if self.packets or self.transfers else None
 
     @classmethod
@@ -52,25 +52,25 @@ class Sums(NamedTuple):
 
 _SUMS = struct.Struct(f"<{len(Sums._fields)}q")
 Figures = tuple[int, ...]
-"""What `Sums` holds, as a plain tuple: thousands of these are no work for the garbage collector."""
+"""The values of `Sums` as a plain tuple, since the garbage collector skips tuples of integers."""
 figures_in = _SUMS.unpack
 
 
-_place = Sums._fields.index
+_index = Sums._fields.index
 
 
-class At:
-    """Where figures stand."""
+class SumsIndex:
+    """Indexes of figures in `Sums`."""
 
-    PACKETS, RUNS, LAST_SEEN = _place("packets"), _place("runs"), _place("last_seen")
-    TRANSFERS, ACCEPTED = _place("transfers"), _place("accepted")
-    TRANSFER_TASKS = _place("transfer_tasks")
-    OUTCOME_WEIGHT, DRIFT_WEIGHT = _place("outcome_weight"), _place("drift_weight")
+    PACKETS, RUNS, LAST_SEEN = _index("packets"), _index("runs"), _index("last_seen")
+    TRANSFERS, ACCEPTED = _index("transfers"), _index("accepted")
+    TRANSFER_TASKS = _index("transfer_tasks")
+    OUTCOME_WEIGHT, DRIFT_WEIGHT = _index("outcome_weight"), _index("drift_weight")
 
 
-def borne_by_all(rows: Iterable[Figures]) -> Sums:
-    """Packets with lineage of all protocols, by mode too; the other members are of no use."""
-    columns = islice(zip(*rows, strict=True), At.TRANSFERS)
+def add_up_packets(rows: Iterable[Figures]) -> Sums:
+    """Add up packets with lineage of all protocols, also by mode; ignore the other members."""
+    columns = islice(zip(*rows, strict=True), SumsIndex.TRANSFERS)
     return Sums(*map(sum, columns))
 
 
@@ -106,7 +106,7 @@ _TOTALS = struct.Struct(f"<{len(Totals._fields)}q")
 
 
 class Spread(NamedTuple):
-    """How often something occurs: in packets with lineage, and in TRANSFERs."""
+    """The number of packets with lineage and of TRANSFERs in a run."""
 
     packets: int = 0
     transfers: int = 0

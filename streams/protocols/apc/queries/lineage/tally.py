@@ -1,6 +1,6 @@
-"""Counting packets in, and out again, in every universe they belong to.
+"""Addition and subtraction of packets in every universe they belong to.
 
-Within a batch the figures of a row are kept as a list (`Changes.cell`) and written once.
+Within a batch the figures of a row are held as a list (`WriteBatch.cell`) and written once.
 """
 
 from __future__ import annotations
@@ -30,16 +30,20 @@ _NO_PROTOCOL = key("")
 _ALL_RUNS = Totals._fields.index("runs")
 
 Change = list[tuple[int, int]]
-"""What is added to which figure."""
+"""Pairs of the index of a figure and the amount that is added to it."""
 
-TASK = Cell[list[Task]](lambda row: [Task.load(row)], lambda held: held[0].dump())
-SUMS = Cell[list[int]](lambda row: list(Sums.load(row)), lambda held: Sums._make(held).dump())
-TOTALS = Cell[list[int]](lambda row: list(Totals.load(row)), lambda held: Totals._make(held).dump())
-SPREAD = Cell[list[int]](lambda row: list(Spread.load(row)), lambda held: Spread._make(held).dump())
+TASK = Cell[list[Task]](lambda row: [Task.load(row)], lambda tasks: tasks[0].dump())
+SUMS = Cell[list[int]](lambda row: list(Sums.load(row)), lambda sums: Sums._make(sums).dump())
+TOTALS = Cell[list[int]](
+    lambda row: list(Totals.load(row)), lambda totals: Totals._make(totals).dump()
+)
+SPREAD = Cell[list[int]](
+    lambda row: list(Spread.load(row)), lambda spread: Spread._make(spread).dump()
+)
 
 
 class Scope(NamedTuple):
-    """Universes in which a packet's task is the same.  project_id: "" unless it makes the task."""
+    """Universes that share a packet's task.  project_id: "" unless the task is per project."""
 
     project_id: str
     universes: Sequence[Universe]
@@ -52,11 +56,11 @@ def scopes_of(entry: Entry) -> list[Scope]:
 
 
 WHOLE = [Scope("", (EVERYTHING,))]
-"""For packets that were chosen before they are counted."""
+"""The scope for packets that a query has selected already."""
 
 
 class Prefixes(NamedTuple):
-    """Beginnings of the keys of one universe."""
+    """Prefixes of the keys of one universe."""
 
     at: bytes
     eval: bytes
@@ -72,122 +76,137 @@ def _prefixes(universe: Universe) -> Prefixes:
     return Prefixes(*(key(f"lineage {name}", *universe) for name in Prefixes._fields))
 
 
-class Moved(NamedTuple):
-    """What a packet changes about one protocol; the same in every universe of a scope.
+class ProtocolChange(NamedTuple):
+    """The change that a packet makes to one protocol; the same in every universe of a scope.
 
-    key: of its name.  borne, handed: whether the packet bears its lineage, hands it over.
+    key: of its name.  borne: the packet bears its lineage.  transferred: the packet transfers it.
     """
 
     key: bytes
     change: Change
     borne: bool
-    handed: bool
+    transferred: bool
 
 
 def count(
     entry: Entry, sign: int, row_key: bytes, rows: WriteBatch, scopes: Sequence[Scope]
 ) -> None:
-    """sign: 1 or -1.  row_key: where the entry lies."""
-    place, run = position_key(*entry.place), key(entry.run_id)
-    named = None if entry.protocol_id is None else key(entry.protocol_id)
+    """Add the packet to its universes (sign 1) or subtract it (-1); row_key: of the entry."""
+    position, run = position_key(*entry.position), key(entry.run_id)
+    protocol_key = None if entry.protocol_id is None else key(entry.protocol_id)
     value = row_key if sign > 0 else None
     for scope in scopes:
         task = rows.cell(key("lineage task", scope.project_id, *entry.task), TASK)
         before = task[0]
         after = task[0] = before.plus(entry, sign)
-        moved = _moved(entry, sign, before, after)
+        changes = _protocol_changes(entry, sign, before, after)
         totals = _difference(after.correlates(), before.correlates())
         for universe in scope.universes:
             prefixes = _prefixes(universe)
-            _index(rows, prefixes, place, named, value)
-            held = rows.cell(prefixes.totals, TOTALS)
-            held[0] += sign
-            _add(held, totals)
-            if named is not None:
-                runs, _ = _run(rows, prefixes.run + _NO_PROTOCOL + run, sign, True, False)
-                held[_ALL_RUNS] += runs
-            for each in moved:
-                _protocol(entry, sign, each, run, rows, prefixes)
+            _update_index(rows, prefixes, position, protocol_key, value)
+            figures = rows.cell(prefixes.totals, TOTALS)
+            figures[0] += sign
+            _add(figures, totals)
+            if protocol_key is not None:
+                runs, _ = _add_to_run(rows, prefixes.run + _NO_PROTOCOL + run, sign, True, False)
+                figures[_ALL_RUNS] += runs
+            for each in changes:
+                _add_to_protocol(entry, sign, each, run, rows, prefixes)
             if entry.transfer is not None:
-                _mode(entry.transfer, sign, rows, prefixes)
+                _add_to_mode(entry.transfer, sign, rows, prefixes)
 
 
 def _difference(after: Sequence[int], before: Sequence[int]) -> Change:
-    return [(at, moved) for at, moved in enumerate(map(sub, after, before)) if moved]
+    return [(at, change) for at, change in enumerate(map(sub, after, before)) if change]
 
 
-def _add(held: list[int], change: Change) -> None:
-    for at, moved in change:
-        held[at] += moved
+def _add(figures: list[int], change: Change) -> None:
+    for at, amount in change:
+        figures[at] += amount
 
 
-def _moved(entry: Entry, sign: int, before: Task, after: Task) -> list[Moved]:
-    """Each protocol whose sums may move; runs and last_seen are left to rows."""
-    named = named_by(entry)
-    handed = None if entry.transfer is None else entry.transfer.protocol_id
-    candidates = named
+def _protocol_changes(entry: Entry, sign: int, before: Task, after: Task) -> list[ProtocolChange]:
+    """Return the change of each protocol; runs and last_seen follow from rows."""
+    named_protocols = protocol_ids(entry)
+    transferred = None if entry.transfer is None else entry.transfer.protocol_id
+    candidates = named_protocols
     if entry.evaluation is not None:
-        candidates = named | {name for name, held in after.protocols.items() if held.transfers}
-    found = []
+        candidates = named_protocols | {
+            name for name, counts in after.protocols.items() if counts.transfers
+        }
+    changes = []
     for protocol_id in candidates:
         old, new = before.adds(protocol_id), after.adds(protocol_id)
-        if old == new and protocol_id not in named:
+        if old == new and protocol_id not in named_protocols:
             continue
         change = [(_ADDED[at], by) for at, by in _difference(new, old)]
         borne = protocol_id == entry.protocol_id
         if borne:
             mode = _MODES + MODES.index(entry.mode)
             change += [(_PACKETS, sign), (mode, sign), (_CROSS, sign * entry.cross)]
-        found.append(Moved(key(protocol_id), change, borne, protocol_id == handed))
-    return found
+        changes.append(ProtocolChange(key(protocol_id), change, borne, protocol_id == transferred))
+    return changes
 
 
-def named_by(entry: Entry) -> set[str]:
-    """The protocols that a packet itself is about."""
-    named = {entry.protocol_id} if entry.protocol_id is not None else set()
-    return named | {entry.transfer.protocol_id} if entry.transfer is not None else named
+def protocol_ids(entry: Entry) -> set[str]:
+    """Return the protocols that a packet names."""
+    protocol_ids = {entry.protocol_id} if entry.protocol_id is not None else set()
+    return (
+        protocol_ids | {entry.transfer.protocol_id} if entry.transfer is not None else protocol_ids
+    )
 
 
-def _index(
-    rows: WriteBatch, prefixes: Prefixes, place: bytes, named: bytes | None, value: bytes | None
+def _update_index(
+    rows: WriteBatch,
+    prefixes: Prefixes,
+    position: bytes,
+    protocol_key: bytes | None,
+    value: bytes | None,
 ) -> None:
-    """named: key of the protocol whose lineage the packet bears."""
-    if named is None:
-        rows[prefixes.eval + place] = value
+    """Set the index entries of a packet, or delete them; protocol_key: of the lineage it bears."""
+    if protocol_key is None:
+        rows[prefixes.eval + position] = value
         return
-    rows[prefixes.at + place] = value
-    prefix = prefixes.of + named
-    rows.index(prefix, prefix + place, value)
+    rows[prefixes.at + position] = value
+    prefix = prefixes.of + protocol_key
+    rows.index(prefix, prefix + position, value)
 
 
-def _run(rows: WriteBatch, place: bytes, sign: int, borne: bool, handed: bool) -> tuple[int, int]:
-    """By how much the runs grow that have packets, and transfers."""
-    held = rows.cell(place, SPREAD)
-    packets, transfers = held
-    held[0] += sign * borne
-    held[1] += sign * handed
-    return (held[0] > 0) - (packets > 0), (held[1] > 0) - (transfers > 0)
+def _add_to_run(
+    rows: WriteBatch, row_key: bytes, sign: int, borne: bool, transferred: bool
+) -> tuple[int, int]:
+    """Return by how much the runs with packets and the runs with transfers grow."""
+    figures = rows.cell(row_key, SPREAD)
+    packets, transfers = figures
+    figures[0] += sign * borne
+    figures[1] += sign * transferred
+    return (figures[0] > 0) - (packets > 0), (figures[1] > 0) - (transfers > 0)
 
 
-def _protocol(
-    entry: Entry, sign: int, moved: Moved, run: bytes, rows: WriteBatch, prefixes: Prefixes
+def _add_to_protocol(
+    entry: Entry,
+    sign: int,
+    change: ProtocolChange,
+    run: bytes,
+    rows: WriteBatch,
+    prefixes: Prefixes,
 ) -> None:
-    held = rows.cell(prefixes.protocol + moved.key, SUMS)
-    _add(held, moved.change)
-    if moved.borne or moved.handed:
-        place = prefixes.run + moved.key + run
-        runs, transfer_runs = _run(rows, place, sign, moved.borne, moved.handed)
-        held[_RUNS] += runs
-        held[_TRANSFER_RUNS] += transfer_runs
-    if moved.borne:
-        prefix = prefixes.of + moved.key
-        held[_LAST_SEEN] = _last_seen(entry, sign, held[_LAST_SEEN], rows, prefix)
+    figures = rows.cell(prefixes.protocol + change.key, SUMS)
+    _add(figures, change.change)
+    if change.borne or change.transferred:
+        run_key = prefixes.run + change.key + run
+        runs, transfer_runs = _add_to_run(rows, run_key, sign, change.borne, change.transferred)
+        figures[_RUNS] += runs
+        figures[_TRANSFER_RUNS] += transfer_runs
+    if change.borne:
+        prefix = prefixes.of + change.key
+        figures[_LAST_SEEN] = _last_seen(entry, sign, figures[_LAST_SEEN], rows, prefix)
 
 
 def _last_seen(entry: Entry, sign: int, known: int, rows: WriteBatch, prefix: bytes) -> int:
     if sign > 0:
-        return max(known, entry.place[0])
-    if entry.place[0] < known:
+        return max(known, entry.position[0])
+    if entry.position[0] < known:
         return known
     newest = rows.last(prefix)
     return 0 if newest is None else position_at_end(newest)[0]
@@ -217,17 +236,17 @@ class _Modes:
         )
 
 
-_MODE = Cell[_Modes](_Modes, _Modes.dump)
+MODE = Cell[_Modes](_Modes, _Modes.dump)
 
 
-def _mode(transfer: Transfer, sign: int, rows: WriteBatch, prefixes: Prefixes) -> None:
-    held = rows.cell(prefixes.mode + key(transfer.mode), _MODE)
-    held.total += sign
-    held.accepted += sign * int(transfer.accepted)
-    held.cross += sign * int(transfer.cross)
+def _add_to_mode(transfer: Transfer, sign: int, rows: WriteBatch, prefixes: Prefixes) -> None:
+    sums = rows.cell(prefixes.mode + key(transfer.mode), MODE)
+    sums.total += sign
+    sums.accepted += sign * int(transfer.accepted)
+    sums.cross += sign * int(transfer.cross)
     plus = exact_sum if sign > 0 else difference
-    held.sender = plus(held.sender, Decimal(transfer.sender_score))
-    held.receiver = plus(held.receiver, Decimal(transfer.receiver_score))
+    sums.sender = plus(sums.sender, Decimal(transfer.sender_score))
+    sums.receiver = plus(sums.receiver, Decimal(transfer.receiver_score))
 
 
 def mode_row(row: bytes | None) -> ByMode:

@@ -1,4 +1,4 @@
-"""A task of one universe: what its evaluations say of the protocols transferred in it."""
+"""A task of one universe: its evaluations, and the protocols transferred in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams.protocols.apc.queries.lineage.sums import Totals
 
 
 class Counts(NamedTuple):
-    """Of one protocol in the task; accepted and cross are of its TRANSFERs."""
+    """The counts of one protocol in the task; accepted and cross count its TRANSFERs."""
 
     packets: int = 0
     transfers: int = 0
@@ -20,7 +20,7 @@ class Counts(NamedTuple):
     cross: int = 0
 
 
-_NOTHING = Counts()
+_NO_COUNTS = Counts()
 ADDED = (
     "tasks",
     "transfers",
@@ -35,7 +35,10 @@ ADDED = (
 
 
 class Task(NamedTuple):
-    """evaluations, drifts: how many there are; the sums are in units of 10^-9."""
+    """The sums of a task.
+
+    evaluations, drifts: how many there are; the sums are in units of 10^-9.
+    """
 
     evaluations: int
     outcome_nano: int
@@ -45,7 +48,7 @@ class Task(NamedTuple):
 
     @property
     def outcome(self) -> int | None:
-        """The mean, rounded half-even."""
+        """Return the mean outcome, rounded half-even."""
         return mean_nano(self.outcome_nano, self.evaluations)
 
     @property
@@ -53,7 +56,7 @@ class Task(NamedTuple):
         return mean_nano(self.drift_nano, self.drifts)
 
     def plus(self, entry: Entry, sign: int) -> Task:
-        """With one packet more, or less."""
+        """Return the task with one packet more (sign 1) or less (-1)."""
         evaluations, outcome, drifts, drift, protocols = self
         if entry.evaluation is not None:
             outcome_nano, drift_nano = entry.evaluation
@@ -63,15 +66,15 @@ class Task(NamedTuple):
         if entry.lineage is not None:
             protocols = dict(protocols)
             for protocol_id, change in _counts(entry).items():
-                held = protocols.get(protocol_id, _NOTHING)
+                before = protocols.get(protocol_id, _NO_COUNTS)
                 protocols[protocol_id] = Counts(
-                    *(a + sign * b for a, b in zip(held, change, strict=True))
+                    *(a + sign * b for a, b in zip(before, change, strict=True))
                 )
         return Task(evaluations, outcome, drifts, drift, protocols)
 
     def adds(self, protocol_id: str) -> tuple[int, ...]:
-        """What the task adds to the sums of a protocol, in the order of `ADDED`."""
-        packets, transfers, accepted, _ = self.protocols.get(protocol_id, _NOTHING)
+        """Return what the task adds to the sums of a protocol, in the order of `ADDED`."""
+        packets, transfers, accepted, _ = self.protocols.get(protocol_id, _NO_COUNTS)
         outcome, drift = self.outcome, self.drift
         return (
             int(packets > 0),
@@ -85,20 +88,20 @@ class Task(NamedTuple):
         )
 
     def correlates(self) -> Totals:
-        """What the task adds to its universe, if anything was transferred in it."""
+        """Return what the task adds to its universe; zeros if it has no transfer."""
         counts = self.protocols.values()
         if not any(count.transfers for count in counts):
             return Totals()
         outcome, drift = self.outcome, self.drift
-        figures = (1, int(outcome is not None), outcome or 0, int(drift is not None), drift or 0)
+        values = (1, int(outcome is not None), outcome or 0, int(drift is not None), drift or 0)
         if any(count.cross for count in counts):
-            return Totals(0, 0, *figures)
-        return Totals(0, 0, 0, 0, 0, 0, 0, *figures)
+            return Totals(0, 0, *values)
+        return Totals(0, 0, 0, 0, 0, 0, 0, *values)
 
     def dump(self) -> bytes | None:
-        """None for a task of which nothing is counted."""
-        held = sorted(self.protocols.items())
-        protocols = {name: count for name, count in held if any(count)}
+        """Return the row, None for a task in which nothing is counted."""
+        items = sorted(self.protocols.items())
+        protocols = {name: count for name, count in items if any(count)}
         if not self.evaluations and not protocols:
             return None
         return orjson.dumps((*self[:4], protocols), default=tuple)
@@ -113,19 +116,21 @@ class Task(NamedTuple):
 
 
 def _counts(entry: Entry) -> dict[str, Counts]:
-    """By protocol: a TRANSFER is of the one it hands over, lineage is of the one it names."""
-    found = {entry.protocol_id or "": Counts(packets=1)}
+    """Return the counts that a packet adds, by the protocol that it transfers or whose lineage it
+    has.
+    """
+    counts = {entry.protocol_id or "": Counts(packets=1)}
     if (transfer := entry.transfer) is not None:
-        held = found.get(transfer.protocol_id, Counts())
-        found[transfer.protocol_id] = Counts(
-            held.packets, 1, int(transfer.accepted), int(transfer.cross)
+        before = counts.get(transfer.protocol_id, Counts())
+        counts[transfer.protocol_id] = Counts(
+            before.packets, 1, int(transfer.accepted), int(transfer.cross)
         )
-    return found
+    return counts
 
 
 def mean_nano(total: int, count: int) -> int | None:
-    """Rounded half-even; None without a value."""
+    """Return the mean rounded half-even, None without a value."""
     if count == 0:
         return None
-    whole, rest = divmod(total, count)
-    return whole + (2 * rest > count or (2 * rest == count and whole % 2 == 1))
+    whole, remainder = divmod(total, count)
+    return whole + (2 * remainder > count or (2 * remainder == count and whole % 2 == 1))

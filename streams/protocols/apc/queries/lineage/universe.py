@@ -1,4 +1,4 @@
-"""The rows of one universe, whether they are kept or made for the question."""
+"""Access to the rows of one universe, stored in the view or made for one query."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import NamedTuple
 
-from streams.protocols.apc.queries.lineage.arbitrations import Arbitrations, sum_up
+from streams.protocols.apc.queries.lineage.arbitrations import Arbitrations, add_matching
 from streams.protocols.apc.queries.lineage.entry import EVERYTHING, FILTERS, Entry, Universe
 from streams.protocols.apc.queries.lineage.sums import Figures, Totals, figures_in
 from streams.protocols.apc.queries.lineage.tally import WHOLE, ByMode, count, mode_row
@@ -17,23 +17,26 @@ from streams.views.reads import RowReader
 _CHUNK = 512
 
 
-class Found(NamedTuple):
-    """A universe, where its sums and indexes are, and where packets and decisions are."""
+class UniverseRows(NamedTuple):
+    """The rows of a universe.
+
+    rows: its sums and indexes.  store: the packets and decisions that the indexes point to.
+    """
 
     rows: RowReader
     universe: Universe
-    kept: RowReader
+    store: RowReader
 
     def protocols(self) -> list[tuple[bytes, Figures]]:
-        """By key; `name_of` gives the protocol."""
+        """Return the figures of all protocols with their keys; `name_of` gives a key's protocol."""
         prefix = key("lineage protocol", *self.universe)
         return [(row_key, figures_in(row)) for row_key, row in self.rows.scan(prefix)]
 
     def protocol(self, protocol_id: str) -> list[tuple[bytes, Figures]]:
-        """The one, if it is there."""
-        place = key("lineage protocol", *self.universe, protocol_id)
-        (row,) = self.rows.get_many([place])
-        return [] if row is None else [(place, figures_in(row))]
+        """Return the figures of one protocol with its key, or an empty list."""
+        row_key = key("lineage protocol", *self.universe, protocol_id)
+        (row,) = self.rows.get_many([row_key])
+        return [] if row is None else [(row_key, figures_in(row))]
 
     def name_of(self, protocol_key: bytes) -> str:
         name = protocol_key[len(key("lineage protocol", *self.universe)) : -2]
@@ -47,58 +50,58 @@ class Found(NamedTuple):
         return {k[len(prefix) : -2].decode(): mode_row(v) for k, v in self.rows.scan(prefix)}
 
     def newest(self, protocol_id: str | None, limit: int) -> list[Entry]:
-        """Packets with lineage, newest first."""
+        """Return the packets with lineage, newest first."""
         prefix = key("lineage at", *self.universe)
         if protocol_id is not None:
             prefix = key("lineage of", *self.universe, protocol_id)
-        found = self.rows.scan(prefix, reverse=True)
-        return list(_entries(self.kept, islice((ref for _, ref in found), limit)))
+        index = self.rows.scan(prefix, reverse=True)
+        return list(_entries(self.store, islice((ref for _, ref in index), limit)))
 
     def arbitrations(self) -> Arbitrations:
-        place = key("lineage decisions", *self.universe)
-        return Arbitrations.load(self.rows.get_many([place])[0])
+        row_key = key("lineage decisions", *self.universe)
+        return Arbitrations.load(self.rows.get_many([row_key])[0])
 
     def decisions(self, limit: int) -> list[bytes]:
-        """ApcDecisions of arbitrations, newest first."""
-        found = self.rows.scan(key("lineage decision", *self.universe), reverse=True)
-        return _rows(self.kept, list(islice((ref for _, ref in found), limit)))
+        """Return the ApcDecisions of arbitrations, newest first."""
+        index = self.rows.scan(key("lineage decision", *self.universe), reverse=True)
+        return _rows(self.store, list(islice((ref for _, ref in index), limit)))
 
 
-def find(kept: RowReader, filters: Mapping[str, str | None]) -> Found:
-    """The universe of the packets that fit all of session_id, run_id and project_id given."""
-    wanted = {name: value for name in FILTERS if (value := filters.get(name)) is not None}
-    universes = [(name.removesuffix("_id"), value) for name, value in wanted.items()]
+def select_universe(store: RowReader, filters: Mapping[str, str | None]) -> UniverseRows:
+    """Return the universe of the packets that match all of session_id, run_id and project_id."""
+    values = {name: value for name in FILTERS if (value := filters.get(name)) is not None}
+    universes = [(name.removesuffix("_id"), value) for name, value in values.items()]
     if len(universes) < 2:
-        return Found(kept, universes[0] if universes else EVERYTHING, kept)
+        return UniverseRows(store, universes[0] if universes else EVERYTHING, store)
     narrowest = min(
-        (Found(kept, universe, kept) for universe in universes),
-        key=lambda found: found.totals().packets,
+        (UniverseRows(store, universe, store) for universe in universes),
+        key=lambda universe: universe.totals().packets,
     )
-    return Found(_counted(narrowest, wanted), EVERYTHING, kept)
+    return UniverseRows(_count_matching(narrowest, values), EVERYTHING, store)
 
 
-def _counted(among: Found, wanted: Mapping[str, str]) -> MemoryStore:
-    """The rows of a universe that nobody keeps."""
+def _count_matching(universe: UniverseRows, filters: Mapping[str, str]) -> MemoryStore:
+    """Sum up the packets and decisions of a universe that match the filters, in memory."""
     memory = MemoryStore()
     rows = WriteBatch(memory)
     for index in ("lineage at", "lineage eval"):
-        refs = (ref for _, ref in among.rows.scan(key(index, *among.universe)))
-        for entry in _entries(among.kept, refs):
-            if all(getattr(entry, name) == value for name, value in wanted.items()):
+        refs = (ref for _, ref in universe.rows.scan(key(index, *universe.universe)))
+        for entry in _entries(universe.store, refs):
+            if all(getattr(entry, name) == value for name, value in filters.items()):
                 row_key = key("lineage packet", entry.session_id, entry.packet_id)
                 count(entry, 1, row_key, rows, WHOLE)
-    for place, ref in among.rows.scan(key("lineage decision", *among.universe)):
-        for row in _rows(among.kept, [ref]):
-            sum_up(row, position_at_end(place), ref, rows, [EVERYTHING], wanted)
+    for index_key, ref in universe.rows.scan(key("lineage decision", *universe.universe)):
+        for row in _rows(universe.store, [ref]):
+            add_matching(row, position_at_end(index_key), ref, rows, [EVERYTHING], filters)
     memory.write(rows)
     return memory
 
 
-def _entries(kept: RowReader, refs: Iterator[bytes]) -> Iterator[Entry]:
+def _entries(store: RowReader, refs: Iterator[bytes]) -> Iterator[Entry]:
     while chunk := list(islice(refs, _CHUNK)):
-        for row in _rows(kept, chunk):
+        for row in _rows(store, chunk):
             yield Entry.load(row[1:])
 
 
-def _rows(kept: RowReader, refs: list[bytes]) -> list[bytes]:
-    return [row for row in kept.get_many(refs) if row is not None] if refs else []
+def _rows(store: RowReader, refs: list[bytes]) -> list[bytes]:
+    return [row for row in store.get_many(refs) if row is not None] if refs else []

@@ -14,14 +14,14 @@ from streams.protocols.apc.lineage.effectiveness import (
     BELOW_THRESHOLD,
     DRIFT_ABOVE,
     DRIFT_UNMEASURED,
-    Figures,
+    Measurements,
     acceptance_rate,
     blocked_reasons,
-    figures,
     gate_fails,
+    measure,
+    round_figure,
     score,
     score_of,
-    shown,
 )
 from streams.settings import Settings
 from tests.unit.protocols.apc.lineage.support import NANO, sums
@@ -48,19 +48,19 @@ def test_the_worked_example() -> None:
 
 def test_a_protocol_without_transfers_accepts_none() -> None:
     assert acceptance_rate(0, 0) == 0
-    nothing = Figures(Fraction(0), None, None, Fraction(1), Fraction(0))
-    assert figures(sums()) == nothing
+    nothing = Measurements(Fraction(0), None, None, Fraction(1), Fraction(0))
+    assert measure(sums()) == nothing
 
 
 def test_without_an_outcome_it_counts_as_none_and_without_a_drift_as_the_worst() -> None:
     assert score(1, 1, 0, 0, 0, 0) == Fraction("0.5")
-    assert figures(sums(transfers=1)).drift_used == 1
-    assert figures(sums(transfers=1)).avg_drift_risk is None
+    assert measure(sums(transfers=1)).drift_used == 1
+    assert measure(sums(transfers=1)).avg_drift_risk is None
 
 
 def test_a_measured_drift_of_nothing_is_nothing() -> None:
-    found = figures(sums(transfers=1, accepted=1, drift_weight=1))
-    assert found == Figures(Fraction(1), None, Fraction(0), Fraction(0), Fraction("0.65"))
+    found = measure(sums(transfers=1, accepted=1, drift_weight=1))
+    assert found == Measurements(Fraction(1), None, Fraction(0), Fraction(0), Fraction("0.65"))
 
 
 def test_the_best_and_the_worst_need_no_clamping() -> None:
@@ -90,7 +90,7 @@ def test_decay_at_its_bounds(
 
 def test_a_score_is_compared_before_it_is_rounded() -> None:
     just_below = measured(10, 4, 0, 1)
-    assert shown(score_of(just_below)) == 0.35
+    assert round_figure(score_of(just_below)) == 0.35
     assert blocked_reasons(just_below, SETTINGS) == [BELOW_THRESHOLD]
 
 
@@ -208,11 +208,11 @@ def of_transfers(transfers: list[tuple[bool, int | None, int | None]]) -> dict[s
 def test_numbers_are_shown_with_six_places(number: Fraction) -> None:
     with localcontext(prec=60):
         decimal = Decimal(number.numerator) / Decimal(number.denominator)
-        assert shown(number) == float(decimal.quantize(Decimal("1e-6"), ROUND_HALF_EVEN))
+        assert round_figure(number) == float(decimal.quantize(Decimal("1e-6"), ROUND_HALF_EVEN))
 
 
 @pytest.mark.parametrize(
     ("number", "six"), [("0.0000005", 0.0), ("0.0000015", 0.000002), ("0.6875", 0.6875)]
 )
 def test_ties_are_rounded_to_even(number: str, six: float) -> None:
-    assert shown(Fraction(number)) == six
+    assert round_figure(Fraction(number)) == six

@@ -73,15 +73,15 @@ def test_every_edge_is_driven() -> None:
 def test_the_ways_of_the_processor_are_legal() -> None:
     start = lifecycle.ROUTED
     for way in (lifecycle.SCHEMA_FAILED, lifecycle.POLICY_FAILED, lifecycle.EXPIRED_ON_ARRIVAL):
-        assert lifecycle.fresh(way)[1] in MACHINE.terminal
+        assert lifecycle.initial_history(way)[1] in MACHINE.terminal
     for end in (lifecycle.PROMOTED, lifecycle.VERIFIED, lifecycle.FAILED, lifecycle.SUPERSEDED):
-        assert lifecycle.fresh((*start, *lifecycle.APPLIED, *end))[1] in MACHINE.terminal
-    assert lifecycle.fresh((*start, *lifecycle.REFUSED))[1] in MACHINE.terminal
+        assert lifecycle.initial_history((*start, *lifecycle.APPLIED, *end))[1] in MACHINE.terminal
+    assert lifecycle.initial_history((*start, *lifecycle.REFUSED))[1] in MACHINE.terminal
 
 
 def test_an_illegal_event_is_an_error() -> None:
     with pytest.raises(ValueError, match="no edge persisted"):
-        lifecycle.fresh(("emit", "persisted"))
+        lifecycle.initial_history(("emit", "persisted"))
 
 
 def test_history_starts_at_the_start() -> None:

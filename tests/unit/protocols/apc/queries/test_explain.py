@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from schemas import decode
 from streams.processing.encode import as_it_is
-from streams.protocols.apc.processor.throttling import judge
+from streams.protocols.apc.processor.throttling import make_checks
 from streams.protocols.apc.processor.transfer_checks import ThrottleState, transfer_of
-from streams.protocols.apc.queries.explain import NAMES
+from streams.protocols.apc.queries.explain import WHAT_IFS
 from tests.examples import example_count
 from tests.unit.envelopes import IDEA_ID, ack, changed, idea, packet_id
 from tests.unit.protocols.apc.queries.facts import MODES, evaluation, transfer
@@ -224,7 +224,7 @@ def test_every_verdict_is_derived_again_from_its_recorded_figures(
         if (throttle := fact["throttle"]) is None:
             continue
         state = ThrottleState(throttle["receivers_before"], throttle["decay"])
-        judged = judge(transfer_of(fact["packet"]), state)
+        judged = make_checks(transfer_of(fact["packet"]), state)
         assert judged.throttle == throttle
         assert (judged.rule or "accepted", judged.message or fact["message"]) == (
             fact["rule"],
@@ -279,9 +279,9 @@ def asked(bench: Bench, packet: dict[str, Any], values: dict[str, Any]) -> Any:
 
 
 def really(packet: dict[str, Any], given: dict[str, Any], number: int) -> dict[str, Any]:
-    changes = {"__".join(NAMES[name].path): value for name, value in given.items()}
+    changes = {"__".join(WHAT_IFS[name].path): value for name, value in given.items()}
     return changed(copy.deepcopy(packet), packet_id=packet_id(number), **changes)
 
 
 def test_every_name_has_values_here() -> None:
-    assert set(VALUES) == set(NAMES)
+    assert set(VALUES) == set(WHAT_IFS)

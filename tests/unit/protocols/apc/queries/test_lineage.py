@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from streams.protocols.apc.queries.lineage import queries
 from streams.protocols.apc.queries.lineage.summary import summary
 from streams.protocols.apc.queries.lineage.sums import Sums
-from streams.protocols.apc.queries.lineage.universe import find
+from streams.protocols.apc.queries.lineage.universe import select_universe
 from tests.examples import example_count
 from tests.unit.protocols.apc.queries import brute
 from tests.unit.protocols.apc.queries.facts import Told, bearing, evaluation, story, transfer
@@ -35,7 +35,7 @@ stories = st.builds(story, st.integers(0, 10**6), st.integers(0, 90))
 def test_every_query_says_what_its_definition_says(told: Told, limit: int) -> None:
     for filters in FILTERS:
         packets = brute.fitting(list(told.packets.values()), filters)
-        found = find(told.memory, filters)
+        found = select_universe(told.memory, filters)
         names = found.protocols()
         assert queries.protocols(found, names, limit) == brute.protocols(packets)[:limit]
         assert queries.propagation(found, None, limit) == brute.propagation(packets)[:limit]
@@ -52,7 +52,7 @@ def test_a_summary_agrees_with_the_definitions(
 ) -> None:
     for filters in FILTERS:
         packets = brute.fitting(list(told.packets.values()), filters)
-        answer = summary(find(told.memory, filters), protocol, limit, {})
+        answer = summary(select_universe(told.memory, filters), protocol, limit, {})
         check_summary(answer, packets, limit, protocol)
 
 
@@ -127,7 +127,7 @@ def told_of(*packets: dict[str, Any]) -> Told:
 
 
 def effectiveness_of(told: Told) -> Any:
-    found = find(told.memory, {})
+    found = select_universe(told.memory, {})
     return summary(found, None, 10, {})["protocol_effectiveness"]
 
 
@@ -179,7 +179,7 @@ def test_what_ceases_to_be_counted_leaves_every_query(state: str) -> None:
     told.records.clear()
     told.drop(bearing(2), state)
     told.tell(iter([1]))
-    found = find(told.memory, {})
+    found = select_universe(told.memory, {})
     (row,) = queries.protocols(found, found.protocols(), 5)
     assert (row["transfer_count"], row["last_seen_at"]) == (1, "2026-01-01T00:00:00.000Z")
     assert len(queries.propagation(found, None, 5)) == 1
@@ -188,6 +188,6 @@ def test_what_ceases_to_be_counted_leaves_every_query(state: str) -> None:
 def test_names_may_hold_anything() -> None:
     name = "a\0b/ü%"
     told = told_of(bearing(1, lineage={"protocol_id": name}, trace__session_id=name))
-    found = find(told.memory, {"session_id": name})
+    found = select_universe(told.memory, {"session_id": name})
     assert queries.protocols(found, found.protocols(), 5)[0]["protocol_id"] == name
     assert queries.propagation(found, name, 5)[0]["protocol_id"] == name

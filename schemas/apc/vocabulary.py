@@ -1,4 +1,4 @@
-"""The closed lists of words of APC/1.0."""
+"""The enumerations of APC/1.0."""
 
 from __future__ import annotations
 
