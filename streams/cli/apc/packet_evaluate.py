@@ -25,7 +25,7 @@ def command(ctx: click.Context, packet_in: Path) -> None:
     Example:
       headrace packet-evaluate --packet-in eval.json
     """
-    from streams.protocols.apc.queries.evaluate import evaluate
+    from streams.protocols.apc.queries.trial import evaluate
 
     answer = evaluate(common.read_value(packet_in), common.now_ms(), Settings.load())
     common.show_json(answer)

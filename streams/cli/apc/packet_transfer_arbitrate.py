@@ -28,7 +28,7 @@ def command(packets_in: Path, top_k: int, out: Path | None) -> None:
     Example:
       headrace packet-transfer-arbitrate --packets-in transfers.json --top-k 1
     """
-    from streams.protocols.apc.queries.arbitrate import arbitrate
+    from streams.protocols.apc.queries.trial import arbitrate
 
     value = common.read_value(packets_in)
     common.show_json(arbitrate(value, top_k, common.now_ms(), Settings.load()), out)

@@ -25,8 +25,8 @@ from typing import Any, NamedTuple
 from schemas.projection import Projection
 from streams.engine.records import Record
 from streams.protocols.apc.packet_rows import FACTS, lineage_members, summary_of
-from streams.protocols.apc.queries.lineage import apply as lineage
-from streams.protocols.apc.queries.lineage import arbitrations
+from streams.protocols.apc.queries.lineage import tally as lineage
+from streams.protocols.apc.queries.lineage.universe import store_decision
 from streams.views.changes import WriteBatch
 from streams.views.decoded import decode_members
 from streams.views.keys import key, position_key, text_key
@@ -65,7 +65,7 @@ def _throttles(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> Non
 def _decisions(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:
     for record, value in decode_members(topic, records, _DECISIONS):
         position = FactPosition(value["at"], record.partition, record.offset)
-        arbitrations.store_decision(value, record.value or b"", position, rows)
+        store_decision(value, record.value or b"", position, rows)
 
 
 def _facts(topic: Topic, records: Sequence[Record], rows: WriteBatch) -> None:

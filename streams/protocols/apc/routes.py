@@ -8,9 +8,8 @@ from streams.api.route import Call, Compute, Produce, Query, Route
 from streams.protocols.apc import as_of
 from streams.protocols.apc.queries import packets as apc
 from streams.protocols.apc.queries import protocols
-from streams.protocols.apc.queries.arbitrate import TOP_K, arbitrate
-from streams.protocols.apc.queries.evaluate import evaluate
 from streams.protocols.apc.queries.explain import EXPLAIN_PARAMS, explain
+from streams.protocols.apc.queries.trial import TOP_K, arbitrate, evaluate
 from streams.protocols.apc.settings import ApcSettings
 from streams.views.query_params import MAX_NUMBER, Parameter, ValueForm
 from topology.apc import APC_PACKETS

@@ -1,4 +1,4 @@
-"""The members of a counted packet that lineage sums up."""
+"""The members of a counted packet that lineage sums up, and the sums of a task."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Self
 import orjson
 
 from schemas.apc import dec, to_nano
+from streams.protocols.apc.queries.lineage.sums import Totals
 
 Universe = tuple[str, str]
 EVERYTHING: Universe = ("", "")
@@ -131,3 +132,128 @@ def _transfer(payload: Mapping[str, Any], lineage: Mapping[str, Any] | None) -> 
 def _evaluation(metrics: Mapping[str, Any]) -> tuple[int, int | None]:
     drift = metrics.get("drift_risk")
     return to_nano(metrics["outcome"]), None if drift is None else to_nano(drift)
+
+
+class Counts(NamedTuple):
+    """The counts of one protocol in the task; accepted and cross count its TRANSFERs."""
+
+    packets: int = 0
+    transfers: int = 0
+    accepted: int = 0
+    cross: int = 0
+
+
+_NO_COUNTS = Counts()
+ADDED = (
+    "tasks",
+    "transfers",
+    "accepted",
+    "transfer_tasks",
+    "outcome_weight",
+    "outcome_sum_nano",
+    "drift_weight",
+    "drift_sum_nano",
+)
+"""The sums of a protocol that its tasks add up to."""
+
+
+class Task(NamedTuple):
+    """The sums of a task.
+
+    evaluations, drifts: how many there are; the sums are in units of 10^-9.
+    """
+
+    evaluations: int
+    outcome_nano: int
+    drifts: int
+    drift_nano: int
+    protocols: Mapping[str, Counts]
+
+    @property
+    def outcome(self) -> int | None:
+        """Return the mean outcome, rounded half-even."""
+        return mean_nano(self.outcome_nano, self.evaluations)
+
+    @property
+    def drift(self) -> int | None:
+        return mean_nano(self.drift_nano, self.drifts)
+
+    def plus(self, entry: Entry, sign: int) -> Task:
+        """Return the task with one packet more (sign 1) or less (-1)."""
+        evaluations, outcome, drifts, drift, protocols = self
+        if entry.evaluation is not None:
+            outcome_nano, drift_nano = entry.evaluation
+            evaluations, outcome = evaluations + sign, outcome + sign * outcome_nano
+            if drift_nano is not None:
+                drifts, drift = drifts + sign, drift + sign * drift_nano
+        if entry.lineage is not None:
+            protocols = dict(protocols)
+            for protocol_id, change in _counts(entry).items():
+                before = protocols.get(protocol_id, _NO_COUNTS)
+                protocols[protocol_id] = Counts(
+                    *(a + sign * b for a, b in zip(before, change, strict=True))
+                )
+        return Task(evaluations, outcome, drifts, drift, protocols)
+
+    def adds(self, protocol_id: str) -> tuple[int, ...]:
+        """Return what the task adds to the sums of a protocol, in the order of `ADDED`."""
+        packets, transfers, accepted, _ = self.protocols.get(protocol_id, _NO_COUNTS)
+        outcome, drift = self.outcome, self.drift
+        return (
+            int(packets > 0),
+            transfers,
+            accepted,
+            int(transfers > 0),
+            0 if outcome is None else transfers,
+            transfers * (outcome or 0),
+            0 if drift is None else transfers,
+            transfers * (drift or 0),
+        )
+
+    def correlates(self) -> Totals:
+        """Return what the task adds to its universe; zeros if it has no transfer."""
+        counts = self.protocols.values()
+        if not any(count.transfers for count in counts):
+            return Totals()
+        outcome, drift = self.outcome, self.drift
+        values = (1, int(outcome is not None), outcome or 0, int(drift is not None), drift or 0)
+        if any(count.cross for count in counts):
+            return Totals(0, 0, *values)
+        return Totals(0, 0, 0, 0, 0, 0, 0, *values)
+
+    def dump(self) -> bytes | None:
+        """Return the row, None for a task in which nothing is counted."""
+        items = sorted(self.protocols.items())
+        protocols = {name: count for name, count in items if any(count)}
+        if not self.evaluations and not protocols:
+            return None
+        return orjson.dumps((*self[:4], protocols), default=tuple)
+
+    @classmethod
+    def load(cls, row: bytes | None) -> Self:
+        if row is None:
+            return cls(0, 0, 0, 0, {})
+        task = cls._make(orjson.loads(row))
+        counts = {name: Counts(*count) for name, count in task.protocols.items()}
+        return task._replace(protocols=counts)
+
+
+def _counts(entry: Entry) -> dict[str, Counts]:
+    """Return the counts that a packet adds, by the protocol that it transfers or whose lineage it
+    has.
+    """
+    counts = {entry.protocol_id or "": Counts(packets=1)}
+    if (transfer := entry.transfer) is not None:
+        before = counts.get(transfer.protocol_id, Counts())
+        counts[transfer.protocol_id] = Counts(
+            before.packets, 1, int(transfer.accepted), int(transfer.cross)
+        )
+    return counts
+
+
+def mean_nano(total: int, count: int) -> int | None:
+    """Return the mean rounded half-even, None without a value."""
+    if count == 0:
+        return None
+    whole, remainder = divmod(total, count)
+    return whole + (2 * remainder > count or (2 * remainder == count and whole % 2 == 1))

@@ -11,8 +11,7 @@ from typing import Any
 
 from streams.engine.headers import iso
 from streams.protocols.apc.lineage.effectiveness import score
-from streams.protocols.apc.queries.lineage.exact import mean, mean_of_nano
-from streams.protocols.apc.queries.lineage.sums import Figures, Sums, SumsIndex
+from streams.protocols.apc.queries.lineage.sums import Figures, Sums, SumsIndex, mean, mean_of_nano
 from streams.protocols.apc.queries.lineage.universe import UniverseRows
 
 Json = dict[str, Any]

@@ -7,11 +7,15 @@ from fractions import Fraction
 from schemas import decode, to_json
 from streams.protocols.apc.lineage.effectiveness import acceptance_rate, measure
 from streams.protocols.apc.queries.lineage import queries
-from streams.protocols.apc.queries.lineage.arbitrations import Arbitrations
-from streams.protocols.apc.queries.lineage.exact import round_number, weighted_mean
 from streams.protocols.apc.queries.lineage.queries import Json, Named
-from streams.protocols.apc.queries.lineage.sums import Sums, SumsIndex, add_up_packets
-from streams.protocols.apc.queries.lineage.universe import UniverseRows
+from streams.protocols.apc.queries.lineage.sums import (
+    Sums,
+    SumsIndex,
+    add_up_packets,
+    round_number,
+    weighted_mean,
+)
+from streams.protocols.apc.queries.lineage.universe import Arbitrations, UniverseRows
 from topology.apc import APC_DECISIONS
 
 

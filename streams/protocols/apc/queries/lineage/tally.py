@@ -1,23 +1,32 @@
 """Addition and subtraction of packets in every universe they belong to.
 
-Within a batch the figures of a row are held as a list (`WriteBatch.cell`) and written once.
+Facts add a packet when it is accepted and subtract it when it is no longer counted.  Within a
+batch the figures of a row are held as a list (`WriteBatch.cell`) and written once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from functools import lru_cache
 from operator import sub
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
 from schemas.decimals import difference, format_plain
 from schemas.decimals import total as exact_sum
-from streams.protocols.apc.queries.lineage.entry import EVERYTHING, Entry, Transfer, Universe
+from streams.protocols.apc.queries.lineage.entry import (
+    ADDED,
+    EVERYTHING,
+    UNCOUNTED,
+    Entry,
+    Task,
+    Transfer,
+    Universe,
+    entry_of,
+)
 from streams.protocols.apc.queries.lineage.sums import MODES, Spread, Sums, Totals
-from streams.protocols.apc.queries.lineage.task import ADDED, Task
 from streams.views.changes import Cell, WriteBatch
 from streams.views.keys import key, position_at_end, position_key
 
@@ -251,3 +260,50 @@ def _add_to_mode(transfer: Transfer, sign: int, rows: WriteBatch, prefixes: Pref
 
 def mode_row(row: bytes | None) -> ByMode:
     return ByMode() if row is None else ByMode(*orjson.loads(row))
+
+
+_COUNTED, _UNCOUNTED = b"+", b"-"
+"""The first byte of a packet's row: whether it is counted."""
+
+
+def load(facts: Sequence[Mapping[str, Any]], rows: WriteBatch) -> None:
+    """Load the rows that a batch of facts may change."""
+    rows.load(_key(fact) for fact in facts if _changes_state(fact) and fact["state"] in UNCOUNTED)
+
+
+def add_packet(
+    fact: Mapping[str, Any],
+    packet: Mapping[str, Any],
+    position: tuple[int, int, int],
+    rows: WriteBatch,
+) -> None:
+    """Add the packet of a verdict; packet: its JSON form; position: of its record."""
+    entry = entry_of(fact, packet, position)
+    if entry is None:
+        return
+    row_key = _key(fact)
+    if fact["state"] in UNCOUNTED:
+        rows[row_key] = _UNCOUNTED + entry.dump()
+    else:
+        rows[row_key] = _COUNTED + entry.dump()
+        count(entry, 1, row_key, rows, scopes_of(entry))
+
+
+def subtract_packet(fact: Mapping[str, Any], rows: WriteBatch) -> None:
+    """Subtract a packet if this fact about it ends its being counted."""
+    if not _changes_state(fact) or fact["state"] not in UNCOUNTED:
+        return
+    row_key = _key(fact)
+    row = rows.read(row_key)
+    if row is not None and row.startswith(_COUNTED):
+        entry = Entry.load(row[1:])
+        rows[row_key] = _UNCOUNTED + row[1:]
+        count(entry, -1, row_key, rows, scopes_of(entry))
+
+
+def _changes_state(fact: Mapping[str, Any]) -> bool:
+    return fact["verdict"] in ("effect", "fired") and fact["packet_id"] is not None
+
+
+def _key(fact: Mapping[str, Any]) -> bytes:
+    return key("lineage packet", fact["session_id"], fact["packet_id"])

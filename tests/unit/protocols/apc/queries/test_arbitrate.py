@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from streams.errors import InvalidInput
-from streams.protocols.apc.queries.arbitrate import arbitrate
-from streams.protocols.apc.queries.evaluate import evaluate
+from streams.protocols.apc.queries.trial import arbitrate, evaluate
 from streams.settings import Settings
 from tests.unit.envelopes import changed, idea, packet_id
 from tests.unit.protocols.apc.queries.facts import METRICS, evaluation, transfer
