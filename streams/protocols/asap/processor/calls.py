@@ -197,7 +197,7 @@ def _emit_tool_invoked(command: Command, row: AvroValue, ctx: DecisionContext) -
         "arguments_json": command.payload["arguments_json"],
         "timestamp": ctx.time,
     }
-    ctx.emit_rtes_event(_session_id(row, command.task_key), INVOKED, payload)
+    ctx.emit_event(_session_id(row, command.task_key), INVOKED, payload)
 
 
 def _emit_tool_completed(row: AvroValue, status: str, key: str, ctx: DecisionContext) -> None:
@@ -208,7 +208,7 @@ def _emit_tool_completed(row: AvroValue, status: str, key: str, ctx: DecisionCon
         "duration_ms": max(0, ctx.at - row["opened_at"]),  # a log's clock may step back
         "timestamp": ctx.time,
     }
-    ctx.emit_rtes_event(_session_id(row, key), COMPLETED, payload)
+    ctx.emit_event(_session_id(row, key), COMPLETED, payload)
 
 
 def _session_id(row: AvroValue, key: str) -> str:

@@ -66,7 +66,7 @@ class DecisionContext(Decision):
         """Write an envelope to an agent's inbox.  envelope: AsapEnvelope."""
         self.send(ASAP_INBOX, recipient, envelope, id, headers)
 
-    def emit_rtes_event(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
+    def emit_event(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
         """Emit an event to RTES.  record: of the payload, as `headrace.rtes.TaskTransition`."""
         event_id = uuid5_url(f"headrace:{self.cause}/{self._events}")
         self._events += 1

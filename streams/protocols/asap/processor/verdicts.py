@@ -269,4 +269,4 @@ def _emit_transition(step: AvroValue, task: TaskAggregate) -> None:
         "git_hash": None,
         "timestamp": task.ctx.time,
     }
-    task.ctx.emit_rtes_event(task.row["conversation_id"], TRANSITION, transition)
+    task.ctx.emit_event(task.row["conversation_id"], TRANSITION, transition)

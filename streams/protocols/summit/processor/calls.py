@@ -148,7 +148,7 @@ def _accept(call: Call, agent: AvroValue, inputs: EffectiveInputs, ctx: Decision
             "tool": row["toolName"],
             "arguments_json": inputs.text,
         }
-        ctx.report(run.session_id, _TOOL_INVOKED, payload)
+        ctx.emit_event(run.session_id, _TOOL_INVOKED, payload)
     runs.deliver_call(run, _effective_call(call, inputs, row))
     ctx.emit_edge(*_lineage_edges(row))
     run.save()

@@ -40,7 +40,7 @@ class DecisionContext(Decision):
     def setting(self, name: str) -> Any:
         return self.work.settings[f"SUMMIT_{name}"]
 
-    def report(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
+    def emit_event(self, session_id: str, record: str, payload: Mapping[str, Any]) -> None:
         """Send an event to RTES.
 
         record: the type of the payload, which gets its timestamp here.

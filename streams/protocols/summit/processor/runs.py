@@ -120,7 +120,7 @@ class Run:
             "to_state": after,
             "git_hash": None,
         }
-        self.ctx.report(self.session_id, _TASK_TRANSITION, transition)
+        self.ctx.emit_event(self.session_id, _TASK_TRANSITION, transition)
 
     def save(self) -> None:
         self.ctx.work.rows(SUMMIT_RUNS_TABLE).put(self.run_id, self.row)
@@ -201,7 +201,7 @@ def _report_tool(run: Run, rule: str) -> None:
         "status": "success" if run.state == COMPLETED else failure_status,
         "duration_ms": float(elapsed_ms(run)),
     }
-    run.ctx.report(run.session_id, _TOOL_COMPLETED, payload)
+    run.ctx.emit_event(run.session_id, _TOOL_COMPLETED, payload)
 
 
 def call_id(row: AvroValue) -> str:
