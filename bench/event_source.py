@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
-from streams.gateway.sse import PATH
+from streams.gateway.live_tail import PATH
 
 _PAUSE_S = 0.1
 

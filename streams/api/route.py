@@ -87,7 +87,7 @@ class AwaitOutcome(NamedTuple):
     """What the sender of one envelope may wait for (`Prefer: wait=N`).
 
     awaits: what that is, pending: what is told before it is there, refused: what is told instead;
-    all by their names in `streams.gateway.answers`.  most_s: how long at most.
+    all by their names in `streams.gateway.responses`.  most_s: how long at most.
     row: of the view, written when it is there.
     answer: takes the call (over a view that has seen the verdict), the envelope and its position;
     None when it is not there yet.
@@ -108,7 +108,7 @@ class AwaitOutcome(NamedTuple):
 class AwaitVerdicts(NamedTuple):
     """The verdicts on all that was sent, as what its sender may wait for (`Prefer: wait=N`).
 
-    awaits: the answer with them, by its name in `streams.gateway.answers`.  most_s: how long at
+    awaits: the answer with them, by its name in `streams.gateway.responses`.  most_s: how long at
     most.  verdict: takes a view that has seen it and the position of a record.
     """
 
@@ -177,7 +177,7 @@ class Route(NamedTuple):
     """name: of the operation, one word.  template: segments in braces are ids, percent-decoded.
 
     meaning: one line.  parameters: of the query.  answer: what a 200 is, by its name in
-    `streams.gateway.answers`.  body: the JSON Schema of what is sent, by file name in
+    `streams.gateway.responses`.  body: the JSON Schema of what is sent, by file name in
     schemas/json, or by name there.  role: that it needs, if not that of its kind.
     """
 

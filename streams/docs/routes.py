@@ -9,9 +9,9 @@ from fastapi import FastAPI
 
 from streams.access.callers import AccessRule
 from streams.docs.markdown import code, codes, grid
-from streams.gateway.access import everything
+from streams.gateway.access import list_access_rules
+from streams.gateway.live_tail import TailHub, router
 from streams.gateway.openapi import document
-from streams.gateway.sse import TailHub, router
 from streams.settings import Settings
 
 Json = dict[str, Any]
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 def routes_page() -> str:
     described = document(Settings(), _with_stream())
-    needs = {(method, path): need for method, path, need in everything()}
+    needs = {(method, path): need for method, path, need in list_access_rules()}
     tags = {tag["name"]: tag["description"] for tag in described["tags"]}
     sections: dict[str, list[tuple[str, ...]]] = {tag: [] for tag in tags}
     for method, path, operation in _operations(described):

@@ -1,4 +1,4 @@
-"""What each route needs of a token: every route of the gateway, declared."""
+"""The access rules of all routes of the gateway: the role that each requires of a token."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from streams.access.callers import OPEN, AccessRule, Role
 from streams.api.route import Produce, Route, SyncCommand
 from streams.gateway import registry
 from streams.gateway.descriptions import DESCRIPTIONS
+from streams.gateway.live_tail.route import PATH as STREAM
 from streams.gateway.paths import Paths
-from streams.gateway.sse.route import PATH as STREAM
 from streams.ingress.senders import SENDERS
 from streams.routes.table import ROUTES
 
 ANY_TOKEN = AccessRule(tuple(Role))
 
-OWN: Mapping[tuple[str, str], AccessRule] = {
+EXTRA_ROUTES: Mapping[tuple[str, str], AccessRule] = {
     ("GET", "/healthz"): OPEN,
     ("GET", "/readyz"): OPEN,
     ("GET", "/metrics"): OPEN,
@@ -26,28 +26,31 @@ OWN: Mapping[tuple[str, str], AccessRule] = {
     **{("GET", path): OPEN for path in registry.READS},
     **{("POST", path): OPEN for path in registry.WRITES},
 }
-"""By method and path, the routes that are not in the table."""
+"""Rules of the routes that are not in the route table, by method and path."""
 
 
-def need_of(route: Route) -> AccessRule:
-    """Where only operators may, the protocol says by which rule others are refused."""
+def get_access_rule(route: Route) -> AccessRule:
+    """Return the access rule of a route.
+
+    For a command that only operators may send, it names the rule by which others are refused.
+    """
     role, action = route.needs, route.action
     if role is Role.OPERATOR and isinstance(action, Produce | SyncCommand):
         return AccessRule((role,), SENDERS[action.topic].rule)
     return AccessRule((role,))
 
 
-def everything() -> Iterable[tuple[str, str, AccessRule]]:
-    """Method, path and need of each route."""
+def list_access_rules() -> Iterable[tuple[str, str, AccessRule]]:
+    """Yield the method, path and access rule of each route."""
     for route in ROUTES:
-        yield route.method, route.template, need_of(route)
-    for (method, path), need in OWN.items():
+        yield route.method, route.template, get_access_rule(route)
+    for (method, path), need in EXTRA_ROUTES.items():
         yield method, path, need
 
 
-def needs() -> Paths[AccessRule]:
-    """To find them; a path that is not among them needs a token, too."""
-    found: Paths[AccessRule] = Paths()
-    for method, path, need in everything():
-        found.add(method, path, need)
-    return found
+def index_access_rules() -> Paths[AccessRule]:
+    """Return the access rules by method and path; a path without one needs any token."""
+    rules: Paths[AccessRule] = Paths()
+    for method, path, need in list_access_rules():
+        rules.add(method, path, need)
+    return rules

@@ -1,4 +1,4 @@
-"""The application: the route table, the streams and the gateway's own routes."""
+"""The ASGI application: the route table, the live tail and the gateway's own routes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from streams.api.problems import no_route, problem
 from streams.engine.log import Log
 from streams.engine.principals import Principals
 from streams.gateway import openapi, registry, service
-from streams.gateway.answer import http, http_text
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.context import Gateway
 from streams.gateway.dead_letters import DeadLetters
-from streams.gateway.edge import Edge, allowed_methods
-from streams.gateway.endpoints import Endpoint, endpoint
+from streams.gateway.endpoints import Endpoint, make_endpoint
 from streams.gateway.guard import Guard
-from streams.gateway.live import Live
+from streams.gateway.http_response import make_response, make_text_response
+from streams.gateway.live_tail import TailHub, router
 from streams.gateway.metrics import Metrics, Sources
+from streams.gateway.middleware import GatewayMiddleware, allowed_methods
 from streams.gateway.paths import Paths
-from streams.gateway.sse import TailHub, router
+from streams.gateway.view_protocol import ViewProtocol
 from streams.protocols.queries import QUERIES
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS, ROUTES
@@ -36,26 +36,26 @@ from streams.settings import Settings
 
 
 def now_ms() -> int:
-    """Since the epoch."""
+    """Return the milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
 
 
 def create_app(
     settings: Settings,
     log: Log,
-    view: Live,
+    view: ViewProtocol,
     *,
     hub: TailHub | None = None,
     clock: Callable[[], int] = now_ms,
     ids: RegistryIds | None = None,
 ) -> FastAPI:
-    """The gateway over one log and one view, both of which the caller starts and stops.
+    """Return the gateway over one log and one view, both of which the caller starts and stops.
 
-    hub: of the live tail, if there is one; it runs as long as the app does.
-    clock: ms since the epoch.  ids: of the schema registry in use, if there is one.
-    Raises TopicsMismatch, BrokerUnavailable, SettingsError for a file of tokens.
+    hub: the hub of the live tail, if there is one; it runs as long as the app does.
+    clock: returns ms since the epoch.  ids: the schema ids of the registry in use, if there is one.
+    Raises TopicsMismatch, BrokerUnavailable, SettingsError for an invalid token file.
     """
-    gateway = gateway_over(settings, log, view, clock, hub)
+    gateway = make_gateway(settings, log, view, clock, hub)
     gateway.tokens = None if settings.tokens is None else TokenFile(settings.tokens)
     guard = Guard(gateway.tokens, settings)
     app = FastAPI(
@@ -69,24 +69,26 @@ def create_app(
     )
     direct, templates = _add_routes(app, gateway, ids)
     if hub is not None:
-        app.include_router(router(hub, guard.still), tags=["rtes"])
-    app.add_middleware(Edge, gateway=gateway, guard=guard, direct=direct, templates=templates)
-    app.add_exception_handler(HTTPException, _refused)
+        app.include_router(router(hub, guard.is_token_valid), tags=["rtes"])
+    app.add_middleware(
+        GatewayMiddleware, gateway=gateway, guard=guard, direct=direct, templates=templates
+    )
+    app.add_exception_handler(HTTPException, _handle_http_exception)
     return app
 
 
-def gateway_over(
+def make_gateway(
     settings: Settings,
     log: Log,
-    view: Live,
+    view: ViewProtocol,
     clock: Callable[[], int] = now_ms,
     hub: TailHub | None = None,
 ) -> Gateway:
-    """What the requests share; its broker's watch is not started yet.
+    """Return the state that all requests share; its broker watch is not started yet.
 
     Raises TopicsMismatch, BrokerUnavailable.
     """
-    there = log.topics()
+    topics = log.topics()
     names = [settings.prefix + topic.name for topic in INPUTS]
     broker = BrokerWatch(log.cluster_id)
     sources = Sources(
@@ -100,7 +102,7 @@ def gateway_over(
         settings=settings,
         log=log,
         view=view,
-        partitions={name: there[name].partitions for name in names if name in there},
+        partitions={name: topics[name].partitions for name in names if name in topics},
         broker=broker,
         dead_letters=DeadLetters(log, settings.prefix),
         metrics=Metrics(sources),
@@ -132,14 +134,26 @@ def _lifespan(
 def _add_routes(
     app: FastAPI, gateway: Gateway, ids: RegistryIds | None
 ) -> tuple[Paths[Endpoint], dict[Endpoint, str]]:
-    """The framework has them too: for methods that a path does not take."""
-    endpoints = [(route.method, route.template, endpoint(gateway, route)) for route in ROUTES]
+    """Add the routes to the app; return them by path, and the templates by endpoint.
+
+    The middleware calls the endpoints directly; the framework has them for methods that a path does
+    not allow.
+    """
+    endpoints = [(route.method, route.template, make_endpoint(gateway, route)) for route in ROUTES]
     endpoints += [
         ("GET", "/healthz", service.healthz()),
         ("GET", "/readyz", service.readyz(gateway)),
         ("GET", "/metrics", service.metrics(gateway)),
-        ("GET", "/openapi.json", _document(partial(openapi.text, gateway.settings, app))),
-        ("GET", "/asyncapi.json", _document(partial(asyncapi.text, gateway.settings))),
+        (
+            "GET",
+            "/openapi.json",
+            _make_document_endpoint(partial(openapi.text, gateway.settings, app)),
+        ),
+        (
+            "GET",
+            "/asyncapi.json",
+            _make_document_endpoint(partial(asyncapi.text, gateway.settings)),
+        ),
         *(each for side in QUERIES if side.endpoints for each in side.endpoints(gateway)),
         *registry.endpoints(gateway, ids),
     ]
@@ -150,26 +164,26 @@ def _add_routes(
     return direct, {answer: template for _, template, answer in endpoints}
 
 
-def _document(made: Callable[[], bytes]) -> Endpoint:
-    """A text that is made when it is asked for first."""
-    text = cache(made)
+def _make_document_endpoint(build: Callable[[], bytes]) -> Endpoint:
+    """Return an endpoint for a document that is built on the first request and cached."""
+    text = cache(build)
 
     async def answer(request: Request) -> HttpResponse:
-        return http_text(200, text())
+        return make_text_response(200, text())
 
     return answer
 
 
-async def _refused(request: Request, exc: Exception) -> HttpResponse:
-    """What the framework itself refuses."""
+async def _handle_http_exception(request: Request, exc: Exception) -> HttpResponse:
+    """Answer a request that the framework itself refuses."""
     status = exc.status_code if isinstance(exc, HTTPException) else 500
     path, allowed = request.scope["path"], allowed_methods(request.scope)
     if status == 405:
         detail = f"the path takes {', '.join(allowed)}, not {request.method}"
-        answer = registry.refusal(path, status, detail) or http(no_route(detail, allowed))
+        answer = registry.refusal(path, status, detail) or make_response(no_route(detail, allowed))
         answer.headers["allow"] = ", ".join(allowed)
         return answer
     if status == 404:
         detail = f"there is no {path}"
-        return registry.refusal(path, status, detail) or http(no_route(detail, ()))
-    return http(problem(status, "the request was refused"))
+        return registry.refusal(path, status, detail) or make_response(no_route(detail, ()))
+    return make_response(problem(status, "the request was refused"))

@@ -1,4 +1,4 @@
-"""Whether Kafka answers, asked again and again beside the requests."""
+"""A thread that checks whether Kafka answers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ PATIENCE_S = 3.0
 
 
 class BrokerWatch:
-    """ask: a question to Kafka that blocks, and raises InfrastructureError."""
+    """The state of Kafka.  ask: a blocking request to Kafka that may raise InfrastructureError."""
 
     def __init__(self, ask: Callable[[], object]) -> None:
         self._ask = ask
         self._stopping = threading.Event()
-        self._asked_at: float | None = None
-        self._fault: str | None = None
+        self._probe_started_at: float | None = None
+        self._error: str | None = None
 
     @property
     def up(self) -> bool:
@@ -27,25 +27,25 @@ class BrokerWatch:
 
     @property
     def reason(self) -> str | None:
-        """Why it is not up; up until the first question was not answered in time."""
-        asked_at = self._asked_at
-        if asked_at is not None and time.monotonic() - asked_at > PATIENCE_S:
+        """Return why Kafka is down; None while it is up, and before the first request times out."""
+        started_at = self._probe_started_at
+        if started_at is not None and time.monotonic() - started_at > PATIENCE_S:
             return f"Kafka has not answered for {PATIENCE_S:.0f} s"
-        return self._fault
+        return self._error
 
     def start(self) -> None:
         threading.Thread(target=self._watch, name="broker-watch", daemon=True).start()
 
     def stop(self) -> None:
-        """Without waiting for an answer that may never come."""
+        """Stop without waiting for a request that may never be answered."""
         self._stopping.set()
 
     def _watch(self) -> None:
         while not self._stopping.wait(EVERY_S):
-            self._asked_at = time.monotonic()
+            self._probe_started_at = time.monotonic()
             try:
                 self._ask()
-                self._fault = None
+                self._error = None
             except InfrastructureError as exc:
-                self._fault = exc.message
-            self._asked_at = None
+                self._error = exc.message
+            self._probe_started_at = None

@@ -1,4 +1,4 @@
-"""Whose request is being answered, known to all that its task does."""
+"""The caller of the request being answered, in a context variable of its task."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from streams.engine.records import Output
 _CALLER: ContextVar[Caller | None] = ContextVar("caller", default=None)
 
 
-def caller() -> Caller | None:
-    """None where there are no tokens, or the route needs none."""
+def get_caller() -> Caller | None:
+    """Return the caller, None if the gateway requires no tokens or the route needs none."""
     return _CALLER.get()
 
 
 @contextmanager
-def answering(found: Caller | None) -> Iterator[None]:
-    token = _CALLER.set(found)
+def set_caller(caller: Caller | None) -> Iterator[None]:
+    token = _CALLER.set(caller)
     try:
         yield
     finally:
         _CALLER.reset(token)
 
 
-def signed(outputs: list[Output], principals: Principals | None, now_ms: int) -> list[Output]:
-    """With who sends them, if both that and a key to sign with are known."""
-    found = caller()
-    if found is None or principals is None:
+def sign_outputs(outputs: list[Output], principals: Principals | None, now_ms: int) -> list[Output]:
+    """Sign the outputs with the caller's principal, if the caller and a signing key are known."""
+    caller = get_caller()
+    if caller is None or principals is None:
         return outputs
-    name = found.principal.encode()
+    name = caller.principal.encode()
     return [principals.signed(output, name, now_ms) for output in outputs]

@@ -1,4 +1,4 @@
-"""What the requests to one gateway share."""
+"""The state that all requests to one gateway share."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from streams.engine.principals import Principals
 from streams.gateway.broker import BrokerWatch
 from streams.gateway.dead_letters import DeadLetters
 from streams.gateway.limits import THREADS
-from streams.gateway.live import Live
 from streams.gateway.metrics import Metrics
+from streams.gateway.view_protocol import ViewProtocol
 from streams.settings import Settings
 
 
 @dataclass
 class Gateway:
-    """partitions: of each input topic, by full name.  clock: ms since the epoch.
+    """The state of one gateway.
 
-    tokens: None where none are needed.  principals: None where nothing is signed.
+    partitions: the partition count of each input topic, by full name.  clock: returns ms since the
+    epoch.
+    tokens: None if no tokens are required.  principals: None if nothing is signed.
     """
 
     settings: Settings
     log: Log
-    view: Live
+    view: ViewProtocol
     partitions: Mapping[str, int]
     broker: BrokerWatch
     dead_letters: DeadLetters

@@ -1,7 +1,8 @@
-"""How many dead letters wait for somebody to look at them, counted beside the requests.
+"""Counts of the dead letters that were not sent back, kept by a thread beside the requests.
 
-Offsets do not tell: the markers of transactions take some too.  So the topics are read, and of
-each dead letter its offset is kept until retention removes it or it is sent back.
+Offsets alone do not give the count, because markers of transactions take offsets too.  So the
+thread reads the topics and keeps the offset of each dead letter until retention deletes it or it
+is sent back.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _log = logging.getLogger("streams.gateway")
 
 
 class DeadLetters:
-    """counts: by dead letter topic without prefix, as last read.  It reads once started."""
+    """The counter.  counts: by dead letter topic without prefix, as last read; 0 before `start`."""
 
     def __init__(self, log: Log, prefix: str) -> None:
         self._log = log
@@ -31,52 +32,54 @@ class DeadLetters:
         self._redrives = prefix + AUDIT_REDRIVES.name
         self._stopping = threading.Event()
         self._read_to: dict[TopicPartition, int] = {}
-        self._there: dict[TopicPartition, set[int]] = defaultdict(set)
-        self._sent: dict[TopicPartition, set[int]] = defaultdict(set)
+        self._offsets: dict[TopicPartition, set[int]] = defaultdict(set)
+        self._redriven: dict[TopicPartition, set[int]] = defaultdict(set)
         self.counts: Mapping[str, int] = {topic.name: 0 for topic in TOPICS}
 
     def start(self) -> None:
         threading.Thread(target=self._follow, name="dead-letters", daemon=True).start()
 
     def stop(self) -> None:
-        """Without waiting for an answer that may never come."""
+        """Stop without waiting for a request that may never be answered."""
         self._stopping.set()
 
     def _follow(self) -> None:
         while not self._stopping.is_set():
             try:
-                self.look()
+                self.read_new()
             except HeadraceError as exc:
                 _log.info("dead letters are not counted: %s", exc.message)
             self._stopping.wait(EVERY_S)
 
-    def look(self) -> None:
-        """Read on to the ends of now.  Raises BrokerUnavailable, TopicsMismatch."""
+    def read_new(self) -> None:
+        """Read to the current end offsets.  Raises BrokerUnavailable, TopicsMismatch."""
         names = [self._prefix + topic.name for topic in (*TOPICS, AUDIT_REDRIVES)]
         tps = partitions(self._log, names)
         starts, ends = self._log.starts(tps), self._log.ends(tps)
         begins = {tp: max(starts[tp], self._read_to.get(tp, 0)) for tp in tps}
         for record in records(self._log, tps, ends, begins):
-            self._note(record)
+            self._index_record(record)
         self._read_to = {tp: max(begins[tp], ends[tp]) for tp in tps}
         self.counts = {
             topic.name: self._count(self._prefix + topic.name, tps, starts) for topic in TOPICS
         }
 
-    def _note(self, record: Record) -> None:
-        """A dead letter, or that one was sent back."""
+    def _index_record(self, record: Record) -> None:
+        """Index a dead letter, or the record that one was sent back."""
         if record.topic != self._redrives:
-            self._there[TopicPartition(record.topic, record.partition)].add(record.offset)
+            self._offsets[TopicPartition(record.topic, record.partition)].add(record.offset)
         elif record.key is not None:
             topic, partition, offset = record.key.decode().rsplit("/", 2)
-            self._sent[TopicPartition(topic, int(partition))].add(int(offset))
+            self._redriven[TopicPartition(topic, int(partition))].add(int(offset))
 
     def _count(
         self, name: str, tps: list[TopicPartition], starts: Mapping[TopicPartition, int]
     ) -> int:
         count = 0
         for tp in (tp for tp in tps if tp.topic == name):
-            kept = {offset for offset in self._there[tp] - self._sent[tp] if offset >= starts[tp]}
-            self._there[tp] = kept
-            count += len(kept)
+            offsets = {
+                offset for offset in self._offsets[tp] - self._redriven[tp] if offset >= starts[tp]
+            }
+            self._offsets[tp] = offsets
+            count += len(offsets)
         return count

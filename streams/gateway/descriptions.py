@@ -1,14 +1,25 @@
-"""What the protocols add to the description of the gateway, in their order."""
+"""The protocols' additions to the description of the gateway, in their order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from streams.api.description import Body, Description, PathId
+from streams.gateway.responses import LineageGraph, Placed, Positions, ResponseShape
 from streams.protocols.queries import QUERIES
 
 DESCRIPTIONS: tuple[Description, ...] = tuple(side.description() for side in QUERIES)
 BODIES: Mapping[str, Body] = {body.name: body for each in DESCRIPTIONS for body in each.bodies}
 PATH_IDS: Mapping[str, PathId] = {
-    name: found for each in DESCRIPTIONS for name, found in each.ids.items()
+    name: path_id for each in DESCRIPTIONS for name, path_id in each.ids.items()
 }
+
+_FIRST_PROTOCOL, *_OTHER_PROTOCOLS = QUERIES
+RESPONSES: Mapping[str, ResponseShape] = {
+    "Positions": Positions,
+    **_FIRST_PROTOCOL.responses(),
+    "LineageGraph": LineageGraph,
+    **{name: response for side in _OTHER_PROTOCOLS for name, response in side.responses().items()},
+    "Placed": Placed,
+}
+"""The shapes of all responses, by the names that the route table uses."""

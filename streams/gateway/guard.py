@@ -1,4 +1,4 @@
-"""Who may pass: the token of a request, the role that its route needs, how many at a time."""
+"""Authentication and authorisation: token, role, and concurrent requests of a principal."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from streams.access.tokens import TokenFile
 from streams.api.problems import problem
 from streams.api.route import Refused
 from streams.errors import Forbidden, Unauthenticated
-from streams.gateway.access import ANY_TOKEN, needs
-from streams.gateway.answer import RETRY_AFTER
-from streams.gateway.caller import answering, caller
-from streams.gateway.sse.route import PATH as STREAM
+from streams.gateway.access import ANY_TOKEN, index_access_rules
+from streams.gateway.caller import get_caller, set_caller
+from streams.gateway.http_response import RETRY_AFTER
+from streams.gateway.live_tail.route import PATH as STREAM
 from streams.settings import Settings
 
 ORIGIN_FOREIGN = "origin_foreign"
@@ -26,53 +26,53 @@ _SCHEME = "bearer"
 
 
 class Guard:
-    """tokens: None lets everybody do everything."""
+    """The check of each request.  tokens: None allows every request."""
 
     def __init__(self, tokens: TokenFile | None, settings: Settings) -> None:
         self._tokens = tokens
-        self._needs = needs()
-        self._most = {
+        self._rules = index_access_rules()
+        self._limits = {
             True: settings.gateway_principal_streams,
             False: settings.gateway_principal_requests,
         }
         self._active: Counter[tuple[str | None, bool]] = Counter()
 
     @contextmanager
-    def admitted(self, scope: Scope) -> Iterator[Caller | None]:
-        """While a request is answered.
+    def admit(self, scope: Scope) -> Iterator[Caller | None]:
+        """Check the caller of a request and count the request until it is answered.
 
-        Raises Unauthenticated, Forbidden, and Refused (429) where a principal has too many.
+        Raises Unauthenticated, Forbidden, and Refused (429) if a principal has too many requests.
         """
-        need = self._needs.find(scope["method"], scope["path"]) or ANY_TOKEN
+        rule = self._rules.find(scope["method"], scope["path"]) or ANY_TOKEN
         if self._tokens is None:
-            _check_page(scope)
-        if self._tokens is None or need.is_open:
+            _check_origin(scope)
+        if self._tokens is None or rule.is_open:
             yield None
             return
-        found = self._caller(self._tokens, scope, need)
-        with answering(found), self._counted(found, scope["path"] == STREAM):
-            yield found
+        caller = self._authenticate(self._tokens, scope, rule)
+        with set_caller(caller), self._count_request(caller, scope["path"] == STREAM):
+            yield caller
 
-    def _caller(self, tokens: TokenFile, scope: Scope, need: AccessRule) -> Caller | None:
-        given = token_of(scope)
-        found = tokens.caller(given) if given else None
-        if need.own:
-            return found
-        if given is None:
+    def _authenticate(self, tokens: TokenFile, scope: Scope, rule: AccessRule) -> Caller | None:
+        token = read_token(scope)
+        caller = tokens.caller(token) if token else None
+        if rule.own:
+            return caller
+        if token is None:
             raise Unauthenticated("a bearer token is needed, in the header Authorization")
-        if found is None:
+        if caller is None:
             raise Unauthenticated("the token is not known, or has expired", "token_unknown")
-        _check(found, need)
-        return found
+        _check_role(caller, rule)
+        return caller
 
     @contextmanager
-    def _counted(self, found: Caller | None, is_stream: bool) -> Iterator[None]:
-        """Whoever has no token is one principal with all others who have none."""
-        name = None if found is None else found.principal
-        key, most = (name, is_stream), self._most[is_stream]
-        if self._active[key] >= most:
+    def _count_request(self, caller: Caller | None, is_stream: bool) -> Iterator[None]:
+        """Count the request of a principal; all callers without a token count as one principal."""
+        name = None if caller is None else caller.principal
+        key, limit = (name, is_stream), self._limits[is_stream]
+        if self._active[key] >= limit:
             what = "streams" if is_stream else "requests"
-            detail = f"{name or 'who has no token'} has {most} {what} at once"
+            detail = f"{name or 'who has no token'} has {limit} {what} at once"
             refused = problem(429, detail, "too_many_requests")
             raise Refused(refused._replace(headers=RETRY_AFTER))
         self._active[key] += 1
@@ -83,16 +83,17 @@ class Guard:
             if not self._active[key]:
                 del self._active[key]
 
-    def still(self) -> bool:
-        """Whether the token of the request that is being answered still counts."""
-        found = caller()
-        return self._tokens is None or found is None or self._tokens.holds(found)
+    def is_token_valid(self) -> bool:
+        """Return whether the token of the current request is still valid."""
+        caller = get_caller()
+        return self._tokens is None or caller is None or self._tokens.holds(caller)
 
 
-def _check_page(scope: Scope) -> None:
-    """Without tokens a browser on this machine must not send for a page from elsewhere.
+def _check_origin(scope: Scope) -> None:
+    """Refuse a request that a browser on this machine sends for a page of another origin.
 
-    Browsers name the page's origin with all that changes something.  Raises Forbidden.
+    This is checked without tokens only: browsers name the page's origin in every request that may
+    change something.  Raises Forbidden.
     """
     for name, value in scope["headers"]:
         if name.lower() == b"origin" and not _is_local(value.decode("latin-1")):
@@ -111,16 +112,16 @@ def _is_local(origin: str) -> bool:
         return False
 
 
-def _check(found: Caller, need: AccessRule) -> None:
-    if not found.has(need.roles):
-        wanted = " or ".join(need.roles)
-        raise Forbidden(f"the token of {found.principal} has not the role {wanted}", need.rule)
+def _check_role(caller: Caller, rule: AccessRule) -> None:
+    if not caller.has(rule.roles):
+        roles = " or ".join(rule.roles)
+        raise Forbidden(f"the token of {caller.principal} has not the role {roles}", rule.rule)
 
 
-def token_of(scope: Scope) -> str | None:
-    """The token of a request; None without one, or with two."""
-    given = [value for name, value in scope["headers"] if name.lower() == b"authorization"]
-    if len(given) != 1:
+def read_token(scope: Scope) -> str | None:
+    """Return the bearer token of a request; None without one, or with several headers."""
+    values = [value for name, value in scope["headers"] if name.lower() == b"authorization"]
+    if len(values) != 1:
         return None
-    scheme, _, token = given[0].decode("latin-1").strip().partition(" ")
+    scheme, _, token = values[0].decode("latin-1").strip().partition(" ")
     return token.strip() or None if scheme.lower() == _SCHEME else None

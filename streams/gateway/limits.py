@@ -1,21 +1,21 @@
-"""What one client may ask of a gateway.  Sizes in bytes, times in seconds."""
+"""Limits of one client's requests to a gateway.  Sizes are in bytes, times in seconds."""
 
 from __future__ import annotations
 
 MAX_HEAD = 32 << 10
 """Request line and headers."""
 MAX_STRANGER_BODY = 1 << 20
-"""Body of a request without a token, where tokens are asked for."""
+"""Body of a request without a token, if the gateway requires tokens."""
 HEAD_S = 30.0
 BODY_S = 30.0
-"""How long headers and body may take to come."""
+"""How long the client may take to send the headers, and the body."""
 KEEP_ALIVE_S = 75
 STOP_S = 15
-"""How long requests in flight may take to end once the gateway stops."""
+"""How long requests in flight may take once the gateway stops."""
 PRODUCE_S = 10.0
 """How long a produce request waits for Kafka before its outcome counts as unknown."""
 RETRY_AFTER_S = 1
 THREADS = 4
-"""Threads that answer queries, and as many that check what is to be produced."""
+"""Threads for queries, and for validating and producing records, each."""
 EXEMPT = ("/healthz", "/readyz", "/metrics", "/asap/metrics", "/openapi.json", "/v1/rtes/stream")
-"""Paths that the bound on concurrent requests leaves alone."""
+"""Paths that do not count towards the limit of concurrent requests."""

@@ -1,4 +1,4 @@
-"""What a gateway measures: a closed set, declared once."""
+"""The metrics of a gateway: a closed set, each declared once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prometheus_client import (
 from prometheus_client.core import Metric
 
 from streams.engine.store_metrics import declared, memory
-from streams.gateway.live import Live
+from streams.gateway.view_protocol import ViewProtocol
 from streams.telemetry.metrics import MetricDeclaration, create_metric, metric_family
 from streams.views.status import State
 
@@ -101,12 +101,12 @@ ALL = (
 
 
 class Sources(NamedTuple):
-    """Whom the metrics ask; none of these calls blocks.  clients: of the streams.
+    """The functions that the gauges read when they are collected; none of them blocks.
 
-    dead_letters: by their topic.
+    clients: returns the number of stream clients.  dead_letters: returns counts by topic.
     """
 
-    view: Live
+    view: ViewProtocol
     broker_up: Callable[[], bool]
     clients: Callable[[], int]
     in_flight: Callable[[], int]
@@ -117,37 +117,37 @@ class Metrics:
     """The metrics of one gateway, in a registry of their own."""
 
     def __init__(self, sources: Sources) -> None:
-        disable_created_metrics()  # they are in no declaration
+        disable_created_metrics()  # not declared in ALL
         self._registry = CollectorRegistry()
-        self._registry.register(_Asked(sources))
-        self._own = {d.name: create_metric(d, self._registry) for d in ALL if not d.asked}
+        self._registry.register(_GaugeCollector(sources))
+        self._metrics = {d.name: create_metric(d, self._registry) for d in ALL if not d.asked}
         self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram | None]] = {}
 
-    def answered(self, method: str, route: str, status: int, took_s: float | None) -> None:
-        """took_s: None for a stream."""
-        known = self._labelled.get((method, route, status))
-        if known is None:
-            requests = self._own[REQUESTS.name].labels(method, route, str(status))
+    def observe_request(self, method: str, route: str, status: int, took_s: float | None) -> None:
+        """Count a request and observe its time.  took_s: None for a stream."""
+        labelled = self._labelled.get((method, route, status))
+        if labelled is None:
+            requests = self._metrics[REQUESTS.name].labels(method, route, str(status))
             timed = took_s is not None
-            seconds = self._own[SECONDS.name].labels(method, route) if timed else None
-            known = self._labelled[method, route, status] = requests, seconds
-        known[0].inc()
-        if took_s is not None and known[1] is not None:
-            known[1].observe(took_s)
+            seconds = self._metrics[SECONDS.name].labels(method, route) if timed else None
+            labelled = self._labelled[method, route, status] = requests, seconds
+        labelled[0].inc()
+        if took_s is not None and labelled[1] is not None:
+            labelled[1].observe(took_s)
 
-    def produced(self, topic: str, count: int) -> None:
-        self._own[PRODUCED.name].labels(topic).inc(count)
+    def count_produced(self, topic: str, count: int) -> None:
+        self._metrics[PRODUCED.name].labels(topic).inc(count)
 
-    def unknown(self, topic: str) -> None:
-        self._own[UNKNOWN.name].labels(topic).inc()
+    def count_unknown(self, topic: str) -> None:
+        self._metrics[UNKNOWN.name].labels(topic).inc()
 
     def text(self) -> bytes:
-        """In the Prometheus text format."""
+        """Return the metrics in the Prometheus text format."""
         return generate_latest(self._registry)
 
 
-class _Asked:
-    """A collector: values that others keep."""
+class _GaugeCollector:
+    """A collector of values that other objects hold."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources

@@ -1,4 +1,4 @@
-"""The catalogue as a schema registry: Confluent's read API, at the root as its clients expect."""
+"""The catalogue as a schema registry: Confluent's read API, at the root path as clients expect."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
-from streams.gateway.answer import dump
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
+from streams.gateway.http_response import dump_json
 from streams.registry.ids import RegistryIds
 from streams.registry.reading import (
     MEDIA,
@@ -47,13 +47,16 @@ READS: Mapping[str, Read] = {
     "/mode": lambda reading, *_: reading.mode(),
     "/mode/{subject}": lambda reading, ids, _: reading.mode(**ids),
 }
-"""What each path answers to GET."""
+"""The function that answers GET on each path."""
 WRITES = (SUBJECT_PATH, VERSIONS_PATH)
-"""Paths to which clients post schemas; all are refused."""
+"""Paths to which clients post schemas; all such requests are refused."""
 
 
 def endpoints(gateway: Gateway, ids: RegistryIds | None = None) -> list[tuple[str, str, Endpoint]]:
-    """Method, path and endpoint of each.  ids: of the registry in use, if there is one."""
+    """Return the method, path and endpoint of each route.
+
+    ids: the ids of the registry in use, if there is one.
+    """
     prefix = gateway.settings.prefix
     reading = (
         RegistryReadApi(prefix)
@@ -61,46 +64,46 @@ def endpoints(gateway: Gateway, ids: RegistryIds | None = None) -> list[tuple[st
         else RegistryReadApi(prefix, ids.known, ids.known_committed)
     )
     return [
-        *(("GET", path, _reads(reading, path, read)) for path, read in READS.items()),
-        *(("POST", path, _refuses(path)) for path in WRITES),
+        *(("GET", path, _make_read_endpoint(reading, path, read)) for path, read in READS.items()),
+        *(("POST", path, _make_write_endpoint(path)) for path in WRITES),
     ]
 
 
 def refusal(path: str, status: int, detail: str) -> HttpResponse | None:
-    """What the registry says to a request that it has no route for; None if it is not its own."""
+    """Return the registry's response to a path without a route; None for paths of other APIs."""
     if path.split("/")[1] not in _ROOTS:
         return None
-    return _http(RegistryError(status, detail).answer)
+    return _make_response(RegistryError(status, detail).answer)
 
 
-def _reads(reading: RegistryReadApi, template: str, read: Read) -> Endpoint:
+def _make_read_endpoint(reading: RegistryReadApi, template: str, read: Read) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
-            ids = _named(template, request)
-            return _http(RegistryResponse(200, read(reading, ids, request.query_params)))
+            ids = _parse_path_ids(template, request)
+            return _make_response(RegistryResponse(200, read(reading, ids, request.query_params)))
         except RegistryError as fault:
-            return _http(fault.answer)
+            return _make_response(fault.answer)
 
     return answer
 
 
-def _refuses(template: str) -> Endpoint:
+def _make_write_endpoint(template: str) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
         try:
-            return _http(read_only(_named(template, request)["subject"]).answer)
+            return _make_response(read_only(_parse_path_ids(template, request)["subject"]).answer)
         except RegistryError as fault:
-            return _http(fault.answer)
+            return _make_response(fault.answer)
 
     return answer
 
 
-def _named(template: str, request: Request) -> Ids:
+def _parse_path_ids(template: str, request: Request) -> Ids:
     ids = match(template, request.scope["path"])
     if ids is None:
         raise RegistryError(404, "the path is not UTF-8")
     return ids
 
 
-def _http(answer: RegistryResponse) -> HttpResponse:
+def _make_response(answer: RegistryResponse) -> HttpResponse:
     headers = {"cache-control": "no-store"}
-    return HttpResponse(dump(answer.body), answer.status, headers, MEDIA)
+    return HttpResponse(dump_json(answer.body), answer.status, headers, MEDIA)

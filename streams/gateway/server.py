@@ -1,9 +1,10 @@
-"""A gateway as a process: start, serve, stop in order."""
+"""The process of a gateway: it binds the address, starts, serves and stops in order."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import logging
 import signal
 import socket
@@ -26,19 +27,21 @@ from streams.errors import (
     AddressTaken,
     BrokerRefuses,
     BrokerUnavailable,
+    SettingsError,
     StateLocked,
+    TokensMissing,
     TopicsMismatch,
 )
-from streams.gateway.address import Address, bind
 from streams.gateway.app import create_app
 from streams.gateway.limits import KEEP_ALIVE_S, STOP_S
+from streams.gateway.live_tail import TailHub
 from streams.gateway.protocol import BoundedProtocol
-from streams.gateway.sse import TailHub
 from streams.log import connecting
 from streams.registry.binding import use_registry
 from streams.registry.ids import RegistryIds
 from streams.routes.table import INPUTS
 from streams.settings import Settings
+from streams.settings.addresses import Address as Address
 from streams.settings.addresses import address_file, gateway_directory
 from streams.telemetry import logs
 from streams.view_store.live import LiveView
@@ -47,7 +50,7 @@ log = logging.getLogger("streams.gateway")
 
 PATIENCE_S = 60.0
 """How long a gateway waits for Kafka when it starts."""
-_LOOK_S = 0.5
+_RETRY_S = 0.5
 _READY_S = 0.05
 
 
@@ -57,9 +60,9 @@ def run_gateway(
     patience_s: float = PATIENCE_S,
     on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve until SIGINT or SIGTERM, then finish what is in flight and close.
+    """Serve until SIGINT or SIGTERM, then finish the requests in flight and close.
 
-    on_ready: is given the address once queries are answered.
+    on_ready: called with the address once the gateway answers queries.
     Raises SettingsError (TokensMissing), AddressTaken, BrokerUnavailable, TopicsMismatch,
     RegistryUnavailable, SchemasMismatch.
     """
@@ -71,19 +74,19 @@ def run_gateway(
     with (
         contextlib.closing(listener),
         use_registry(settings) as ids,
-        connected(settings, patience_s) as source,
-        followed(source, settings) as (view, own),
-        _told(settings, address if own else None),
+        open_log(settings, patience_s) as source,
+        start_view(source, settings) as (view, owns_directory),
+        _publish_address(settings, address if owns_directory else None),
         asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
     ):
         if ids is not None:
             ids.load()
         source.submit(())
-        hub = TailHub(source, settings, most_clients=settings.gateway_max_streams)
+        hub = TailHub(source, settings, max_clients=settings.gateway_max_streams)
         app = create_app(settings, source, view, hub=hub, ids=ids)
         runner.run(
             _serve(
-                Server(_config(app, settings), hub, view, ids),
+                Server(_make_uvicorn_config(app, settings), hub, view, ids),
                 listener,
                 address,
                 _when_ready(view, address, on_ready),
@@ -92,14 +95,14 @@ def run_gateway(
 
 
 def _check_tokens(path: Path, principal_key: str | None) -> None:
-    """Before anything is waited for.  Raises SettingsError."""
+    """Check the token file before anything else starts.  Raises SettingsError."""
     load(path)
     if principal_key is None:
         log.warning("HEADRACE_PRINCIPAL_KEY is not set: facts will not show who sent what")
 
 
 def _configure_logs(settings: Settings) -> None:
-    """Requests are JSON as they come."""
+    """Write access log lines as they are, since they are JSON already."""
     logs.configure(settings)
     access = logging.getLogger("streams.gateway.access")
     access.handlers[:] = [logs.handler(logging.Formatter("%(message)s"))]
@@ -107,10 +110,10 @@ def _configure_logs(settings: Settings) -> None:
 
 
 @contextmanager
-def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
-    """The log, once a broker answers and the topics are there."""
+def open_log(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
+    """Open the log once a broker answers and all topics exist."""
     deadline = time.monotonic() + patience_s
-    told = False
+    warned = False
     while True:
         source: KafkaLog | None = None
         try:
@@ -122,10 +125,10 @@ def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
                 source.close()
             if isinstance(exc, BrokerRefuses) or time.monotonic() > deadline:
                 raise
-            if not told:
+            if not warned:
                 log.warning("waiting up to %.0f s for Kafka: %s", patience_s, exc.message)
-                told = True
-            time.sleep(_LOOK_S)
+                warned = True
+            time.sleep(_RETRY_S)
     try:
         yield source
     finally:
@@ -133,41 +136,41 @@ def connected(settings: Settings, patience_s: float) -> Iterator[KafkaLog]:
 
 
 def _check_topics(source: KafkaLog, settings: Settings) -> None:
-    there = source.topics()
+    topics = source.topics()
     names = [settings.prefix + topic.name for topic in INPUTS]
-    if missing := [name for name in names if name not in there]:
+    if missing := [name for name in names if name not in topics]:
         raise TopicsMismatch(
             f"topics are missing: {', '.join(missing)}", advice="Run `headrace topics create`."
         )
 
 
 @contextmanager
-def followed(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView, bool]]:
-    """A started view, and whether it is the one under the state directory.
+def start_view(source: KafkaLog, settings: Settings) -> Iterator[tuple[LiveView, bool]]:
+    """Start a view; yield it, and whether it uses the state directory.
 
-    While another gateway has that one, it is a private temporary one.
+    While another gateway uses that directory, the view is built in a temporary one.
     """
     directory = gateway_directory(settings)
     limit_block_cache(settings.block_cache_mib << 20)
     with tempfile.TemporaryDirectory(prefix="headrace-gateway-") as folder:
-        kept = True
+        owns_directory = True
         view = LiveView(source, directory / "view", settings)
         try:
             view.start()
         except StateLocked:
             log.warning("%s is in use: the view is built in a temporary directory", directory)
-            kept = False
+            owns_directory = False
             view = LiveView(source, Path(folder) / "view", settings)
             view.start()
         try:
-            yield view, kept
+            yield view, owns_directory
         finally:
             view.stop()
 
 
 @contextmanager
-def _told(settings: Settings, address: Address | None) -> Iterator[None]:
-    """address: None for a gateway that is not the one of its state directory."""
+def _publish_address(settings: Settings, address: Address | None) -> Iterator[None]:
+    """Write the gateway's address to the state directory; do nothing without an address."""
     if address is None:
         yield
         return
@@ -179,8 +182,8 @@ def _told(settings: Settings, address: Address | None) -> Iterator[None]:
         path.unlink(missing_ok=True)
 
 
-def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
-    bounded: Any = partial(BoundedProtocol, most_connections=settings.gateway_max_connections)
+def _make_uvicorn_config(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    bounded: Any = partial(BoundedProtocol, max_connections=settings.gateway_max_connections)
     return uvicorn.Config(
         app,
         loop="uvloop",
@@ -197,7 +200,7 @@ def _config(app: FastAPI, settings: Settings) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Signals are the caller's, and streams and waits end before connections are waited for."""
+    """A server that leaves signals to the caller and ends streams and waits before connections."""
 
     def __init__(
         self, config: uvicorn.Config, hub: TailHub, view: LiveView, ids: RegistryIds | None = None
@@ -210,7 +213,7 @@ class Server(uvicorn.Server):
         yield
 
     def end(self) -> None:
-        """Gracefully; at once when asked a second time."""
+        """Stop gracefully; stop at once when called a second time."""
         self.force_exit = self.should_exit
         self.should_exit = True
 
@@ -233,15 +236,49 @@ async def _when_ready(view: LiveView, address: Address, on_ready: Callable[[str]
 async def _serve(
     server: Server, listener: socket.socket, address: Address, ready: Coroutine[Any, Any, None]
 ) -> None:
-    """Raises AddressTaken."""
+    """Serve until a signal comes.  Raises AddressTaken."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, server.end)
-    telling = loop.create_task(ready)
+    ready_task = loop.create_task(ready)
     try:
         await server.serve([listener])
     except OSError as exc:
         message = f"the gateway cannot listen on {address}: {exc.strerror}"
         raise AddressTaken(message) from exc
     finally:
-        telling.cancel()
+        ready_task.cancel()
+
+
+def bind(address: Address, guarded: bool = False) -> socket.socket:
+    """Return a socket bound to the address that does not listen yet.
+
+    guarded: the gateway requires tokens.
+    Raises TokensMissing if other machines can reach the address and it does not; SettingsError,
+    AddressTaken.
+    """
+    family, socket_address = _resolve(address, guarded)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(socket_address)
+    except OSError as exc:
+        listener.close()
+        raise AddressTaken(f"the gateway cannot listen on {address}: {exc.strerror}") from exc
+    return listener
+
+
+def _resolve(address: Address, guarded: bool) -> tuple[socket.AddressFamily, tuple[str, int]]:
+    try:
+        candidates = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    except OSError as exc:
+        raise SettingsError(f"HEADRACE_GATEWAY: {address.host} is not known here") from exc
+    if not guarded and not all(
+        ipaddress.ip_address(entry[4][0]).is_loopback for entry in candidates
+    ):
+        raise TokensMissing(
+            f"HEADRACE_GATEWAY={address} can be reached from other machines, and whoever reaches"
+            " it could send and read everything"
+        )
+    family, _, _, _, socket_address = candidates[0]
+    return family, (str(socket_address[0]), int(socket_address[1]))

@@ -1,4 +1,4 @@
-"""Routes about the gateway itself."""
+"""Endpoints about the gateway itself: health, readiness, metrics."""
 
 from __future__ import annotations
 
@@ -9,35 +9,34 @@ from starlette.responses import Response as HttpResponse
 
 from streams.api.problems import Response
 from streams.engine.headers import iso
-from streams.gateway.answer import http
 from streams.gateway.context import Gateway
 from streams.gateway.endpoints import Endpoint
+from streams.gateway.http_response import make_response
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def healthz() -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        """The process is alive."""
-        return http(Response(200, {"alive": True}))
+        return make_response(Response(200, {"alive": True}))
 
     return answer
 
 
 def readyz(gateway: Gateway) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        found = readiness(gateway)
-        text = http(Response(200, found))
-        text.status_code = 200 if found["ready"] else 503
-        if not found["ready"]:
-            text.headers["retry-after"] = "1"
-        return text
+        body = readiness(gateway)
+        response = make_response(Response(200, body))
+        response.status_code = 200 if body["ready"] else 503
+        if not body["ready"]:
+            response.headers["retry-after"] = "1"
+        return response
 
     return answer
 
 
 def readiness(gateway: Gateway) -> dict[str, Any]:
-    """Whether queries are answered and envelopes taken, and if not, why."""
+    """Return whether the gateway answers queries and accepts envelopes, and why not."""
     status, broker = gateway.view.status(), gateway.broker
     return {
         "ready": status.ready and broker.up,

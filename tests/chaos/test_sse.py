@@ -15,7 +15,7 @@ import pytest
 
 from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
-from streams.gateway.sse import TailHub, hub
+from streams.gateway.live_tail import TailHub, hub
 from streams.log.cursors import CursorAhead
 from streams.log.filters import Filters
 from streams.ops.topics import create_topics
@@ -104,7 +104,7 @@ def test_a_stream_outlasts_a_broker_that_is_away(private: PrivateBroker, how: st
 def test_a_topic_that_was_created_anew_ends_its_streams(
     broker: str, monkeypatch: pytest.MonkeyPatch, records: int
 ) -> None:
-    monkeypatch.setattr(hub, "_LOOK_S", 0.2)
+    monkeypatch.setattr(hub, "_TOPIC_CHECK_S", 0.2)
 
     async def scene() -> None:
         bench = KafkaBench(broker)

@@ -12,7 +12,7 @@ from fastapi import FastAPI
 
 from streams.engine.kafka import KafkaLog
 from streams.engine.task import group_of
-from streams.gateway.sse import TailHub, router
+from streams.gateway.live_tail import TailHub, router
 from streams.settings import Settings
 
 

@@ -8,14 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from streams.cli.common import open_view
 from streams.client.kept_view import KeptView
 from streams.engine import worker
 from streams.engine.memory import MemoryLog
 from streams.engine.store import Store, limit_block_cache
 from streams.engine.worker import run_worker
 from streams.errors import BrokerUnavailable
-from streams.gateway.server import followed
+from streams.gateway.server import start_view
 from streams.ops.topics import create_topics
 from streams.settings import Settings
 
@@ -40,7 +39,7 @@ def _worker(log: Any, settings: Settings) -> None:
 
 
 def _gateway(log: Any, settings: Settings) -> None:
-    with followed(log, settings):
+    with start_view(log, settings):
         pass
 
 
@@ -51,7 +50,7 @@ def _client(log: Any, settings: Settings) -> None:
 
 
 def _command(log: Any, settings: Settings) -> None:
-    with open_view(log, settings):
+    with start_view(log, settings):
         pass
 
 

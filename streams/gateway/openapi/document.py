@@ -1,4 +1,4 @@
-"""The whole document."""
+"""The OpenAPI document as a whole."""
 
 from __future__ import annotations
 
@@ -33,74 +33,74 @@ _ABOUT = (
 
 
 def document(settings: Settings, app: FastAPI | None = None) -> Json:
-    """OpenAPI 3.1.  app: adds the routes that it has beside those of the table."""
+    """Return the OpenAPI 3.1 document.  app: adds the routes that it has beside the table's."""
     components = Components()
     paths: Json = {}
     for route in ROUTES:
         at_path = paths.setdefault(route.template, {})
         at_path[route.method.lower()] = operation(route, components, settings.prefix)
-    more = {"paths": {}} if app is None else _of_framework(app)
-    found: Json = {
+    of_app = {"paths": {}} if app is None else _make_framework_document(app)
+    result: Json = {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": version("headrace"), "description": _ABOUT},
         "tags": [{"name": name, "description": about} for name, about in _TAGS.items()],
         "paths": {
             **paths,
-            **_of_protocols(settings.prefix),
-            **more["paths"],
+            **_make_protocol_paths(settings.prefix),
+            **of_app["paths"],
             **registry.paths(settings.prefix),
-            **_service(),
+            **_make_service_paths(),
         },
         "components": {
             "schemas": {
                 **components.schemas,
                 **{k: v for each in DESCRIPTIONS for k, v in each.components().items()},
                 **registry.components(),
-                **more.get("components", {}).get("schemas", {}),
+                **of_app.get("components", {}).get("schemas", {}),
             }
         },
     }
     if settings.tokens is not None:
-        secure(found)
-    return found
+        secure(result)
+    return result
 
 
 def text(settings: Settings, app: FastAPI) -> bytes:
     return orjson.dumps(document(settings, app))
 
 
-def _of_protocols(prefix: str) -> Json:
-    """Paths of their endpoints that are no rows of the route table.  prefix: of topic names."""
+def _make_protocol_paths(prefix: str) -> Json:
+    """Return the paths of the protocols' endpoints that the route table does not have."""
     describe = partial(query_parameter, prefix=prefix)
-    return {path: found for each in DESCRIPTIONS for path, found in each.paths(describe).items()}
+    return {path: item for each in DESCRIPTIONS for path, item in each.paths(describe).items()}
 
 
-def _of_framework(app: FastAPI) -> dict[str, Any]:
-    """What the framework knows of routes with a schema of their own, e.g. the live tail."""
+def _make_framework_document(app: FastAPI) -> dict[str, Any]:
+    """Return the framework's document of the routes that have a schema, such as the live tail."""
     return get_openapi(title=TITLE, version="", routes=app.routes)
 
 
-def _service() -> Json:
+def _make_service_paths() -> Json:
     ready = ref("Readiness")
     return {
-        "/healthz": _get("get_health", "Whether the process is alive", ref("Alive")),
-        "/readyz": _get(
+        "/healthz": _make_get_path("get_health", "Whether the process is alive", ref("Alive")),
+        "/readyz": _make_get_path(
             "get_readiness",
             "Whether queries are answered and envelopes taken",
             ready,
             {"503": answer(ready, "Not now; the answer says why.")},
         ),
-        "/metrics": _get(
+        "/metrics": _make_get_path(
             "get_metrics", "Figures for Prometheus", {"type": "string"}, media="text/plain"
         ),
-        "/openapi.json": _get("get_openapi", "This document", {"type": "object"}),
-        "/asyncapi.json": _get(
+        "/openapi.json": _make_get_path("get_openapi", "This document", {"type": "object"}),
+        "/asyncapi.json": _make_get_path(
             "get_asyncapi", "The topics of Kafka, as AsyncAPI 3", {"type": "object"}
         ),
     }
 
 
-def _get(
+def _make_get_path(
     name: str, summary: str, schema: Json, more: Json | None = None, media: str = JSON_TYPE
 ) -> Json:
     responses = {"200": answer(schema, "The answer.", media), **(more or {}), **problems()}

@@ -1,4 +1,4 @@
-"""The registry's read API, as the document has it."""
+"""OpenAPI operations of the schema registry's read API."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHOLE: Json = {"type": "integer"}
 _NUMBER: Json = {"type": "integer", "minimum": 0}
 _SUBJECTS: Json = {"type": "array", "items": TEXT}
 _AVRO: Json = {"type": "object", "required": ["type", "name"]}
-_FAULTS = {
+_ERRORS = {
     "404": "There is no such subject, version or schema.",
     "422": "The version or a query parameter is not allowed.",
 }
@@ -31,7 +31,7 @@ def _object(**members: Json) -> Json:
     }
 
 
-_READS: dict[str, tuple[str, str, Json]] = {
+_OPERATIONS: dict[str, tuple[str, str, Json]] = {
     "/subjects": ("list_subjects", "Names of all subjects", _SUBJECTS),
     registry.VERSIONS_PATH: (
         "list_versions",
@@ -70,66 +70,73 @@ _LEVEL = _object(compatibilityLevel={"type": "string", "enum": [COMPATIBILITY]})
 _MODE = _object(mode={"type": "string", "enum": [MODE]})
 for _of, _subject_too in (("", ""), ("_of_subject", " of a subject")):
     _path = "/{subject}" if _of else ""
-    _READS[f"/config{_path}"] = (
+    _OPERATIONS[f"/config{_path}"] = (
         f"get_compatibility{_of}",
         f"How versions{_subject_too} are kept compatible",
         _LEVEL,
     )
-    _READS[f"/mode{_path}"] = (f"get_mode{_of}", f"Whether schemas{_subject_too} are added", _MODE)
+    _OPERATIONS[f"/mode{_path}"] = (
+        f"get_mode{_of}",
+        f"Whether schemas{_subject_too} are added",
+        _MODE,
+    )
 
 
 def paths(prefix: str) -> Json:
-    """prefix: of topic names."""
-    found: Json = {path: {"get": _read(path, prefix)} for path in registry.READS}
+    """Return the registry's paths.  prefix: the prefix of topic names."""
+    items: Json = {path: {"get": _make_operation(path, prefix)} for path in registry.READS}
     names = {
         registry.SUBJECT_PATH: ("look_up_schema", "Refused: the catalogue is read only"),
         registry.VERSIONS_PATH: ("register_schema", "Refused: the catalogue is read only"),
     }
     for path in registry.WRITES:
         name, summary = names[path]
-        found.setdefault(path, {})["post"] = {
+        items.setdefault(path, {})["post"] = {
             "operationId": name,
             "summary": summary,
             "tags": [TAG],
-            "parameters": _parameters(path, prefix),
-            "responses": {"422": _fault("Schemas are added with releases only."), **_others()},
+            "parameters": _list_parameters(path, prefix),
+            "responses": {
+                "422": _make_error_response("Schemas are added with releases only."),
+                **_make_default_response(),
+            },
         }
-    return found
+    return items
 
 
 def components() -> Json:
-    """Schemas by name."""
+    """Return the registry's component schemas by name."""
     return {"RegistryFault": _object(error_code=_WHOLE, message=TEXT)}
 
 
-def _read(path: str, prefix: str) -> Json:
-    name, summary, schema = _READS[path]
-    faults = _FAULTS if "{" in path or path == "/subjects" else {}
+def _make_operation(path: str, prefix: str) -> Json:
+    name, summary, schema = _OPERATIONS[path]
+    faults = _ERRORS if "{" in path or path == "/subjects" else {}
     return {
         "operationId": name,
         "summary": summary,
         "tags": [TAG],
-        "parameters": _parameters(path, prefix),
+        "parameters": _list_parameters(path, prefix),
         "responses": {
             "200": answer(schema, "The answer.", MEDIA),
-            **{status: _fault(meaning) for status, meaning in faults.items()},
-            **_others(),
+            **{status: _make_error_response(meaning) for status, meaning in faults.items()},
+            **_make_default_response(),
         },
     }
 
 
-def _fault(meaning: str) -> Json:
+def _make_error_response(meaning: str) -> Json:
     return answer(ref("RegistryFault"), meaning, MEDIA)
 
 
-def _others() -> Json:
-    """Bounds that hold for every request are told as problem details."""
-    other = _fault("Another fault.")
+def _make_default_response() -> Json:
+    """Return the default response; limits that hold for every request respond with a problem."""
+    other = _make_error_response("Another fault.")
     other["content"] |= answer(ref("Problem"), "", PROBLEM_TYPE)["content"]
     return {"default": other}
 
 
-def _parameters(path: str, prefix: str) -> list[Json]:
+def _list_parameters(path: str, prefix: str) -> list[Json]:
     examples = {
         "subject": f"{prefix}{APC_PACKETS.name}-value",
         "version": "latest",
@@ -140,7 +147,7 @@ def _parameters(path: str, prefix: str) -> list[Json]:
         "version": {"type": "string", "pattern": "^(latest|-1|[1-9][0-9]{0,8})$"},
         "id": _NUMBER,
     }
-    found = [
+    parameters = [
         {
             "name": name,
             "in": "path",
@@ -152,15 +159,15 @@ def _parameters(path: str, prefix: str) -> list[Json]:
     ]
     if path == "/subjects":
         limits = {"minimum": -1, "maximum": 2**31 - 1}
-        found += [
-            _query("subjectPrefix", "What their names begin with", TEXT),
-            _query("offset", "How many to leave out", {**_WHOLE, **limits, "minimum": 0}),
-            _query("limit", "How many to name at most; -1: all", {**_WHOLE, **limits}),
+        parameters += [
+            _query_parameter("subjectPrefix", "What their names begin with", TEXT),
+            _query_parameter("offset", "How many to leave out", {**_WHOLE, **limits, "minimum": 0}),
+            _query_parameter("limit", "How many to name at most; -1: all", {**_WHOLE, **limits}),
         ]
-    return found
+    return parameters
 
 
-def _query(name: str, meaning: str, schema: Json) -> Json:
+def _query_parameter(name: str, meaning: str, schema: Json) -> Json:
     described = f"{meaning}."
     return {
         "name": name,

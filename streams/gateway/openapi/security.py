@@ -1,9 +1,9 @@
-"""What the document says of tokens, where the gateway needs them."""
+"""Security requirements in the document, for a gateway that requires tokens."""
 
 from __future__ import annotations
 
 from streams.api.openapi import Json, problems
-from streams.gateway.access import everything
+from streams.gateway.access import list_access_rules
 
 _BEARER = {
     "type": "http",
@@ -14,12 +14,12 @@ _BEARER = {
 
 
 def secure(document: Json) -> None:
-    """Add to each operation the roles that it needs."""
+    """Add the required roles to each operation."""
     document["components"]["securitySchemes"] = {"bearer": _BEARER}
-    for method, path, need in everything():
+    for method, path, rule in list_access_rules():
         operation = document["paths"].get(path, {}).get(method.lower())
-        if operation is None or need.is_open:
+        if operation is None or rule.is_open:
             continue
-        operation["security"] = [{"bearer": [str(role)]} for role in need.roles]
-        if not need.own:
+        operation["security"] = [{"bearer": [str(role)]} for role in rule.roles]
+        if not rule.own:
             operation["responses"] = {**problems(401, 403, 429), **operation["responses"]}

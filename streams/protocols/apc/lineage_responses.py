@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from streams.gateway.answers.shapes import Answer, Count, Share, Time, record
+from streams.gateway.responses import Count, ResponseModel, Share, Time, record_schema
 
-DecisionRow = Annotated[dict[str, Any], record("headrace.apc.ApcDecision")]
+DecisionRow = Annotated[dict[str, Any], record_schema("headrace.apc.ApcDecision")]
 
 
-class ProtocolRow(Answer):
+class ProtocolRow(ResponseModel):
     protocol_id: str
     transfer_count: Count
     run_count: Count
@@ -18,11 +18,11 @@ class ProtocolRow(Answer):
     last_seen_at: Time
 
 
-class Protocols(Answer):
+class Protocols(ResponseModel):
     items: list[ProtocolRow]
 
 
-class PropagationRow(Answer):
+class PropagationRow(ResponseModel):
     protocol_id: str
     parent_protocol_ids: list[str]
     ancestor_swarms: list[str]
@@ -38,11 +38,11 @@ class PropagationRow(Answer):
     created_at: Time
 
 
-class Propagation(Answer):
+class Propagation(ResponseModel):
     items: list[PropagationRow]
 
 
-class QualityRow(Answer):
+class QualityRow(ResponseModel):
     transfer_mode: str
     total_count: Count
     accepted_count: Count
@@ -51,22 +51,22 @@ class QualityRow(Answer):
     avg_receiver_score: Share | None
 
 
-class TransferQuality(Answer):
+class TransferQuality(ResponseModel):
     items: list[QualityRow]
 
 
-class CorrelationRow(Answer):
+class CorrelationRow(ResponseModel):
     has_cross_use_case_transfer: bool
     task_count: Count
     avg_outcome: Share | None
     avg_drift_risk: Share | None
 
 
-class EvalCorrelation(Answer):
+class EvalCorrelation(ResponseModel):
     items: list[CorrelationRow]
 
 
-class EffectivenessRow(Answer):
+class EffectivenessRow(ResponseModel):
     protocol_id: str
     transfer_count: Count
     accepted_count: Count
@@ -76,7 +76,7 @@ class EffectivenessRow(Answer):
     avg_drift_risk: Share | None
 
 
-class Effectiveness(Answer):
+class Effectiveness(ResponseModel):
     items: list[EffectivenessRow]
 
 
@@ -91,7 +91,7 @@ class RatedEffectiveness(EffectivenessRow):
     effectiveness_score: Share
 
 
-class SummaryFilters(Answer):
+class SummaryFilters(ResponseModel):
     session_id: str | None
     project_id: str | None
     run_id: str | None
@@ -99,7 +99,7 @@ class SummaryFilters(Answer):
     limit: Count
 
 
-class SummaryCounts(Answer):
+class SummaryCounts(ResponseModel):
     protocol_count: Count
     transfer_count: Count
     cross_use_case_count: Count
@@ -115,7 +115,7 @@ class SummaryCounts(Answer):
     arbitration_rejected_total: Count
 
 
-class ArbitrationSums(Answer):
+class ArbitrationSums(ResponseModel):
     decision_count: Count
     candidate_total: Count
     selected_total: Count
@@ -127,12 +127,12 @@ class ArbitrationSums(Answer):
     reject_reason_counts: dict[str, Count]
 
 
-class TransferArbitration(Answer):
+class TransferArbitration(ResponseModel):
     summary: ArbitrationSums
     decisions: list[DecisionRow]
 
 
-class LineageSummary(Answer):
+class LineageSummary(ResponseModel):
     source: Literal["views"]
     filters: SummaryFilters
     summary: SummaryCounts

@@ -7,32 +7,32 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from streams.gateway.answers.shapes import (
-    Answer,
+from streams.gateway.responses import (
     Count,
     EdgeRow,
     Json,
     Page,
-    Response,
+    ResponseModel,
+    ResponseShape,
     Row,
     Share,
     Time,
-    record,
+    record_schema,
 )
 from streams.protocols.apc import lineage_responses
 from topology.apc import APC_DECISIONS, APC_EVENTS, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
 
-AcksRow = Annotated[dict[str, Any], record("headrace.apc.AckStanding")]
-AntiDriftRow = Annotated[dict[str, Any], record("headrace.apc.AntiDrift")]
-GatesRow = Annotated[dict[str, Any], record("headrace.apc.Gates")]
-NoteRow = Annotated[dict[str, Any], record("headrace.apc.CoordinationNote")]
-StateRow = Annotated[dict[str, Any], record("headrace.apc.ApcCoordination")]
-ThrottleRow = Annotated[dict[str, Any], record("headrace.apc.Throttle")]
-TransitionRow = Annotated[dict[str, Any], record("headrace.apc.Transition")]
+AcksRow = Annotated[dict[str, Any], record_schema("headrace.apc.AckStanding")]
+AntiDriftRow = Annotated[dict[str, Any], record_schema("headrace.apc.AntiDrift")]
+GatesRow = Annotated[dict[str, Any], record_schema("headrace.apc.Gates")]
+NoteRow = Annotated[dict[str, Any], record_schema("headrace.apc.CoordinationNote")]
+StateRow = Annotated[dict[str, Any], record_schema("headrace.apc.ApcCoordination")]
+ThrottleRow = Annotated[dict[str, Any], record_schema("headrace.apc.Throttle")]
+TransitionRow = Annotated[dict[str, Any], record_schema("headrace.apc.Transition")]
 Views = Literal["views"]
 
 
-class Step(Answer):
+class Step(ResponseModel):
     event: str
     from_state: str | None
     to_state: str
@@ -49,7 +49,7 @@ class PlacedStep(PacketStep):
     run_phase: str
 
 
-class TracedPacket(Answer):
+class TracedPacket(ResponseModel):
     packet_id: str
     task_id: str
     run_id: str
@@ -64,7 +64,7 @@ class TracedPacket(Answer):
     payload_keys: list[str]
 
 
-class Trace(Answer):
+class Trace(ResponseModel):
     source: Views
     count: Count
     event_count: Count
@@ -72,7 +72,7 @@ class Trace(Answer):
     events: list[PacketStep]
 
 
-class ReplayedPacket(Answer):
+class ReplayedPacket(ResponseModel):
     packet_id: str
     packet_type: str
     run_phase: str
@@ -82,7 +82,7 @@ class ReplayedPacket(Answer):
     transitions: list[Step]
 
 
-class Replay(Answer):
+class Replay(ResponseModel):
     source: Views
     run_id: str
     task_id: str | None
@@ -92,7 +92,7 @@ class Replay(Answer):
     event_stream: list[PlacedStep]
 
 
-class Counterfactual(Answer):
+class Counterfactual(ResponseModel):
     given: dict[str, Json]
     standing: Literal["recorded", "now"]
     passes: bool
@@ -101,7 +101,7 @@ class Counterfactual(Answer):
     changed: list[str]
 
 
-class Explanation(Answer):
+class Explanation(ResponseModel):
     packet_id: str
     session_id: str
     verdict: Literal["accepted", "duplicate", "rejected"]
@@ -124,12 +124,12 @@ class WhatIf(Explanation):
     counterfactual: Counterfactual
 
 
-class Coordination(Answer):
+class Coordination(ResponseModel):
     inter: StateRow | None
     intra: list[StateRow]
 
 
-class Ranked(Answer):
+class Ranked(ResponseModel):
     packet_id: str
     to_swarm: str
     selector: str
@@ -140,18 +140,18 @@ class Ranked(Answer):
     recommended_accept: bool
 
 
-class RefusedPacket(Answer):
+class RefusedPacket(ResponseModel):
     index: Annotated[int, Field(ge=1)]
     packet_id: Json
     reason: str
 
 
-class RefusedValue(Answer):
+class RefusedValue(ResponseModel):
     index: Annotated[int, Field(ge=1)]
     reason: str
 
 
-class Ranking(Answer):
+class Ranking(ResponseModel):
     input_count: Count
     valid_transfer_count: Count
     selected_count: Count
@@ -161,7 +161,7 @@ class Ranking(Answer):
     rejected: list[RefusedPacket | RefusedValue]
 
 
-class GateCheck(Answer):
+class GateCheck(ResponseModel):
     metric: str
     value: float | None
     used: float | None
@@ -170,19 +170,19 @@ class GateCheck(Answer):
     ok: bool
 
 
-class GateChecks(Answer):
+class GateChecks(ResponseModel):
     met: bool
     checks: list[GateCheck]
 
 
-class Evaluation(Answer):
+class Evaluation(ResponseModel):
     promotable: bool
     gates: GateChecks
     passed: Annotated[bool | None, Field(alias="pass")]
     pass_agrees: bool | None
 
 
-RESPONSES: Mapping[str, Response] = {
+RESPONSES: Mapping[str, ResponseShape] = {
     "Trace": Trace,
     "Replay": Replay,
     "Packet": Row.of(APC_PACKET_STATES),

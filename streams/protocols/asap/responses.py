@@ -7,8 +7,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from streams.gateway.answers.service import Position
-from streams.gateway.answers.shapes import Answer, Count, Json, Response, Row, Time, record
+from streams.gateway.responses import (
+    Count,
+    Json,
+    Position,
+    ResponseModel,
+    ResponseShape,
+    Row,
+    Time,
+    record_schema,
+)
 from topology.asap import ASAP_MANIFESTS
 
 Status = Literal[
@@ -21,27 +29,27 @@ Status = Literal[
     "cancelled",
     "rejected",
 ]
-EnvelopeRow = Annotated[dict[str, Any], record("dev.headrace.asap.AsapEnvelope")]
-EventRow = Annotated[dict[str, Any], record("dev.headrace.asap.AsapEvent")]
-ManifestRow = Annotated[dict[str, Any], record("dev.headrace.asap.AsapManifest")]
+EnvelopeRow = Annotated[dict[str, Any], record_schema("dev.headrace.asap.AsapEnvelope")]
+EventRow = Annotated[dict[str, Any], record_schema("dev.headrace.asap.AsapEvent")]
+ManifestRow = Annotated[dict[str, Any], record_schema("dev.headrace.asap.AsapManifest")]
 Object = dict[str, Json]
 Version = Annotated[int, Field(ge=1)]
 Mode = Literal["snapshot", "event-sourced"]
 
 
-class AsapPosition(Answer):
+class AsapPosition(ResponseModel):
     id: str
     key: str
     position: Position
 
 
-class AsapPositions(Answer):
+class AsapPositions(ResponseModel):
     """Where the envelopes are on the log, in the order sent."""
 
     positions: list[AsapPosition]
 
 
-class AsapTaskEntity(Answer):
+class AsapTaskEntity(ResponseModel):
     id: str
     conversation_id: str
     parent_task_id: str | None
@@ -51,7 +59,7 @@ class AsapTaskEntity(Answer):
     updated_at: Time
 
 
-class AsapListedTask(Answer):
+class AsapListedTask(ResponseModel):
     task: AsapTaskEntity
     requester: str
     worker: str
@@ -76,13 +84,13 @@ class AsapTaskBody(AsapListedTask):
     response: EnvelopeRow | None
 
 
-class AsapState(Answer):
+class AsapState(ResponseModel):
     task: AsapTaskEntity
     data: Object
     checkpoint: bool
 
 
-class AsapTaskThen(Answer):
+class AsapTaskThen(ResponseModel):
     """A task as it was after an event."""
 
     task_id: str
@@ -90,12 +98,12 @@ class AsapTaskThen(Answer):
     state: AsapState
 
 
-class AsapTasks(Answer):
+class AsapTasks(ResponseModel):
     tasks: list[AsapListedTask]
     cursor: str | None
 
 
-class AsapEvents(Answer):
+class AsapEvents(ResponseModel):
     task_id: str
     state_mode: Mode
     events: list[EventRow]
@@ -107,11 +115,11 @@ class AsapEventsThen(AsapEvents):
     state: AsapState
 
 
-class AsapVerdicts(Answer):
+class AsapVerdicts(ResponseModel):
     events: list[EventRow]
 
 
-class AsapListedSnapshot(Answer):
+class AsapListedSnapshot(ResponseModel):
     id: str
     version: Version
     checkpoint: bool
@@ -119,13 +127,13 @@ class AsapListedSnapshot(Answer):
     restored_from: Version | None
 
 
-class AsapSnapshots(Answer):
+class AsapSnapshots(ResponseModel):
     task_id: str
     snapshot_mark: Count
     snapshots: list[AsapListedSnapshot]
 
 
-class AsapStateSnapshot(Answer):
+class AsapStateSnapshot(ResponseModel):
     id: str
     task_id: str
     version: Version
@@ -134,7 +142,7 @@ class AsapStateSnapshot(Answer):
     created_at: Time
 
 
-class AsapMessage(Answer):
+class AsapMessage(ResponseModel):
     id: str
     task_id: str
     sender: str
@@ -143,11 +151,11 @@ class AsapMessage(Answer):
     timestamp: Time
 
 
-class AsapMessages(Answer):
+class AsapMessages(ResponseModel):
     messages: list[AsapMessage]
 
 
-class AsapArtifact(Answer):
+class AsapArtifact(ResponseModel):
     id: str
     task_id: str
     name: str
@@ -155,11 +163,11 @@ class AsapArtifact(Answer):
     created_at: Time
 
 
-class AsapArtifacts(Answer):
+class AsapArtifacts(ResponseModel):
     artifacts: list[AsapArtifact]
 
 
-class AsapCallAnswer(Answer):
+class AsapCallAnswer(ResponseModel):
     key: str
     kind: Literal["tool", "resource"]
     state: Literal["open", "answered", "timed_out"]
@@ -171,24 +179,24 @@ class AsapCallAnswer(Answer):
     closed_at: Time | None
 
 
-class AsapConversationEntity(Answer):
+class AsapConversationEntity(ResponseModel):
     id: str
     participants: list[str]
     created_at: Time
     metadata: Object | None
 
 
-class AsapConversation(Answer):
+class AsapConversation(ResponseModel):
     conversation: AsapConversationEntity
     tasks: list[str]
 
 
-class AsapAgents(Answer):
+class AsapAgents(ResponseModel):
     agents: list[ManifestRow]
     cursor: str | None
 
 
-RESPONSES: Mapping[str, Response] = {
+RESPONSES: Mapping[str, ResponseShape] = {
     "AsapPositions": AsapPositions,
     "AsapTasks": AsapTasks,
     "AsapTaskAnswer": (AsapTaskBody, AsapTaskThen),

@@ -17,13 +17,13 @@ from streams.asap.on_log import service_server
 from streams.asap.server import Server
 from streams.engine.records import Output, position
 from streams.errors import ViewNotReady
-from streams.gateway.answer import http_text
-from streams.gateway.body import body_of
-from streams.gateway.caller import caller
+from streams.gateway.await_row import await_row, require_verdicts
+from streams.gateway.caller import get_caller
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import Endpoint, headers_of, sent, with_problems
-from streams.gateway.finding import find, needs_verdicts
+from streams.gateway.endpoints import Endpoint, send_records, with_problems
+from streams.gateway.http_response import make_text_response
 from streams.gateway.limits import MAX_STRANGER_BODY
+from streams.gateway.request_parts import read_body, read_headers
 from streams.gateway.service import METRICS_TYPE
 from streams.processing.encode import to_output
 from streams.protocols.asap import ingress
@@ -49,9 +49,9 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
 
 def _send(gateway: Gateway, server: Server) -> Endpoint:
     async def answer(request: Request) -> HttpResponse:
-        body = await body_of(request, _body_limit(gateway), types=None)
-        reply = await server.answer(body, headers_of(request))
-        return http_text(200, reply.text(), reply.headers)
+        body = await read_body(request, _body_limit(gateway), types=None)
+        reply = await server.answer(body, read_headers(request))
+        return make_text_response(200, reply.text(), reply.headers)
 
     return with_problems(answer)
 
@@ -59,7 +59,7 @@ def _send(gateway: Gateway, server: Server) -> Endpoint:
 def _body_limit(gateway: Gateway) -> int:
     """Return the limit of a body in bytes; a request without a token is read too, for its error."""
     limit = gateway.settings.gateway_max_body_bytes
-    stranger = gateway.tokens is not None and caller() is None
+    stranger = gateway.tokens is not None and get_caller() is None
     return min(limit, MAX_STRANGER_BODY) if stranger else limit
 
 
@@ -90,7 +90,7 @@ def _manifest(server: Server) -> Endpoint:
     text = dump_json(server.manifest_json())
 
     async def answer(request: Request) -> HttpResponse:
-        return http_text(200, text)
+        return make_text_response(200, text)
 
     return answer
 
@@ -114,19 +114,19 @@ class GatewayHost:
 
     async def append(self, envelope: dict[str, Any], headers: Mapping[str, str]) -> str:
         gateway = self._gateway
-        needs_verdicts(gateway)
+        require_verdicts(gateway)
 
         def outputs() -> list[Output]:
             output = to_output(self._edge, envelope, gateway.clock(), gateway.settings)
             return [output._replace(headers=[*output.headers, *trace_of(headers)])]
 
-        (record,) = await sent(gateway, ASAP_ENVELOPES, outputs)
+        (record,) = await send_records(gateway, ASAP_ENVELOPES, outputs)
         return position(record)
 
     async def find(
         self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
     ) -> T | None:
-        return await find(self._gateway, row, look, seconds)
+        return await await_row(self._gateway, row, look, seconds)
 
     async def settle(self, position: str, seconds: float) -> None:
         try:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from streams.gateway.answers.shapes import Answer, Count, Page, Response, Row, Time, record
+from streams.gateway.responses import (
+    Count,
+    Page,
+    ResponseModel,
+    ResponseShape,
+    Row,
+    Time,
+    record_schema,
+)
 from topology.saop import (
     RTES_EVENTS,
     RTES_REJECTIONS,
@@ -16,10 +24,10 @@ from topology.saop import (
     SAOP_VERDICTS,
 )
 
-MoveRow = Annotated[dict[str, Any], record("headrace.saop.RewindMove")]
+MoveRow = Annotated[dict[str, Any], record_schema("headrace.saop.RewindMove")]
 
 
-class Call(Answer):
+class Call(ResponseModel):
     call_id: str
     tool: str
     task_id: str | None
@@ -30,12 +38,12 @@ class Call(Answer):
     flags: list[str]
 
 
-class Calls(Answer):
+class Calls(ResponseModel):
     items: list[Call]
     next: str | None
 
 
-class Session(Answer):
+class Session(ResponseModel):
     session_id: str
     last_sequence: Count
     first_recorded_at: Time | None
@@ -47,12 +55,12 @@ class Session(Answer):
     duplicates: Count
 
 
-class Sessions(Answer):
+class Sessions(ResponseModel):
     items: list[Session]
     next: str | None
 
 
-class ThoughtComparison(Answer):
+class ThoughtComparison(ResponseModel):
     task_id: str | None
     session_id: str | None
     turn_index: Count
@@ -67,12 +75,12 @@ class ThoughtComparison(Answer):
     first_difference: Count | None
 
 
-class ThoughtAudit(Answer):
+class ThoughtAudit(ResponseModel):
     items: list[ThoughtComparison]
     next: str | None
 
 
-class RewindPlan(Answer):
+class RewindPlan(ResponseModel):
     target_task_id: str
     git_hash: str | None
     cut_sequence: Count
@@ -80,7 +88,7 @@ class RewindPlan(Answer):
     unchanged: list[str]
 
 
-RESPONSES: Mapping[str, Response] = {
+RESPONSES: Mapping[str, ResponseShape] = {
     "Events": Page.of(RTES_EVENTS),
     "Rejections": Page.of(RTES_REJECTIONS),
     "Calls": Calls,

@@ -8,30 +8,30 @@ from typing import Annotated, Any, Literal
 from pydantic import create_model
 
 from schemas.catalogue import CATALOGUE
-from streams.gateway.answers.service import Position
-from streams.gateway.answers.shapes import (
-    Answer,
+from streams.gateway.responses import (
     Count,
     Extended,
-    Response,
+    Position,
+    ResponseModel,
+    ResponseShape,
     Row,
     Time,
-    record,
+    record_schema,
 )
 from streams.protocols.sap.task_row import FROM_OUTCOME
 from topology.sap import SAP_ACKS, SAP_OUTCOMES, SAP_TASK_STATES_TABLE
 
 State = Literal["QUEUED", "RUNNING", "PARTIAL", "SUCCEEDED", "FAILED", "CANCELLED", "ESCALATED"]
-AckRow = Annotated[dict[str, Any], record("headrace.sap.SapAck")]
-OutcomeRow = Annotated[dict[str, Any], record("headrace.sap.SapResult")]
-TaskRow = Annotated[dict[str, Any], record("headrace.sap.SapTask")]
-IssuerRow = Annotated[dict[str, Any], record("headrace.sap.SapParty")]
-TargetRow = Annotated[dict[str, Any], record("headrace.sap.SapTarget")]
-ProducerRow = Annotated[dict[str, Any], record("headrace.sap.SapProducer")]
-PlaybookRow = Annotated[dict[str, Any], record("headrace.sap.SapPlaybook")]
-HeuristicsRow = Annotated[dict[str, Any], record("headrace.sap.SapHeuristics")]
-VersionRow = Annotated[dict[str, Any], record("SapCacheVersion")]
-LearningRow = Annotated[dict[str, Any], record("SapLearningItem")]
+AckRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapAck")]
+OutcomeRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapResult")]
+TaskRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapTask")]
+IssuerRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapParty")]
+TargetRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapTarget")]
+ProducerRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapProducer")]
+PlaybookRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapPlaybook")]
+HeuristicsRow = Annotated[dict[str, Any], record_schema("headrace.sap.SapHeuristics")]
+VersionRow = Annotated[dict[str, Any], record_schema("SapCacheVersion")]
+LearningRow = Annotated[dict[str, Any], record_schema("SapLearningItem")]
 
 
 _TYPES: Mapping[str, Any] = {
@@ -52,7 +52,7 @@ def _row_member(name: str) -> Any:
     return _TYPES[present] | None
 
 
-class SapPending(Answer):
+class SapPending(ResponseModel):
     """What was sent is on the log, and time is up.  state: null while the task is not known."""
 
     positions: list[Position]
@@ -60,7 +60,7 @@ class SapPending(Answer):
     state: State | None
 
 
-class SapTaskCache(Answer):
+class SapTaskCache(ResponseModel):
     mode: Literal["prefer", "only", "bypass"]
     maxAgeSec: Count | None
     mustAlign: bool
@@ -74,7 +74,7 @@ class SapTaskCache(Answer):
     storeRefused: bool
 
 
-class _Task(Answer):
+class _Task(ResponseModel):
     taskId: str
     correlationId: str | None
     parentTaskId: str | None
@@ -93,7 +93,7 @@ class _Task(Answer):
     constitution: str | None
 
 
-SapTaskAnswer: type[Answer] = create_model(
+SapTaskAnswer: type[ResponseModel] = create_model(
     "SapTaskAnswer",
     __doc__="state: null when nothing but refusals is known of it; then most is null.",
     __base__=_Task,
@@ -104,7 +104,7 @@ SapTaskAnswer: type[Answer] = create_model(
 )
 
 
-class Aged(Answer):
+class Aged(ResponseModel):
     ageSec: Count
 
 
@@ -117,12 +117,12 @@ class Verified(Aged):
     verified: bool
 
 
-class SapVersions(Answer):
+class SapVersions(ResponseModel):
     cacheKey: str
     versions: list[VersionRow]
 
 
-class SapMetricMean(Answer):
+class SapMetricMean(ResponseModel):
     count: Count
     sum: float
     min: float
@@ -130,7 +130,7 @@ class SapMetricMean(Answer):
     mean: float | None
 
 
-class SapRatingsMean(Answer):
+class SapRatingsMean(ResponseModel):
     count: Count
     sum: Count
     min: int | None
@@ -138,13 +138,13 @@ class SapRatingsMean(Answer):
     mean: float | None
 
 
-class Learned(Answer):
+class Learned(ResponseModel):
     metrics: dict[str, SapMetricMean]
     ratings: SapRatingsMean
     playbook: PlaybookRow | None
 
 
-class SapLearnings(Answer):
+class SapLearnings(ResponseModel):
     items: list[LearningRow]
     heuristics: list[HeuristicsRow]
     next: str | None
@@ -157,7 +157,7 @@ EXTENDED = (
 )
 
 
-RESPONSES: Mapping[str, Response] = {
+RESPONSES: Mapping[str, ResponseShape] = {
     "SapAck": Row.of(SAP_ACKS),
     "SapOutcome": Row.of(SAP_OUTCOMES),
     "SapPending": SapPending,

@@ -5,24 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from streams.gateway.answers.service import Position
-from streams.gateway.answers.shapes import Answer, Extended, Json, Page, Response, Row, record
+from streams.gateway.responses import (
+    Extended,
+    Json,
+    Page,
+    Position,
+    ResponseModel,
+    ResponseShape,
+    Row,
+    record_schema,
+)
 from topology.summit import SUMMIT_AGENTS, SUMMIT_EVENTS, SUMMIT_RUNS
 
 Status = Literal["queued", "running", "completed", "failed", "cancelled", "budget_exceeded"]
-EventRow = Annotated[dict[str, Any], record("headrace.summit.SummitEvent")]
-ListedRunRow = Annotated[dict[str, Any], record("SummitListedRun")]
+EventRow = Annotated[dict[str, Any], record_schema("headrace.summit.SummitEvent")]
+ListedRunRow = Annotated[dict[str, Any], record_schema("SummitListedRun")]
 _RUN = SUMMIT_RUNS.record or ""
 
 
-class SummitVerdicts(Answer):
+class SummitVerdicts(ResponseModel):
     """The positions of the records on the log, in the order sent, and the verdict on each."""
 
     positions: list[Position]
     verdicts: list[EventRow]
 
 
-class ListedRun(Answer):
+class ListedRun(ResponseModel):
     status: Status
 
 
@@ -36,7 +44,7 @@ class WholeRun(ListedRun):
     output: Json
 
 
-class SummitRuns(Answer):
+class SummitRuns(ResponseModel):
     items: list[ListedRunRow]
     next: str | None
 
@@ -45,7 +53,7 @@ EXTENDED = (
     Extended("SummitListedRun", _RUN, ListedRun, without=("state",)),
     Extended("SummitWholeRun", _RUN, WholeRun, without=("state",)),
 )
-RESPONSES: Mapping[str, Response] = {
+RESPONSES: Mapping[str, ResponseShape] = {
     "SummitVerdicts": SummitVerdicts,
     "SummitAgent": Row.of(SUMMIT_AGENTS),
     "SummitAgents": Page.of(SUMMIT_AGENTS),

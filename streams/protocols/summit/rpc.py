@@ -11,12 +11,12 @@ from starlette.responses import Response as HttpResponse
 
 from streams.api.media import JSON_TYPE
 from streams.engine.records import Output, position
-from streams.gateway.answer import dump, http_text
-from streams.gateway.body import body_of
-from streams.gateway.caller import caller
+from streams.gateway.await_row import await_row, require_verdicts
+from streams.gateway.caller import get_caller
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import Endpoint, headers_of, query_of, sent, with_problems
-from streams.gateway.finding import find, needs_verdicts
+from streams.gateway.endpoints import Endpoint, send_records, with_problems
+from streams.gateway.http_response import dump_json, make_text_response
+from streams.gateway.request_parts import read_body, read_headers, read_query
 from streams.protocols.summit.settings import SummitSettings
 from streams.routes.table import check_after
 from streams.summit.rpc import MAX_BODY_BYTES, PATH, Server
@@ -34,12 +34,12 @@ def endpoints(gateway: Gateway) -> list[tuple[str, str, Endpoint]]:
     max_body_bytes = min(MAX_BODY_BYTES, gateway.settings.gateway_max_body_bytes)
 
     async def answer(request: Request) -> HttpResponse:
-        after = parse_after(query_of(request))
-        body = await body_of(request, max_body_bytes, (JSON_TYPE,))
-        reply = await server.answer(body, headers_of(request), after, caller())
+        after = parse_after(read_query(request))
+        body = await read_body(request, max_body_bytes, (JSON_TYPE,))
+        reply = await server.answer(body, read_headers(request), after, get_caller())
         if reply.status == 204:
             return HttpResponse(status_code=204, headers=dict(reply.headers))
-        return http_text(200, dump(reply.body), reply.headers)
+        return make_text_response(200, dump_json(reply.body), reply.headers)
 
     return [("POST", PATH, with_problems(answer))]
 
@@ -55,14 +55,14 @@ class GatewayHost:
         return self._gateway.settings
 
     async def append(self, outputs: Sequence[Output]) -> list[str]:
-        needs_verdicts(self._gateway)
-        records = await sent(self._gateway, SUMMIT_CALLS, lambda: list(outputs))
+        require_verdicts(self._gateway)
+        records = await send_records(self._gateway, SUMMIT_CALLS, lambda: list(outputs))
         return [position(record) for record in records]
 
     async def find(
         self, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
     ) -> T | None:
-        return await find(self._gateway, row, look, seconds)
+        return await await_row(self._gateway, row, look, seconds)
 
     async def read(self, look: Callable[[ReadOnlyStore], T], after: str | None = None) -> T:
         gateway = self._gateway

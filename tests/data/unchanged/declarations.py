@@ -18,7 +18,7 @@ import schemas
 from schemas import CATALOGUE, SchemaEntry
 from schemas.build import derived_files
 from schemas.protocols import RECORDS
-from streams.gateway.access import everything
+from streams.gateway.access import list_access_rules
 from streams.protocols.commands import COMMANDS, all_processors
 from streams.registry.reading import RegistryReadApi
 from streams.registry.subjects import subjects
@@ -64,7 +64,7 @@ def describe() -> Texts:
         "acls/lines.jsonl": run("topics", "acls", "--json"),
         "acls/script.sh": run("topics", "acls", "--script"),
         "names/routes.jsonl": _json_lines(_describe_routes()),
-        "names/needs.jsonl": _json_lines(everything()),
+        "names/needs.jsonl": _json_lines(list_access_rules()),
         "names/imports.txt": _lines(_public_names()),
         "names/loggers.txt": _lines(sorted(set(_loggers()))),
     }

@@ -12,7 +12,7 @@ from streams import docs
 from streams.api import asyncapi
 from streams.docs import dashboard
 from streams.gateway import openapi
-from streams.gateway.sse import TailHub, router
+from streams.gateway.live_tail import TailHub, router
 from streams.settings import Settings
 from tests.data.unchanged.commands import show_help
 from tests.data.unchanged.manifest import Texts

@@ -23,7 +23,7 @@ from streams.asap.on_log import service_server
 from streams.asap.registry import create_default_registry
 from streams.asap.server import Server as AsapServer
 from streams.engine.records import Output, Record
-from streams.gateway.answer import dump
+from streams.gateway.http_response import dump_json
 from streams.ingress.edges import ingress_topic_of
 from streams.processing.encode import to_output
 from streams.protocols.asap import scenario as asap
@@ -93,7 +93,7 @@ class World:
 
     def post_summit(self, body: bytes, headers: Mapping[str, str]) -> None:
         reply = run_without_loop(self._summit.answer(body, headers))
-        text = None if reply.body is None else dump(reply.body)
+        text = None if reply.body is None else dump_json(reply.body)
         check_summit(body, reply.status, text, self._most)
         sent = reply.headers.get("Headrace-Position", "")
         assert all(each.startswith("summit.calls/0/") for each in sent.split(",") if each), sent

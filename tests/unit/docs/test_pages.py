@@ -18,7 +18,7 @@ from streams import docs
 from streams.docs.__main__ import main
 from streams.docs.machines import machines
 from streams.docs.markdown import grid
-from streams.gateway.access import everything
+from streams.gateway.access import list_access_rules
 from streams.settings import BY_ENV
 from topology import processors, tables, topics
 from topology.headers import headers_of
@@ -71,7 +71,7 @@ def test_every_declaration_is_on_its_page() -> None:
 
 def test_every_route_is_shown_with_what_it_needs() -> None:
     page = docs.render()["http.md"]
-    for method, path, need in everything():
+    for method, path, need in list_access_rules():
         (line,) = re.findall(rf"^\| `{method} {re.escape(path)}` \|.*$", page, re.MULTILINE)
         assert line.endswith(f"| {' or '.join(need.roles) or 'nothing'} |")
 

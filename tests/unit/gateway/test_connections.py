@@ -24,7 +24,7 @@ PATIENCE_S = 60
 @contextmanager
 def serving(most: int, app: Any = None) -> Iterator[int]:
     """The port of a server; without an app of one of nothing."""
-    bounded: Any = partial(BoundedProtocol, most_connections=most)
+    bounded: Any = partial(BoundedProtocol, max_connections=most)
     server = uvicorn.Server(
         uvicorn.Config(app or FastAPI(), http=bounded, log_level="error", ws="none", lifespan="off")
     )

@@ -30,11 +30,11 @@ def in_a_transaction(log: MemoryLog, *outputs: Output) -> None:
 def test_each_is_counted_once_whatever_offsets_say(tmp_path: Path) -> None:
     bench = Bench(tmp_path, prefix=PREFIX)
     counted = DeadLetters(bench.log, PREFIX)
-    counted.look()
+    counted.read_new()
     assert set(counted.counts.values()) == {0}
     for _ in range(3):
         in_a_transaction(bench.log, letter(), letter(PREFIX + SAP_TASKS_DLQ.name))
-        counted.look()
+        counted.read_new()
     place = TopicPartition(NAME, 0)
     assert bench.log.ends([place])[place] > 3, "markers take offsets"
     assert counted.counts[APC_PACKETS_DLQ.name] == counted.counts[SAP_TASKS_DLQ.name] == 3
@@ -48,7 +48,7 @@ def test_what_was_sent_back_does_not_wait(tmp_path: Path) -> None:
     redriven = Output(PREFIX + AUDIT_REDRIVES.name, f"{NAME}/0/1".encode(), b"", (), 0)
     in_a_transaction(bench.log, redriven)
     for _ in range(2):
-        counted.look()
+        counted.read_new()
         assert counted.counts[APC_PACKETS_DLQ.name] == 1
     bench.close()
 
@@ -57,8 +57,8 @@ def test_what_retention_has_removed_does_not_wait(tmp_path: Path) -> None:
     bench = Bench(tmp_path, prefix=PREFIX)
     counted = DeadLetters(bench.log, PREFIX)
     in_a_transaction(bench.log, letter(), letter())
-    counted.look()
+    counted.read_new()
     bench.log.truncate(TopicPartition(NAME, 0), 1)
-    counted.look()
+    counted.read_new()
     assert counted.counts[APC_PACKETS_DLQ.name] == 1
     bench.close()

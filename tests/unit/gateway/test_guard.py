@@ -14,9 +14,9 @@ from streams.api.route import Refused
 from streams.engine.principals import PRINCIPAL, Principals
 from streams.engine.records import Output
 from streams.errors import Forbidden
-from streams.gateway.caller import caller, signed
+from streams.gateway.caller import get_caller, sign_outputs
 from streams.gateway.guard import Guard
-from streams.gateway.sse.route import PATH as STREAM
+from streams.gateway.live_tail.route import PATH as STREAM
 from streams.settings import Settings
 
 QUERY = "/v1/apc/packets"
@@ -50,17 +50,17 @@ def door(tmp_path: Path) -> Door:
 
 def test_each_principal_has_so_many_streams_and_so_many_requests(door: Door) -> None:
     with ExitStack() as stack:
-        stack.enter_context(door.guard.admitted(door.scope("kim", STREAM)))
-        with pytest.raises(Refused) as caught, door.guard.admitted(door.scope("kim", STREAM)):
+        stack.enter_context(door.guard.admit(door.scope("kim", STREAM)))
+        with pytest.raises(Refused) as caught, door.guard.admit(door.scope("kim", STREAM)):
             pass
         assert caught.value.response.status == 429
         assert "kim has 1 streams at once" in caught.value.response.body["detail"]
-        stack.enter_context(door.guard.admitted(door.scope("lee", STREAM)))
+        stack.enter_context(door.guard.admit(door.scope("lee", STREAM)))
         for _ in range(2):
-            stack.enter_context(door.guard.admitted(door.scope("kim")))
-        with pytest.raises(Refused), door.guard.admitted(door.scope("kim")):
+            stack.enter_context(door.guard.admit(door.scope("kim")))
+        with pytest.raises(Refused), door.guard.admit(door.scope("kim")):
             pass
-    with door.guard.admitted(door.scope("kim", STREAM)) as again:
+    with door.guard.admit(door.scope("kim", STREAM)) as again:
         assert again is not None
 
 
@@ -69,42 +69,42 @@ def test_all_who_have_no_token_are_one(door: Door) -> None:
     stranger = {"method": "POST", "path": "/asap", "headers": []}
     with ExitStack() as stack:
         for headers in ([], [(b"authorization", b"Bearer hr_a_b")]):
-            stack.enter_context(door.guard.admitted({**stranger, "headers": headers}))
-        with pytest.raises(Refused) as caught, door.guard.admitted(stranger):
+            stack.enter_context(door.guard.admit({**stranger, "headers": headers}))
+        with pytest.raises(Refused) as caught, door.guard.admit(stranger):
             pass
         assert "who has no token has 2 requests" in caught.value.response.body["detail"]
-        with door.guard.admitted(door.scope("kim")) as known:
+        with door.guard.admit(door.scope("kim")) as known:
             assert known is not None
-        with door.guard.admitted({"method": "GET", "path": "/healthz", "headers": []}) as found:
+        with door.guard.admit({"method": "GET", "path": "/healthz", "headers": []}) as found:
             assert found is None
 
 
 def test_who_calls_is_known_as_long_as_the_request_lasts(door: Door) -> None:
-    assert caller() is None
-    with door.guard.admitted(door.scope("kim")):
-        found = caller()
+    assert get_caller() is None
+    with door.guard.admit(door.scope("kim")):
+        found = get_caller()
         assert found is not None
         assert found.principal == "kim"
-        assert door.guard.still()
+        assert door.guard.is_token_valid()
         door.close()
-        assert not door.guard.still()
-    assert caller() is None
-    assert door.guard.still()
+        assert not door.guard.is_token_valid()
+    assert get_caller() is None
+    assert door.guard.is_token_valid()
 
 
 def test_records_are_signed_for_who_calls(door: Door) -> None:
-    assert signed(OUTPUTS, OURS, 1) == OUTPUTS
-    with door.guard.admitted(door.scope("kim")):
-        (output,) = signed(OUTPUTS, OURS, 1)
+    assert sign_outputs(OUTPUTS, OURS, 1) == OUTPUTS
+    with door.guard.admit(door.scope("kim")):
+        (output,) = sign_outputs(OUTPUTS, OURS, 1)
         assert dict(output.headers)[PRINCIPAL] == b"kim"
-        assert signed(OUTPUTS, None, 1) == OUTPUTS
+        assert sign_outputs(OUTPUTS, None, 1) == OUTPUTS
 
 
 def test_without_tokens_everybody_passes() -> None:
     guard = Guard(None, Settings())
-    with guard.admitted({"method": "POST", "path": QUERY, "headers": []}) as found:
+    with guard.admit({"method": "POST", "path": QUERY, "headers": []}) as found:
         assert found is None
-        assert guard.still()
+        assert guard.is_token_valid()
 
 
 @pytest.mark.parametrize(
@@ -128,16 +128,16 @@ def test_without_tokens_no_page_from_elsewhere_passes(
     """A browser would send it for the page, with a type of body that needs no leave."""
     scope = {"method": "POST", "path": "/asap", "headers": [(b"origin", origin)]}
     if passes:
-        with Guard(None, Settings()).admitted(scope) as found:
+        with Guard(None, Settings()).admit(scope) as found:
             assert found is None
     else:
         with (
             pytest.raises(Forbidden, match="HEADRACE_TOKENS") as caught,
-            Guard(None, Settings()).admitted(scope),
+            Guard(None, Settings()).admit(scope),
         ):
             pass
         assert caught.value.rule == "origin_foreign"
     named = door.scope("kim")  # no browser has a token by itself
     named["headers"].append((b"origin", origin))
-    with door.guard.admitted(named) as known:
+    with door.guard.admit(named) as known:
         assert known is not None

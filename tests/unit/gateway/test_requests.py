@@ -121,7 +121,7 @@ def test_a_body_that_does_not_come(gateway: GatewayBench, monkeypatch: pytest.Mo
         yield b"["
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("streams.gateway.body.BODY_S", 0.05)
+    monkeypatch.setattr("streams.gateway.request_parts.BODY_S", 0.05)
     for path in BODIES:
         answer = gateway.ask("POST", path, content=parts(), headers=JSON)
         refused(answer, "request_timeout")

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from streams.errors import AddressTaken, BrokerUnavailable, SettingsError, TokensMissing
-from streams.gateway.address import Address, bind
-from streams.gateway.server import run_gateway
+from streams.gateway.server import Address, bind, run_gateway
 from streams.settings import Settings
 
 

@@ -11,9 +11,9 @@ import pytest
 
 from streams.access import Role
 from streams.access.tokens import new_token
-from streams.gateway.access import ANY_TOKEN, everything, needs
+from streams.gateway.access import ANY_TOKEN, index_access_rules, list_access_rules
+from streams.gateway.live_tail.route import PATH as STREAM
 from streams.gateway.openapi import document
-from streams.gateway.sse.route import PATH as STREAM
 from tests.unit.gateway.guarded import (
     OPERATOR,
     PLANNER,
@@ -38,14 +38,16 @@ class TestEveryRoute:
         described = guarded.ask("GET", "/openapi.json").json()["paths"]
         routes = {(m.upper(), path) for path, methods in described.items() for m in methods}
         routes.add(("GET", STREAM))  # of the live tail, which this gateway has not
-        assert routes == {(method, path) for method, path, _ in everything()}
+        assert routes == {(method, path) for method, path, _ in list_access_rules()}
 
     def test_those_of_the_framework_are_declared(self, guarded: Guarded) -> None:
         found: list[Any] = [r for r in guarded.bench.app.routes if hasattr(r, "methods")]
         routes = {(m, r.path) for r in found for m in r.methods - {"HEAD"}}
-        assert routes <= {(method, path) for method, path, _ in everything()}
+        assert routes <= {(method, path) for method, path, _ in list_access_rules()}
 
-    @pytest.mark.parametrize(("method", "path"), [(m, p) for m, p, n in everything() if n.is_open])
+    @pytest.mark.parametrize(
+        ("method", "path"), [(m, p) for m, p, n in list_access_rules() if n.is_open]
+    )
     def test_what_shows_nothing_that_was_sent_is_open(
         self, guarded: Guarded, method: str, path: str
     ) -> None:
@@ -56,7 +58,7 @@ class TestEveryRoute:
         assert guarded.ask(method, filled(path)).status_code not in (401, 403)
 
     def test_all_others_need_a_token_and_a_role(self, guarded: Guarded) -> None:
-        closed = [(m, p, n) for m, p, n in everything() if not n.is_open and not n.own]
+        closed = [(m, p, n) for m, p, n in list_access_rules() if not n.is_open and not n.own]
         assert len(closed) > 50
         for method, path, need in closed:
             answer = guarded.ask(method, filled(path))
@@ -75,7 +77,7 @@ class TestEveryRoute:
     def test_what_is_not_there_is_not_told_to_everybody(
         self, guarded: Guarded, method: str, path: str
     ) -> None:
-        assert needs().find(method, path) is None
+        assert index_access_rules().find(method, path) is None
         assert guarded.ask(method, path).status_code == 401
         for role in ANY_TOKEN.roles:
             answer = guarded.ask(method, path, guarded.token("nobody", role))

@@ -16,7 +16,7 @@ from schemas.summit import read_json, rules
 from streams.api.protocol import PlayContext
 from streams.asap.blocking import run_without_loop
 from streams.engine.records import Output, Record
-from streams.gateway.answer import dump
+from streams.gateway.http_response import dump_json
 from streams.protocols.summit.scenario import PlayHost
 from streams.summit.rpc import POSITIONS, Server
 from streams.summit.rpc.errors import NAMES
@@ -106,7 +106,7 @@ def answered(world: World, body: bytes) -> list[Json]:
         assert (reply.status, reply.body) == (204, None)
         return []
     assert reply.status == 200
-    shown = json.loads(dump(reply.body))
+    shown = json.loads(dump_json(reply.body))
     assert isinstance(shown, list) == several
     answers: list[Json] = shown if several else [shown]
     assert [repr(answer["id"]) for answer in answers] == [repr(id) for id in wanted]

@@ -15,8 +15,8 @@ from schemas import encode
 from streams.engine.log import NewTopic
 from streams.engine.memory import MemoryLog
 from streams.engine.records import Output, TopicPartition
-from streams.gateway.sse import TailHub, Wanted
-from streams.gateway.sse.stream import Stream
+from streams.gateway.live_tail import TailHub, TailRequest
+from streams.gateway.live_tail.stream import Stream
 from streams.log.filters import Filters
 from streams.settings import Settings
 from topology.keys import partition_of
@@ -182,7 +182,7 @@ async def connect(
     hub: TailHub, filters: Filters | None = None, start: str = "latest", cursor: str | None = None
 ) -> Client:
     """Open a stream and take the id that it opens with."""
-    client = Client(await hub.open(Wanted(filters or Filters(), start, cursor)))
+    client = Client(await hub.open(TailRequest(filters or Filters(), start, cursor)))
     opening = await client.frame()
     assert opening is not None
     assert opening == Frame(id=client.cursor)

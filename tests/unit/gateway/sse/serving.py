@@ -12,7 +12,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from streams.gateway.sse import TailHub, router
+from streams.gateway.live_tail import TailHub, router
 from tests.unit.gateway.sse.harness import PATIENCE_S, Bench
 
 

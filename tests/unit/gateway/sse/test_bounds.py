@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from streams.gateway.sse import TailBusy
+from streams.gateway.live_tail import TailBusy
 from streams.log.cursors import CursorAhead
 from streams.log.filters import Filters
 from tests.unit.gateway.sse.harness import (
@@ -167,7 +167,7 @@ def test_a_hub_that_stops_while_a_client_catches_up_loses_nothing_of_it(
         bench = Bench(1, rtes_tail_records=4)
         for _ in range(500):
             bench.send("s", 2)
-        async with bench.hub(most_recent=recent) as hub:
+        async with bench.hub(max_recent=recent) as hub:
             client = await connect(hub, wanted, "earliest")
             found = await client.records(3)
             hub.drain()
@@ -185,7 +185,7 @@ def test_a_hub_that_stops_while_a_client_catches_up_loses_nothing_of_it(
 
 def test_clients_are_counted_and_limited() -> None:
     async def scene() -> None:
-        async with Bench().hub(most_clients=2) as hub:
+        async with Bench().hub(max_clients=2) as hub:
             first, _ = await connect(hub), await connect(hub)
             assert hub.clients == 2
             with pytest.raises(TailBusy, match="2 clients"):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from streams.errors import BrokerUnavailable
-from streams.gateway.sse.catch_up import CatchUp
-from streams.gateway.sse.hub import NEAR
+from streams.gateway.live_tail.catch_up import CatchUp
+from streams.gateway.live_tail.hub import NEAR
 from streams.log.filters import Filters
 from streams.log.tail_positions import OffsetPosition
 from tests.unit.gateway.sse.harness import Bench, connect, run
@@ -60,7 +60,7 @@ def test_a_client_ends_when_what_lies_before_cannot_be_read(
         raise error
 
     async def scene() -> None:
-        async with bench.hub(most_recent=0) as hub:
+        async with bench.hub(max_recent=0) as hub:
             monkeypatch.setattr(CatchUp, "page", page)
             client = await connect(hub, start="earliest")
             while await client.frame() is not None:

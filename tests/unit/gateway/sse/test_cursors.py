@@ -50,7 +50,7 @@ def test_a_session_goes_on_behind_any_sequence(seen: int, recent: int) -> None:
         for _ in range(100):
             bench.send("s", 2)
             bench.send("other", 3)
-        async with bench.hub(most_recent=recent) as hub:
+        async with bench.hub(max_recent=recent) as hub:
             client = await connect(hub, Filters("s"), "earliest", f"s:{seen}")
             bench.send("s")
             found = places(await client.records(201 - seen))

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from httpx_sse import EventSource, ServerSentEvent
 
-from streams.gateway.sse import PATH
-from streams.gateway.sse.topic import TYPES
+from streams.gateway.live_tail import PATH
+from streams.gateway.live_tail.events import TYPES
 from tests.unit.gateway.sse.harness import PATIENCE_S, TRANSITION, Bench
 from tests.unit.gateway.sse.serving import Server, serving
 
@@ -127,7 +127,7 @@ def test_cursors_that_are_refused(
 
 
 def test_too_many_clients_are_told_to_come_later(bench: Bench) -> None:
-    with serving(bench, most_clients=0) as server:
+    with serving(bench, max_clients=0) as server:
         answer = get(server)
         assert (answer.status_code, answer.json()["rule"]) == (503, "service_unavailable")
         assert int(answer.headers["retry-after"]) > 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.gateway.sse import TailHub
+from streams.gateway.live_tail import TailHub
 from streams.log.filters import Filters
 from tests.examples import example_count
 from tests.unit.gateway.sse.harness import (
@@ -97,7 +97,7 @@ async def _scene(
         if step[2] == "restart":
             sections.append([])
     for section in sections:
-        async with bench.hub(most_recent=recent) as hub:
+        async with bench.hub(max_recent=recent) as hub:
             await reader.connect(hub)
             for written, count, then in section:
                 if written:
@@ -129,7 +129,7 @@ def test_streams_that_begin_while_records_come_join_without_gap(
         for _ in range(before):
             bench.send("a", 2)
             bench.send("b", 2)
-        async with bench.hub(most_recent=recent) as hub:
+        async with bench.hub(max_recent=recent) as hub:
             client = await connect(hub, wanted, "earliest")
             for _ in range(during):
                 bench.send("a")
@@ -147,7 +147,7 @@ def test_every_id_is_a_cursor_to_go_on_from(recent: int) -> None:
         for _ in range(10):
             bench.send("a", 2)
             bench.send("b", 1)
-        async with bench.hub(most_recent=recent) as hub:
+        async with bench.hub(max_recent=recent) as hub:
             for wanted in (Filters(), Filters("a"), Filters(["a", "b"])):
                 whole = await connect(hub, wanted, "earliest")
                 cursors, found = [whole.cursor], []

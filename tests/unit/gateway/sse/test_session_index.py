@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streams.gateway.sse.session_index import SessionIndex, Standing
+from streams.gateway.live_tail.session_index import SessionIndex, SessionRange
 from tests.examples import example_count
 from tests.unit.gateway.sse.harness import Bench
 
@@ -67,7 +67,7 @@ def check(index: SessionIndex, bench: Bench, name: str) -> None:
 def test_of_a_topic_without_records() -> None:
     bench = Bench(1)
     index = SessionIndex(bench.log, bench.tps[0])
-    assert index.find(b"s", 0) == Standing(None, 0, 0, False)
+    assert index.find(b"s", 0) == SessionRange(None, 0, 0, False)
 
 
 def test_a_topic_that_is_shorter_than_before_is_read_anew() -> None:

@@ -22,7 +22,7 @@ from schemas.asap import (
 )
 from streams import HandlerRegistry, create_app, create_echo_handler
 from streams.asap.on_log import LogStream
-from streams.gateway.app import gateway_over
+from streams.gateway.app import make_gateway
 from streams.protocols.asap.rpc import GatewayHost
 from tests.unit.asap.support import AGENT, PLANNER, Json, call, envelope_json, error, manifest, post
 from tests.unit.protocols.asap.routes.asap_bench import AsapBench, from_requester
@@ -38,7 +38,7 @@ class Agent:
         self._handler = handler
         registry = HandlerRegistry()
         registry.register(name, self._answer)
-        gateway = gateway_over(bench.settings, bench.bench.log, bench.view, lambda: bench.bench.now)
+        gateway = make_gateway(bench.settings, bench.bench.log, bench.view, lambda: bench.bench.now)
         stream = LogStream(GatewayHost(gateway))
         self.app: FastAPI = create_app(manifest(), registry, stream=stream)
         self.stop = gateway.stop
@@ -209,7 +209,7 @@ def test_a_type_of_one_s_own_is_not_logged(bench: AsapBench, serve: Callable[...
 
 
 def test_without_a_registry_all_types_are_taken_and_none_handled(bench: AsapBench) -> None:
-    gateway = gateway_over(bench.settings, bench.bench.log, bench.view)
+    gateway = make_gateway(bench.settings, bench.bench.log, bench.view)
     app = create_app(manifest(), stream=LogStream(GatewayHost(gateway)))
     result = post(app, call(envelope_json()))["result"]
     assert result["envelope"]["payload"]["status"] == "submitted"

@@ -1,6 +1,6 @@
 """What the routes of pings answer."""
 
-from streams.gateway.answers.shapes import Row
+from streams.gateway.responses import Row
 from topology.ping import PING_STATES
 
 RESPONSES = {"Ping": Row.of(PING_STATES)}

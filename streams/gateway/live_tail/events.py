@@ -1,4 +1,4 @@
-"""A record of `rtes.events` as clients get it: decoded and put into words once for all of them."""
+"""A record of `rtes.events` as clients get it, decoded and encoded once for all of them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from typing import Any, NamedTuple
 import orjson
 
 from streams.engine.records import Record
-from streams.gateway.sse.topic import TOPIC
 from streams.log.cursors import sequence_cursor
 from streams.log.record_json import value_json
+from streams.protocols.queries import QUERIES
+
+(_LIVE_TAIL,) = (side.live_tail for side in QUERIES if side.live_tail is not None)
+TOPIC, TYPES = _LIVE_TAIL
+"""The topic that clients follow, and the types of its records' payloads."""
 
 
 class Frame(NamedTuple):
-    """An event on the wire.  cursor: of a client that has got it."""
+    """The bytes of one event.  cursor: the cursor of a client that has received it."""
 
     cursor: str
     text: bytes
 
 
 class Event:
-    """cursor: of partitions, for a client that has seen all up to this record."""
+    """A record.  cursor: by offsets, for a client that has seen everything up to this record."""
 
     def __init__(self, record: Record, cursor: str = "") -> None:
         self.record = record
@@ -54,12 +58,12 @@ def frame(cursor: str, data: bytes) -> bytes:
 
 
 def id_line(cursor: str) -> bytes:
-    """Moves the cursor of the client; it sees no event."""
+    """Return an id without data, which sets the client's cursor without an event."""
     return frame(cursor, b"\n")
 
 
 def heartbeat(cursor: str | None) -> bytes:
-    """cursor: where records were filtered since the last output, else None."""
+    """Return a heartbeat.  cursor: given if records were filtered since the last output."""
     return b": heartbeat\n" + (b"\n" if cursor is None else id_line(cursor))
 
 
@@ -70,5 +74,5 @@ def overflow(cursor: str) -> bytes:
 def _json(value: Any) -> bytes:
     try:
         return orjson.dumps(value)
-    except (TypeError, ValueError):  # what only escapes can say, or an integer beyond 64 bits
+    except (TypeError, ValueError):  # lone surrogates, or an integer of more than 64 bits
         return json.dumps(value, separators=(",", ":")).encode()

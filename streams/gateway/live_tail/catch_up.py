@@ -1,4 +1,4 @@
-"""What lies between a client's place and the end of the log, a page at a time, off the loop."""
+"""The reader of the records between a client's position and the end of the log, page by page."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from collections.abc import Callable, Iterable, Mapping
 
 from streams.engine.log import Log, Reader
 from streams.engine.records import Record, TopicPartition
-from streams.gateway.sse.events import Event, Frame, frame
+from streams.gateway.live_tail.events import Event, Frame, frame
 from streams.log.filters import Filters
 from streams.log.tail_positions import LogPosition, SequencePosition
 
 PAGE_RECORDS = 1000
 PAGE_BYTES = 1 << 22
 PAGE_S = 1.0
-_AT_ONCE = 500
+_POLL_RECORDS = 500
 
 
 class CatchUp:
-    """positions: where reading goes on, by partition; all others are not looked at.
+    """A client's progress towards the end of the log.
 
-    `page` and `close` run in threads, one at a time; everything else while none runs.
+    positions: the next offset to read of each partition; other partitions are not read.
+    `page` and `close` run in threads, one at a time; all other methods only while neither runs.
     """
 
     def __init__(
@@ -29,7 +30,7 @@ class CatchUp:
         log: Log,
         topic: str,
         filters: Filters,
-        place: LogPosition,
+        log_position: LogPosition,
         positions: Mapping[int, int],
     ) -> None:
         self._log = log
@@ -38,78 +39,79 @@ class CatchUp:
         self._lock = threading.Lock()
         self._reader: Reader | None = None
         self._read_from: set[int] = set()
-        self.place = place
+        self.log_position = log_position
         self.positions = dict(positions)
 
     def distance(self, target: Mapping[int, int], ahead: bool = False) -> int:
-        """How many offsets lie before the target; with ahead, how many were read beyond it."""
+        """Return the number of offsets before the target; with `ahead`, the number beyond it."""
         sign = -1 if ahead else 1
         return sum(max(0, sign * (target[n] - at)) for n, at in self.positions.items())
 
-    def begin_at(self, offset_of: Callable[[bytes, int], int | None]) -> None:
-        """Of a session: at its next record, if that is known better by key and sequence."""
-        if isinstance(self.place, SequencePosition):
-            key = self.place.session_id.encode()
-            if (offset := offset_of(key, self.place.sequence + 1)) is not None:
+    def start_at_known_offset(self, find_offset: Callable[[bytes, int], int | None]) -> None:
+        """Start a session at its next record, if `find_offset` knows where that is."""
+        if isinstance(self.log_position, SequencePosition):
+            key = self.log_position.session_id.encode()
+            if (offset := find_offset(key, self.log_position.sequence + 1)) is not None:
                 self.positions = dict.fromkeys(self.positions, offset)
 
     def page(self, target: Mapping[int, int]) -> list[Frame]:
-        """Frames of what lies before the target: as much as fits a page, or was there in time.
+        """Return frames of records before the target: one page, or what could be read in PAGE_S.
 
-        Keeps a reader until `close`.  Raises BrokerUnavailable when it cannot go on, as after a
-        deletion.
+        Keeps a reader open until `close`.  Raises BrokerUnavailable if it cannot read on, for
+        example after a deletion.
         """
         frames: list[Frame] = []
         size, until = 0, time.monotonic() + PAGE_S
         with self._lock:
             while len(frames) < PAGE_RECORDS and size < PAGE_BYTES and time.monotonic() < until:
-                found = self.pass_over([Event(record) for record in self._read(target)])
-                frames += found
-                size += sum(len(text) for _, text in found)
+                read = self.filter_events([Event(record) for record in self._read(target)])
+                frames += read
+                size += sum(len(text) for _, text in read)
                 if not self.distance(target):
                     break
         return frames
 
     def _read(self, target: Mapping[int, int]) -> list[Record]:
-        """Some records before the target; those beyond it are left to be read again.
+        """Read some records before the target; leave those beyond it to be read again.
 
-        Only partitions that are short of it are read: others would fill every poll as they grow.
+        Only partitions that have not reached it are read: others would fill every poll as they
+        grow.
         """
         short = {number for number, at in self.positions.items() if at < target[number]}
         if self._reader is None or not short <= self._read_from:
-            self._drop()
+            self._close_reader()
             self._read_from = short
             tps = {TopicPartition(self._topic, n): self.positions[n] for n in short}
             self._reader = self._log.reader(tps)
-        records = self._reader.poll(0.05, _AT_ONCE)
-        wanted = [record for record in records if record.offset < target[record.partition]]
+        records = self._reader.poll(0.05, _POLL_RECORDS)
+        before_target = [record for record in records if record.offset < target[record.partition]]
         for number in self._read_from:
             now = self._reader.position(TopicPartition(self._topic, number))
             self.positions[number] = max(self.positions[number], min(now, target[number]))
-        if len(wanted) < len(records):
-            self._drop()
-        return wanted
+        if len(before_target) < len(records):
+            self._close_reader()
+        return before_target
 
     def close(self) -> None:
-        """Give the reader back; `page` opens another."""
+        """Close the reader; `page` opens another."""
         with self._lock:
-            self._drop()
+            self._close_reader()
 
-    def _drop(self) -> None:
+    def _close_reader(self) -> None:
         reader, self._reader = self._reader, None
         if reader is not None:
             reader.close()
 
-    def pass_over(self, events: Iterable[Event]) -> list[Frame]:
-        """Frames of those that are wanted."""
+    def filter_events(self, events: Iterable[Event]) -> list[Frame]:
+        """Return frames of the events that the client has not seen and that fit its filters."""
         frames = []
         for event in events:
             record = event.record
-            if not self.place.may_hold(record.key):
+            if not self.log_position.may_hold(record.key):
                 continue
-            if not self.place.see(record.partition, record.offset, event.value):
+            if not self.log_position.see(record.partition, record.offset, event.value):
                 continue
             if self._filters.fit(record, event.value):
-                cursor = self.place.cursor()
+                cursor = self.log_position.cursor()
                 frames.append(Frame(cursor, frame(cursor, event.data)))
         return frames

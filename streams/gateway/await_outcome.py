@@ -1,7 +1,7 @@
-"""`Prefer: wait=N`: hold the answer back until what comes of an envelope is there.
+"""The wait of a request with `Prefer: wait=N` for the outcome of an envelope.
 
-Nobody is asked again and again, and no thread waits: the view wakes who waits, first for the
-verdict on the record, then for a row.
+The view is not polled and no thread is blocked: the view wakes the waiters, first when it has
+read the record's verdict, then when a row is written.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from streams.views.positions import ViewBehind
 T = TypeVar("T")
 
 
-async def judged(
+async def await_verdicts(
     gateway: Gateway, wait: AwaitVerdicts, headers: Mapping[str, str], sent: Response
 ) -> Response:
-    """The verdicts on all that was sent, if its sender waits for them.
+    """Return the verdicts on all records sent, or `sent` if the client does not wait or time is up.
 
-    headers: of the request.  sent: what is said without waiting.
+    headers: headers of the request.  sent: the response without waiting.
     """
     seconds = prefer.wait_s(headers, wait.most_s(gateway.settings))
     if seconds is None:
@@ -41,13 +41,13 @@ async def judged(
         async with asyncio.timeout(seconds):
             for cause in sent.body["positions"]:
                 await gateway.view.wait_async(parse_position(cause), seconds)
-            found = await asyncio.get_running_loop().run_in_executor(gateway.queries, look)
+            response = await asyncio.get_running_loop().run_in_executor(gateway.queries, look)
     except (TimeoutError, ViewBehind, ViewNotReady):
-        found = sent
-    return found._replace(headers={**found.headers, **prefer.applied(seconds)})
+        response = sent
+    return response._replace(headers={**response.headers, **prefer.applied(seconds)})
 
 
-async def awaited(
+async def await_outcome(
     gateway: Gateway,
     wait: AwaitOutcome,
     call: Call,
@@ -55,24 +55,26 @@ async def awaited(
     headers: Mapping[str, str],
     sent: Response,
 ) -> Response:
-    """The answer to the sender of one envelope.
+    """Return the outcome of one envelope, or `sent` if the client does not wait.
 
-    call: without a view.  headers: of the request.  sent: what is said without waiting.
+    When time is up, the response is 202 with what is known so far.
+    call: the call without a view.  headers: headers of the request.  sent: the response without
+    waiting.
     """
     seconds = prefer.wait_s(headers, wait.most_s(gateway.settings))
     if seconds is None:
         return sent
-    waiting = _Waiting(gateway, wait, call, value, sent.body["positions"][0])
+    waiting = _OutcomeWait(gateway, wait, call, value, sent.body["positions"][0])
     try:
         async with asyncio.timeout(seconds):
-            found = await waiting.answer(seconds)
+            response = await waiting.wait(seconds)
     except (TimeoutError, ViewBehind, ViewNotReady):
-        found = Response(202, {**sent.body, **await waiting.late()})
-    return found._replace(headers={**found.headers, **prefer.applied(seconds)})
+        response = Response(202, {**sent.body, **await waiting.describe_pending()})
+    return response._replace(headers={**response.headers, **prefer.applied(seconds)})
 
 
-class _Waiting:
-    """cause: the position of the envelope."""
+class _OutcomeWait:
+    """The wait for one outcome.  cause: the position of the envelope."""
 
     def __init__(
         self, gateway: Gateway, wait: AwaitOutcome, call: Call, value: Any, cause: str
@@ -80,29 +82,29 @@ class _Waiting:
         self._gateway, self._wait, self._call, self._value = gateway, wait, call, value
         self._cause = cause
 
-    async def answer(self, seconds: float) -> Response:
-        """Once it is there, with all that was written beside it."""
+    async def wait(self, seconds: float) -> Response:
+        """Wait until the view has the envelope's verdict, then for its row; return the response."""
         view, position = self._gateway.view, parse_position(self._cause)
         with view.awaiting(self._wait.row(self._value)) as written:
             await view.wait_async(position, seconds)
-            found = await self._in_thread(self._look)
-            if found is not None:
-                return found
+            response = await self._in_thread(self._read_response)
+            if response is not None:
+                return response
             await asyncio.wrap_future(written)
-        return await self.answer(seconds)
+        return await self.wait(seconds)
 
-    def _look(self) -> Response | None:
+    def _read_response(self) -> Response | None:
         with self._gateway.view.reader() as reads:
             return self._wait.answer(replace(self._call, view=reads), self._value, self._cause)
 
-    async def late(self) -> Mapping[str, Any]:
-        """What is known so far."""
+    async def describe_pending(self) -> Mapping[str, Any]:
+        """Return the members that describe what is known so far."""
         try:
-            return await self._in_thread(self._known)
+            return await self._in_thread(self._read_pending)
         except ViewNotReady:
             return self._wait.late(None, self._value)
 
-    def _known(self) -> Mapping[str, Any]:
+    def _read_pending(self) -> Mapping[str, Any]:
         with self._gateway.view.reader() as reads:
             return self._wait.late(reads, self._value)
 

@@ -11,11 +11,11 @@ from fastapi.responses import JSONResponse, Response
 
 from streams.api.problems import failed, problem
 from streams.errors import HeadraceError
-from streams.gateway.sse.beginnings import Wanted
-from streams.gateway.sse.document import DESCRIPTION, PARAMETERS, RESPONSES
-from streams.gateway.sse.hub import TailHub
-from streams.gateway.sse.response import EventStream
-from streams.gateway.sse.topic import TYPES
+from streams.gateway.live_tail.document import DESCRIPTION, PARAMETERS, RESPONSES
+from streams.gateway.live_tail.events import TYPES
+from streams.gateway.live_tail.hub import TailHub
+from streams.gateway.live_tail.response import EventStream
+from streams.gateway.live_tail.start_positions import TailRequest
 from streams.log.cursors import EARLIEST, LATEST, CursorAhead, CursorExpired, CursorInvalid
 from streams.log.filters import Filters
 from streams.views.parse import QueryError
@@ -30,9 +30,9 @@ _LAST_EVENT_ID = "last-event-id"
 
 
 def router(hub: TailHub, allowed: Callable[[], bool] = lambda: True) -> APIRouter:
-    """The route over a hub that is started and stopped elsewhere.
+    """Return the route over a hub, which the caller starts and stops.
 
-    allowed: whether the client of the stream that asks may still follow it.
+    allowed: whether the client of the current stream may still follow it.
     """
     routes = APIRouter()
 
@@ -46,32 +46,32 @@ def router(hub: TailHub, allowed: Callable[[], bool] = lambda: True) -> APIRoute
     )
     async def follow(request: Request) -> Response:
         try:
-            wanted = parse(request.url.query, request.headers)
-            return EventStream(await hub.open(wanted), hub.patience_s, allowed)
+            tail_request = parse(request.url.query, request.headers)
+            return EventStream(await hub.open(tail_request), hub.patience_s, allowed)
         except HeadraceError as exc:
-            return _refused(exc, request.headers)
+            return _make_problem_response(exc, request.headers)
 
     return routes
 
 
-def parse(query: str, headers: Mapping[str, str]) -> Wanted:
-    """Raises QueryError."""
-    given: dict[str, list[str]] = {}
+def parse(query: str, headers: Mapping[str, str]) -> TailRequest:
+    """Parse the query and the header Last-Event-ID.  Raises QueryError."""
+    values: dict[str, list[str]] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
         if name not in _KNOWN:
             raise QueryError(name, f"unknown query parameter; known are {', '.join(_KNOWN)}")
-        given.setdefault(name, []).append(value)
-    start = _single(given, "from", LATEST)
+        values.setdefault(name, []).append(value)
+    start = _get_single_value(values, "from", LATEST)
     if start not in (EARLIEST, LATEST):
         raise QueryError("from", f"one of {EARLIEST}, {LATEST}")
-    if not set(given.get("type", ())) <= set(TYPES):
+    if not set(values.get("type", ())) <= set(TYPES):
         raise QueryError("type", f"one of {', '.join(TYPES)}")
-    cursor = headers.get(_LAST_EVENT_ID) or _single(given, "cursor", None)
-    return Wanted(Filters(*(given.get(name) for name in _FILTERS)), start, cursor)
+    cursor = headers.get(_LAST_EVENT_ID) or _get_single_value(values, "cursor", None)
+    return TailRequest(Filters(*(values.get(name) for name in _FILTERS)), start, cursor)
 
 
-def _single(given: Mapping[str, Sequence[str]], name: str, default: T) -> str | T:
-    match given.get(name, ()):
+def _get_single_value(values: Mapping[str, Sequence[str]], name: str, default: T) -> str | T:
+    match values.get(name, ()):
         case [] | ():
             return default
         case [value]:
@@ -79,20 +79,20 @@ def _single(given: Mapping[str, Sequence[str]], name: str, default: T) -> str | 
     raise QueryError(name, "given more than once")
 
 
-def _refused(exc: HeadraceError, headers: Mapping[str, str]) -> Response:
-    where = "Last-Event-ID" if headers.get(_LAST_EVENT_ID) else "cursor"
+def _make_problem_response(exc: HeadraceError, headers: Mapping[str, str]) -> Response:
+    parameter = "Last-Event-ID" if headers.get(_LAST_EVENT_ID) else "cursor"
     more: dict[str, Any] = {}
     match exc:
         case CursorInvalid():
-            answer = problem(400, exc.message, exc.code, where)
+            response = problem(400, exc.message, exc.code, parameter)
         case CursorAhead():
-            answer = problem(409, f"{exc.message}: the topic was replaced", exc.code, where)
+            response = problem(409, f"{exc.message}: the topic was replaced", exc.code, parameter)
         case CursorExpired():
-            answer = problem(410, exc.message, exc.code, where)
+            response = problem(410, exc.message, exc.code, parameter)
             more = {"earliest": exc.earliest}
         case _:
-            answer = failed(exc)
-    retry = {"retry-after": str(RETRY_AFTER_S)} if answer.status == 503 else None
+            response = failed(exc)
+    retry = {"retry-after": str(RETRY_AFTER_S)} if response.status == 503 else None
     return JSONResponse(
-        {**answer.body, **more}, answer.status, retry, media_type="application/problem+json"
+        {**response.body, **more}, response.status, retry, media_type="application/problem+json"
     )

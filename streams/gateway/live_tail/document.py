@@ -1,10 +1,10 @@
-"""How OpenAPI shows the stream."""
+"""The OpenAPI description of the stream."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from streams.gateway.sse.topic import TYPES
+from streams.gateway.live_tail.events import TYPES
 from streams.log.cursors import EARLIEST, LATEST
 
 MEDIA_TYPE = "text/event-stream"
@@ -21,7 +21,7 @@ records were filtered meanwhile. A client that takes too little gets `event: ove
 """
 
 
-def _several(name: str, meaning: str, item: dict[str, Any] | None = None) -> dict[str, Any]:
+def _list_parameter(name: str, meaning: str, item: dict[str, Any] | None = None) -> dict[str, Any]:
     return {
         "name": name,
         "in": "query",
@@ -32,22 +32,22 @@ def _several(name: str, meaning: str, item: dict[str, Any] | None = None) -> dic
     }
 
 
-def _cursor(name: str, where: str, meaning: str) -> dict[str, Any]:
+def _cursor_parameter(name: str, where: str, meaning: str) -> dict[str, Any]:
     return {"name": name, "in": where, "description": meaning, "schema": {"type": "string"}}
 
 
 PARAMETERS: list[dict[str, Any]] = [
-    _several("session_id", "Only events of this session."),
-    _several("type", "Only events of this type.", {"enum": list(TYPES)}),
-    _several("task_id", "Only events linked to this task."),
+    _list_parameter("session_id", "Only events of this session."),
+    _list_parameter("type", "Only events of this type.", {"enum": list(TYPES)}),
+    _list_parameter("task_id", "Only events linked to this task."),
     {
         "name": "from",
         "in": "query",
         "description": "Where to begin without a cursor.",
         "schema": {"type": "string", "enum": [EARLIEST, LATEST], "default": LATEST},
     },
-    _cursor("cursor", "query", "The last cursor seen: go on with what comes after it."),
-    _cursor("Last-Event-ID", "header", "The same, as browsers send it; it wins."),
+    _cursor_parameter("cursor", "query", "The last cursor seen: go on with what comes after it."),
+    _cursor_parameter("Last-Event-ID", "header", "The same, as browsers send it; it wins."),
 ]
 
 

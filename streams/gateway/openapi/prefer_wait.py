@@ -1,4 +1,4 @@
-"""What `Prefer: wait` and correlation ids add to an operation."""
+"""OpenAPI of `Prefer: wait` and of the correlation id header."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CORRELATED: Json = {
 
 
 def parameters(action: Produce | ReplaceCommand) -> list[Json]:
-    found = []
+    headers = []
     if action.wait is not None:
         what = "what comes of one envelope is"
         if isinstance(action.wait, AwaitVerdicts):
@@ -27,20 +27,20 @@ def parameters(action: Produce | ReplaceCommand) -> list[Json]:
             "`wait=N` (RFC 7240) holds the answer back for so many seconds, until"
             f" {what} there; the service may cut them."
         )
-        found.append(header("Prefer", meaning, "wait=10"))
+        headers.append(header("Prefer", meaning, "wait=10"))
     if isinstance(action, Produce) and action.terms.correlated:
         meaning = "The correlationId of what is sent; another one is refused."
-        found.append(header(correlation.HEADER, meaning))
-    return found
+        headers.append(header(correlation.HEADER, meaning))
+    return headers
 
 
 def responses(wait: AwaitOutcome | AwaitVerdicts, components: Components) -> Json:
-    """By status; those of a sender who does not wait are among them."""
+    """Return the responses by status, including those to a client that does not wait."""
     if isinstance(wait, AwaitVerdicts):
-        return _verdicts(wait, components)
+        return _make_verdict_responses(wait, components)
     ack = components.answers[wait.refused]
     headers = {**CORRELATED, **APPLIED}
-    found = {
+    by_status = {
         "200": answer(components.answers[wait.awaits], "What was waited for."),
         "202": answer(
             {"anyOf": [ref("Positions"), components.answers[wait.pending]]},
@@ -52,17 +52,17 @@ def responses(wait: AwaitOutcome | AwaitVerdicts, components: Components) -> Jso
             "content": {PROBLEM_TYPE: {"schema": ref("Problem")}, JSON_TYPE: {"schema": ack}},
         },
     }
-    found["429"]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": TEXT}}
-    for each in found.values():
+    by_status["429"]["headers"] = {"Retry-After": {"description": "Seconds.", "schema": TEXT}}
+    for each in by_status.values():
         each["headers"] = {**each.get("headers", {}), **headers}
-    return found
+    return by_status
 
 
-def _verdicts(wait: AwaitVerdicts, components: Components) -> Json:
-    found = {
+def _make_verdict_responses(wait: AwaitVerdicts, components: Components) -> Json:
+    by_status = {
         "200": answer(components.answers[wait.awaits], "All of it is on the log, and judged."),
         "202": answer(ref("Positions"), "It is on the log; not waited for, or not judged in time."),
     }
-    for each in found.values():
+    for each in by_status.values():
         each["headers"] = APPLIED
-    return found
+    return by_status

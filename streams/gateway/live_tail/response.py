@@ -1,4 +1,4 @@
-"""A stream as an ASGI response: one write per wake-up, and an end when the client is gone."""
+"""A stream as an ASGI response, which also ends streams of clients that are gone or stuck."""
 
 from __future__ import annotations
 
@@ -11,21 +11,22 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from streams.gateway.sse.document import MEDIA_TYPE
-from streams.gateway.sse.stream import Stream
+from streams.gateway.live_tail.document import MEDIA_TYPE
+from streams.gateway.live_tail.stream import Stream
 
-_PIECE_BYTES = 1 << 16
-_LOOK_S = 0.05
+_WRITE_BYTES = 1 << 16
+_POLL_S = 0.05
 
 
 class ClientStuck(Exception):
-    """It takes nothing."""
+    """An error for a client that does not read."""
 
 
 class EventStream(Response):
-    """patience_s: how long the client may take nothing before it is disconnected.
+    """The response with the events of one stream.
 
-    allowed: whether it may still follow; asked before each write, and so with each heartbeat.
+    patience_s: how long the client may read nothing before it is disconnected.
+    allowed: whether the client may still follow; called before each write, also of a heartbeat.
     """
 
     media_type = MEDIA_TYPE
@@ -41,14 +42,14 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         writing = asyncio.create_task(self._write(receive, send))
-        gone = asyncio.create_task(_gone(receive))
+        disconnect = asyncio.create_task(_wait_disconnect(receive))
         try:
-            await asyncio.wait((writing, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((writing, disconnect), return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for task in (writing, gone):
+            for task in (writing, disconnect):
                 task.cancel()
             self._stream.close()
-            await asyncio.wait((writing, gone))
+            await asyncio.wait((writing, disconnect))
         if not writing.cancelled() and (exc := writing.exception()) is not None:
             raise exc
 
@@ -57,60 +58,60 @@ class EventStream(Response):
         headers = self.raw_headers
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         try:
-            async with contextlib.aclosing(self._pieces()) as pieces:
+            async with contextlib.aclosing(self._split_chunks()) as pieces:
                 async for piece in pieces:
                     await self._send(send, transport, piece, True)
             await self._send(send, transport, b"", False)
-            await self._flushed(transport)
+            await self._wait_flushed(transport)
         except ClientStuck:
             if transport is not None:
                 transport.abort()
 
-    async def _pieces(self) -> AsyncGenerator[bytes, None]:
+    async def _split_chunks(self) -> AsyncGenerator[bytes, None]:
         async with contextlib.aclosing(self._stream.chunks()) as chunks:
             async for chunk in chunks:
                 if not self._allowed():
                     return
-                for at in range(0, len(chunk), _PIECE_BYTES):
-                    yield chunk[at : at + _PIECE_BYTES]
+                for at in range(0, len(chunk), _WRITE_BYTES):
+                    yield chunk[at : at + _WRITE_BYTES]
 
     async def _send(self, send: Send, transport: Any, piece: bytes, more: bool) -> None:
-        """Raises ClientStuck, with nothing of the piece sent."""
+        """Send a piece.  Raises ClientStuck, with nothing of the piece sent."""
         message = {"type": "http.response.body", "body": piece, "more_body": more}
         while True:
-            waiting = _unsent(transport)
+            unsent = _count_unsent_bytes(transport)
             try:
                 async with asyncio.timeout(self._patience_s):
                     await send(message)
                 return
             except TimeoutError:
-                if _unsent(transport) >= waiting:
+                if _count_unsent_bytes(transport) >= unsent:
                     raise ClientStuck from None
 
-    async def _flushed(self, transport: Any) -> None:
-        """Until the client has taken what it was sent.  Raises ClientStuck."""
-        waiting = _unsent(transport)
-        while waiting:
-            until = time.monotonic() + self._patience_s
-            while _unsent(transport) >= waiting:
-                if time.monotonic() > until:
+    async def _wait_flushed(self, transport: Any) -> None:
+        """Wait until the client has read everything.  Raises ClientStuck."""
+        unsent = _count_unsent_bytes(transport)
+        while unsent:
+            deadline = time.monotonic() + self._patience_s
+            while _count_unsent_bytes(transport) >= unsent:
+                if time.monotonic() > deadline:
                     raise ClientStuck
-                await asyncio.sleep(_LOOK_S)
-            waiting = _unsent(transport)
+                await asyncio.sleep(_POLL_S)
+            unsent = _count_unsent_bytes(transport)
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def _transport(receive: Receive) -> Any:
-    """The server's, which ASGI does not show: only it can end a connection that takes nothing.
+    """Return the server's transport; None behind a server or middleware that hides it.
 
-    None behind a server or middleware that hides it.
+    ASGI does not expose it, but only it can abort the connection of a client that reads nothing.
     """
     return getattr(getattr(receive, "__self__", None), "transport", None)
 
 
-def _unsent(transport: Any) -> int:
+def _count_unsent_bytes(transport: Any) -> int:
     return 0 if transport is None else int(transport.get_write_buffer_size())

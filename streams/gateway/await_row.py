@@ -1,4 +1,4 @@
-"""What a row of the view says, now or once it is written: for those who wait for an outcome."""
+"""Waits for rows of the view, for requests that wait for an outcome."""
 
 from __future__ import annotations
 
@@ -8,35 +8,39 @@ from typing import TypeVar
 
 from streams.errors import ViewNotReady
 from streams.gateway.context import Gateway
-from streams.gateway.endpoints import needs_broker
+from streams.gateway.endpoints import require_broker
 from streams.views.reads import ReadOnlyStore
 
 T = TypeVar("T")
 
 
-async def find(
+async def await_row(
     gateway: Gateway, row: bytes, look: Callable[[ReadOnlyStore], T | None], seconds: float
 ) -> T | None:
-    """What `look` finds, None when time is up.  A look is brief: a thread would cost more."""
+    """Return the result of `look`, called now and whenever the row is written until it returns one.
+
+    The result is None when time is up.  `look` runs on the event loop, since it is brief and a
+    thread would cost more.
+    """
     try:
         async with asyncio.timeout(seconds):
             while True:
                 with gateway.view.awaiting(row) as written:
                     with gateway.view.reader() as reads:
-                        found = look(reads)
-                    if found is not None:
-                        return found
+                        result = look(reads)
+                    if result is not None:
+                        return result
                     await asyncio.wrap_future(written)
     except (TimeoutError, ViewNotReady):
         return None
 
 
-def needs_verdicts(gateway: Gateway) -> None:
-    """Nothing is taken whose verdict would not be seen.
+def require_verdicts(gateway: Gateway) -> None:
+    """Check that the view would see the verdict on a record that is sent now.
 
     Raises BrokerUnavailable, ViewNotReady.
     """
-    needs_broker(gateway)
+    require_broker(gateway)
     status = gateway.view.status()
     if not status.ready:
         raise ViewNotReady(f"the view is {status.state.replace('_', ' ')}", status.lag)

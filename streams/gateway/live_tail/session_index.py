@@ -1,7 +1,7 @@
-"""Where the records of each session lie on one partition of `rtes.events`.
+"""An index of the offsets of each session's records in one partition of `rtes.events`.
 
-The cursor of a session names a sequence, and Kafka finds records by offset.  Sequences have no
-gaps, so it is enough to count the records of each key, and to note the offset of every 64th.
+A session's cursor names a sequence, but Kafka finds records by offset.  Sequences have no gaps, so
+it is enough to count the records of each key and to store the offset of every 64th.
 """
 
 from __future__ import annotations
@@ -15,17 +15,19 @@ from typing import NamedTuple
 from streams.engine.log import Log
 from streams.engine.records import Record, TopicPartition
 from streams.errors import BrokerUnavailable
-from streams.gateway.sse.topic import TOPIC
+from streams.gateway.live_tail.events import TOPIC
 from streams.log.record_json import value_json
 
 STRIDE = 64
-MOST_SESSIONS = 200_000
+MAX_SESSIONS = 200_000
 _PATIENCE_S = 10.0
 
 
-class Standing(NamedTuple):
-    """first, last: sequences of the earliest and the latest record kept; None, 0: none is.
-    position: where to begin to read what comes after the sequence asked for.
+class SessionRange(NamedTuple):
+    """The stored records of a session.
+
+    first, last: sequences of the earliest and the latest record; None and 0 if there is none.
+    position: the offset to read from for the records after the requested sequence.
     truncated: earlier records of the partition were deleted.
     """
 
@@ -36,7 +38,7 @@ class Standing(NamedTuple):
 
 
 class _Session:
-    """whole: counted from its earliest record on."""
+    """The record count and offsets of one session.  whole: counted from its earliest record on."""
 
     __slots__ = ("count", "first", "marks", "whole")
 
@@ -46,31 +48,33 @@ class _Session:
         self.count = 0
         self.marks = array("q")
 
-    def note(self, offset: int) -> None:
+    def add(self, offset: int) -> None:
         if self.count % STRIDE == 0:
             self.marks.append(offset)
         self.count += 1
 
 
 class SessionIndex:
-    """Made by reading the partition once, when it is first asked; then kept up by `feed`.
+    """The index, built by the first `find`, which reads the partition; `feed` keeps it up to date.
 
-    Sessions beyond most_sessions, the longest unheard of first, are forgotten and read for again.
+    Beyond max_sessions the session without a record for the longest time is evicted; `find` reads
+    the log again for it.
     """
 
-    def __init__(self, log: Log, tp: TopicPartition, most_sessions: int = MOST_SESSIONS) -> None:
+    def __init__(self, log: Log, tp: TopicPartition, max_sessions: int = MAX_SESSIONS) -> None:
         self._log = log
         self._tp = tp
-        self._most = most_sessions
+        self._max_sessions = max_sessions
         self._lock = threading.Lock()
         self._start = self._position = -1
         self._sessions: dict[bytes, _Session] = {}
-        self._forgot = False
+        self._evicted = False
 
-    def find(self, key: bytes, sequence: int | None) -> Standing:
-        """sequence: the last one seen, 0 for none; None for the session's latest.
+    def find(self, key: bytes, sequence: int | None) -> SessionRange:
+        """Return the range of a session after reading the log to its end.
 
-        Reads the log as far as it goes now.  Raises BrokerUnavailable.
+        sequence: the last one seen, 0 for none; None for the session's latest.  Raises
+        BrokerUnavailable.
         """
         with self._lock:
             start, end = (
@@ -78,40 +82,40 @@ class SessionIndex:
                 self._log.ends([self._tp])[self._tp],
             )
             if start != self._start or self._position > end:
-                self._begin(start)
+                self._reset(start)
             self._read(self._position, end, None)
             session = self._sessions.get(key)
-            if not session.whole if session else self._forgot:
+            if not session.whole if session else self._evicted:
                 self._sessions.pop(key, None)
                 self._read(self._start, self._position, key)
                 session = self._sessions.get(key)
             position, truncated = self._position, start > 0
             if session is None:
-                return Standing(None, 0, position, truncated)
+                return SessionRange(None, 0, position, truncated)
             last = session.first + session.count - 1
             if sequence is not None and sequence < last:
                 position = session.marks[max(0, sequence + 1 - session.first) // STRIDE]
-            return Standing(session.first, last, position, truncated)
+            return SessionRange(session.first, last, position, truncated)
 
     def feed(self, records: Iterable[Record], begin: int, end: int) -> None:
-        """What was read anyway, from begin to before end; it is never waited for."""
+        """Index records read elsewhere, from `begin` to before `end`; never wait for the lock."""
         if self._position < 0 or not self._lock.acquire(blocking=False):
             return
         try:
             if begin <= self._position < end:
                 for record in records:
-                    self._note(record)
+                    self._index_record(record)
                 self._position = end
         finally:
             self._lock.release()
 
-    def _begin(self, start: int) -> None:
+    def _reset(self, start: int) -> None:
         self._start = self._position = start
         self._sessions.clear()
-        self._forgot = False
+        self._evicted = False
 
     def _read(self, begin: int, end: int, only: bytes | None) -> None:
-        """Note what lies there; with `only` the records of that key alone."""
+        """Index the records from `begin` to before `end`; with `only`, those of that key alone."""
         if begin >= end:
             return
         with self._log.reader({self._tp: begin}) as reader:
@@ -119,7 +123,7 @@ class SessionIndex:
             while position < end:
                 for record in reader.poll(0.1):
                     if only in (None, record.key) and record.offset < end:
-                        self._note(record, only is None)
+                        self._index_record(record, only is None)
                 now = reader.position(self._tp)
                 if now > position:
                     position, deadline = now, time.monotonic() + _PATIENCE_S
@@ -127,7 +131,7 @@ class SessionIndex:
                     raise BrokerUnavailable(f"{self._tp.topic} cannot be read to its end")
         self._position = max(self._position, end)
 
-    def _note(self, record: Record, forward: bool = True) -> None:
+    def _index_record(self, record: Record, forward: bool = True) -> None:
         if forward and record.offset < self._position:
             return
         key = record.key or b""
@@ -135,11 +139,11 @@ class SessionIndex:
         if session is None:
             value = value_json(TOPIC, record)
             first = value.get("sequence") if isinstance(value, dict) else None
-            if first is None:  # nobody can read it, and it is no event of the session
+            if first is None:  # an unreadable record is no event of the session
                 return
-            session = _Session(first, first == 1 or not (forward and self._forgot))
-        session.note(record.offset)
+            session = _Session(first, first == 1 or not (forward and self._evicted))
+        session.add(record.offset)
         self._sessions[key] = session
-        if len(self._sessions) > self._most:
+        if len(self._sessions) > self._max_sessions:
             del self._sessions[next(iter(self._sessions))]
-            self._forgot = True
+            self._evicted = True

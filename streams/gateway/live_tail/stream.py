@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
-from streams.gateway.sse import events
-from streams.gateway.sse.subscriber import Subscriber
+from streams.gateway.live_tail import events
+from streams.gateway.live_tail.subscriber import Subscriber
 
 if TYPE_CHECKING:
-    from streams.gateway.sse.hub import TailHub
+    from streams.gateway.live_tail.hub import TailHub
 
 
 class Stream:
-    """following: the task that brings the subscriber to the end of the log."""
+    """The stream of one client.  catch_up_task: reads to the end of the log for it."""
 
     def __init__(self, hub: TailHub, subscriber: Subscriber) -> None:
         self.subscriber = subscriber
-        self.following: asyncio.Task[None] | None = None
+        self.catch_up_task: asyncio.Task[None] | None = None
         self._hub = hub
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Server-sent events, whole ones; ends with what the client can go on from."""
+        """Yield whole server-sent events, the last one with the cursor to continue from."""
         subscriber = self.subscriber
         yield events.id_line(subscriber.sent)
         while True:
@@ -30,14 +30,14 @@ class Stream:
                 yield chunk
             elif subscriber.end is not None:
                 break
-            elif not await subscriber.filled(self._hub.heartbeat_s):
-                yield events.heartbeat(self._moved())
+            elif not await subscriber.wait_filled(self._hub.heartbeat_s):
+                yield events.heartbeat(self._advance_cursor())
         if subscriber.end == "overflow":
             yield events.overflow(subscriber.sent)
         else:
             yield events.id_line(subscriber.cursor)
 
-    def _moved(self) -> str | None:
+    def _advance_cursor(self) -> str | None:
         cursor = self._hub.cursor_of(self.subscriber)
         if cursor == self.subscriber.sent:
             return None

@@ -1,4 +1,4 @@
-"""Answers as they go over the wire."""
+"""HTTP responses with JSON bodies."""
 
 from __future__ import annotations
 
@@ -16,24 +16,29 @@ from streams.gateway.limits import RETRY_AFTER_S
 RETRY_AFTER = {"retry-after": str(RETRY_AFTER_S)}
 
 
-def dump(value: Any) -> bytes:
-    """JSON text of anything that JSON text was read from."""
+def dump_json(value: Any) -> bytes:
+    """Encode any value that was parsed from JSON."""
     try:
         return orjson.dumps(value)
     except TypeError:  # an integer of more than 64 bits
         return json.dumps(value).encode()
 
 
-def http(answer: Response, headers: Mapping[str, str] | None = None) -> HttpResponse:
-    """An answer, its body made into text here."""
-    own = {**answer.headers, **(headers or {})}
-    return http_text(answer.status, dump(answer.body), own, fact=answer.fact)
+def make_response(response: Response, headers: Mapping[str, str] | None = None) -> HttpResponse:
+    """Return the HTTP response with the body encoded as JSON."""
+    all_headers = {**response.headers, **(headers or {})}
+    return make_text_response(
+        response.status, dump_json(response.body), all_headers, fact=response.fact
+    )
 
 
-def http_text(
+def make_text_response(
     status: int, text: bytes, headers: Mapping[str, str] | None = None, *, fact: bool = False
 ) -> HttpResponse:
-    """fact: a record and no problem, whatever the status."""
+    """Return the HTTP response with an encoded JSON body.
+
+    fact: the body is a record and not a problem, whatever the status.
+    """
     more = {"cache-control": "no-store", **(headers or {})}
     if status == 503:
         more["retry-after"] = str(RETRY_AFTER_S)

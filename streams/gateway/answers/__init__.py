@@ -1,1 +1,0 @@
-"""What every route answers, by the names that the route table uses."""

@@ -1,0 +1,33 @@
+"""The protocol of the view that a gateway reads: it follows the log by itself."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from streams.views.positions import Position
+from streams.views.reads import ReadOnlyStore
+from streams.views.status import ViewStats, ViewStatus
+
+
+class ViewProtocol(Protocol):
+    """A view that follows the log.  `streams.view_store.live.LiveView` implements it."""
+
+    def status(self) -> ViewStatus:
+        """Return the state of the view; never blocks."""
+
+    def stats(self) -> ViewStats:
+        """Return the counters of the view; never blocks."""
+
+    def reader(self) -> AbstractContextManager[ReadOnlyStore]:
+        """Open a snapshot.  Raises errors.ViewNotReady."""
+
+    async def wait_async(self, position: Position, timeout_s: float) -> None:
+        """Wait until readers see what was written with the verdict on the record at the position.
+
+        Raises errors.ViewNotReady, ViewBehind.
+        """
+
+    def awaiting(self, row: bytes) -> AbstractContextManager[Future[None]]:
+        """Yield a future that is done once that row of the view is written; never blocks."""
