@@ -43,7 +43,7 @@ def said(topic: Topic, count: int) -> list[Output]:
     made = Outputs("")
     records = (
         made.record(topic, one.value)
-        for one in Agents(random.Random(SEED)).said()
+        for one in Agents(random.Random(SEED)).messages()
         if one.topic is topic and isinstance(one.value, dict)
     )
     return list(itertools.islice(records, count))

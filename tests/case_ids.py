@@ -30,7 +30,7 @@ def read_ids(path: Path) -> set[str]:
     return {line for line in path.read_text().splitlines() if "::" in line}
 
 
-def moved(case: str, moves: Moves) -> str | None:
+def current_id(case: str, moves: Moves) -> str | None:
     """Return the id that a case has now; None if its test follows the files of the product."""
     for before, after in moves:
         if case.startswith(before):
@@ -39,7 +39,7 @@ def moved(case: str, moves: Moves) -> str | None:
 
 
 def missing(before: set[str], after: set[str], moves: Moves) -> list[str]:
-    expected = {case: moved(case, moves) for case in before}
+    expected = {case: current_id(case, moves) for case in before}
     return sorted(case for case, now in expected.items() if now is not None and now not in after)
 
 

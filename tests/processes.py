@@ -82,12 +82,12 @@ class Process:
     def wait_text(self, text: str, patience_s: float = PATIENCE_S) -> None:
         """Until it has said that; fails when it ends before."""
 
-        def said() -> bool:
+        def has_text() -> bool:
             running, found = self.running, text in self.text()
             assert found or running, f"{self.name} has ended:\n{self.text()[-3000:]}"
             return found
 
-        wait_for(said, f"{self.name} says {text!r}", patience_s, 0.002)
+        wait_for(has_text, f"{self.name} says {text!r}", patience_s, 0.002)
 
     def signal(self, number: signal.Signals) -> None:
         self._process.send_signal(number)

@@ -159,7 +159,7 @@ def test_versions_and_sequences_are_without_gap_though_workers_are_killed(
     environment.send(traffic.records[KILLS * share :])
     tail = environment.tail(ASAP_EVENTS)
     tail.until(len(traffic.records), 300)
-    wait_for(lambda: not held(environment), "no key is held", look_s=0.2)
+    wait_for(lambda: not buffered_keys(environment), "no key is held", look_s=0.2)
     worker.end()
     check(environment, traffic)
 
@@ -170,7 +170,7 @@ def all_visible(environment: Environment) -> bool:
     return environment.log.ends(tps) == environment.log.high_watermarks(tps)
 
 
-def held(environment: Environment) -> list[bytes]:
+def buffered_keys(environment: Environment) -> list[bytes]:
     prefixes = tuple(store_key(table.name, "") for table in (ASAP_ADMISSIONS, ASAP_HELD))
     return [key for _, key in environment.changelog() if key.startswith(prefixes)]
 
@@ -178,7 +178,7 @@ def held(environment: Environment) -> list[bytes]:
 def check(environment: Environment, traffic: Traffic) -> None:
     """What workers have left that have ended."""
     wait_for(lambda: all_visible(environment), "all is visible")
-    assert held(environment) == []
+    assert buffered_keys(environment) == []
     facts = environment.values(ASAP_EVENTS)
     causes = Counter(fact["cause"] for fact in facts)
     assert len(causes) == len(facts) == len(traffic.records), "one fact per record"
@@ -225,7 +225,7 @@ def test_links_go_through_the_log(environment: Environment, dice: random.Random)
     environment.send(traffic.records)
     worker = environment.start("only", "--static")
     environment.tail(ASAP_EVENTS).until(len(traffic.records))
-    wait_for(lambda: answered(environment), "every question is answered", look_s=0.2)
+    wait_for(lambda: all_links_answered(environment), "every question is answered", look_s=0.2)
     worker.end()
     check(environment, traffic)
     kinds = Counter(link["kind"] for link in environment.values(ASAP_LINKS))
@@ -233,6 +233,6 @@ def test_links_go_through_the_log(environment: Environment, dice: random.Random)
     assert kinds["depth_ask"] == kinds["depth_answer"] > 0
 
 
-def answered(environment: Environment) -> bool:
+def all_links_answered(environment: Environment) -> bool:
     """Whether no link is on its way: a record that has waited half a minute has asked again."""
     return all_visible(environment) and environment.drained((ASAP_ENVELOPES, ASAP_LINKS))

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.history import values_of
-from tests.history.anomalies import Finding, shown
+from tests.history.anomalies import Violation, render_violations
 from tests.history.clients import PACKETS, Clients
 from tests.history.site import Site
 from topology.apc import APC_EVENTS
@@ -38,7 +38,7 @@ def amid(site: Site, clients: Clients, dice: random.Random) -> Iterator[None]:
         client.result(120)
 
 
-def verified_amid(site: Site, clients: Clients) -> list[Finding]:
+def verified_amid(site: Site, clients: Clients) -> list[Violation]:
     """What is found while bursts are sent and decided."""
     with ThreadPoolExecutor(1) as pool:
         verifying = pool.submit(site.verified)
@@ -109,7 +109,7 @@ def test_a_mixed_history_is_whole_though_workers_are_killed_join_and_leave(
             site.settle(clients)
         workers.end()
         found = site.report(clients, view)
-        assert found == [], shown(found)
+        assert found == [], render_violations(found)
         check_variety(site, clients)
 
 

@@ -15,7 +15,7 @@ import pytest
 from streams.engine.records import Output
 from streams.errors import BrokerUnavailable
 from tests.chaos.test_broker_away import PrivateBroker
-from tests.history.anomalies import shown
+from tests.history.anomalies import render_violations
 from tests.history.clients import PACKETS, Clients
 from tests.history.site import INPUTS, Site
 from tests.history.sources import cause_of
@@ -119,6 +119,6 @@ def test_a_mixed_history_is_whole_though_the_broker_is_killed_amid_it(
             assert worker.running, worker.text()[-3000:]
             worker.end()
         found = site.report(clients, view)
-        assert found == [], shown(found)
+        assert found == [], render_violations(found)
         assert unaccounted(site, clients) == Counter()
         assert site.unused() == []

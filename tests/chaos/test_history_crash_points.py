@@ -17,7 +17,7 @@ import pytest
 from streams.engine.crash_points import POINTS
 from tests.chaos.test_crash_points import AS_TASKS_LEAVE, AS_TASKS_OPEN
 from tests.e2e.environment import Worker
-from tests.history.anomalies import shown
+from tests.history.anomalies import render_violations
 from tests.history.clients import Clients
 from tests.history.site import SETTINGS, Site
 from tests.history.sources import Causes
@@ -154,5 +154,5 @@ def test_a_mixed_history_is_whole_though_workers_die_at_their_points(
             site.settle(clients)
         workers.end()
         found = site.report(clients, view)
-        assert found == [], shown(found)
+        assert found == [], render_violations(found)
         assert site.unused() == []

@@ -14,7 +14,7 @@ import pytest
 
 from streams.engine.records import position
 from tests.e2e.environment import Worker
-from tests.history.anomalies import Anomaly, Finding, shown
+from tests.history.anomalies import Anomaly, Violation, render_violations
 from tests.history.clients import Clients
 from tests.history.faults import ARM, TOLD, Fault
 from tests.history.site import Site
@@ -73,7 +73,7 @@ class Struck:
         first.wait_ready()
         self._send()
         if fault in WANTED:
-            site.rest(self._clients)
+            site.wait_until_still(self._clients)
         else:
             site.settle(self._clients)
         for worker in (first, second):
@@ -121,14 +121,14 @@ class Struck:
 
 def history(
     broker: str, directory: Path, dice: random.Random, fault: Fault
-) -> tuple[set[str], list[Finding]]:
+) -> tuple[set[str], list[Violation]]:
     """The commands that the fault has struck, and the report."""
     with Site(broker, directory) as site, site.view() as view:
         with Clients(site, dice) as clients:
             struck = Struck(site, clients, fault)
             struck.run()
         found = site.report(clients, view)
-    print(f"struck: {sorted(struck.places)}\n{shown(found)}")
+    print(f"struck: {sorted(struck.places)}\n{render_violations(found)}")
     return struck.places, found
 
 
@@ -139,7 +139,7 @@ def test_the_same_run_without_a_fault_is_clean(
 ) -> None:
     struck, found = history(broker, tmp_path, dice, fault)
     assert struck
-    assert found == [], shown(found)
+    assert found == [], render_violations(found)
 
 
 @pytest.mark.timeout(900)
@@ -149,9 +149,11 @@ def test_a_seeded_fault_is_found_and_named(
 ) -> None:
     struck, found = history(broker, tmp_path, dice, fault)
     named = {one.anomaly for one in found} & TELLING
-    assert WANTED[fault] <= named <= WANTED[fault] | ALSO.get(fault, frozenset()), shown(found)
+    assert WANTED[fault] <= named <= WANTED[fault] | ALSO.get(fault, frozenset()), (
+        render_violations(found)
+    )
     answers = {
         one.place for one in found if one.anomaly in (Anomaly.UNANSWERED, Anomaly.ANSWERED_TWICE)
     }
     assert struck
-    assert struck <= answers, shown(found)
+    assert struck <= answers, render_violations(found)

@@ -58,7 +58,7 @@ class Sender:
 
 def accepted(environment: Environment, places: Sequence[str]) -> bool:
     """Waits until each is answered, once."""
-    found = environment.answered(places)
+    found = environment.await_answers(places)
     return all(kind == "fact" and fact["verdict"] == "accepted" for kind, fact in found)
 
 

@@ -59,7 +59,7 @@ class Cache(Site):
         self.environment.send(records)
         return records
 
-    def found(self, worker: Worker) -> SapHistory:
+    def final_history(self, worker: Worker) -> SapHistory:
         """Everything, when there is nothing left to do and the worker has ended."""
         self.drain()
         worker.end()
@@ -124,7 +124,7 @@ def test_a_store_that_is_killed_is_done_once(cache: Cache) -> None:
     worker = cache.start("only", "--static")
     environment.send(records)
     cache.ask([1, 1], mode="only")
-    found = cache.found(worker)
+    found = cache.final_history(worker)
     assert checker_sap.check(found) == []
     assert found.values(SAP_CACHE) == [row]
     assert len(hits(found)) == 2
@@ -137,7 +137,7 @@ def test_compaction_leaves_every_version_as_it_was_written(cache: Cache) -> None
         cache.ask(range(DOCUMENTS), mode="prefer", maxAgeSec=0)
         cache.drain()
         wait_for(partial(passed, int(time.time())), "the next second")
-    before = cache.found(worker)
+    before = cache.final_history(worker)
     assert checker_sap.check(before) == []
     rows = before.of(SAP_CACHE)
     assert len(rows) == DOCUMENTS * VERSIONS
@@ -153,7 +153,7 @@ def test_compaction_leaves_every_version_as_it_was_written(cache: Cache) -> None
     cache.ask(range(DOCUMENTS), mode="only")
     cache.drain()
     cache.ask(range(DOCUMENTS), mode="prefer", maxAgeSec=0)
-    found = cache.found(worker)
+    found = cache.final_history(worker)
     used = [one["constitutionalEvidence"]["cache"]["version"] for one in hits(found)]
     assert used == [VERSIONS] * DOCUMENTS
     kept = [entry for entry in found.of(SAP_CACHE) if entry.key != CONTROL]

@@ -77,7 +77,7 @@ def private(tmp_path: Path) -> Iterator[PrivateBroker]:
 
 @pytest.mark.parametrize("how", ["killed", "frozen"])
 def test_a_stream_outlasts_a_broker_that_is_away(private: PrivateBroker, how: str) -> None:
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = KafkaBench(private.bootstrap)
         async with bench.tail() as tail:
             of_session, of_all = await connect(tail, Filters("s")), await connect(tail)
@@ -97,7 +97,7 @@ def test_a_stream_outlasts_a_broker_that_is_away(private: PrivateBroker, how: st
                 assert places(await client.records(2)) == [("s", 4), ("s", 5)]
         bench.close()
 
-    asyncio.run(asyncio.wait_for(scene(), 2 * PATIENCE_S))
+    asyncio.run(asyncio.wait_for(scenario(), 2 * PATIENCE_S))
 
 
 @pytest.mark.parametrize("records", [2, 9])
@@ -106,7 +106,7 @@ def test_a_topic_that_was_created_anew_ends_its_streams(
 ) -> None:
     monkeypatch.setattr(hub, "_TOPIC_CHECK_S", 0.2)
 
-    async def scene() -> None:
+    async def scenario() -> None:
         bench = KafkaBench(broker)
         bench.write("s", 5)
         async with bench.tail() as tail:
@@ -125,4 +125,4 @@ def test_a_topic_that_was_created_anew_ends_its_streams(
             assert found == [("s", n) for n in range(1, records + 1)]
         bench.close()
 
-    asyncio.run(asyncio.wait_for(scene(), PATIENCE_S))
+    asyncio.run(asyncio.wait_for(scenario(), PATIENCE_S))

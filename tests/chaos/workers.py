@@ -39,12 +39,12 @@ class Worker(Process):
     def wait_ready(self, *tasks: int) -> None:
         """Until it has said that these tasks (any, if none are named) are ready."""
 
-        def said() -> bool:
+        def is_ready() -> bool:
             ready = self.ready()
             assert self.running, f"{self.name} has ended:\n{self.text()[-3000:]}"
             return ready is not None and (not tasks or ready == list(tasks))
 
-        wait_for(said, f"{self.name} ready with {tasks or 'its tasks'}")
+        wait_for(is_ready, f"{self.name} ready with {tasks or 'its tasks'}")
 
     def abandon(self) -> None:
         """SIGKILL at the end of a test; if it still runs, something failed: have it say where it

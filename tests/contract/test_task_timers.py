@@ -15,7 +15,7 @@ from tests.toy import FACTS, INPUT, SECOND, toy_record
 from topology.topics import dead_letters_of
 
 
-def told(twin: Twin) -> list[tuple[str, str]]:
+def fact_kinds(twin: Twin) -> list[tuple[str, str]]:
     return [(f["id"], f["kind"]) for f in twin.facts()]
 
 
@@ -27,12 +27,12 @@ def test_due_timers_fire_in_order_and_once(twin: Twin, task: OpenTask) -> None:
     twin.pass_ms(4 * HOUR_MS)
     driver.drain()
     driver.drain()
-    assert told(twin)[4:] == [("a", "fired"), ("b", "fired"), ("c", "fired")]
+    assert fact_kinds(twin)[4:] == [("a", "fired"), ("b", "fired"), ("c", "fired")]
     assert driver.task.next_due is not None
     assert list(driver.rows()["toy-open"]) == [b"late"]
     twin.pass_ms(2 * HOUR_MS)
     driver.drain()
-    assert told(twin)[7:] == [("late", "fired")]
+    assert fact_kinds(twin)[7:] == [("late", "fired")]
     assert driver.rows()["timers"] == {}
     assert driver.task.next_due is None
 
@@ -45,10 +45,10 @@ def test_a_timer_set_before_the_last_one_fired_is_found(twin: Twin, task: OpenTa
     driver.drain()
     twin.pass_ms(2 * HOUR_MS)
     driver.drain()
-    assert told(twin)[-1] == ("near", "fired")
+    assert fact_kinds(twin)[-1] == ("near", "fired")
     send(twin, "past", timer=-500_000)
     driver.drain()
-    assert told(twin)[-1] == ("past", "fired")
+    assert fact_kinds(twin)[-1] == ("past", "fired")
 
 
 def test_a_timer_survives_a_restore(twin: Twin, task: OpenTask) -> None:
@@ -60,7 +60,7 @@ def test_a_timer_survives_a_restore(twin: Twin, task: OpenTask) -> None:
         driver.drain()
     with task("one") as driver:
         driver.drain()
-    assert told(twin) == [("a", "seen"), ("a", "fired")]
+    assert fact_kinds(twin) == [("a", "seen"), ("a", "fired")]
 
 
 def test_a_timer_of_a_processor_that_this_version_lacks_is_kept(twin: Twin, task: OpenTask) -> None:
@@ -75,7 +75,7 @@ def test_a_timer_of_a_processor_that_this_version_lacks_is_kept(twin: Twin, task
             driver.drain()
     with task("one") as driver:
         driver.drain()
-    assert told(twin) == [("a", "seen"), ("a", "fired")]
+    assert fact_kinds(twin) == [("a", "seen"), ("a", "fired")]
 
 
 def test_an_answer_in_time_counts_however_long_the_task_was_down(
@@ -90,7 +90,7 @@ def test_an_answer_in_time_counts_however_long_the_task_was_down(
     with task(batch=7) as driver:
         assert driver.fire() is False  # the answers are not decided yet
         driver.drain()
-    assert told(twin)[50:] == [(name, "answered") for name in names]
+    assert fact_kinds(twin)[50:] == [(name, "answered") for name in names]
 
 
 def test_the_gate_waits_for_every_input(twin: Twin, task: OpenTask) -> None:
@@ -102,7 +102,7 @@ def test_the_gate_waits_for_every_input(twin: Twin, task: OpenTask) -> None:
         assert driver.task.needs_end_offsets
         assert driver.fire() is False
         driver.drain()
-    assert told(twin) == [("a", "seen"), ("a", "answered")]
+    assert fact_kinds(twin) == [("a", "seen"), ("a", "answered")]
 
 
 def test_the_gate_opens_behind_a_tail_of_markers(twin: Twin, task: OpenTask) -> None:
@@ -112,7 +112,7 @@ def test_the_gate_opens_behind_a_tail_of_markers(twin: Twin, task: OpenTask) -> 
         twin.abort([toy_record("never", prefix=twin.prefix)])
         twin.pass_ms(2 * HOUR_MS)
         drain_to(driver, 2)
-    assert told(twin) == [("a", "seen"), ("a", "fired")]
+    assert fact_kinds(twin) == [("a", "seen"), ("a", "fired")]
 
 
 def drain_to(driver: Driver, facts: int) -> None:
@@ -120,7 +120,7 @@ def drain_to(driver: Driver, facts: int) -> None:
 
     def drained() -> bool:
         driver.drain()
-        return len(told(driver.twin)) == facts
+        return len(fact_kinds(driver.twin)) == facts
 
     until(drained)
 
@@ -140,11 +140,11 @@ def test_the_gate_waits_for_what_an_open_transaction_hides(
         driver.close()
         driver = task("two")
     driver.drain()
-    assert told(twin) == [("a", "seen"), ("b", "seen")]
+    assert fact_kinds(twin) == [("a", "seen"), ("b", "seen")]
     getattr(other, end)()
     drain_to(driver, 4)
     b_got = "answered" if end == "commit" else "fired"
-    assert sorted(told(twin)[2:]) == [("a", "answered"), ("b", b_got)]
+    assert sorted(fact_kinds(twin)[2:]) == [("a", "answered"), ("b", b_got)]
 
 
 def test_the_gate_waits_for_no_transaction_that_was_begun_after_its_question(
@@ -159,7 +159,7 @@ def test_the_gate_waits_for_no_transaction_that_was_begun_after_its_question(
     second = twin.begin([toy_record("b", prefix=twin.prefix)])
     first.abort()
     drain_to(driver, 2)
-    assert told(twin) == [("a", "seen"), ("a", "fired")]
+    assert fact_kinds(twin) == [("a", "seen"), ("a", "fired")]
     second.commit()
 
 
@@ -168,10 +168,10 @@ def test_inputs_beside_an_open_transaction_are_decided(twin: Twin, task: OpenTas
     send(twin, "a")
     with task(second=True) as driver:
         driver.drain()
-        assert told(twin) == [("a", "seen")]
+        assert fact_kinds(twin) == [("a", "seen")]
         other.commit()
         drain_to(driver, 2)
-    assert told(twin) == [("a", "seen"), ("b", "seen")]
+    assert fact_kinds(twin) == [("a", "seen"), ("b", "seen")]
 
 
 def test_a_gate_that_waits_says_so(twin: Twin, task: OpenTask) -> None:
@@ -202,7 +202,7 @@ def test_timers_fire_up_to_the_clock_of_the_question(twin: Twin, task: OpenTask)
     assert limit is not None
     assert limit < twin.clock() - HOUR_MS
     driver.drain()
-    assert [t for t in told(twin) if t[1] == "fired"] == [("a", "fired"), ("b", "fired")]
+    assert [t for t in fact_kinds(twin) if t[1] == "fired"] == [("a", "fired"), ("b", "fired")]
 
 
 def test_a_timer_that_raises_is_set_aside_and_the_others_fire(twin: Twin, task: OpenTask) -> None:
@@ -211,7 +211,7 @@ def test_a_timer_that_raises_is_set_aside_and_the_others_fire(twin: Twin, task: 
     driver.drain()
     twin.pass_ms(2 * HOUR_MS)
     driver.drain()
-    assert sorted(told(twin)[3:]) == [("a", "fired"), ("c", "fired")]
+    assert sorted(fact_kinds(twin)[3:]) == [("a", "fired"), ("c", "fired")]
     (dead,) = twin.read(dead_letters_of(INPUT))
     assert (dead.key or b"").startswith(b"timer/toy.wait/bad1/")
     assert header(dead, "kafka_dlt-exception-fqcn") == b"timer_failed"
@@ -236,4 +236,4 @@ def test_more_timers_than_a_batch_fire_in_several_cycles(twin: Twin, task: OpenT
     twin.pass_ms(2 * HOUR_MS)
     driver.drain()
     assert driver.cycles == before + 3
-    assert sorted(told(twin)[10:]) == sorted((name, "fired") for name in names)
+    assert sorted(fact_kinds(twin)[10:]) == sorted((name, "fired") for name in names)

@@ -138,8 +138,10 @@ class Twin(ABC):
 class MemoryTransaction(OpenTransaction):
     def __init__(self, log: MemoryLog, outputs: Sequence[Output]) -> None:
         self._log = log
-        self._held = [(tp, log.hold(tp)) for tp in {place(output) for output in outputs}]
-        self._written = log.append([o._replace(partition=place(o).partition) for o in outputs])
+        self._held = [(tp, log.hold(tp)) for tp in {topic_partition(output) for output in outputs}]
+        self._written = log.append(
+            [o._replace(partition=topic_partition(o).partition) for o in outputs]
+        )
 
     def commit(self) -> None:
         for tp, offset in self._held:
@@ -235,7 +237,7 @@ class KafkaTwin(Twin):
                 continue  # the test itself has deleted it
 
 
-def place(output: Output) -> TopicPartition:
+def topic_partition(output: Output) -> TopicPartition:
     return TopicPartition(output.topic, output.partition or 0)
 
 

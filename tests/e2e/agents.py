@@ -62,7 +62,7 @@ class Agents:
         self.secrets: set[str] = set()
         self.turns: dict[tuple[str, int], str] = {}
 
-    def said(self, sessions: int = SESSIONS) -> Iterator[Said]:
+    def messages(self, sessions: int = SESSIONS) -> Iterator[Said]:
         """Without end."""
         names = count(1)
         at_work = [self._session(f"session-{next(names)}") for _ in range(sessions)]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from streams.routes.handle import Routes
 from tests.e2e.asap_model import Task
-from tests.e2e.asap_states import shown
+from tests.e2e.asap_states import snapshot_view
 from tests.e2e.outputs import Json
 
 _LISTED = ("id", "version", "checkpoint", "created_at", "restored_from")
@@ -50,7 +50,7 @@ def _snapshots(routes: Routes, task: Task) -> Iterator[str]:
         yield f"the snapshots of {task.id} are shown otherwise than {listed}"
     for row in rows:
         found = _get(routes, [task.id, "snapshots", str(row["version"])])
-        if found != {"status": 200, **shown(row)}:
+        if found != {"status": 200, **snapshot_view(row)}:
             yield f"the snapshot {row['id']} of {task.id} is shown as {found}"
 
 

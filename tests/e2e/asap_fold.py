@@ -14,7 +14,7 @@ from schemas import asap
 from tests.e2e.asap_calls import Call
 from tests.e2e.asap_history import AsapHistory, Entry
 from tests.e2e.asap_model import Expected, Step, Task
-from tests.e2e.asap_standing import DUPLICATE, Standing, record_key, verdict_of
+from tests.e2e.asap_standing import DUPLICATE, AsapState, record_key, verdict_of
 from tests.e2e.asap_states import ms_of
 from tests.e2e.outputs import Json
 from topology.asap import ASAP_ENVELOPES, ASAP_EVENTS, ASAP_MANIFESTS
@@ -46,7 +46,7 @@ class Fold:
 
     def __init__(self, found: AsapHistory) -> None:
         self.faults: list[str] = []
-        self.standing = Standing({entry.text_key for entry in found.of(ASAP_MANIFESTS)})
+        self.standing = AsapState({entry.text_key for entry in found.of(ASAP_MANIFESTS)})
         self.tasks, self.calls = self.standing.tasks, self.standing.calls
         self.created: dict[str, Entry] = {}
         self.responses: dict[str, Entry] = {}

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from schemas.asap import derived_id
 from streams.engine.headers import iso
-from tests.e2e.asap_states import SNAPSHOT, States, change_of, ms_of, shown, shown_time
+from tests.e2e.asap_states import SNAPSHOT, States, change_of, ms_of, shown_time, snapshot_view
 from tests.e2e.outputs import Json
 
 SERVICE = "urn:asap:agent:headrace"
@@ -235,17 +235,17 @@ class Task:
         about = {"correlation_id": envelope["id"], "trace_id": envelope["trace_id"]}
         asker, payload = envelope["sender"], envelope["payload"]
         if envelope["payload_type"] == "StateQuery":
-            about["extensions"] = {SNAPSHOT: self.states.asked(payload["version"], before)}
+            about["extensions"] = {SNAPSHOT: self.states.queried_state(payload["version"], before)}
             yield self._service(fact, id=next(ids), recipient=asker, **about)
         elif envelope["payload_type"] == "StateRestore":
             old = self.states.named(payload["snapshot_id"], before)
             assert old is not None, fact["cause"]
             new = self.states.save(fact, old["data"], restored_from=old["version"])
-            about["extensions"] = {SNAPSHOT: shown(new)}
+            about["extensions"] = {SNAPSHOT: snapshot_view(new)}
             yield self._service(fact, id=next(ids), recipient=asker, **about)
             if asker == row["requester"]:
                 about["correlation_id"] = self.id
-                about["extensions"] = {SNAPSHOT: shown(new), "dev.headrace.restore": True}
+                about["extensions"] = {SNAPSHOT: snapshot_view(new), "dev.headrace.restore": True}
                 yield self._service(fact, id=next(ids), recipient=row["worker"], **about)
         elif envelope["payload_type"] in ("TaskUpdate", "TaskResponse"):
             self._follow(envelope, fact)

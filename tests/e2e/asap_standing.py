@@ -50,7 +50,7 @@ def record_key(envelope: Json) -> str:
 
 
 @dataclass
-class Standing:
+class AsapState:
     """agents: those with a manifest, for as long as the run lasts.  tasks, calls: by key.
 
     redirects: the holder's id by the key of a request that it answers.

@@ -46,7 +46,7 @@ def change_of(envelope: Json) -> Json | None:
     return told
 
 
-def shown(row: Json) -> Json:
+def snapshot_view(row: Json) -> Json:
     """A row of asap.snapshots as an agent sees it."""
     return {name: row[name] for name in row if name not in ("restored_from", "cause")}
 
@@ -135,19 +135,19 @@ class States:
         """The state that a StateRestore names.  last: the sequence before it."""
         if not self.sourced:
             known = (row for row in self.rows.values() if row["id"] == snapshot_id)
-            return next((shown(row) for row in known), None)
+            return next((snapshot_view(row) for row in known), None)
         task_id, _, number = snapshot_id.rpartition("@")
         n = int(number) if number.isdecimal() else 0
         is_one = task_id == self.task_id and 1 <= n <= last and not self._lost(n)
         return self.at(n) if is_one else None
 
-    def asked(self, version: int | None, last: int) -> Json | None:
+    def queried_state(self, version: int | None, last: int) -> Json | None:
         """The state that a StateQuery is answered with.  last: the sequence before it."""
         if self.sourced:
             n = last if version is None else version
             return self.at(n) if 0 <= n <= last and not self._lost(n) else None
         row = self.rows.get((self.highest or 0) if version is None else version)
-        return None if row is None else shown(row)
+        return None if row is None else snapshot_view(row)
 
     def expire(self, fact: Json) -> None:
         """The last state stays as a row; those without one can no longer be told."""
@@ -164,7 +164,7 @@ class States:
     def at(self, n: int) -> Json:
         """Of an event-sourced task after its n-th event."""
         if n in self.rows:
-            return shown(self.rows[n])
+            return snapshot_view(self.rows[n])
         return {
             "id": f"{self.task_id}@{n}",
             "task_id": self.task_id,

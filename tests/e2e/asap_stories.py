@@ -30,7 +30,7 @@ class Story:
         self._parent, self._key = parent, key
         self._count = 0
 
-    def told(self) -> list[Json]:
+    def envelopes(self) -> list[Json]:
         """Every envelope, in order."""
         dice = self._dice
         said = [self._request(), self._update("working")]
@@ -115,7 +115,7 @@ class Story:
 
 def mixed(stories: list[Story], dice: random.Random) -> list[Json]:
     """All that they tell, interleaved."""
-    open_ends = [story.told() for story in stories]
+    open_ends = [story.envelopes() for story in stories]
     order = [n for n, told in enumerate(open_ends) for _ in told]
     dice.shuffle(order)
     streams = [iter(told) for told in open_ends]

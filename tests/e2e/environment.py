@@ -23,7 +23,7 @@ from streams.ops.topics import create_topics
 from streams.settings import Settings
 from tests.chaos import workers
 from tests.chaos.cluster import Tail
-from tests.e2e.outputs import PARTITIONS, Json, Outputs, shown
+from tests.e2e.outputs import PARTITIONS, Json, Outputs, value_as_json
 from tests.processes import PATIENCE_S, ROOT, Process, environ_of, named, wait_for
 from topology import topics
 from topology.apc import APC_EVENTS, APC_PACKETS, APC_PACKETS_DLQ, APC_TRANSFERS
@@ -149,9 +149,9 @@ class Environment(Outputs):
         return sorted(found, key=lambda record: (record.partition, record.offset))
 
     def values(self, topic: Topic) -> list[Json]:
-        return [shown(topic, record) for record in self.records(topic)]
+        return [value_as_json(topic, record) for record in self.records(topic)]
 
-    def answered(self, positions: Sequence[str]) -> list[tuple[str, Json]]:
+    def await_answers(self, positions: Sequence[str]) -> list[tuple[str, Json]]:
         """For each input position what it was answered with: ("fact", its verdict) or
         ("dead letter", headers).  Waits for them; fails when one has two answers.
         """
@@ -177,7 +177,7 @@ class Environment(Outputs):
 
     def verdicts(self, packets: Sequence[Json]) -> list[Json]:
         """Send packets; the facts that answer them."""
-        answers = self.answered(self.send([self.packet(packet) for packet in packets]))
+        answers = self.await_answers(self.send([self.packet(packet) for packet in packets]))
         assert all(kind == "fact" for kind, _ in answers), answers
         return [fact for _, fact in answers]
 
@@ -223,6 +223,6 @@ class Environment(Outputs):
 def _answer(topic: Topic, record: Record) -> tuple[str, Json] | None:
     if topic is APC_PACKETS_DLQ:
         return "dead letter", dict(record.headers)
-    fact = shown(topic, record)
+    fact = value_as_json(topic, record)
     owed = fact["verdict"] in ("accepted", "duplicate", "rejected")
     return ("fact", fact) if owed else None

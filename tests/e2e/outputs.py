@@ -41,7 +41,7 @@ class Outputs:
         return Output(self.name(APC_PACKETS), key, value)
 
 
-def shown(topic: Topic, record: Record) -> Json:
+def value_as_json(topic: Topic, record: Record) -> Json:
     """A record's value in JSON."""
     assert topic.record is not None
     return to_json(topic.record, decode(record.value, topic.record).value)

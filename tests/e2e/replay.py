@@ -182,7 +182,7 @@ class Replay:
             self._say(fact, difference)
         blocked = throttle["decay"]["blocked"]
         self._same(fact, "decay.mode", throttle["decay"]["mode"], "late")
-        broken = transfers.broken(transfers.checks(packet, receivers, blocked))
+        broken = transfers.violated_rule(transfers.checks(packet, receivers, blocked))
         self._same(
             fact, "warning", "protocol_decayed" in fact["warnings"], blocked and broken is None
         )

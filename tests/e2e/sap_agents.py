@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from streams.engine.log import Log
 from streams.engine.records import Output, Record, TopicPartition
-from tests.e2e.outputs import Json, Outputs, shown
+from tests.e2e.outputs import Json, Outputs, value_as_json
 from tests.e2e.sap_traffic import LEARNED
 from topology.sap import SAP_INBOX, SAP_RESULTS
 from topology.topics import partitions_of
@@ -146,7 +146,7 @@ class Agents:
         self._sent += len(ready)
 
     def _take(self, record: Record) -> None:
-        task, dice = shown(SAP_INBOX, record), self._dice
+        task, dice = value_as_json(SAP_INBOX, record), self._dice
         for _ in range(dice.choice((1, 1, 1, 1, 2))):
             at = self._clock()
             for result in results(task):

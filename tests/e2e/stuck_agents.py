@@ -39,7 +39,7 @@ class Stuck:
         self._confidence = 0.9
         self.thoughts: dict[tuple[str, int], str] = {}
 
-    def said(self, parts: int) -> Iterator[Sequence[Output]]:
+    def batches(self, parts: int) -> Iterator[Sequence[Output]]:
         for number in range(parts):
             which = number % len(_WORDS)
             turns = [self._turn(which) for _ in range(4)]

@@ -174,7 +174,7 @@ class Fold:
         run, hash = self.runs[reply["runId"]], reply_hash(command.value)
         before, node = run.row["state"], f"summit:reply:{reply['runId']}/{reply['replyId']}"
         if reply["kind"] == "verification":
-            run.judged(reply, hash, command.place, command.at)
+            run.apply_verification(reply, hash, command.place, command.at)
             self._draw(entry, node, "evaluates", f"summit:run:{run.id}")
         elif reply["kind"] == "progress":
             run.progress(reply, hash, command.at)

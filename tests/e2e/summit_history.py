@@ -54,14 +54,14 @@ class Unread(str):
 def read(source: Source) -> Logged:
     """Everything that is committed by now; of runs the last row of each."""
     decoded = (*SHOWN, *(topic for topic, _ in COMMANDS.values()))
-    found = {topic.name: entries(topic, source.records(topic), shown) for topic in decoded}
+    found = {topic.name: entries(topic, source.records(topic), plain_json) for topic in decoded}
     rows = latest(source.records(SUMMIT_RUNS))
-    found[SUMMIT_RUNS.name] = entries(SUMMIT_RUNS, rows, shown)
+    found[SUMMIT_RUNS.name] = entries(SUMMIT_RUNS, rows, plain_json)
     found |= {dead.name: raw(source.records(dead)) for _, dead in COMMANDS.values()}
     return Logged(found)
 
 
-def shown(_: str, value: Any) -> Json:
+def plain_json(_: str, value: Any) -> Json:
     found: Json = plain(value)
     return found
 

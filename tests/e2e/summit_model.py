@@ -218,7 +218,7 @@ class Run:
             data |= {} if agent_error is None else {"agentError": agent_error}
             self.row["error"] = {"code": CODES.get(rule, BAD_REPLY), "data": data}
 
-    def judged(self, reply: Json, hash: str, position: str, at: int) -> None:
+    def apply_verification(self, reply: Json, hash: str, position: str, at: int) -> None:
         self.known[reply["replyId"]] = hash
         judge = {"agentId": reply["agentId"], "replyId": reply["replyId"], "position": position}
         judge |= {"at": at, "verification": _on_row(reply["verification"])}

@@ -177,7 +177,7 @@ def test_events_are_kept_once_and_in_order_though_every_process_is_killed(
     environment: Environment, dice: random.Random, unused_tcp_port: int
 ) -> None:
     agents = Agents(dice)
-    records = list(outputs(environment, list(islice(agents.said(), SAID))))
+    records = list(outputs(environment, list(islice(agents.messages(), SAID))))
     size = len(records) // BURSTS + 1
     with site(environment, unused_tcp_port) as at_work:
         with Follower(at_work.url) as follower:

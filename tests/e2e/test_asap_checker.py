@@ -33,23 +33,23 @@ class Told(Recorded):
         self.log.append(traffic.manifests())
         self.host.run()
         for phase in in_phases(traffic.stories(150, 120) + traffic.families(16)):
-            told = [line for said in phase for line in lines(said)]
-            dice.shuffle(told)
-            self.log.append([one for line in told for one in traffic.records(line)])
+            envelopes = [line for said in phase for line in lines(said)]
+            dice.shuffle(envelopes)
+            self.log.append([one for line in envelopes for one in traffic.records(line)])
             self.pass_(dice.randrange(400))
         self.pass_(20 * MINUTE_MS)
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
-    told = Told(tmp_path_factory.mktemp("recorded"), random.Random(7))
-    yield told
-    told.host.close()
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+    recording = Told(tmp_path_factory.mktemp("recorded"), random.Random(7))
+    yield recording
+    recording.host.close()
 
 
 @pytest.fixture(scope="module")
-def sound(told: Told) -> AsapHistory:
-    return asap_history.read(told)
+def sound(recording: Told) -> AsapHistory:
+    return asap_history.read(recording)
 
 
 def test_a_sound_history_has_no_faults(sound: AsapHistory) -> None:
@@ -61,26 +61,26 @@ def test_a_fault_is_found(sound: AsapHistory, put: Fault) -> None:
     assert is_found(put, sound), FAULTS[put]
 
 
-def test_the_graph_has_the_edges_of_the_facts(told: Told, sound: AsapHistory) -> None:
-    edges = asap_history.entries(LINEAGE_EDGES, told.records(LINEAGE_EDGES))
+def test_the_graph_has_the_edges_of_the_facts(recording: Told, sound: AsapHistory) -> None:
+    edges = asap_history.entries(LINEAGE_EDGES, recording.records(LINEAGE_EDGES))
     assert list(asap_check_edges.check(edges, sound, Fold(sound))) == []
     assert len(list(asap_check_edges.check(edges[1:-1], sound, Fold(sound)))) == 2
 
 
 def test_queries_show_what_was_live_after_each_event(
-    told: Told, sound: AsapHistory, tmp_path: Path
+    recording: Told, sound: AsapHistory, tmp_path: Path
 ) -> None:
     fold = Fold(sound)
-    with View(told.log, tmp_path / "view", told.prefix, lambda: told.now) as view:
+    with View(recording.log, tmp_path / "view", recording.prefix, lambda: recording.now) as view:
         view.catch_up(0)
-        settings = Settings.load({}, prefix=told.prefix)
-        routes = Routes(view, told.log, settings, lambda: told.now, wait_s=0)
+        settings = Settings.load({}, prefix=recording.prefix)
+        routes = Routes(view, recording.log, settings, lambda: recording.now, wait_s=0)
         assert list(asap_check_views.check(routes, list(fold.tasks.values()))) == []
 
 
-def test_nothing_is_wrong_when_events_have_expired(told: Told, sound: AsapHistory) -> None:
-    told.pass_(120 * MINUTE_MS)
-    found = asap_history.read(told)
+def test_nothing_is_wrong_when_events_have_expired(recording: Told, sound: AsapHistory) -> None:
+    recording.pass_(120 * MINUTE_MS)
+    found = asap_history.read(recording)
     assert checker_asap.check(found) == []
     expired = [task for task in Fold(found).tasks.values() if not task.row["events_available"]]
     assert expired

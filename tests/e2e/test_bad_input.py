@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 def test_each_record_gets_the_answer_it_is_owed(shared: Environment) -> None:
     cases = [*bad_input.cases(shared), *bad_transfers.cases(shared)]
     positions = shared.send([case.output for case in cases])
-    answers = shared.answered(positions)
+    answers = shared.await_answers(positions)
     wrong = []
     for case, position, (kind, answer) in zip(cases, positions, answers, strict=True):
         told = _dead(answer) if kind == "dead letter" else _verdict(answer)
@@ -69,7 +69,7 @@ def _good(environment: Environment, number: int) -> bool:
 def test_a_dead_letter_keeps_what_was_sent(shared: Environment) -> None:
     sent = shared.raw(SESSION.encode(), b"nonsense")._replace(headers=[("own", b"1")])
     (position,) = shared.send([sent])
-    shared.answered([position])
+    shared.await_answers([position])
     letter = shared.records(APC_PACKETS_DLQ)[-1]
     headers: dict[str, Any] = dict(letter.headers)
     topic, partition, offset = position.split("/")
@@ -113,7 +113,7 @@ def test_what_was_small_when_compressed_is_answered_too(shared: Environment) -> 
     unreadable = shared.raw(SESSION.encode(), text.encode())
     wide = shared.packet(packet("IDEA", 61, session="good", metadata={"x": "x" * 5_000_000}))
     positions = [squeezed(shared, one) for one in (unreadable, wide)]
-    (letter, headers), (kind, fact) = shared.answered(positions)
+    (letter, headers), (kind, fact) = shared.await_answers(positions)
     assert (letter, headers["kafka_dlt-exception-fqcn"]) == ("dead letter", b"frame_unknown")
     assert (kind, fact["rule"], fact["state"]) == ("fact", "output_too_large", None)
 
@@ -138,7 +138,7 @@ def test_the_single_object_frame_is_read_too(shared: Environment) -> None:
     output = shared.packet(packet("IDEA", 3, session="good"))
     assert output.value is not None
     framed = b"\xc3\x01" + fingerprint_of(entry.schema) + output.value[5:]
-    ((kind, fact),) = shared.answered(shared.send([output._replace(value=framed)]))
+    ((kind, fact),) = shared.await_answers(shared.send([output._replace(value=framed)]))
     assert (kind, fact["verdict"]) == ("fact", "accepted")
 
 
@@ -182,7 +182,7 @@ def test_rules_that_need_other_settings(environment: Environment) -> None:
     assert (told["verdict"], not_due["verdict"]) == ("accepted", "accepted")
 
     position = environment.send([bad_input.too_large(environment)])
-    ((_, fact),) = environment.answered(position)
+    ((_, fact),) = environment.await_answers(position)
     assert (fact["verdict"], fact["rule"]) == ("rejected", "output_too_large")
     assert (fact["fault"], fact["packet"], fact["state"]) == ("service", None, None)
     (after,) = environment.verdicts([packet("SIGNAL", 4)])

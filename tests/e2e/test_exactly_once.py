@@ -48,7 +48,7 @@ class Run:
         self._environment.send(self._records[:count])
         del self._records[:count]
 
-    def rest(self) -> None:
+    def send_remaining(self) -> None:
         self._send(len(self._records))
 
     @contextmanager
@@ -98,7 +98,7 @@ def test_each_packet_is_judged_once_though_workers_are_killed_join_and_leave(
     second.wait_ready()
     with run.point():
         second.end()
-    run.rest()
+    run.send_remaining()
     first.wait_ready(*environment.numbers)
     environment.drain()
     first.end()

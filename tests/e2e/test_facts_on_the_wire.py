@@ -18,7 +18,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource
 
 from streams.engine.records import Record
 from tests.e2e.environment import Environment
-from tests.e2e.outputs import PARTITIONS, Json, shown
+from tests.e2e.outputs import PARTITIONS, Json, value_as_json
 from tests.unit.protocols.apc.processor.packets import ack, packet, pid, waiting
 from topology import topics
 from topology.apc import APC_COORDINATION, APC_EVENTS, APC_INBOX, APC_PACKET_STATES, APC_PACKETS
@@ -60,7 +60,7 @@ def lived(shared: Environment) -> Environment:
     traced = [("traceparent", PARENT)]
     first = [shared.packet(given, headers=traced)]
     answers = [shared.packet(ack(2, 1, "a", session=SESSION), headers=traced)]
-    shared.answered(shared.send(first + answers))
+    shared.await_answers(shared.send(first + answers))
     shared.until(lambda: _redelivered(shared), "redelivered")
     shared.send([shared.packet(ack(3, 1, "b/c", session=SESSION), headers=traced)])
     refused = packet("IDEA", 4, session=SESSION, confidence=3)
@@ -78,7 +78,7 @@ def records(
 ) -> Iterator[tuple[Record, dict[str, str], Json]]:
     for record in environment.records(topic):
         headers = {name: value.decode() for name, value in record.headers}
-        yield record, headers, shown(topic, record)
+        yield record, headers, value_as_json(topic, record)
 
 
 def test_the_trace_is_in_every_record_that_it_caused(lived: Environment) -> None:
@@ -163,7 +163,7 @@ def test_frames_are_decoded_by_any_avro_reader(lived: Environment) -> None:
             body = io.BytesIO(record.value[5:])
             value = reader.read(BinaryDecoder(body))
             assert body.read() == b""
-            _same(value, shown(topic, record))
+            _same(value, value_as_json(topic, record))
 
 
 def _same(value: Any, told: Json) -> None:
@@ -195,7 +195,7 @@ def test_inputs_carry_the_brokers_time(lived: Environment) -> None:
     old = lived.packet(packet("SIGNAL", 9, session=SESSION), timestamp=1_000_000_000_000)
     began = time.time() * 1000
     (position,) = lived.send([old])
-    ((_, fact),) = lived.answered([position])
+    ((_, fact),) = lived.await_answers([position])
     _, partition, offset = position.split("/")
     config = {"bootstrap.servers": lived.settings.bootstrap, "group.id": f"{lived.prefix}wire"}
     consumer = Consumer(config)

@@ -48,7 +48,7 @@ def _waits(number: int, **members: Any) -> Json:
 
 def test_odd_packets_live_like_any_other(environment: Environment) -> None:
     environment.start("only").wait_ready(*environment.numbers)
-    answers = environment.answered(environment.send(odd(environment)))
+    answers = environment.await_answers(environment.send(odd(environment)))
     assert {(kind, fact["verdict"]) for kind, fact in answers} == {("fact", "accepted")}
     environment.drain()
     found = history.read(environment)

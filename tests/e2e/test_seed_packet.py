@@ -56,7 +56,7 @@ def test_the_seeds_idea_waits_for_its_answer_and_is_archived(shared: Environment
     path = f"/v1/apc/sessions/{session}/packets/{packet_id}"
     row = shared.query("query", path, "--after", position)
     assert (row["state"], row["position"], row["rule"]) == ("ROUTED", position, "accepted")
-    ((kind, fact),) = shared.answered([position])
+    ((kind, fact),) = shared.await_answers([position])
     assert (kind, fact["verdict"], fact["state"]) == ("fact", "accepted", "ROUTED")
     assert fact["packet"] == idea
     assert [t["event"] for t in fact["transitions"]] == ROUTED

@@ -15,7 +15,7 @@ import pytest
 from schemas import encode, from_json
 from streams.engine.records import Output
 from tests.e2e.environment import Environment
-from tests.e2e.outputs import PARTITIONS, Json, shown
+from tests.e2e.outputs import PARTITIONS, Json, value_as_json
 from tests.processes import wait_for
 from tests.unit.protocols.summit.processor.support import AGENT, invoke, manifest
 from topology.declarations import Topic
@@ -49,7 +49,7 @@ def verdicts(env: Environment, *outputs: Output) -> list[Json]:
         begin = len(tail.records)
         tail.poll()
         for one in tail.records[begin:]:
-            fact = shown(SUMMIT_EVENTS, one)
+            fact = value_as_json(SUMMIT_EVENTS, one)
             found[fact["cause"]] = fact
         return set(positions) <= set(found)
 

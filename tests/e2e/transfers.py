@@ -85,7 +85,7 @@ def _guard(packet: Json) -> tuple[str, bool | None]:
     return "phase_guard", None
 
 
-def broken(made: Checks) -> str | None:
+def violated_rule(made: Checks) -> str | None:
     return next((rule for rule, holds in made if holds is False), None)
 
 
@@ -94,7 +94,7 @@ def throttle(packet: Json, receivers: list[str], decay: Json, lived: bool) -> Js
     payload, policy = packet["payload"], _policy(packet)
     generation = packet["trace"]["generation"]
     window = (generation >= 11) + (generation >= 21)
-    rule = broken(checks(packet, receivers, decay["blocked"]))
+    rule = violated_rule(checks(packet, receivers, decay["blocked"]))
     known, top_k = payload["to_swarm"] in receivers, policy.get("top_k")
     taken = len(receivers) + (rule is None and not known and lived)
     selector = (None, "SELECTIVE_IMPORT", "WINNER_TO_LOSERS")[window]
@@ -169,7 +169,7 @@ def differences(packet: Json, receivers: list[str], recorded: Json, lived: bool)
 
 def _outcomes(made: Checks) -> list[str]:
     rules = [rule for rule, _ in made]
-    failed = broken(made)
+    failed = violated_rule(made)
     reached = len(rules) if failed is None else rules.index(failed) + 1
     words = {True: "pass", False: "fail", None: "not_applicable"}
     return [words[holds] for _, holds in made[:reached]] + ["not_reached"] * (len(rules) - reached)

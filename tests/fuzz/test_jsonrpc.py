@@ -29,7 +29,7 @@ def closed() -> Iterator[None]:
     jsonrpc.close()
 
 
-def broken(*args: Any, **kwargs: Any) -> Any:
+def fail(*args: Any, **kwargs: Any) -> Any:
     raise KeyError("made to fail")
 
 
@@ -48,17 +48,17 @@ def test_a_method_that_raises_is_found(
     monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, data: bytes
 ) -> None:
     jsonrpc.run(data)
-    monkeypatch.setattr(owner, name, broken)
+    monkeypatch.setattr(owner, name, fail)
     with pytest.raises(AssertionError, match="KeyError: 'made to fail'"):
         jsonrpc.run(data)
 
 
 def test_a_fault_that_is_but_logged_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def told(self: AsapServer, payload_type: str | None) -> str:
+    def label_and_log(self: AsapServer, payload_type: str | None) -> str:
         logging.getLogger("streams.asap.server").error("a thread has failed")
         return "unknown"
 
-    monkeypatch.setattr(AsapServer, "_label", told)
+    monkeypatch.setattr(AsapServer, "_label", label_and_log)
     logging.disable(logging.CRITICAL)  # as `python -m tests.fuzz` does
     try:
         with pytest.raises(AssertionError, match="a thread has failed"):

@@ -28,19 +28,19 @@ _SHOWN = 8
 """Of each kind."""
 
 
-class Finding(NamedTuple):
+class Violation(NamedTuple):
     """place: a position on the log, a row, or whatever the sentence is about."""
 
     anomaly: Anomaly
     place: str
-    told: str
+    detail: str
 
 
-def shown(findings: list[Finding]) -> str:
+def render_violations(findings: list[Violation]) -> str:
     """For the output of a test that fails."""
     counts = Counter(one.anomaly for one in findings)
     lines = [f"{name}: {count}" for name, count in counts.items()]
     for name in counts:
         some = [one for one in findings if one.anomaly is name][:_SHOWN]
-        lines += [f"{name} {one.place}: {one.told[:300]}" for one in some]
+        lines += [f"{name} {one.place}: {one.detail[:300]}" for one in some]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from typing import Any
 
 from schemas import Undecodable, decode_many
 from streams.engine.records import Output, position
-from tests.history.anomalies import Anomaly, Finding
+from tests.history.anomalies import Anomaly, Violation
 from tests.history.sources import Source, cause_of
 from topology.declarations import Topic
 from topology.machines.saop_rewind import RewindEvent
@@ -20,25 +20,25 @@ Notes = Mapping[str, Output]
 """What clients sent, by the position that was acknowledged."""
 
 
-def check(source: Source, notes: Notes) -> Iterator[Finding]:
+def check(source: Source, notes: Notes) -> Iterator[Violation]:
     places: set[str] = set()
     for topic, facts in VERDICTS.items():
         records = {position(record): record for record in source.records(topic)}
         places |= records.keys()
         answers = _answers(source, topic, facts)
         for place in records.keys() - answers.keys():
-            yield Finding(Anomaly.UNANSWERED, place, "neither a verdict nor a dead letter")
+            yield Violation(Anomaly.UNANSWERED, place, "neither a verdict nor a dead letter")
         for place, count in answers.items():
             if place not in records:
-                yield Finding(Anomaly.WITHOUT_COMMAND, place, f"{count} answers to nothing")
+                yield Violation(Anomaly.WITHOUT_COMMAND, place, f"{count} answers to nothing")
             elif count > 1:
-                yield Finding(Anomaly.ANSWERED_TWICE, place, f"it has {count} answers")
+                yield Violation(Anomaly.ANSWERED_TWICE, place, f"it has {count} answers")
         for place in notes.keys() & records.keys():
             sent, kept = notes[place], records[place]
             if (sent.key, sent.value) != (kept.key, kept.value):
-                yield Finding(Anomaly.NOT_KEPT, place, "another record lies there")
+                yield Violation(Anomaly.NOT_KEPT, place, "another record lies there")
     for place in notes.keys() - places:
-        yield Finding(Anomaly.NOT_KEPT, place, "it was acknowledged and is not there")
+        yield Violation(Anomaly.NOT_KEPT, place, "it was acknowledged and is not there")
 
 
 def _answers(source: Source, topic: Topic, facts: tuple[Topic, ...]) -> Counter[str]:

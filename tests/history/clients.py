@@ -103,7 +103,7 @@ class Clients:
         self.doubts: list[Output] = []
         self._packets = iter(traffic.Traffic(self._own(), traffic.SESSIONS // 4))
         self.agents = Agents(self._own())
-        self._said = self.agents.said(SESSIONS)
+        self._said = self.agents.messages(SESSIONS)
         self._sap = sap_traffic.Traffic(environment, self._own())
         self._asap = asap_traffic.Traffic(environment, self._own())
         self._summit = summit_traffic.Traffic(environment, self._own())
@@ -140,11 +140,11 @@ class Clients:
         wanted = {position(record) for record in records}
         tail = self._environment.tail(SUMMIT_EVENTS)
 
-        def answered() -> bool:
+        def has_verdicts() -> bool:
             tail.poll()
             return wanted <= {(header(one, CAUSE) or b"").decode() for one in tail.records}
 
-        wait_for(answered, "verdicts on manifests", 120)
+        wait_for(has_verdicts, "verdicts on manifests", 120)
         self._summit.manifests.noted(records)
 
     def burst(self, *names: str) -> list[Future[None]]:

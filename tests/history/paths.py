@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from schemas import Undecodable, decode_many
 from streams.engine.records import position
-from tests.history.anomalies import Anomaly, Finding
+from tests.history.anomalies import Anomaly, Violation
 from tests.history.sources import Source
 from topology.apc import APC_EVENTS
 from topology.asap import ASAP_EVENTS
@@ -61,19 +61,19 @@ class Move(NamedTuple):
     stood: str | None = None
 
 
-def check(source: Source) -> Iterator[Finding]:
+def check(source: Source) -> Iterator[Violation]:
     yield from _legal(source)
     yield from _numbered(source)
 
 
-def _legal(source: Source) -> Iterator[Finding]:
+def _legal(source: Source) -> Iterator[Violation]:
     for topic, moves in MOVES.items():
         stands: dict[tuple[object, ...], str] = {}
         for place, fact in facts(source, topic):
             for move in moves(fact):
                 told = _wrong(move, stands.get(move.key))
                 if told is not None:
-                    yield Finding(Anomaly.ILLEGAL_STEP, place, f"{move.key} {told}")
+                    yield Violation(Anomaly.ILLEGAL_STEP, place, f"{move.key} {told}")
                 stands[move.key] = move.end
 
 
@@ -97,14 +97,14 @@ def _wrong(move: Move, stands: str | None) -> str | None:
     return None
 
 
-def _numbered(source: Source) -> Iterator[Finding]:
+def _numbered(source: Source) -> Iterator[Violation]:
     """Sequences of a session on rtes.events run 1, 2, 3…, in the order of the log."""
     last: dict[str, int] = {}
     for place, fact in facts(source, RTES_EVENTS):
         session, before = fact["session_id"], last.get(fact["session_id"], 0)
         if fact["sequence"] != before + 1:
             told = f"{session} has {fact['sequence']} after {before}"
-            yield Finding(Anomaly.SEQUENCE, place, told)
+            yield Violation(Anomaly.SEQUENCE, place, told)
         last[session] = fact["sequence"]
 
 

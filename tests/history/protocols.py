@@ -35,7 +35,7 @@ from tests.e2e import (
 )
 from tests.e2e.asap_fold import Fold as AsapFold
 from tests.e2e.summit_fold import Fold as SummitFold
-from tests.history.anomalies import Anomaly, Finding
+from tests.history.anomalies import Anomaly, Violation
 from tests.history.sources import Part, Source
 from topology.apc import APC_PACKETS
 
@@ -51,7 +51,7 @@ class Expected(NamedTuple):
     summit_timeout_s: int
 
 
-def check(source: Source, expected: Expected) -> Iterator[Finding]:
+def check(source: Source, expected: Expected) -> Iterator[Violation]:
     parts: Mapping[str, Callable[[], Iterator[tuple[Anomaly, Check]]]] = {
         "apc": lambda: _apc(source),
         "sap": lambda: _sap(source),
@@ -62,10 +62,10 @@ def check(source: Source, expected: Expected) -> Iterator[Finding]:
     for name, checks in parts.items():
         try:
             for anomaly, run in checks():
-                yield from (Finding(anomaly, name, problem) for problem in run())
+                yield from (Violation(anomaly, name, problem) for problem in run())
         except Exception as exc:  # a broken history need not be one that can be followed
             told = f"it cannot be followed: {type(exc).__name__}: {exc}"
-            yield Finding(Anomaly.VERDICT, name, told)
+            yield Violation(Anomaly.VERDICT, name, told)
 
 
 def _apc(source: Source) -> Iterator[tuple[Anomaly, Check]]:

@@ -13,7 +13,7 @@ from streams.view_store.view import View
 from tests.e2e.environment import Environment, Worker
 from tests.e2e.outputs import Json
 from tests.history import answers, paths, protocols, stores, views
-from tests.history.anomalies import Anomaly, Finding
+from tests.history.anomalies import Anomaly, Violation
 from tests.history.clients import Clients
 from tests.history.faults import Fault
 from tests.processes import wait_for
@@ -83,7 +83,7 @@ class Site(Environment):
 
         wait_for(quiet, "quiet", PATIENCE_S, 0.3)
 
-    def rest(self, clients: Clients, still_s: float = 15.0) -> None:
+    def wait_until_still(self, clients: Clients, still_s: float = 15.0) -> None:
         """Until nothing has been written for a while: what is lost is not waited for."""
         topics = (*INPUTS, SAP_INBOX)
         since, last = time.monotonic(), 0
@@ -101,7 +101,7 @@ class Site(Environment):
         """Topics of commands on which nothing was sent."""
         return [topic.name for topic in VERDICTS if not self.records(topic)]
 
-    def verified(self) -> list[Finding]:
+    def verified(self) -> list[Violation]:
         """What `headrace verify` finds, at one cut of the log as it is now."""
         return self._findings(self._verification())
 
@@ -113,20 +113,20 @@ class Site(Environment):
         report: Json = json.loads(text[text.index("{") :])
         return report
 
-    def _findings(self, report: Json) -> list[Finding]:
+    def _findings(self, report: Json) -> list[Violation]:
         return [
-            Finding(Anomaly.TABLE, one["place"], f"{one['fault']}: {one['told']}")
+            Violation(Anomaly.TABLE, one["place"], f"{one['fault']}: {one['told']}")
             for one in report["findings"]
         ]
 
-    def _verified_whole(self) -> list[Finding]:
+    def _verified_whole(self) -> list[Violation]:
         """At rest nothing is left out of the verification."""
         report = self._verification()
         left: int = report["unchecked"]
-        told = [Finding(Anomaly.TABLE, "verify", f"leaves {left} unchecked")] if left else []
+        told = [Violation(Anomaly.TABLE, "verify", f"leaves {left} unchecked")] if left else []
         return [*self._findings(report), *told]
 
-    def report(self, clients: Clients, view: View) -> list[Finding]:
+    def report(self, clients: Clients, view: View) -> list[Violation]:
         """Everything that is wrong, clause by clause.  All workers have ended."""
         view.catch_up(60)
         expected = protocols.Expected(clients.agents.turns, SUMMIT_TIMEOUT_S)

@@ -17,7 +17,7 @@ from schemas import decode
 from streams.engine.records import Record, position
 from streams.engine.rows import store_key
 from streams.engine.store import Store
-from tests.history.anomalies import Anomaly, Finding
+from tests.history.anomalies import Anomaly, Violation
 from tests.history.sources import Source
 from topology import processors
 from topology.core import CHANGELOG, INPUT_POSITIONS
@@ -29,7 +29,7 @@ CHANGELOGS = {**_TABLES, CHANGELOG: b""}
 """With what precedes their keys in a store."""
 
 
-def check(source: Source, directories: Mapping[str, Path]) -> Iterator[Finding]:
+def check(source: Source, directories: Mapping[str, Path]) -> Iterator[Violation]:
     """directories: of the workers' tasks, by the workers' names; nobody has them open."""
     yield from _forward(source)
     logged: dict[int, list[tuple[bytes, Record]]] = defaultdict(list)
@@ -43,7 +43,7 @@ def check(source: Source, directories: Mapping[str, Path]) -> Iterator[Finding]:
                     yield from _same(f"{worker}/{partition}", store, records)
 
 
-def _forward(source: Source) -> Iterator[Finding]:
+def _forward(source: Source) -> Iterator[Violation]:
     stands: dict[tuple[int, bytes], int] = {}
     for record in source.records(CHANGELOG):
         key = record.key or b""
@@ -53,11 +53,11 @@ def _forward(source: Source) -> Iterator[Finding]:
         before = stands.get((record.partition, key), 0)
         if now < before:
             told = f"{key[len(_POSITIONS) :].decode()} moves back from {before} to {now}"
-            yield Finding(Anomaly.POSITION_BACK, position(record), told)
+            yield Violation(Anomaly.POSITION_BACK, position(record), told)
         stands[record.partition, key] = now
 
 
-def _same(name: str, store: Store, records: list[tuple[bytes, Record]]) -> Iterator[Finding]:
+def _same(name: str, store: Store, records: list[tuple[bytes, Record]]) -> Iterator[Violation]:
     meta = store.get(_META)
     if meta is None:
         return  # killed before it had flushed anything
@@ -72,9 +72,9 @@ def _same(name: str, store: Store, records: list[tuple[bytes, Record]]) -> Itera
             wanted[key] = record.value
     found = dict(store.scan(b"", b"\1"))  # what lies below are the store's own notes
     for key in found.keys() - wanted.keys():
-        yield Finding(Anomaly.STORE, f"{name} {key!r}", "a row that its changelog does not have")
+        yield Violation(Anomaly.STORE, f"{name} {key!r}", "a row that its changelog does not have")
     for key in wanted.keys() - found.keys():
-        yield Finding(Anomaly.STORE, f"{name} {key!r}", "a row of its changelog is not there")
+        yield Violation(Anomaly.STORE, f"{name} {key!r}", "a row of its changelog is not there")
     for key in found.keys() & wanted.keys():
         if found[key] != wanted[key]:
-            yield Finding(Anomaly.STORE, f"{name} {key!r}", "a row is another in its changelog")
+            yield Violation(Anomaly.STORE, f"{name} {key!r}", "a row is another in its changelog")

@@ -21,7 +21,7 @@ from tests.e2e.recorded import Recorded
 from tests.e2e.stuck_agents import Stuck
 from tests.e2e.traffic import Traffic, output_of
 from tests.history import answers, paths, protocols, stores, views
-from tests.history.anomalies import Anomaly, Finding, shown
+from tests.history.anomalies import Anomaly, Violation, render_violations
 from tests.history.sources import Source
 from tests.history.spoiling import Change, Spoiled, changed, without
 from topology.apc import APC_EVENTS, APC_INBOX, APC_PACKET_STATES, APC_PACKETS
@@ -59,12 +59,12 @@ class Told(Recorded):
         dice = random.Random(SEED)
         self.agents = Agents(dice)
         packets = [output_of(self, sent) for sent in islice(Traffic(dice, 20), COUNT)]
-        said = list(said_as(self, islice(self.agents.said(AGENTS), COUNT)))
+        said = list(said_as(self, islice(self.agents.messages(AGENTS), COUNT)))
         others = [f"session-{number}" for number in range(1, AGENTS + 1)]
         stuck = Stuck(self, random.Random(SEED))
         turned = rewind_traffic.Traffic(self, dice, others).burst(REWINDS)
         amid = chain.from_iterable(zip_longest(_parts(said, AT_WORK), turned, fillvalue=()))
-        for part in (*_parts(packets, 50), *stuck.said(STUCK), *amid):
+        for part in (*_parts(packets, 50), *stuck.batches(STUCK), *amid):
             for output, record in zip(part, self.log.append(part), strict=True):
                 self.notes[position(record)] = output
             self.pass_(200)
@@ -74,30 +74,30 @@ class Told(Recorded):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told(tmp_path_factory.mktemp("told"))
 
 
 @pytest.fixture(scope="module")
-def view(told: Told, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+def view(recording: Told, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
     path = tmp_path_factory.mktemp("view") / "rows"
-    with View(told.log, path, told.prefix, lambda: told.now) as view:
+    with View(recording.log, path, recording.prefix, lambda: recording.now) as view:
         view.catch_up(0)
         yield view
 
 
-def report(source: Source, told: Told, view: View) -> list[Finding]:
+def report(source: Source, recording: Told, view: View) -> list[Violation]:
     return [
-        *answers.check(source, told.notes),
+        *answers.check(source, recording.notes),
         *paths.check(source),
-        *stores.check(source, {"only": told.directory}),
-        *protocols.check(source, protocols.Expected(told.agents.turns, 60)),
+        *stores.check(source, {"only": recording.directory}),
+        *protocols.check(source, protocols.Expected(recording.agents.turns, 60)),
         *views.check(source, view),
     ]
 
 
-def test_rewinds_go_every_way(told: Told) -> None:
-    facts = values_of(told, SAOP_REWIND_LOG)
+def test_rewinds_go_every_way(recording: Told) -> None:
+    facts = values_of(recording, SAOP_REWIND_LOG)
     ends = {(fact["phase"], fact["state"]) for fact in facts if fact["verdict"] == "accepted"}
     assert ends >= {
         ("apply", "applied"),
@@ -110,28 +110,28 @@ def test_rewinds_go_every_way(told: Told) -> None:
     assert any(len(fact["moved"]) > 1 for fact in facts)
 
 
-def test_agents_are_turned_back_amid_their_thoughts(told: Told) -> None:
-    assert checker_agents.astray(values_of(told, RTES_EVENTS), told.agents.turns)
+def test_agents_are_turned_back_amid_their_thoughts(recording: Told) -> None:
+    assert checker_agents.astray(values_of(recording, RTES_EVENTS), recording.agents.turns)
 
 
-def test_what_is_stuck_is_escalated_in_every_way(told: Told) -> None:
-    escalated = values_of(told, SAOP_ESCALATIONS)
+def test_what_is_stuck_is_escalated_in_every_way(recording: Told) -> None:
+    escalated = values_of(recording, SAOP_ESCALATIONS)
     assert {rule for one in escalated for rule in one["rules"]} == {
         "confidence_slope",
         "confidence_drop",
         "observation_repeated",
         "failures_reached",
     }
-    signals = values_of(told, SAOP_TASK_SIGNALS)
+    signals = values_of(recording, SAOP_TASK_SIGNALS)
     turned_back = {one["task_id"] for one in signals if one["kind"] == "rewound"}
     assert {one["task_id"] in turned_back for one in escalated} == {False, True}
     cleared = [one for one in signals if one["kind"] == "failures" and one["first_sequence"] > 20]
     assert cleared
 
 
-def test_nothing_is_found_in_a_sound_history(told: Told, view: View) -> None:
-    found = report(told, told, view)
-    assert found == [], shown(found)
+def test_nothing_is_found_in_a_sound_history(recording: Told, view: View) -> None:
+    found = report(recording, recording, view)
+    assert found == [], render_violations(found)
 
 
 def _twice(records: list[Record]) -> list[Record]:
@@ -377,10 +377,10 @@ def _last_changed(records: list[Record]) -> list[Record]:
     ids=[fault[0] for fault in FAULTS],
 )
 def test_a_fault_is_found_and_named(
-    told: Told, view: View, topic: Topic, change: Change, wanted: frozenset[Anomaly]
+    recording: Told, view: View, topic: Topic, change: Change, wanted: frozenset[Anomaly]
 ) -> None:
-    found = report(Spoiled(told, topic, change), told, view)
-    assert wanted <= {one.anomaly for one in found}, shown(found)
+    found = report(Spoiled(recording, topic, change), recording, view)
+    assert wanted <= {one.anomaly for one in found}, render_violations(found)
 
 
 def test_every_anomaly_is_named_by_some_fault() -> None:

@@ -13,7 +13,7 @@ from tests.e2e.asap_envelopes import envelope
 from tests.e2e.outputs import Json
 from tests.e2e.recorded import Recorded
 from tests.history import paths
-from tests.history.anomalies import Anomaly, shown
+from tests.history.anomalies import Anomaly, render_violations
 from tests.history.spoiling import Spoiled, changed
 from tests.unit.envelopes import transition
 from tests.unit.sdk.local_bus.support import START_MS, id_of, result, task
@@ -105,16 +105,16 @@ def _rewind(phase: str, number: int) -> Json:
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Told:
     return Told(tmp_path_factory.mktemp("told"))
 
 
-def test_the_story_takes_the_steps_that_it_is_told_for(told: Told) -> None:
-    assert list(paths.check(told)) == []
+def test_the_story_takes_the_steps_that_it_is_told_for(recording: Told) -> None:
+    assert list(paths.check(recording)) == []
     moves = [
         (move.machine and move.machine.name, move.event, move.end)
         for topic, moves_of in paths.MOVES.items()
-        for _, fact in paths.facts(told, topic)
+        for _, fact in paths.facts(recording, topic)
         for move in moves_of(fact)
     ]
     assert {
@@ -155,14 +155,14 @@ def _hit_at_work(outcome: Json) -> None:
 def _said(record: str, **members: Any) -> Callable[[Json], bool]:
     """An event with such a payload."""
 
-    def wanted(event: Json) -> bool:
+    def matches(event: Json) -> bool:
         name, payload = event["payload"]
         return bool(
             name == f"headrace.rtes.{record}"
             and all(payload[member] == value for member, value in members.items())
         )
 
-    return wanted
+    return matches
 
 
 def _payload(**members: Any) -> Callable[[Json], None]:
@@ -242,7 +242,10 @@ FAULTS: Sequence[tuple[str, Topic, Callable[[Json], bool], Callable[[Json], None
     ids=[fault[0] for fault in FAULTS],
 )
 def test_a_step_that_no_machine_has_is_found(
-    told: Told, topic: Topic, wanted: Callable[[Json], bool], spoil: Callable[[Json], None]
+    recording: Told,
+    topic: Topic,
+    event_matches: Callable[[Json], bool],
+    spoil: Callable[[Json], None],
 ) -> None:
-    found = list(paths.check(Spoiled(told, topic, changed(wanted, topic, spoil))))
-    assert {one.anomaly for one in found} == {Anomaly.ILLEGAL_STEP}, shown(found)
+    found = list(paths.check(Spoiled(recording, topic, changed(event_matches, topic, spoil))))
+    assert {one.anomaly for one in found} == {Anomaly.ILLEGAL_STEP}, render_violations(found)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from streams.view_store.view import View
 from streams.views.keys import key
 from tests.e2e.outputs import latest
-from tests.history.anomalies import Anomaly, Finding
+from tests.history.anomalies import Anomaly, Violation
 from tests.history.sources import Source
 from topology.apc import APC_COORDINATION, APC_LINEAGE, APC_PACKET_STATES, APC_THROTTLING
 from topology.asap import ASAP_SNAPSHOTS, ASAP_TASKS
@@ -58,7 +58,7 @@ PLACES: Sequence[tuple[Topic, str, Place]] = (
 """By table: what its rows' keys in a view begin with, and the whole key."""
 
 
-def check(source: Source, view: View) -> Iterator[Finding]:
+def check(source: Source, view: View) -> Iterator[Violation]:
     """view: read to the end."""
     for topic, name, place in PLACES:
         wanted: dict[bytes, bytes] = {}
@@ -70,7 +70,7 @@ def check(source: Source, view: View) -> Iterator[Finding]:
         for at in wanted.keys() | found.keys():
             if wanted.get(at) != found.get(at):
                 told = f"{topic.name}: {_how(wanted.get(at), found.get(at))}"
-                yield Finding(Anomaly.VIEW, repr(at), told)
+                yield Violation(Anomaly.VIEW, repr(at), told)
 
 
 def _how(wanted: bytes | None, found: bytes | None) -> str:

@@ -50,12 +50,12 @@ class Injection:
         self._done = True
         return True
 
-    def told(self, what: object) -> None:
+    def write_line(self, what: object) -> None:
         sys.stdout.write(f"{TOLD}{json.dumps(what)}\n")
         sys.stdout.flush()
 
 
-def judged(task: Task, cycle: Batch) -> dict[str, list[int]] | None:
+def batch_offsets(task: Task, cycle: Batch) -> dict[str, list[int]] | None:
     """The offsets that a cycle judges, by topic partition: first and next; None if it is not of
     the kind that a fault is put into.
     """
@@ -81,7 +81,7 @@ def in_commit(injection: Injection, happen: Callable[[Task, Batch, object], bool
     commit = Task.commit
 
     def faulty(self: Task, cycle: Batch) -> None:
-        what = judged(self, cycle)
+        what = batch_offsets(self, cycle)
         if what is None or not injection.take() or happen(self, cycle, what):
             commit(self, cycle)
 
@@ -90,7 +90,7 @@ def in_commit(injection: Injection, happen: Callable[[Task, Batch, object], bool
 
 def die(injection: Injection) -> None:
     def happen(task: Task, cycle: Batch, what: object) -> bool:
-        injection.told(what)
+        injection.write_line(what)
         os.kill(os.getpid(), signal.SIGKILL)
         return False
 
@@ -114,7 +114,7 @@ def drop_commit(injection: Injection) -> None:
         dropping = True
         task._producer.commit(cycle.effects.outputs)
         dropping = False
-        injection.told(what)
+        injection.write_line(what)
         return False
 
     replace(KafkaTransactions, "_end", aborted)
@@ -125,7 +125,7 @@ def apply_first(injection: Injection) -> None:
     def happen(task: Task, cycle: Batch, what: object) -> bool:
         task._state.apply(cycle.effects.rows, {}, task._clock())
         task._state._store.flush()
-        injection.told(what)
+        injection.write_line(what)
         os.kill(os.getpid(), signal.SIGKILL)
         return False
 
@@ -134,7 +134,7 @@ def apply_first(injection: Injection) -> None:
 
 def sleep(injection: Injection) -> None:
     def happen(task: Task, cycle: Batch, what: object) -> bool:
-        injection.told(what)
+        injection.write_line(what)
         os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(_STOPPING_S)
         return True
@@ -146,10 +146,10 @@ def no_fencing(injection: Injection) -> None:
     """A transactional id that no other owner opens."""
     regular = tasks.transactional_id
 
-    def own(settings: ServiceSettings, partition: int) -> str:
+    def transactional_id(settings: ServiceSettings, partition: int) -> str:
         return f"{regular(settings, partition)}-{os.getpid()}"
 
-    tasks.transactional_id = own
+    tasks.transactional_id = transactional_id
     sleep(injection)
 
 
@@ -162,7 +162,7 @@ def double_delivery(injection: Injection) -> None:
             first = self.records[0]
             self.put_back(first)
             name, partition = first.topic, first.partition
-            injection.told({f"{name}/{partition}": [first.offset, first.offset + 1]})
+            injection.write_line({f"{name}/{partition}": [first.offset, first.offset + 1]})
 
     replace(Buffer, "put", twice)
 

@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from tests.integration.readme import environ_for
-from tests.integration.summit_desk import Desk
+from tests.integration.summit_desk import SummitHarness
 from tests.integration.system import Live, live
 
 
@@ -38,7 +38,7 @@ def environ(fresh_system: Live, tmp_path_factory: pytest.TempPathFactory) -> dic
 
 
 @pytest.fixture
-def desk(system: Live, tmp_path: Path) -> Iterator[Desk]:
-    made = Desk(system, tmp_path)
+def harness(system: Live, tmp_path: Path) -> Iterator[SummitHarness]:
+    made = SummitHarness(system, tmp_path)
     yield made
     made.end()

@@ -106,7 +106,9 @@ def plain(lines: list[str], prefix: str) -> list[str]:
     return text.splitlines()
 
 
-def told(example: Example, system: Live, environ: Mapping[str, str]) -> tuple[list[str], list[str]]:
+def run_example(
+    example: Example, system: Live, environ: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
     """What a command prints on this system, and what its page says, both without what differs.
 
     One that only reads is asked again until it has it, if the page shows any.

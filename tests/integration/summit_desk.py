@@ -23,7 +23,7 @@ MODULE = "tests.integration.summit_agent"
 EXAMPLES = "streams.agents.summit"
 
 
-class Desk:
+class SummitHarness:
     """Agents under names of their own, and a client."""
 
     def __init__(self, system: Live, folder: Path) -> None:
@@ -62,11 +62,11 @@ class Desk:
         return Client(settings=replace(self.system.settings, state_dir=self._folder))
 
     def run(self, story: Callable[[Client], Coroutine[Any, Any, Any]], way: str = "kafka") -> Any:
-        async def told() -> Any:
+        async def run_story() -> Any:
             async with self.client(way) as hr:
                 return await story(hr)
 
-        return asyncio.run(asyncio.wait_for(told(), 2 * WAIT_S))
+        return asyncio.run(asyncio.wait_for(run_story(), 2 * WAIT_S))
 
     def invoke(self, run_id: str, text: str = TEXT, **more: Any) -> Json:
         more = {"wait": WAIT_S, **more}

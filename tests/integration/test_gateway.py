@@ -197,47 +197,49 @@ class TestGatewayProcess:
     """Each with a gateway that it may stop."""
 
     @pytest.fixture
-    def own(self, broker: str, tmp_path: Path) -> Iterator[Live]:
-        with live(broker, tmp_path) as own:
-            yield own
+    def separate_system(self, broker: str, tmp_path: Path) -> Iterator[Live]:
+        with live(broker, tmp_path) as separate_system:
+            yield separate_system
 
-    def test_a_request_in_flight_is_finished_on_sigterm(self, own: Live) -> None:
-        with own.client as http, ThreadPoolExecutor(1) as pool:
+    def test_a_request_in_flight_is_finished_on_sigterm(self, separate_system: Live) -> None:
+        with separate_system.client as http, ThreadPoolExecutor(1) as pool:
             sent(http, "/v1/apc/packets", idea())
-            own.worker.signal(signal.SIGSTOP)  # so that the answer has to be waited for
+            separate_system.worker.signal(signal.SIGSTOP)  # so that the answer has to be waited for
             (position,) = sent(http, "/v1/apc/packets", idea(2))
             waiting = pool.submit(http.get, "/v1/apc/packets", params={"after": position})
-            text = own.url + "/metrics"
+            text = separate_system.url + "/metrics"
             wait_for(lambda: "in_flight 1.0" in httpx.get(text).text, "the request is in flight")
-            own.gateway.signal(signal.SIGTERM)
-            own.gateway.wait_text("stopping: no new requests")
-            own.worker.signal(signal.SIGCONT)
+            separate_system.gateway.signal(signal.SIGTERM)
+            separate_system.gateway.wait_text("stopping: no new requests")
+            separate_system.worker.signal(signal.SIGCONT)
             assert waiting.result().status_code == 200
-            assert own.gateway.exit_code() == 0
+            assert separate_system.gateway.exit_code() == 0
         with pytest.raises(httpx.ConnectError):
-            httpx.get(own.url)
+            httpx.get(separate_system.url)
 
-    def test_a_killed_gateway_goes_on_where_it_was(self, own: Live) -> None:
-        with own.client as http:
+    def test_a_killed_gateway_goes_on_where_it_was(self, separate_system: Live) -> None:
+        with separate_system.client as http:
             (position,) = sent(http, "/v1/apc/packets", idea())
             got(http, "/v1/apc/packets", after=position)
-        own.gateway.kill()
-        own.start_gateway()
-        with own.client as http:
+        separate_system.gateway.kill()
+        separate_system.start_gateway()
+        with separate_system.client as http:
             assert got(http, "/v1/apc/packets")["count"] == 1
             (position,) = sent(http, "/v1/apc/packets", idea())
             facts = f"/v1/apc/sessions/s1/packets/{IDEA_ID}/events"
             verdicts = [f["verdict"] for f in got(http, facts, after=position)["items"]]
             assert verdicts == ["accepted", "duplicate"]
 
-    def test_a_second_gateway_on_the_directory_has_a_view_of_its_own(self, own: Live) -> None:
-        with own.client as http:
+    def test_a_second_gateway_on_the_directory_has_a_view_of_its_own(
+        self, separate_system: Live
+    ) -> None:
+        with separate_system.client as http:
             (position,) = sent(http, "/v1/apc/packets", idea())
-        first = own.gateway
-        own.start_gateway()
+        first = separate_system.gateway
+        separate_system.start_gateway()
         try:
-            assert "temporary directory" in own.gateway.text()
-            with own.client as http:
+            assert "temporary directory" in separate_system.gateway.text()
+            with separate_system.client as http:
                 assert got(http, "/v1/apc/packets", after=position)["count"] == 1
             assert first.running
         finally:
@@ -265,7 +267,10 @@ def test_up_says_why_its_gateway_has_ended(broker: str, tmp_path: Path) -> None:
 def test_a_broker_that_hangs_leaves_the_outcome_unknown(tmp_path: Path) -> None:
     private = PrivateBroker(tmp_path / "broker")
     try:
-        with live(private.bootstrap, tmp_path / "system") as own, own.client as http:
+        with (
+            live(private.bootstrap, tmp_path / "system") as separate_system,
+            separate_system.client as http,
+        ):
             sent(http, "/v1/apc/packets", idea())
             private.signal(signal.SIGSTOP)
             answer = http.post("/v1/apc/packets", json=idea(2))
@@ -279,7 +284,7 @@ def test_a_broker_that_hangs_leaves_the_outcome_unknown(tmp_path: Path) -> None:
             (position,) = sent(http, "/v1/apc/packets", idea(2))
             path = f"/v1/apc/sessions/s1/packets/{packet_id(2)}"
             assert got(http, path, after=position)["state"] == "ROUTED"
-            records = read(own.log, APC_PACKETS, own.prefix)
+            records = read(separate_system.log, APC_PACKETS, separate_system.prefix)
             sent_ids = {record_json(APC_PACKETS, r)["value"]["packet_id"] for r in records}
             assert sent_ids == {IDEA_ID, packet_id(2)}
     finally:

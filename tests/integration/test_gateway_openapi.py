@@ -173,7 +173,7 @@ def _is_there(client: httpx.Client, path: str) -> bool:
     return client.get(path).status_code == 200
 
 
-def answered(system: Live) -> dict[str, set[int]]:
+def route_statuses(system: Live) -> dict[str, set[int]]:
     """The statuses of each route, from the access log."""
     found: dict[str, set[int]] = {}
     for line in system.gateway.text().splitlines():
@@ -232,7 +232,7 @@ def test_every_operation_does_what_the_document_says(broker: str, tmp_path: Path
         counted = re.search(r"(\d+) generated", found.stdout)
         assert counted is not None
         assert int(counted[1]) > 1000
-        statuses = answered(system)
+        statuses = route_statuses(system)
         assert not {path for path, found in statuses.items() if found & {500, 503}}
         for path, expected in REACHED.items():
             assert statuses[f"/v1/saop/sessions/{{session_id}}/{path}"] >= expected, path

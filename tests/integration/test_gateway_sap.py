@@ -46,19 +46,21 @@ def fresh(of: Json, **more: Any) -> Json:
     return {**of, **ids, "target": target, **more}
 
 
-def asked(http: httpx.Client, of: Json, seconds: int = 30, path: str = TASKS) -> httpx.Response:
+def post_and_wait(
+    http: httpx.Client, of: Json, seconds: int = 30, path: str = TASKS
+) -> httpx.Response:
     return http.post(path, json=of, headers={"Prefer": f"wait={seconds}"})
 
 
 def test_a_task_is_answered_then_answered_from_the_cache(http: httpx.Client, agent: None) -> None:
     payload = {"document": str(uuid.uuid4())}
     first, second = fresh(cached(), payload=payload), fresh(cached(), payload=payload)
-    answer = asked(http, first)
+    answer = post_and_wait(http, first)
     body = answer.json()
     assert (answer.status_code, body["status"]) == (200, "SUCCEEDED"), answer.text
     assert answer.headers["X-Correlation-Id"] == first["correlationId"]
     assert body["constitutionalEvidence"]["cache"]["hit"] is False
-    hit = asked(http, second).json()
+    hit = post_and_wait(http, second).json()
     assert hit["meta"]["headrace"]["rule"] == "cache_hit"
     assert hit["constitutionalEvidence"]["cache"]["hit"] is True
     assert hit["output"] == body["output"]
@@ -82,7 +84,7 @@ def test_tasks_in_a_row_are_read_back(http: httpx.Client) -> None:
 def test_an_outcome_is_never_ahead_of_its_task(http: httpx.Client, agent: None) -> None:
     for _ in range(20):
         of = fresh(task())
-        outcome = asked(http, of).json()
+        outcome = post_and_wait(http, of).json()
         found = got(http, f"{TASKS}/{of['taskId']}")
         assert (found["state"], found["outcomes"][-1]) == ("SUCCEEDED", outcome)
 
@@ -92,7 +94,7 @@ def test_many_wait_at_once(system: Live, agent: None) -> None:
 
     def ask(of: Json) -> Json:
         with system.client as http:
-            answer = asked(http, of)
+            answer = post_and_wait(http, of)
             assert answer.status_code == 200, answer.text
             found: Json = answer.json()
             return found
@@ -105,27 +107,29 @@ def test_many_wait_at_once(system: Live, agent: None) -> None:
 def test_refusals_have_their_status(http: httpx.Client) -> None:
     of = fresh(task(), target={"capability": "nobody.there"})
     sent(http, TASKS, of)
-    conflict = asked(http, {**of, "payload": {}})
+    conflict = post_and_wait(http, {**of, "payload": {}})
     assert (conflict.status_code, conflict.json()["rule"]) == (409, "task_id_conflict")
-    late = asked(http, of, 1)
+    late = post_and_wait(http, of, 1)
     assert (late.status_code, late.json()["state"]) == (202, "QUEUED")
     other = {**result(of), "correlationId": str(uuid.uuid4())}
-    wrong = asked(http, other, path=RESULTS)
+    wrong = post_and_wait(http, other, path=RESULTS)
     assert (wrong.status_code, wrong.json()["rule"]) == (422, "correlation_mismatch")
     assert wrong.headers["content-type"] == "application/json"
-    early = asked(http, signal(of, rating=1) | {"signalId": str(uuid.uuid4())}, path=SIGNALS)
+    early = post_and_wait(
+        http, signal(of, rating=1) | {"signalId": str(uuid.uuid4())}, path=SIGNALS
+    )
     assert (early.status_code, early.json()["rule"]) == (409, "signal_too_early")
 
 
 def test_a_cancel_ends_the_wait_of_others(system: Live, http: httpx.Client) -> None:
     of = fresh(task(), target={"capability": "nobody.there"})
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(lambda: asked(http, of))
+        waiting = pool.submit(lambda: post_and_wait(http, of))
         while http.get(f"{TASKS}/{of['taskId']}").status_code == 404:
             pass
         with system.client as other:
             stop = signal(of, kind="cancel") | {"signalId": str(uuid.uuid4())}
-            assert asked(other, stop, path=SIGNALS).json()["verdict"] == "accepted"
+            assert post_and_wait(other, stop, path=SIGNALS).json()["verdict"] == "accepted"
         assert waiting.result().json()["status"] == "CANCELLED"
 
 
@@ -134,7 +138,7 @@ def test_without_a_worker_the_sender_is_told_where_it_is(broker: str, tmp_path: 
         of = fresh(task())
         sent(http, TASKS, fresh(task()))
         own.worker.signal(signals.SIGSTOP)
-        answer = asked(http, of, 1)
+        answer = post_and_wait(http, of, 1)
         assert (answer.status_code, answer.json()["state"]) == (202, None)
         (position,) = answer.json()["positions"]
         own.worker.signal(signals.SIGCONT)

@@ -65,14 +65,14 @@ def called(http: httpx.Client, body: Any, wait: int | None = None) -> Any:
     return answer.json()
 
 
-def judged(http: httpx.Client, path: str, *values: Any) -> list[Json]:
+def post_for_verdicts(http: httpx.Client, path: str, *values: Any) -> list[Json]:
     answer = http.post(path, json=list(values), headers={"Prefer": "wait=20"})
     assert answer.status_code == 200, answer.text
     verdicts: list[Json] = answer.json()["verdicts"]
     return verdicts
 
 
-def own(result: Json) -> Json:
+def without_timing(result: Json) -> Json:
     """Without what differs from run to run."""
     timed = {"timestamp": RESULT["provenance"]["timestamp"]}
     metrics = {**result["metrics"], "latency_ms": RESULT["metrics"]["latency_ms"]}
@@ -82,7 +82,7 @@ def own(result: Json) -> Json:
 def test_the_worked_example(http: httpx.Client) -> None:
     run = fresh()
     response = called(http, invoke(run))
-    assert own(response["result"]) == RESULT
+    assert without_timing(response["result"]) == RESULT
     shown = got(http, f"{RUNS}/{run}")
     assert (shown["status"], shown["output"]) == ("completed", RESULT["output"])
     assert called(http, {**invoke(run), "id": 2})["result"] == response["result"]
@@ -100,7 +100,7 @@ def test_the_documents_of_the_seed_as_printed(http: httpx.Client) -> None:
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(called, http, call, 20)
         wait_for(lambda: http.get(f"{RUNS}/run-12345").status_code == 200, "the run is there")
-        assert judged(http, REPLIES, reply)[0]["rule"] == "reply.result"
+        assert post_for_verdicts(http, REPLIES, reply)[0]["rule"] == "reply.result"
         response = waiting.result()
     assert response == {
         "jsonrpc": "2.0",
@@ -122,7 +122,7 @@ def test_a_batch(http: httpx.Client) -> None:
     answer = http.post("/summit", json=batch)
     status, ran, used, wrong = answer.json()
     assert status["result"]["status"] == "completed"
-    assert own(ran["result"]) == RESULT
+    assert without_timing(ran["result"]) == RESULT
     assert used["result"] == {"id": "t/1", "output": "to-be"}
     assert (wrong["id"], wrong["error"]["code"]) == (3, -32600)
     assert len(answer.headers["headrace-position"].split(",")) == 3
@@ -141,13 +141,13 @@ def test_a_notification(http: httpx.Client) -> None:
 def test_a_long_run_is_asked_for_again(http: httpx.Client) -> None:
     """Of an agent that is played here."""
     agent, run = fresh("slow"), fresh()
-    assert judged(http, MANIFESTS, manifest(agent))[0]["rule"] == "manifest.accepted"
+    assert post_for_verdicts(http, MANIFESTS, manifest(agent))[0]["rule"] == "manifest.accepted"
     pending = called(http, invoke(run, agent, traceId="tr-1"), 1)["error"]
     assert (pending["code"], pending["data"]["status"]) == (-32001, "queued")
-    judged(http, REPLIES, progress(run, agent=agent))
+    post_for_verdicts(http, REPLIES, progress(run, agent=agent))
     again = called(http, invoke(run, agent, traceId="tr-1"), 0)["error"]
     assert again["data"]["status"] in (None, "running")
-    (fact,) = judged(http, REPLIES, result(run, agent=agent))
+    (fact,) = post_for_verdicts(http, REPLIES, result(run, agent=agent))
     asked = query("agent.status", runId=run, after=fact["cause"])
     assert called(http, asked)["result"]["result"] == RESULT
 
@@ -156,7 +156,7 @@ def test_many_calls_at_once(http: httpx.Client) -> None:
     runs = [fresh() for _ in range(AT_ONCE)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         found = list(pool.map(lambda run: called(http, invoke(run)), runs))
-    assert [own(response["result"]) for response in found] == [RESULT] * AT_ONCE
+    assert [without_timing(response["result"]) for response in found] == [RESULT] * AT_ONCE
     counts = called(http, query("agent.status", agentId=AGENT))["result"]
     assert counts["runs"]["completed"] >= AT_ONCE
     assert counts["oldestQueuedAt"] is None

@@ -65,7 +65,7 @@ def read(system: Live, topic: str) -> list[Record]:
     return list(records(system.log, partitions(system.log, [system.prefix + topic])))
 
 
-def shown(system: Live, topic: str, cause: str) -> str:
+def principal_of(system: Live, topic: str, cause: str) -> str:
     """The principal of a fact about the record at that position."""
     found: list[bytes] = []
 
@@ -94,12 +94,12 @@ def test_facts_show_whose_token_it_was(system: Live, tokens: Tokens) -> None:
     with pytest.raises(Forbidden, match="mallory"):
         asyncio.run(send(other))
     cause = asyncio.run(send(own))
-    assert shown(system, "apc.events", cause) == "builder-1"
+    assert principal_of(system, "apc.events", cause) == "builder-1"
 
     (command,) = [r for r in read(system, "apc.packets") if position(r) == cause]
     again = Output(command.topic, b"another-session", command.value, command.headers)
     (replayed,) = system.log.append([again])
-    assert shown(system, "apc.events", position(replayed)) == "unauthenticated"
+    assert principal_of(system, "apc.events", position(replayed)) == "unauthenticated"
 
 
 def test_a_stream_ends_when_its_token_is_taken_back(system: Live, tokens: Tokens) -> None:
@@ -135,4 +135,4 @@ def test_it_listens_beyond_loopback_with_tokens_alone(system: Live, tokens: Toke
     assert httpx.get(f"{url}/v1/apc/packets").status_code == 401
     headers = {"authorization": f"Bearer {token}"}
     answer = httpx.post(f"{url}/v1/rtes/events", json=EVENT, headers=headers, timeout=30)
-    assert shown(system, "rtes.events", answer.json()["positions"][0]) == "saop:*"
+    assert principal_of(system, "rtes.events", answer.json()["positions"][0]) == "saop:*"

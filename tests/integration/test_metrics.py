@@ -159,12 +159,12 @@ def test_a_request_is_found_again_by_its_ids(system: Live) -> None:
         answer = http.post("/v1/apc/packets", json=packet, headers=headers)
     assert answer.headers["x-request-id"] == wanted
 
-    def said() -> list[dict[str, object]]:
+    def access_lines() -> list[dict[str, object]]:
         """Once the answer is on its way."""
         return [line for line in logged(system.gateway.text()) if line.get("request_id") == wanted]
 
-    wait_for(said, "the request is logged")
-    (line,) = said()
+    wait_for(access_lines, "the request is logged")
+    (line,) = access_lines()
     assert (line["positions"], line["traceparent"]) == (answer.json()["positions"], TRACE)
     assert (line["logger"], line["route"]) == ("streams.gateway.access", "/v1/apc/packets")
 

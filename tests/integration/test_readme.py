@@ -17,7 +17,7 @@ from tests.integration.readme import (
     commands,
     output_of,
     plain,
-    told,
+    run_example,
 )
 from tests.integration.system import Live
 from tests.processes import ROOT
@@ -32,7 +32,7 @@ PROGRAMS = blocks("python")
 def test_a_command_prints_what_the_readme_says(
     fresh_system: Live, environ: dict[str, str], example: Example
 ) -> None:
-    printed, wanted = told(example, fresh_system, environ)
+    printed, wanted = run_example(example, fresh_system, environ)
     assert printed == wanted or not example.output
 
 

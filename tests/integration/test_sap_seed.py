@@ -18,10 +18,10 @@ import pytest
 from schemas import sap
 from streams.engine.records import header
 from tests.chaos.cluster import Tail
-from tests.e2e.outputs import shown
+from tests.e2e.outputs import value_as_json
 from tests.integration.system import Live
 from tests.integration.test_gateway import got
-from tests.integration.test_gateway_sap import RESULTS, TASKS, asked
+from tests.integration.test_gateway_sap import RESULTS, TASKS, post_and_wait
 from tests.processes import ROOT, wait_for
 from topology.sap import SAP_INBOX
 from topology.topics import full_name, partitions_of
@@ -103,7 +103,7 @@ def test_the_seed_is_answered_and_the_same_question_again_by_the_cache(
     stored_at = seconds(record["storedAt"])
     wait_for(lambda: time.time() > stored_at + AGE_S, "the answer has an age")
     second = first | {"taskId": str(uuid.uuid4())}
-    answer = asked(http, second)
+    answer = post_and_wait(http, second)
     hit = answer.json()
     assert (answer.status_code, hit["taskId"]) == (200, second["taskId"]), answer.text
     check_hit(hit, said, age_s=seconds(hit["reportedAt"]) - stored_at)
@@ -150,7 +150,7 @@ def check_hit(hit: Json, said: Json, age_s: int) -> None:
 def check_inbox(inbox: Tail, first: Json) -> None:
     """The agent that the seed names was given the seed's Task, and nothing else."""
     (record,) = inbox.catch_up()
-    assert shown(SAP_INBOX, record) == without(first, "parentTaskId"), "which is null"
+    assert value_as_json(SAP_INBOX, record) == without(first, "parentTaskId"), "which is null"
     assert record.key == first["target"]["agentId"].encode()
     assert header(record, "headrace-cache-key") == KEY.encode()
 

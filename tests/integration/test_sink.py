@@ -136,14 +136,14 @@ class Writer:
         return event(session_id, self._events[session_id], payload, prefix=self._prefix)
 
 
-def asked(db: Path, query: str) -> list[tuple[Any, ...]]:
+def query_rows(db: Path, query: str) -> list[tuple[Any, ...]]:
     with closing(sqlite3.connect(f"file:{db}?mode=ro", uri=True, timeout=30)) as connection:
         return connection.execute(query).fetchall()
 
 
 def written(db: Path) -> int:
     try:
-        count: int = asked(db, "SELECT count(*) FROM agent_logs")[0][0]
+        count: int = query_rows(db, "SELECT count(*) FROM agent_logs")[0][0]
     except sqlite3.OperationalError:  # there is no file, or no table yet
         return 0
     return count
@@ -179,18 +179,18 @@ def check(cluster: Cluster, db: Path) -> None:
     records = cluster.records()
     assert len(records) == RECORDS
     query = 'SELECT topic, "partition", "offset" FROM agent_logs'
-    places = asked(db, query)
+    places = query_rows(db, query)
     assert sorted(places) == sorted((r.topic, r.partition, r.offset) for r in records)
-    turns = asked(db, "SELECT task_id, turn_index, envelope_json FROM turns_in_order")
+    turns = query_rows(db, "SELECT task_id, turn_index, envelope_json FROM turns_in_order")
     assert [row[:2] for row in turns] == sorted(row[:2] for row in turns)
     logged = [decode(r.value, "headrace.saop.SaopTurnLogged").value["turn"] for r in _of(records)]
     expected = sorted((turn["metadata"]["task_id"], turn["turn_index"]) for turn in logged)
     assert [row[:2] for row in turns] == expected
     assert all(json.loads(row[2])["turn_index"] == row[1] for row in turns)
     latest = last_transitions(records)
-    found = asked(db, "SELECT session_id, id, state, updated_sequence, head_hash FROM tasks")
+    found = query_rows(db, "SELECT session_id, id, state, updated_sequence, head_hash FROM tasks")
     assert {row[:2]: row[2:] for row in found if row[0] is not None} == latest
-    assert asked(db, "PRAGMA integrity_check") == [("ok",)]
+    assert query_rows(db, "PRAGMA integrity_check") == [("ok",)]
 
 
 def _of(records: list[Record], name: str = SAOP_LOG.name) -> list[Record]:
@@ -248,9 +248,12 @@ def test_what_real_workers_write_is_there_once(
     monkeypatch.setenv("HEADRACE_PARTITIONS", "2")
     settings = Settings(bootstrap=broker, prefix=prefix, partitions=2, state_dir=tmp_path / "state")
     log = KafkaLog(broker, {}, f"{prefix}sink")
-    with running_system(settings, lambda line: None), closing(Place(log, prefix, broker)) as place:
+    with (
+        running_system(settings, lambda line: None),
+        closing(KafkaTarget(log, prefix, broker)) as place,
+    ):
         killed = start(place, db)
-        sent = told(random.Random(7))
+        sent = commands(random.Random(7))
         outputs = [to_output(ingress_topic_of(topic), value, 0, settings) for topic, value in sent]
         records = log.append(outputs)
         wait_for(partial(has, db, 50), "the sink has begun")
@@ -261,12 +264,14 @@ def test_what_real_workers_write_is_there_once(
                 view.wait(parse_position(position(record)), 60)
         assert run(place, db, "--once")[0] == 0
         facts = place.records()
-    turns = asked(db, "SELECT task_id, turn_index FROM turns_in_order")
+    turns = query_rows(db, "SELECT task_id, turn_index FROM turns_in_order")
     assert turns == [(f"task-{n}", index) for n in range(3) for index in range(100)]
-    assert len(asked(db, "SELECT * FROM agent_logs")) == len(facts)
-    numbers = asked(db, "SELECT sequence FROM agent_logs WHERE session_id = 's-0' ORDER BY log_id")
+    assert len(query_rows(db, "SELECT * FROM agent_logs")) == len(facts)
+    numbers = query_rows(
+        db, "SELECT sequence FROM agent_logs WHERE session_id = 's-0' ORDER BY log_id"
+    )
     assert [number for (number,) in numbers] == list(range(1, 302))
-    states = asked(db, "SELECT session_id, id, state FROM tasks ORDER BY id")
+    states = query_rows(db, "SELECT session_id, id, state FROM tasks ORDER BY id")
     assert states == [
         ("s-0", "task-0", "IN_PROGRESS"),
         (None, "task-1", None),
@@ -274,7 +279,7 @@ def test_what_real_workers_write_is_there_once(
     ]
 
 
-class Place(NamedTuple):
+class KafkaTarget(NamedTuple):
     """What the commands are told, and what the facts are."""
 
     log: KafkaLog
@@ -294,7 +299,7 @@ class Place(NamedTuple):
         self.log.close()
 
 
-def told(chance: random.Random) -> list[tuple[str, Any]]:
+def commands(chance: random.Random) -> list[tuple[str, Any]]:
     """Three tasks' turns, no more than ten out of order, and a session's pulses; some twice."""
     turns = [(index + chance.random() * 10, n, index) for n in range(3) for index in range(100)]
     sent = [("saop.turns", envelope(f"task-{n}", index)) for _, n, index in sorted(turns)]

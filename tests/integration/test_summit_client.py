@@ -16,7 +16,7 @@ from streams.agents.summit.__main__ import HERE
 from streams.agents.summit.words import counted
 from streams.client import TailStream
 from tests.integration.summit_agent import SEED_METRICS, SEED_OUTPUT
-from tests.integration.summit_desk import TEXT, WAIT_S, Desk, new_id, run_ids
+from tests.integration.summit_desk import TEXT, WAIT_S, SummitHarness, new_id, run_ids
 from tests.integration.system import Live
 
 pytestmark = pytest.mark.slow
@@ -26,9 +26,9 @@ WAYS = ("kafka", "http")
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_worked_example_with_a_real_agent(desk: Desk, way: str) -> None:
+def test_the_worked_example_with_a_real_agent(harness: SummitHarness, way: str) -> None:
     """Summit 2.7, and its tool."""
-    desk.example("word-stats")
+    harness.example("word-stats")
     budget = {"usd": 0, "seconds": 20}
 
     async def story(hr: Client) -> None:
@@ -49,7 +49,7 @@ def test_the_worked_example_with_a_real_agent(desk: Desk, way: str) -> None:
         status = await hr.status(run_id)
         assert (status["status"], status["result"]) == ("completed", found)
 
-    desk.run(story, way)
+    harness.run(story, way)
 
 
 SEED_REQUEST = """
@@ -143,17 +143,17 @@ def test_the_documents_of_the_seed_as_printed(system: Live) -> None:
     asyncio.run(asyncio.wait_for(story(), 2 * WAIT_S))
 
 
-def test_the_documents_of_the_seed_with_a_real_agent(desk: Desk) -> None:
+def test_the_documents_of_the_seed_with_a_real_agent(harness: SummitHarness) -> None:
     """Its request as printed, but for names, gives its response but for the time."""
-    desk.agent("seed", desk.manifest("deep-researcher"))
+    harness.agent("seed", harness.manifest("deep-researcher"))
     params = {
-        "agentId": desk.name,
+        "agentId": harness.name,
         "inputs": {"query": "status of quantum computing in 2026"},
         "runId": new_id(),
         "context": {"traceId": "trace-abc", "budget": {"usd": 0.50}},
     }
     request = {"jsonrpc": "2.0", "method": "agent.invoke", "params": params, "id": 1}
-    with httpx.Client(base_url=desk.system.url, timeout=WAIT_S) as http:
+    with httpx.Client(base_url=harness.system.url, timeout=WAIT_S) as http:
         answer = http.post("/summit", json=request).json()
     timestamp = answer["result"]["provenance"].pop("timestamp")
     assert timestamp.endswith("Z")
@@ -169,97 +169,97 @@ def test_the_documents_of_the_seed_with_a_real_agent(desk: Desk) -> None:
     }
 
 
-def test_tools_are_listed_as_mcp_has_them(desk: Desk) -> None:
-    desk.run(lambda hr: hr.register(desk.manifest()))
-    params = {"agentId": desk.name, "dialect": "mcp"}
+def test_tools_are_listed_as_mcp_has_them(harness: SummitHarness) -> None:
+    harness.run(lambda hr: hr.register(harness.manifest()))
+    params = {"agentId": harness.name, "dialect": "mcp"}
     request = {"jsonrpc": "2.0", "id": 1, "method": "tool.list", "params": params}
-    with desk.system.client as http:
+    with harness.system.client as http:
         (told,) = http.post("/summit", json=request).json()["result"]["tools"]
     tool = Tool.model_validate(told)
     made = tool.model_dump(mode="json", by_alias=True, exclude_none=True)
-    assert {"agentId": desk.name, **made} == told
-    assert made == mcp_tool(desk.manifest()["spec"]["tools"][0])
+    assert {"agentId": harness.name, **made} == told
+    assert made == mcp_tool(harness.manifest()["spec"]["tools"][0])
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_client_manages_agents_and_runs(desk: Desk, way: str) -> None:
+def test_the_client_manages_agents_and_runs(harness: SummitHarness, way: str) -> None:
     """Registering, withdrawing, waiting in vain, judging; the same over both ways."""
 
     async def story(hr: Client) -> None:
-        manifest = desk.manifest()
+        manifest = harness.manifest()
         event = await hr.register(manifest)
-        assert (event["rule"], event["agentId"]) == ("manifest.accepted", desk.name)
+        assert (event["rule"], event["agentId"]) == ("manifest.accepted", harness.name)
         assert (await hr.register(manifest))["rule"] == "manifest.duplicate"
         with pytest.raises(ManifestRejected) as refused:
-            await hr.register(desk.manifest(role="x-other"))
+            await hr.register(harness.manifest(role="x-other"))
         assert refused.value.rule == "manifest.version_conflict"
         with pytest.raises(ManifestRejected) as refused:
-            await hr.register(desk.manifest(role="boss"))
+            await hr.register(harness.manifest(role="boss"))
         assert refused.value.rule == "manifest.role"
         run_id = new_id()
         with pytest.raises(RunPending) as pending:
-            await hr.invoke(desk.name, {"text": TEXT}, run_id, wait=1)
+            await hr.invoke(harness.name, {"text": TEXT}, run_id, wait=1)
         assert (pending.value.run_id, pending.value.status) == (run_id, "queued")
         for error, inputs in (("inputs.schema", {"text": 5}), ("inputs.schema", {})):
             with pytest.raises(CallRejected) as bad:
-                await hr.invoke(desk.name, inputs)
+                await hr.invoke(harness.name, inputs)
             assert (bad.value.rule, bad.value.rpc_code) == (error, -32602)
             assert bad.value.data["errors"]
-        assert (await hr.status(agent_id=desk.name))["runs"]["queued"] == 1
+        assert (await hr.status(agent_id=harness.name))["runs"]["queued"] == 1
         with pytest.raises(CallRejected) as judged:
-            await hr.judge(run_id, desk.name, {"status": "passed"})
+            await hr.judge(run_id, harness.name, {"status": "passed"})
         assert judged.value.rule == "judge.not_completed"
         with pytest.raises(CallRejected) as unknown:
             await hr.cancel("run-nowhere")
         assert (unknown.value.rule, unknown.value.rpc_code) == ("run.unknown", -32002)
         assert (await hr.cancel(run_id))["status"] == "cancelled"
-        assert (await hr.invoke(desk.name, {"text": TEXT}, run_id, wait=WAIT_S))["status"] == (
+        assert (await hr.invoke(harness.name, {"text": TEXT}, run_id, wait=WAIT_S))["status"] == (
             "cancelled"
         )
-        assert (await hr.withdraw(desk.name))["rule"] == "manifest.withdrawn"
+        assert (await hr.withdraw(harness.name))["rule"] == "manifest.withdrawn"
         with pytest.raises(ManifestRejected) as refused:
-            await hr.withdraw(desk.name)
+            await hr.withdraw(harness.name)
         assert refused.value.rule == "manifest.not_registered"
         with pytest.raises(CallRejected) as gone:
-            await hr.invoke(desk.name, {"text": TEXT})
+            await hr.invoke(harness.name, {"text": TEXT})
         assert (gone.value.rule, gone.value.rpc_code) == ("agent.withdrawn", -32004)
         with pytest.raises(CallRejected) as nowhere:
             await hr.status("run-nowhere")
         assert nowhere.value.rule == "run.unknown"
 
-    desk.run(story, way)
+    harness.run(story, way)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_caller_is_named_and_alone_may_cancel(desk: Desk, way: str) -> None:
-    agent = desk.agent("hold")
+def test_a_caller_is_named_and_alone_may_cancel(harness: SummitHarness, way: str) -> None:
+    agent = harness.agent("hold")
 
     async def story(hr: Client) -> None:
         held, done = run_ids(2)
-        found = await hr.invoke(desk.name, {"text": ""}, done, caller="desk-7", wait=WAIT_S)
+        found = await hr.invoke(harness.name, {"text": ""}, done, caller="desk-7", wait=WAIT_S)
         assert found["status"] == "completed"
-        assert desk.get(f"/v1/summit/runs/{done}")["caller"] == "desk-7"
+        assert harness.get(f"/v1/summit/runs/{done}")["caller"] == "desk-7"
         with pytest.raises(RunPending):
-            await hr.invoke(desk.name, {"text": TEXT}, held, caller="desk-7", wait=0.5)
+            await hr.invoke(harness.name, {"text": TEXT}, held, caller="desk-7", wait=0.5)
         await asyncio.to_thread(agent.wait_text, f"begun {held}\n")
         with pytest.raises(CallRejected) as denied:
             await hr.cancel(held, caller="desk-8")
         assert (denied.value.rule, denied.value.rpc_code) == ("cancel.not_caller", -32007)
         assert (await hr.cancel(held, caller="desk-7"))["status"] == "cancelled"
 
-    desk.run(story, way)
+    harness.run(story, way)
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_critic_judges_a_run(desk: Desk, way: str) -> None:
+def test_a_critic_judges_a_run(harness: SummitHarness, way: str) -> None:
     """One that is registered as such, and is not the run's agent."""
-    desk.agent("slow")
-    run_id, critic = new_id(), f"{desk.name}-critic"
-    assert desk.invoke(run_id)["status"] == "completed"
+    harness.agent("slow")
+    run_id, critic = new_id(), f"{harness.name}-critic"
+    assert harness.invoke(run_id)["status"] == "completed"
     checks = [{"name": "tone", "passed": True}, {"name": "sources", "passed": False}]
 
     async def story(hr: Client) -> None:
-        manifest = desk.manifest("fact-checker")
+        manifest = harness.manifest("fact-checker")
         manifest["metadata"]["name"] = critic
         await hr.register(manifest)
         verification = {"status": "passed", "score": 0.9, "checks": checks}
@@ -269,4 +269,4 @@ def test_a_critic_judges_a_run(desk: Desk, way: str) -> None:
         assert found["verificationStatus"] == "failed"
         assert found["judge"]["verification"]["claimedStatus"] == "passed"
 
-    desk.run(story, way)
+    harness.run(story, way)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.readme import ROOT, Example, commands, here, run, told
+from tests.integration.readme import ROOT, Example, commands, here, run, run_example
 from tests.integration.system import Live
 
 pytestmark = pytest.mark.slow
@@ -22,7 +22,7 @@ EXAMPLES = commands(PAGE, SET_UP)
 def test_a_command_prints_what_the_tutorial_says(
     fresh_system: Live, environ: dict[str, str], example: Example
 ) -> None:
-    printed, wanted = told(example, fresh_system, environ)
+    printed, wanted = run_example(example, fresh_system, environ)
     assert wanted or "> " in example.command, "a command is followed by what it prints"
     assert printed == wanted
 
@@ -41,7 +41,7 @@ def test_a_command_that_reads_is_asked_again_until_a_slow_worker_has_decided(
     run(here(send.command.replace("ci-1", "ci-2"), fresh_system), None, environ)
     early = run(here(again.command, fresh_system), None, environ)
     fresh_system.worker.signal(signal.SIGCONT)
-    printed, wanted = told(again, fresh_system, environ)
+    printed, wanted = run_example(again, fresh_system, environ)
     assert early == []
     assert printed == wanted
 

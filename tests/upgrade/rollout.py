@@ -68,7 +68,7 @@ class Rollout(Environment):
             found[cause] += ident in ("", f"{cause}/0")
         return +found
 
-    def kept(self) -> Counter[str]:
+    def count_facts(self) -> Counter[str]:
         """How many facts there are by the place of the note, once their topic is there."""
         if self.name(KEPT) not in self.log.topics():
             return Counter()

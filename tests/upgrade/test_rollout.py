@@ -37,7 +37,7 @@ def following(tmp_path: Path) -> Version:
 def check(rollout: Rollout, traffic: Traffic) -> None:
     """One answer to each packet, one fact for each note, and no dead letter."""
     rollout.until(lambda: rollout.answers() == Counter(traffic.packets), "one answer each")
-    rollout.until(lambda: rollout.kept() == Counter(traffic.notes), "one fact for each note")
+    rollout.until(lambda: rollout.count_facts() == Counter(traffic.notes), "one fact for each note")
     assert not rollout.letters()
 
 
